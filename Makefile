@@ -1,0 +1,70 @@
+# The lock is the only list that is installed from; see CONTRIBUTING.md.
+PYTHON ?= python3
+PORT ?= 8888
+ARGS ?=
+UV_VERSION := 0.13.8
+
+VENV := .venv
+BIN := $(VENV)/bin
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab test test-long bench lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(VENV)/installed ## make .venv with hawb and everything it needs
+
+lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
+	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
+	  --LabApp.default_url=/lab/tree/00-lab.ipynb $(ARGS)
+
+test: setup ## style, tests and every notebook (ARGS="-k policy")
+	$(BIN)/ruff check .
+	$(BIN)/pytest --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+
+test-long: setup ## the property tests at their full counts
+	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
+
+bench: setup ## measure speed
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: build/uv/installed ## write requirements.lock anew, keeping its pins (ARGS=--upgrade to renew them)
+	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --no-annotate \
+	  --no-emit-index-url --no-header $(ARGS) --output-file requirements.lock pyproject.toml
+
+clean: ## remove .venv and everything else that was generated
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
+	find . -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+
+# A changed lock starts from an empty environment, so that nothing outside the lock survives in it. The build backends
+# come first: with them in place pip builds pyspark and hawb without fetching unpinned ones.
+$(VENV)/locked: requirements.lock
+	@$(call require_python)
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --constraint requirements.lock editables hatchling setuptools
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --use-pep517 --requirement requirements.lock
+	touch $@
+
+# Without the last step JupyterLab asks, over the first page of the lab, whether it may fetch its news.
+$(VENV)/installed: pyproject.toml $(VENV)/locked
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/pip check
+	$(BIN)/jupyter-labextension disable --log-level=ERROR @jupyterlab/apputils-extension:announcements
+	touch $@
+
+build/uv/installed: Makefile
+	@$(call require_python)
+	$(PYTHON) -m venv --clear build/uv
+	build/uv/bin/pip install --quiet uv==$(UV_VERSION)
+	touch $@
+
+define require_python
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+	  echo "hawb needs Python 3.11, 3.12 or 3.13; $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
+	    "Name another with: make PYTHON=/path/to/python3.13 ..." >&2; exit 1; }; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: its venv module is missing." \
+	    "On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+endef

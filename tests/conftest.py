@@ -1,0 +1,42 @@
+"""What all tests share: the counts of the property tests, and the one way to say that a test cannot run here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+LONG = os.environ.get("HAWB_LONG") == "1"
+
+# `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
+# ones. A test that sets max_examples itself has the same count in both.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile(
+    "long", max_examples=5_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("long" if LONG else "ci")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves tests marked `long` to `make test-long`."""
+    if LONG:
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(scope="session")
+def unavailable() -> Callable[[str], NoReturn]:
+    """Call it with the reason when this machine lacks what a test needs: a skip, or with CI=true a failure."""
+    return _unavailable
+
+
+def _unavailable(reason: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"cannot run here, and with CI=true every test has to: {reason}", pytrace=False)
+    pytest.skip(reason)
