@@ -1,0 +1,86 @@
+"""Which operations a queue serves, which it makes wait and which it refuses.
+
+Source: `rabbit_amqqueue:with`, `retry_wait`, `absent` and `check_exclusive_access`. An operation on a replicated queue
+whose master is gone is tried again for about 60 s and then fails; on a durable queue without replicas it fails at once.
+A queue that synchronises serves nobody but makes everybody wait, however long it takes.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.events import GiveUp, Operation
+from hawb.engine.naming import described
+from hawb.engine.state import Queue
+from hawb.engine.turn import Turn
+
+PATIENCE_US = 60_000_000
+
+
+def served(turn: Turn, operation: Operation) -> Queue | None:
+    """The queue, if it serves the operation now. Otherwise the operation waits, or its step was refused."""
+    queue = turn.queues.get(operation.queue)
+    if queue is None:
+        turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
+    elif is_locked(queue, operation):
+        turn.refuse(
+            405, f"RESOURCE_LOCKED - cannot obtain exclusive access to locked {described(queue.name)}" + LOCKED_HINT
+        )
+    elif queue.up and queue.sync is None:
+        return queue
+    elif queue.abandoned and not is_replicated(queue):
+        refuse_home_node_down(turn, queue)
+    else:
+        park(turn, queue, operation)
+    return None
+
+
+LOCKED_HINT = (
+    ". It could be originally declared on another connection or the exclusive property value does not match "
+    "that of the original declaration."
+)
+
+
+def is_locked(queue: Queue, operation: Operation) -> bool:
+    """Whether the queue is exclusive to another connection than the one that asks."""
+    asking = (operation.connection, operation.node)
+    return queue.owner is not None and operation.connection is not None and queue.owner != asking
+
+
+def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
+    """404 for a durable queue without replicas whose node is down."""
+    home = turn.settings.names[queue.master]
+    turn.refuse(404, f"NOT_FOUND - home node '{home}' of durable {described(queue.name)} is down or inaccessible")
+
+
+def is_replicated(queue: Queue) -> bool:
+    """Whether policy asks for mirrors. Exclusive queues never have any."""
+    return queue.mirroring is not None and queue.owner is None
+
+
+def park(turn: Turn, queue: Queue, operation: Operation) -> None:
+    """Lets `operation` wait until the queue serves again; while no master is there, not longer than 60 s."""
+    turn.change_queue(queue.name, parked=(*queue.parked, operation))
+    if not queue.up:
+        turn.schedule(PATIENCE_US, GiveUp(operation))
+
+
+def release(turn: Turn, name: str) -> None:
+    """Lets everything that waited try again, in its order."""
+    queue = turn.queues[name]
+    if queue.parked:
+        turn.change_queue(name, parked=())
+        for operation in queue.parked:
+            turn.schedule(0, operation)
+
+
+def withdraw(turn: Turn, operation: Operation) -> bool:
+    """Takes an operation that has waited long enough out of the waiting; False if it was served meanwhile."""
+    queue = turn.queues.get(operation.queue)
+    if queue is None or queue.up or operation not in queue.parked:
+        return False
+    turn.change_queue(queue.name, parked=tuple(parked for parked in queue.parked if parked is not operation))
+    return True
+
+
+def refuse_timeout(turn: Turn, operation: Operation) -> None:
+    """404 for an operation that nobody served in time."""
+    turn.refuse(404, f"NOT_FOUND - failed to perform operation on {described(operation.queue)} due to timeout")

@@ -1,0 +1,127 @@
+"""The first state of a cluster: nodes, policies and queues as they stand before anything happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from hawb.engine import mirroring, queues, runs
+from hawb.engine.naming import split_queue
+from hawb.engine.policy_changes import policy_of
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, State
+from hawb.engine.turn import Moment, Turn
+from hawb.rules.policies import Policy
+
+
+class Standing(Struct, frozen=True):
+    """A queue that exists at the start, in nodes' indices. `master` NOWHERE lets the rules for a declaration place it;
+    a quorum queue has `members` and its leader as `master`.
+
+    A mirror that is not synchronised is taken to hold nothing of what is there: a listing tells no more.
+    """
+
+    name: str
+    type: str = "classic"
+    durable: bool = True
+    auto_delete: bool = False
+    arguments: tuple[tuple[str, object], ...] = ()
+    messages: int = 0
+    unacknowledged: int = 0
+    size_bytes: int = 1024
+    master: int = NOWHERE
+    mirrors: tuple[int, ...] = ()
+    synchronised: tuple[int, ...] = ()
+    recoverable: tuple[int, ...] | None = None
+    members: tuple[int, ...] = ()
+
+
+def begin(
+    settings: Settings, down: Mapping[int, str], policies: Iterable[Policy], standing: Iterable[Standing]
+) -> Moment:
+    """The moment before the first step. `down` are the nodes that do not run, in the order in which they went."""
+    turn = Turn(settings, Moment(State(0, first_nodes(settings, down), tuple(policies))), step=-1)
+    for queue in standing:
+        place(turn, queue)
+    return turn.finish()
+
+
+def first_nodes(settings: Settings, down: Mapping[int, str]) -> tuple[Node, ...]:
+    """The nodes and what they believe of each other: whoever is down believes that those run that went after it."""
+    members = set(settings.file_order)
+    nodes = {}
+    for node in down:
+        members.discard(node)
+        nodes[node] = Node(DOWN, frozenset(members))
+    for node in members:
+        nodes[node] = Node(RUNNING, frozenset(members - {node}))
+    return tuple(nodes[index] for index in sorted(nodes))
+
+
+def place(turn: Turn, standing: Standing) -> None:
+    """Puts a queue where it stands."""
+    vhost, _ = split_queue(standing.name)
+    policy, asked = policy_of(turn, standing.name, standing.type)
+    everything = runs.run(1, standing.messages)
+    master = standing.master
+    if master == NOWHERE and standing.type == "classic":
+        master = max(turn.first_running(), 0)
+    turn.add_queue(
+        Queue(
+            name=standing.name,
+            vhost=vhost,
+            type=standing.type,
+            durable=standing.durable,
+            auto_delete=standing.auto_delete,
+            owner=None,
+            arguments=standing.arguments,
+            policy=policy,
+            mirroring=asked,
+            mirrored=asked is not None and standing.type == "classic",
+            master=master,
+            contents=tuple(None for _ in turn.nodes),
+            batches=(Batch(1, standing.messages, standing.size_bytes, True),) if standing.messages else (),
+            unacknowledged=runs.head(everything, standing.unacknowledged),
+            members=standing.members,
+        )
+    )
+    turn.numbers[standing.name] = standing.messages
+    turn.book(standing.name, published=standing.messages)
+    if standing.type == "quorum":
+        turn.change_queue(standing.name, contents=fill(turn, (master, *standing.members), everything))
+        turn.emit("not_simulated", queue=standing.name, what=["quorum queue"])
+    else:
+        place_replicas(turn, standing, everything)
+        queues.tell_not_simulated(turn, turn.queues[standing.name])
+
+
+def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs) -> None:
+    """The replicas of a classic queue. Mirrors on nodes that are down are only recoverable."""
+    queue = turn.queues[standing.name]
+    synchronised = standing.synchronised
+    mirrors = standing.mirrors
+    if standing.master == NOWHERE:
+        synchronised = mirrors = tuple(mirroring.wanted(turn, queue, turn.running())[1:])
+    living = tuple(filter(turn.is_running, mirrors))
+    up = turn.is_running(queue.master)
+    turn.change_queue(
+        queue.name,
+        mirrors=living,
+        synchronised=tuple(reversed([node for node in living if node in synchronised])),
+        recoverable=mirrors if standing.recoverable is None else standing.recoverable,
+        contents=mirroring.with_content(
+            fill(turn, (queue.master, *synchronised), everything),
+            {node: EMPTY for node in living if node not in synchronised},
+        ),
+        up=up,
+        abandoned=not up,
+    )
+    if not up:
+        turn.book(queue.name, down=turn.account(queue.name).down.begin(0))
+
+
+def fill(turn: Turn, nodes: Iterable[int], content: runs.Runs) -> tuple[runs.Runs | None, ...]:
+    """Contents in which `nodes` hold `content` and the others nothing."""
+    holders = set(nodes)
+    return tuple(content if node in holders else None for node in range(len(turn.nodes)))

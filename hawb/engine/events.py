@@ -1,0 +1,177 @@
+"""What can stand on the agenda: operations of clients on their way to a queue, and what the cluster does by itself.
+
+Plain values without behaviour; `hawb.engine.advance` says who handles each.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+# Operations of clients. `node` is where the client is connected.
+
+
+class Operation(Struct, frozen=True):
+    """What a client asks of a queue. `connection` is None where an exclusive queue's owner is not asked for."""
+
+    queue: str
+    node: int
+    connection: str | None = None
+
+
+class Declare(Operation, frozen=True, kw_only=True):
+    """queue.declare"""
+
+    durable: bool = True
+    exclusive: bool = False
+    auto_delete: bool = False
+    passive: bool = False
+    arguments: tuple[tuple[str, object], ...] = ()
+
+
+class Delete(Operation, frozen=True, kw_only=True):
+    """queue.delete"""
+
+    if_empty: bool = False
+    if_unused: bool = False
+
+
+class Purge(Operation, frozen=True, kw_only=True):
+    """queue.purge"""
+
+
+class Publish(Operation, frozen=True, kw_only=True):
+    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them)."""
+
+    queues: tuple[str, ...]
+    count: int
+    size_bytes: int
+    persistent: bool
+    confirm: bool
+
+
+class Consume(Operation, frozen=True, kw_only=True):
+    """basic.consume"""
+
+    consumer: str
+    prefetch: int = 0
+    automatic: bool = False
+    cancel_on_ha_failover: bool = False
+    cancel_notify: bool = True
+
+
+class Resume(Operation, frozen=True, kw_only=True):
+    """A channel registers a consumer again after its queue's master went away."""
+
+    consumer: str
+
+
+class Get(Operation, frozen=True, kw_only=True):
+    """basic.get of up to `count` messages; a `holder` keeps them, without one they are acknowledged at once."""
+
+    count: int
+    holder: str | None
+
+
+class Settle(Operation, frozen=True, kw_only=True):
+    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: all)."""
+
+    consumer: str
+    count: int | None
+    verdict: str
+
+
+class GiveUp(Struct, frozen=True):
+    """The time in which an operation could be served is over."""
+
+    operation: Operation
+
+
+# What the cluster does by itself.
+
+
+class ShutDown(Struct, frozen=True):
+    """A node's queue processes and connections end in a controlled way."""
+
+    node: int
+
+
+class Stopped(Struct, frozen=True):
+    """A controlled shutdown is complete."""
+
+    node: int
+
+
+class NodeGoneNoticed(Struct, frozen=True):
+    """The other nodes learn that a node is gone."""
+
+    node: int
+
+
+class BootAttempt(Struct, frozen=True):
+    """A booting node tries to load its tables; `boot` tells this boot from later ones of the same node."""
+
+    node: int
+    boot: int
+
+
+class BootGivesUp(Struct, frozen=True):
+    """The last try is over."""
+
+    node: int
+    boot: int
+
+
+class ReplicaGone(Struct, frozen=True):
+    """A queue's replicas learn that its master's process ended though its node runs."""
+
+    queue: str
+
+
+class MirrorJoins(Struct, frozen=True):
+    """A new mirror process joins its queue's group."""
+
+    queue: str
+    node: int
+
+
+class PolicyTakesEffect(Struct, frozen=True):
+    """A queue's master looks at its policy again."""
+
+    queue: str
+
+
+class AutomaticSync(Struct, frozen=True):
+    """A queue with ha-sync-mode automatic looks whether a mirror needs to be synchronised."""
+
+    queue: str
+
+
+class ManualSync(Struct, frozen=True):
+    """rabbitmqctl sync_queue reaches the queue."""
+
+    queue: str
+
+
+class SyncFinished(Struct, frozen=True):
+    """A synchronisation has sent its last batch; `number` tells it from another of the same queue."""
+
+    queue: str
+    number: int
+
+
+class ConfirmsDue(Struct, frozen=True):
+    """The last replica asked has answered, for an `Unconfirmed` by its number."""
+
+    number: int
+
+
+class DepthFell(Struct, frozen=True):
+    """Messages left a queue that has unsynchronised mirrors."""
+
+    queue: str
+
+
+class AutoDelete(Struct, frozen=True):
+    """An auto-delete queue has lost its last consumer."""
+
+    queue: str

@@ -1,0 +1,184 @@
+"""The name of a state up to what cannot matter, for searching: states with equal keys have the same future.
+
+Left out: the time of day (timers count from now), the numbers that messages happen to have (they are numbered anew, in
+order, without gaps), what is only told (events' numbers, steps, what a consumer once received), and which of several
+interchangeable nodes is which. Nodes are interchangeable unless a rule looks at their names: a policy that lists nodes,
+or min-masters, whose ties go by name. Random draws are left out too: a searcher has to try every outcome anyway.
+
+Two states with different keys may still be alike (nodes are told apart by what they hold, not by trying all renamings);
+two states with the same key never differ.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from hawb.engine import runs
+from hawb.engine.events import BootAttempt, BootGivesUp, ConfirmsDue, SyncFinished
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import NOWHERE, Queue, Settings, State
+from hawb.rules.policies import HaMode
+
+NODE_FIELDS = {"node", "master"}
+NODES_FIELDS = {"mirrors", "synchronised", "recoverable", "members"}
+
+
+def key(state: State, settings: Settings) -> tuple:
+    """A hashable value that is equal for two states of one cluster when nothing that happens later can tell them
+    apart."""
+    names = _new_names(state) if _interchangeable(state, settings) else list(range(len(state.nodes)))
+    ranks = {name: _Ranks(state, queue) for name, queue in state.queues.items()}
+    place = sorted(range(len(state.nodes)), key=names.__getitem__)
+    return (
+        tuple(_node(state, node, names) for node in place),
+        state.policies,
+        state.operator_policies,
+        tuple(_queue(state.queues[name], ranks[name], place, names) for name in sorted(state.queues)),
+        tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
+        tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
+        tuple(_event(state, entry, names) for entry in sorted(state.agenda)),
+    )
+
+
+class _Ranks:
+    """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
+
+    def __init__(self, state: State, queue: Queue):
+        held = [content for content in queue.contents if content]
+        held += [
+            part
+            for consumer in state.consumers.values()
+            if consumer.queue == queue.name
+            for part in (consumer.held, consumer.stale)
+        ]
+        held += [
+            share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == queue.name
+        ]
+        self.present = runs.normal(pair for part in held for pair in part)
+        self._firsts = [first for first, _ in self.present]
+        self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
+
+    def rank(self, number: int) -> int:
+        at = bisect_right(self._firsts, number) - 1
+        return self._before[at] + number - self._firsts[at]
+
+    def __call__(self, numbers: Runs) -> Runs:
+        present = runs.common(numbers, self.present)
+        return runs.normal((self.rank(first), self.rank(last)) for first, last in present)
+
+
+def _interchangeable(state: State, settings: Settings) -> bool:
+    by_name = settings.queue_master_locator == "min-masters" or any(
+        setting == ("queue-master-locator", "min-masters") or setting == ("ha-mode", "nodes")
+        for policy in state.policies
+        for setting in policy.settings
+    )
+    return not by_name and not any(
+        q.mirroring is not None and q.mirroring.mode == HaMode.NODES for q in state.queues.values()
+    )
+
+
+def _new_names(state: State) -> list[int]:
+    """For each node its place when nodes are sorted by what they are and hold."""
+    queues = [state.queues[name] for name in sorted(state.queues)]
+    clients = sorted((consumer.name, consumer.node) for consumer in state.consumers.values())
+
+    def signature(node: int) -> tuple:
+        return (
+            state.nodes[node].status,
+            len(state.nodes[node].believes_running),
+            tuple(_role(queue, node) for queue in queues),
+            tuple(name for name, at in clients if at == node),
+        )
+
+    order = sorted(range(len(state.nodes)), key=signature)
+    return [order.index(node) for node in range(len(state.nodes))]
+
+
+def _role(queue: Queue, node: int) -> tuple:
+    position = queue.mirrors.index(node) if node in queue.mirrors else NOWHERE
+    return (
+        queue.master == node,
+        position,
+        node in queue.synchronised,
+        node in queue.recoverable,
+        queue.contents[node] or EMPTY,
+    )
+
+
+def _node(state: State, node: int, names: list[int]) -> tuple:
+    value = state.nodes[node]
+    return value.status, tuple(sorted(names[other] for other in value.believes_running))
+
+
+def _queue(queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
+    fields = _renamed(queue, names)
+    fields["contents"] = tuple(None if queue.contents[node] is None else rank(queue.contents[node]) for node in place)
+    fields["batches"] = tuple(
+        (rank(((batch.first, batch.last),)), batch.size_bytes, batch.persistent)
+        for batch in queue.batches
+        if runs.common(((batch.first, batch.last),), rank.present)
+    )
+    fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
+    fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
+    fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
+    fields["parked"] = tuple(_values(operation, names) for operation in queue.parked)
+    fields["sync"] = None if queue.sync is None else tuple(names[node] for node in queue.sync.mirrors)
+    return tuple(fields.values())
+
+
+def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+    consumer = state.consumers[name]
+    rank = ranks.get(consumer.queue, lambda numbers: runs.size(numbers))
+    fields = _renamed(consumer, names)
+    del fields["received"]
+    fields["held"], fields["stale"] = rank(consumer.held), rank(consumer.stale)
+    return tuple(fields.values())
+
+
+def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+    return names[waiting.node], tuple(
+        (
+            share.queue,
+            ranks[share.queue](share.numbers) if share.queue in ranks else runs.size(share.numbers),
+            tuple(sorted((names[node], due_us - state.time_us) for node, due_us in share.due_us)),
+            share.answered,
+        )
+        for share in waiting.shares
+    )
+
+
+def _event(state: State, entry: tuple, names: list[int]) -> tuple:
+    due_us, priority, _, _, _, event = entry
+    return due_us - state.time_us, priority, type(event).__name__, *_meaning(state, event, names)
+
+
+def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
+    """An event without the numbers that only tell it from a stale one."""
+    if isinstance(event, ConfirmsDue):
+        return tuple(index for index, waiting in enumerate(state.unconfirmed) if waiting.number == event.number)
+    if isinstance(event, SyncFinished):
+        queue = state.queues.get(event.queue)
+        return event.queue, queue is not None and queue.sync is not None and queue.sync.number == event.number
+    if isinstance(event, BootAttempt | BootGivesUp):
+        return names[event.node], state.nodes[event.node].boots == event.boot
+    return _values(event, names)
+
+
+def _values(event: Struct, names: list[int]) -> tuple:
+    fields = _renamed(event, names)
+    return tuple(_values(value, names) if isinstance(value, Struct) else value for value in fields.values())
+
+
+def _renamed(value: Struct, names: list[int]) -> dict:
+    fields = asdict(value)
+    for field in fields:
+        if field in NODE_FIELDS and fields[field] != NOWHERE:
+            fields[field] = names[fields[field]]
+        elif field in NODES_FIELDS:
+            fields[field] = tuple(names[node] for node in fields[field])
+    return fields

@@ -1,0 +1,207 @@
+"""Nodes stop, die, boot and wait, and what that means for the processes and clients on them.
+
+Source: `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_amqqueue:on_node_down`, `rabbit_mirror_queue_misc:on_vhost_up`,
+`rabbit_mirror_queue_master:terminate`; boot order as observed on 3.10.8.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import confirms, consuming, mirroring, queues
+from hawb.engine.access import is_replicated
+from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
+from hawb.engine.state import BOOTING, DOWN, RUNNING, STOPPING, WAITING
+from hawb.engine.turn import TIMER, Turn
+from hawb.rules import promotion
+
+BOOT_RETRIES = 10
+"""How often a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
+
+
+def stop(turn: Turn, nodes: list[int]) -> None:
+    """Controlled shutdown of nodes, all at the same moment."""
+    for node in checked(turn, nodes, RUNNING, "not running"):
+        entry = turn.emit("node_stopping", node=node)
+        turn.schedule(0, ShutDown(node), entry)
+
+
+def kill(turn: Turn, nodes: list[int]) -> None:
+    """Nodes die without warning, all at the same moment; peers see the connections break."""
+    latency_us = turn.settings.timing.link_latency_us
+    struck = checked(turn, nodes, (RUNNING, STOPPING, BOOTING, WAITING), "not running")
+    was_member = [node for node in struck if turn.nodes[node].status in (RUNNING, STOPPING)]
+    for node in struck:
+        turn.change_node(node, status=DOWN)
+    for node in struck:
+        turn.because = turn.emit("node_killed", node=node)
+        if node in was_member:
+            for name in masters_on(turn, node):
+                turn.emit("master_down", node=node, queue=name, reason="node_killed")
+                mirroring.end_master(turn, name, stopped=False)
+            turn.schedule(latency_us, NodeGoneNoticed(node))
+
+
+def start(turn: Turn, nodes: list[int]) -> None:
+    """Nodes boot."""
+    for node in checked(turn, nodes, DOWN, "already running"):
+        boot = turn.nodes[node].boots + 1
+        turn.change_node(node, status=BOOTING, boots=boot)
+        entry = turn.emit("node_booting", node=node)
+        turn.schedule(turn.settings.timing.start_us, BootAttempt(node, boot), entry)
+
+
+def checked(turn: Turn, nodes: list[int], status: str | tuple[str, ...], otherwise: str) -> list[int]:
+    """Those of `nodes` that are in `status`; the others are an error of the step."""
+    fit = [node for node in nodes if turn.nodes[node].status in status]
+    for node in nodes:
+        if node not in fit:
+            turn.refuse(None, f"node '{turn.settings.names[node]}' is {otherwise}")
+    return fit
+
+
+# Going down
+
+
+def shut_down(turn: Turn, event: ShutDown) -> None:
+    """The broker ends on a node: each master decides what becomes of its mirrors, connections close."""
+    if not turn.is_running(event.node):
+        return
+    turn.change_node(event.node, status=STOPPING)
+    for name in masters_on(turn, event.node):
+        shut_down_master(turn, name)
+    timing = turn.settings.timing
+    turn.schedule(timing.link_latency_us, NodeGoneNoticed(event.node))
+    turn.schedule(timing.stop_us, Stopped(event.node))
+
+
+def shut_down_master(turn: Turn, name: str) -> None:
+    """A master ends in a controlled way. With no mirror synchronised and ha-promote-on-shutdown when-synced it takes
+    its mirrors with it, and the queue waits for this node."""
+    queue = turn.queues[name]
+    turn.emit("master_down", node=queue.master, queue=name, reason="node_stopped")
+    mirroring.end_master(turn, name, stopped=True)
+    queue = turn.queues[name]
+    living = [node for node in queue.mirrors if turn.alive(queue, node)]
+    if not living or not is_replicated(queue):
+        return
+    if promotion.takes_mirrors_down(len(queue.synchronised), int(queue.mirroring.promote_on_shutdown)):
+        turn.because = turn.emit(
+            "mirrors_stopped", node=queue.master, queue=name, mirrors=turn.settings.named(queue.mirrors)
+        )
+        mirroring.drop_mirrors(turn, name, list(queue.mirrors), "master_shutdown")
+        mirroring.abandon(turn, name, "mirrors_stopped")
+
+
+def masters_on(turn: Turn, node: int) -> list[str]:
+    """The classic queues whose master runs on a node, in alphabetical order."""
+    return [
+        name
+        for name in turn.queue_names()
+        if (queue := turn.queues[name]).master == node and queue.up and queue.type == "classic"
+    ]
+
+
+def stopped(turn: Turn, event: Stopped) -> None:
+    """A controlled shutdown is complete."""
+    if turn.nodes[event.node].status == STOPPING:
+        turn.change_node(event.node, status=DOWN)
+        turn.emit("node_stopped", node=event.node)
+
+
+def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
+    """The rest of the cluster learns that a node is gone: its clients' channels, its queues, its mirrors."""
+    gone = event.node
+    watchers = turn.running()
+    for node in watchers:
+        turn.change_node(node, believes_running=turn.nodes[node].believes_running - {gone})
+    turn.because = turn.emit("node_down_noticed", node=gone, by=turn.settings.named(watchers))
+    cause = turn.because
+    confirms.client_gone(turn, gone)
+    for name in turn.queue_names():
+        turn.because = cause
+        queue = turn.queues[name]
+        if queue.type == "classic" and gone in (queue.master, *queue.mirrors):
+            mirroring.bury(turn, name)
+    turn.because = cause
+    close_clients(turn, gone)
+
+
+def close_clients(turn: Turn, node: int) -> None:
+    """Connections of clients at a node are gone, with their consumers and exclusive queues."""
+    for consumer in list(turn.consumers.values()):
+        if consumer.node == node and consumer.state != "closed":
+            consuming.close(turn, consumer.name, "node_down")
+    for name in turn.queue_names():
+        owner = turn.queues[name].owner
+        if owner is not None and owner[1] == node:
+            queues.connection_gone(turn, owner)
+
+
+# Coming up
+
+
+def boot(turn: Turn, event: BootAttempt) -> None:
+    """A node has booted as far as its tables. Who may know more than it does it waits for."""
+    node = turn.nodes[event.node]
+    if (node.status, node.boots) != (BOOTING, event.boot):
+        return
+    turn.change_node(event.node, status=WAITING)
+    let_waiting_nodes_in(turn)
+    if turn.nodes[event.node].status == WAITING:
+        turn.emit("node_waiting", node=event.node, waits_for=turn.settings.named(awaited(turn, event.node)))
+        retries_us = BOOT_RETRIES * turn.settings.timing.boot_retry_us
+        turn.schedule(retries_us, BootGivesUp(event.node, event.boot), priority=TIMER)
+
+
+def awaited(turn: Turn, node: int) -> list[int]:
+    """The nodes for which a booting node waits: those it believed running when it went, unless they wait as well and
+    did not see it go. With any member running it waits for nobody, since it can load its tables from there."""
+    if turn.running():
+        return []
+    return [
+        other
+        for other in sorted(turn.nodes[node].believes_running)
+        if turn.nodes[other].status != WAITING or node not in turn.nodes[other].believes_running
+    ]
+
+
+def let_waiting_nodes_in(turn: Turn) -> None:
+    """Brings up every waiting node that need not wait (any longer)."""
+    while ready := [n for n, node in enumerate(turn.nodes) if node.status == WAITING and not awaited(turn, n)]:
+        come_up(turn, ready[0])
+
+
+def give_up(turn: Turn, event: BootGivesUp) -> None:
+    """A node has waited for the last time and exits."""
+    node = turn.nodes[event.node]
+    if (node.status, node.boots) == (WAITING, event.boot):
+        waits_for = turn.settings.named(awaited(turn, event.node))
+        turn.change_node(event.node, status=DOWN)
+        turn.emit("node_gave_up", node=event.node, waits_for=waits_for)
+
+
+def come_up(turn: Turn, node: int) -> None:
+    """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
+    policy wants it in as an empty mirror."""
+    others = frozenset(turn.running())
+    turn.change_node(node, status=RUNNING, believes_running=others)
+    for other in others:
+        turn.change_node(other, believes_running=turn.nodes[other].believes_running | {node})
+    cause = turn.emit("node_running", node=node)
+    for name in turn.queue_names():
+        turn.because = cause
+        if turn.queues[name].type == "classic":
+            return_to_queue(turn, name, node)
+
+
+def return_to_queue(turn: Turn, name: str, node: int) -> None:
+    """What one queue makes of a node that is back. A mirror that it had is struck off the list: it comes back as
+    another."""
+    queue = turn.queues[name]
+    mirrors = tuple(mirror for mirror in queue.mirrors if mirror != node)
+    queue = turn.change_queue(
+        name, mirrors=mirrors, recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node)
+    )
+    if queue.master == node and not queue.up:
+        mirroring.recover(turn, name)
+    elif is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
+        turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node))

@@ -1,0 +1,121 @@
+"""Policies set and cleared, and what queues make of it.
+
+Source: `rabbit_policy`, `rabbit_mirror_queue_misc:update_mirrors`. Setting a policy changes the record of each queue it
+now applies to at once; the queue's master looks at its mirrors a little later and sees only the last of several quick
+changes. Missing mirrors are added first, then surplus replicas dropped, the master before mirrors.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import mirroring
+from hawb.engine.access import is_replicated
+from hawb.engine.events import AutomaticSync, PolicyTakesEffect
+from hawb.engine.naming import split_queue
+from hawb.engine.state import NOWHERE, Queue
+from hawb.engine.turn import Turn
+from hawb.rules import policies
+from hawb.rules.policies import Mirroring, Policy
+from hawb.rules.profiles import HA_SETTINGS
+
+SIMULATED_SETTINGS = HA_SETTINGS | {"queue-master-locator"}
+"""Policy settings that have rules here. Others are carried, and the trace says that they change nothing."""
+
+
+def set_policy(turn: Turn, policy: Policy) -> None:
+    """`rabbitmqctl set_policy`, with RabbitMQ's validation done by the caller."""
+    others = [other for other in turn.policies if (other.vhost, other.name) != (policy.vhost, policy.name)]
+    turn.policies = (*others, policy)
+    turn.because = turn.emit(
+        "policy_set", name=policy.name, pattern=policy.pattern, definition=policy.definition, priority=policy.priority,
+        vhost=policy.vhost,
+    )  # fmt: skip
+    tell_not_simulated(turn, policy)
+    reconsider_all(turn, policy.vhost)
+
+
+def tell_not_simulated(turn: Turn, policy: Policy) -> None:
+    """Says which of the policy's settings change nothing here."""
+    left = [key for key, _ in policy.settings if key not in SIMULATED_SETTINGS]
+    if left:
+        turn.emit("not_simulated", what=[f"policy setting {key}" for key in left])
+
+
+def clear_policy(turn: Turn, name: str, vhost: str) -> None:
+    """`rabbitmqctl clear_policy`"""
+    left = tuple(policy for policy in turn.policies if (policy.vhost, policy.name) != (vhost, name))
+    if left == turn.policies:
+        turn.refuse(None, f"Parameter does not exist: policy '{name}' in vhost '{vhost}'")
+        return
+    turn.policies = left
+    turn.because = turn.emit("policy_cleared", name=name, vhost=vhost)
+    reconsider_all(turn, vhost)
+
+
+def policy_of(
+    turn: Turn, name: str, queue_type: str, *, declaring: bool = False
+) -> tuple[str | None, Mirroring | None]:
+    """The name of the policy that applies to a queue and what it says about mirroring."""
+    policy = applying(turn, name, queue_type, declaring=declaring)
+    if policy is None:
+        return None, None
+    return policy.name, policies.mirroring(policy.definition)
+
+
+def policy_locator(turn: Turn, name: str) -> object:
+    """The queue-master-locator of the policy that applies to a classic queue."""
+    policy = applying(turn, name, "classic", declaring=True)
+    return None if policy is None else policy.definition.get("queue-master-locator")
+
+
+def applying(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> Policy | None:
+    """The one policy that applies to a queue."""
+    vhost, short = split_queue(name)
+    found = policies.matching(turn.policies, vhost, short, queue_type, turn.settings.profile, declaring)
+    tied = policies.ties(found)
+    if tied:
+        turn.emit("policy_tie", queue=name, policies=[policy.name for policy in tied], chosen=found[0].name)
+    return found[0] if found else None
+
+
+def reconsider_all(turn: Turn, vhost: str) -> None:
+    """Matches the policies anew for every queue of a virtual host."""
+    for name in turn.queue_names():
+        if turn.queues[name].vhost == vhost:
+            reconsider(turn, name)
+
+
+def reconsider(turn: Turn, name: str) -> None:
+    """Matches the policies anew for one queue."""
+    queue = turn.queues[name]
+    policy, asked = policy_of(turn, name, queue.type)
+    if (policy, asked) == (queue.policy, queue.mirroring):
+        return
+    turn.change_queue(name, policy=policy, mirroring=asked)
+    entry = turn.emit("policy_applied", node=NOWHERE, queue=name, policy=policy, was=queue.policy)
+    if queue.type == "classic":
+        turn.schedule(turn.settings.timing.link_latency_us, PolicyTakesEffect(name), entry)
+
+
+def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
+    """The master brings its mirrors in line with its policy; without a master nothing happens until one is back."""
+    queue = turn.queues.get(event.queue)
+    if queue is None or not queue.up:
+        return
+    if not is_replicated(queue):
+        mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
+        turn.change_queue(queue.name, mirrored=False)
+        return
+    turn.change_queue(queue.name, mirrored=True)
+    mirroring.add_mirrors(turn, queue.name)
+    drop_surplus(turn, queue)
+    turn.schedule(0, AutomaticSync(queue.name))
+
+
+def drop_surplus(turn: Turn, queue: Queue) -> None:
+    """Drops replicas that policy no longer asks for."""
+    keep = mirroring.wanted(turn, queue, turn.running())
+    surplus = [node for node in queue.mirrors if node not in keep]
+    if surplus:
+        mirroring.drop_mirrors(turn, queue.name, surplus, "policy")
+    if queue.master not in keep:
+        mirroring.drop_master(turn, queue.name)

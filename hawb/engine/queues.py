@@ -1,0 +1,203 @@
+"""Queues come and go: declare, delete, purge, and what happens to queues that belong to somebody.
+
+Source: `rabbit_amqqueue:declare_classic_queue`, `assert_equivalence`, `delete`, `rabbit_queue_master_location_misc`,
+`rabbit_mirror_queue_master:init_with_existing_bq`. Policy is matched first, then the locator picks a node, and mirrors
+are up before declare-ok. Exclusive queues are never mirrored and never durable in effect.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import chance, mirroring, runs
+from hawb.engine.access import is_replicated, served
+from hawb.engine.consuming import ready, take_out
+from hawb.engine.events import AutoDelete, Declare, Delete, Purge
+from hawb.engine.naming import described, split_queue
+from hawb.engine.policy_changes import policy_locator, policy_of
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import Queue
+from hawb.engine.turn import Turn
+from hawb.rules import locators
+from hawb.rules.policies import Mirroring
+
+LOCATORS = {
+    "client-local": locators.CLIENT_LOCAL,
+    "min-masters": locators.MIN_MASTERS,
+    "random": locators.RANDOM,
+}
+
+SIMULATED_ARGUMENTS = ("x-queue-type", "x-queue-master-locator")
+"""Queue arguments that have rules here. Others are carried, and the trace says that they change nothing."""
+
+
+def declare(turn: Turn, operation: Declare) -> None:
+    """queue.declare"""
+    if not turn.is_running(operation.node):
+        return
+    queue = turn.queues.get(operation.queue)
+    if queue is not None:
+        redeclare(turn, operation, queue)
+    elif operation.passive:
+        turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
+    else:
+        create(turn, operation)
+
+
+def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
+    """The queue exists: it must be reachable, and the same."""
+    if served(turn, operation) is None or operation.passive:
+        return
+    asked = {
+        "durable": operation.durable and not operation.exclusive,
+        "exclusive": operation.exclusive,
+        "auto_delete": operation.auto_delete,
+    }
+    current = {"durable": queue.durable, "exclusive": queue.owner is not None, "auto_delete": queue.auto_delete}
+    for field, value in asked.items():
+        if value != current[field]:
+            refuse_inequivalent(turn, queue, field, f"'{str(value).lower()}'", f"'{str(current[field]).lower()}'")
+            return
+    given, had = dict(operation.arguments), dict(queue.arguments)
+    for key in sorted(given.keys() | had.keys()):
+        if key.startswith("x-") and given.get(key) != had.get(key):
+            refuse_inequivalent(turn, queue, key, argument_text(given, key), argument_text(had, key))
+            return
+
+
+def argument_text(arguments: dict[str, object], key: str) -> str:
+    """An argument as the text of PRECONDITION_FAILED names it."""
+    if key not in arguments:
+        return "none"
+    kinds = {str: "longstr", bool: "bool", int: "signedint", float: "double"}
+    return f"the value '{arguments[key]}' of type '{kinds.get(type(arguments[key]), 'array')}'"
+
+
+def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, current: str) -> None:
+    """406 for a queue that exists otherwise (`rabbit_misc:assert_args_equivalence`)."""
+    turn.refuse(
+        406,
+        f"PRECONDITION_FAILED - inequivalent arg '{field}' for {described(queue.name)}: "
+        f"received {given} but current is {current}",
+    )
+
+
+def create(turn: Turn, operation: Declare) -> None:
+    """A new queue: policy, place, master, mirrors, in this order."""
+    vhost, _ = split_queue(operation.queue)
+    policy, asked = policy_of(turn, operation.queue, "classic", declaring=True)
+    exclusive = operation.exclusive
+    place = master_node(turn, operation, None if exclusive else asked)
+    turn.add_queue(
+        Queue(
+            name=operation.queue,
+            vhost=vhost,
+            type="classic",
+            durable=operation.durable and not exclusive,
+            auto_delete=operation.auto_delete,
+            owner=(operation.connection, operation.node) if exclusive else None,
+            arguments=operation.arguments,
+            policy=policy,
+            mirroring=asked,
+            mirrored=asked is not None and not exclusive,
+            master=place,
+            contents=tuple(EMPTY if node == place else None for node in range(len(turn.nodes))),
+        )
+    )
+    place_mirrors(turn, operation.queue)
+    queue = turn.queues[operation.queue]
+    entry = turn.emit(
+        "queue_declared", node=place, queue=queue.name, type="classic", policy=policy,
+        master=turn.settings.names[place], mirrors=turn.settings.named(queue.mirrors),
+    )  # fmt: skip
+    turn.because = entry
+    tell_not_simulated(turn, queue)
+    mirroring.synchronise_drained(turn, queue.name, "joined")
+
+
+def place_mirrors(turn: Turn, name: str) -> None:
+    """The first mirrors of a queue, which are up before declare-ok."""
+    queue = turn.queues[name]
+    mirrors = tuple(mirroring.wanted(turn, queue, turn.running())[1:])
+    turn.change_queue(
+        name,
+        mirrors=mirrors,
+        recoverable=mirrors,
+        contents=mirroring.with_content(queue.contents, dict.fromkeys(mirrors, EMPTY)),
+    )
+
+
+def tell_not_simulated(turn: Turn, queue: Queue) -> None:
+    """Says which of the queue's arguments change nothing here."""
+    left = [key for key, _ in queue.arguments if key not in SIMULATED_ARGUMENTS]
+    if left:
+        turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
+
+
+def master_node(turn: Turn, operation: Declare, asked: Mirroring | None) -> int:
+    """The node for a new queue's master. The queue's argument comes before the policy and that before the
+    configuration; a strategy that does not exist counts as not set."""
+    policy_strategy = policy_locator(turn, operation.queue)
+    given = (
+        dict(operation.arguments).get("x-queue-master-locator"),
+        policy_strategy,
+        turn.settings.queue_master_locator,
+    )
+    strategy = next(
+        (LOCATORS[name] for name in given if isinstance(name, str) and name in LOCATORS), locators.CLIENT_LOCAL
+    )
+    candidates = locators.master_candidates(
+        -1 if asked is None else int(asked.mode),
+        [] if asked is None else mirroring.listed(turn, asked),
+        operation.node,
+        turn.running(),
+    )
+    count = [0] * len(turn.nodes)
+    for queue in turn.queues.values():
+        count[queue.master] += 1
+    index = 0
+    if strategy == locators.RANDOM:
+        index = chance.below(len(candidates), turn.settings.seed, chance.RANDOM_LOCATOR, turn.next_number(), 0)
+    return locators.locate(strategy, operation.node, candidates, count, index)
+
+
+def delete(turn: Turn, operation: Delete) -> None:
+    """queue.delete. A replicated queue without a master is deleted by force; deleting what is not there is no error."""
+    queue = turn.queues.get(operation.queue)
+    if queue is None or not turn.is_running(operation.node):
+        return
+    if queue.abandoned and is_replicated(queue):
+        if operation.if_empty:
+            turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
+        else:
+            mirroring.remove_queue(turn, queue.name, "client")
+    elif served(turn, operation) is None:
+        return
+    elif operation.if_unused and queue.consumers:
+        turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} in use")
+    elif operation.if_empty and ready(queue):
+        turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
+    else:
+        mirroring.remove_queue(turn, queue.name, "client")
+
+
+def purge(turn: Turn, operation: Purge) -> None:
+    """queue.purge: ready messages go, unacknowledged ones stay."""
+    if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
+        return
+    numbers = ready(queue)
+    turn.emit("queue_purged", queue=queue.name, messages=runs.size(numbers))
+    if numbers:
+        take_out(turn, queue.name, numbers, "purged")
+
+
+def auto_delete(turn: Turn, event: AutoDelete) -> None:
+    """The last consumer of an auto-delete queue has left, and no other has come."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and not queue.consumers:
+        mirroring.remove_queue(turn, event.queue, "auto_delete")
+
+
+def connection_gone(turn: Turn, owner: tuple[str, int]) -> None:
+    """A connection is closed: its exclusive queues go with it."""
+    for name in turn.queue_names():
+        if turn.queues[name].owner == owner:
+            mirroring.remove_queue(turn, name, "exclusive_owner_gone")

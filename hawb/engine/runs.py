@@ -1,0 +1,106 @@
+"""Sets of message numbers, kept as runs `((first, last), ...)`: sorted, disjoint, never adjacent.
+
+A queue of a hundred million messages is one pair, so every operation costs what the number of runs costs and never what
+the depth costs. Runs are plain tuples: immutable, hashable, comparable, and printed as the outcome prints them.
+
+Delivery order of a classic queue is the order of its numbers (a requeued message returns to its place,
+`rabbit_variable_queue:requeue_merge`), so a sorted set is all that a replica's content needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Runs = tuple[tuple[int, int], ...]
+
+EMPTY: Runs = ()
+
+
+def run(first: int, count: int) -> Runs:
+    """`count` numbers from `first` on."""
+    return ((first, first + count - 1),) if count > 0 else EMPTY
+
+
+def size(runs: Runs) -> int:
+    """How many numbers there are."""
+    return sum(last - first + 1 for first, last in runs)
+
+
+def normal(pairs: Iterable[tuple[int, int]]) -> Runs:
+    """Any pairs, overlapping, adjacent or out of order, as runs. Pairs whose last is below their first are empty."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(pairs):
+        if last < first:
+            continue
+        if merged and first <= merged[-1][1] + 1:
+            if last > merged[-1][1]:
+                merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return tuple(merged)
+
+
+def union(a: Runs, b: Runs) -> Runs:
+    """Numbers in either."""
+    if not a or not b:
+        return a or b
+    if a[-1][1] + 1 < b[0][0]:
+        return a + b
+    return normal(a + b)
+
+
+def minus(a: Runs, b: Runs) -> Runs:
+    """Numbers of `a` that are not in `b`."""
+    if not a or not b or a[-1][1] < b[0][0] or b[-1][1] < a[0][0]:
+        return a
+    left: list[tuple[int, int]] = []
+    i = 0
+    for first, last in a:
+        while i < len(b) and b[i][1] < first:
+            i += 1
+        j = i
+        while j < len(b) and b[j][0] <= last:
+            if first < b[j][0]:
+                left.append((first, b[j][0] - 1))
+            first = b[j][1] + 1
+            j += 1
+        if first <= last:
+            left.append((first, last))
+    return tuple(left)
+
+
+def common(a: Runs, b: Runs) -> Runs:
+    """Numbers in both."""
+    both: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        first, last = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if first <= last:
+            both.append((first, last))
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(both)
+
+
+def head(runs: Runs, count: int) -> Runs:
+    """The `count` smallest numbers, or all when there are fewer."""
+    taken: list[tuple[int, int]] = []
+    for first, last in runs:
+        if count <= 0:
+            break
+        last = min(last, first + count - 1)
+        taken.append((first, last))
+        count -= last - first + 1
+    return tuple(taken)
+
+
+def contains(runs: Runs, number: int) -> bool:
+    """Whether `number` is one of them."""
+    return any(first <= number <= last for first, last in runs)
+
+
+def as_lists(runs: Runs) -> list[list[int]]:
+    """As the outcome writes them: `[[first, last], ...]`."""
+    return [[first, last] for first, last in runs]

@@ -1,0 +1,216 @@
+"""The values that a cluster is made of.
+
+Everything here is immutable and compared by value; a new state shares every queue, node and consumer that did not
+change with the one before it, so keeping a state costs a reference. msgspec Structs are used because they are built in
+C, cost a third of a frozen dataclass and cache their hash. Mappings inside a `State` are never written to once it
+exists.
+
+Nodes are indices in alphabetical order of their names (Erlang's term order, which decides RabbitMQ's ties), simulated
+time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from hawb.engine.runs import EMPTY, Runs
+from hawb.rules.policies import Mirroring, Policy
+from hawb.rules.profiles import Profile
+
+NOWHERE = -1
+"""The node of something that has none."""
+
+RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
+
+
+class Timing(Struct, frozen=True):
+    """How long things take, in the contract's units made exact: microseconds, and bytes or messages a second."""
+
+    link_latency_us: int = 500
+    network_bytes_per_s: int = 100_000_000
+    fsync_us: int = 1_000
+    stop_us: int = 1_000_000
+    start_us: int = 5_000_000
+    boot_retry_us: int = 30_000_000
+    sync_messages_per_s: int = 30_000
+    election_us: int = 300_000
+
+
+class Settings(Struct, frozen=True):
+    """What does not change while a cluster lives: its nodes' names, the broker's version and configuration, the
+    seed."""
+
+    names: tuple[str, ...]
+    file_order: tuple[int, ...]
+    profile: Profile
+    seed: int = 0
+    timing: Timing = Timing()
+    net_ticktime_s: float = 60.0
+    queue_master_locator: str = "client-local"
+    sync_batch_size: int = 4096
+    sync_max_bytes_per_s: int = 0
+
+    def node(self, name: str) -> int:
+        """The index of the node called `name`."""
+        return self.names.index(name)
+
+    def named(self, nodes) -> list[str]:
+        """The names of `nodes`, in their order."""
+        return [self.names[node] for node in nodes]
+
+
+class Node(Struct, frozen=True):
+    """A cluster member and what it believes.
+
+    `believes_running` are the members that it thinks run, itself left out. It is what a node remembers when it goes
+    down, and what decides whether it may boot alone.
+    """
+
+    status: str = RUNNING
+    believes_running: frozenset[int] = frozenset()
+    boots: int = 0
+
+
+class Batch(Struct, frozen=True):
+    """Messages published together: numbers `first` to `last`, `size_bytes` each."""
+
+    first: int
+    last: int
+    size_bytes: int
+    persistent: bool
+
+
+class Sync(Struct, frozen=True):
+    """A synchronisation under way: the mirrors that take part, oldest first, and when it began."""
+
+    mirrors: tuple[int, ...]
+    began_us: int
+    number: int
+
+
+class Queue(Struct, frozen=True, cache_hash=True):
+    """A queue's record and what its replicas hold.
+
+    `contents[node]` is what the replica at `node` holds or, where the node is down, what it would find on its disk;
+    None where there is no copy. The master's content is the queue. Messages handed to consumers and not yet
+    acknowledged are part of it; which those are is in `unacknowledged`. `owner` is the connection (its name and node)
+    of an exclusive queue.
+
+    `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
+    lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
+    broadcast. `up` is whether the master's process runs; `stopped` whether it last ended in a controlled way;
+    `abandoned` whether it is settled that nobody takes over and the queue waits for its master's node. `parked` are
+    operations of clients that wait for the queue to serve again.
+    """
+
+    name: str
+    vhost: str
+    type: str
+    durable: bool
+    auto_delete: bool
+    owner: tuple[str, int] | None
+    arguments: tuple[tuple[str, object], ...]
+    policy: str | None
+    mirroring: Mirroring | None
+    master: int
+    contents: tuple[Runs | None, ...]
+    mirrors: tuple[int, ...] = ()
+    synchronised: tuple[int, ...] = ()
+    recoverable: tuple[int, ...] = ()
+    depth_unknown: frozenset[int] = frozenset()
+    mirrored: bool = False
+    up: bool = True
+    stopped: bool = False
+    abandoned: bool = False
+    batches: tuple[Batch, ...] = ()
+    redelivered: Runs = EMPTY
+    unacknowledged: Runs = EMPTY
+    consumers: tuple[str, ...] = ()
+    had_consumer: bool = False
+    parked: tuple[object, ...] = ()
+    sync: Sync | None = None
+    members: tuple[int, ...] = ()
+
+    @property
+    def content(self) -> Runs:
+        """What the queue holds, ready and unacknowledged."""
+        return self.contents[self.master] or EMPTY
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        """Master and mirrors, as far as their processes run."""
+        return (self.master, *self.mirrors) if self.up else self.mirrors
+
+
+class Consumer(Struct, frozen=True):
+    """A client's subscription, or the named holder of messages that were fetched one by one (`subscribed` is False).
+
+    `held` is what the queue waits to have acknowledged; `stale` what the client still believes it holds from a master
+    that is gone, whose acknowledgements go nowhere.
+    """
+
+    name: str
+    queue: str
+    node: int
+    connection: str
+    subscribed: bool = True
+    prefetch: int = 0
+    automatic: bool = False
+    cancel_on_ha_failover: bool = False
+    cancel_notify: bool = True
+    state: str = "active"
+    held: Runs = EMPTY
+    stale: Runs = EMPTY
+    received: Runs = EMPTY
+    cancel_notified: bool = False
+
+    @property
+    def capacity(self) -> int | None:
+        """How many more messages it takes; None for no limit."""
+        if self.prefetch == 0:
+            return None
+        return max(0, self.prefetch - sum(last - first + 1 for first, last in self.held))
+
+
+class Unconfirmed(Struct, frozen=True):
+    """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to."""
+
+    number: int
+    node: int
+    shares: tuple[Share, ...]
+
+
+class Share(Struct, frozen=True):
+    """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
+    answered (`due_us`), and whether one of them has."""
+
+    queue: str
+    numbers: Runs
+    due_us: tuple[tuple[int, int], ...]
+    answered: bool = False
+
+
+class State(Struct, frozen=True):
+    """The whole cluster at one moment. `agenda` is what will happen, a heap of (time_us, priority,
+    number, the trace entry behind it, the step behind it, event).
+
+    `numbers` counts, for each queue name ever used, the messages published to it; `counter` numbers events, and with
+    them draws.
+    """
+
+    time_us: int
+    nodes: tuple[Node, ...]
+    policies: tuple[Policy, ...] = ()
+    operator_policies: tuple[Policy, ...] = ()
+    queues: Mapping[str, Queue] = {}
+    consumers: Mapping[str, Consumer] = {}
+    unconfirmed: tuple[Unconfirmed, ...] = ()
+    agenda: tuple[tuple, ...] = ()
+    numbers: Mapping[str, int] = {}
+    counter: int = 0
+
+    def running(self) -> list[int]:
+        """Running nodes in alphabetical order."""
+        return [index for index, node in enumerate(self.nodes) if node.status == RUNNING]

@@ -1,0 +1,87 @@
+"""What happened, in order, and the two closed lists that outcomes use: events and causes of loss.
+
+A trace is what a person reads. Each entry knows the entry that brought it about (`because`), so that every loss can be
+told as a story back to the fault that began it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class Entry(Struct, frozen=True):
+    """One thing that happened. `node` is an index or NOWHERE, `because` the number of the entry that caused this
+    one."""
+
+    number: int
+    t_us: int
+    step: int
+    event: str
+    node: int
+    queue: str | None
+    detail: Mapping[str, object]
+    because: int | None
+
+
+EVENTS: dict[str, str] = {
+    "policy_set": "A policy was set. name, pattern, definition, priority, vhost.",
+    "policy_cleared": "A policy was removed. name, vhost.",
+    "policy_applied": "Another policy, or the same with another definition, applies to a queue. policy (or null), was.",
+    "policy_tie": "Policies of equal priority match; RabbitMQ leaves open which one wins. policies, chosen.",
+    "pattern_gave_up": "Matching a policy's pattern took too many steps and counts as no match. policy, pattern.",
+    "not_simulated": "Something is there that has no rule in hawb and changes nothing here. what.",
+    "queue_declared": "A queue was declared. master, mirrors, type, policy.",
+    "queue_deleted": "A queue is gone. reason: client, auto_delete, exclusive_owner_gone, node_down; messages.",
+    "queue_purged": "A queue was emptied of ready messages. messages.",
+    "messages_published": "A queue took messages. ids, replicas (nodes that hold them), bytes_replicated.",
+    "messages_confirmed": "The broker confirmed messages to their publisher. ids.",
+    "messages_nacked": "The broker told the publisher that messages were not accepted. ids.",
+    "messages_unanswered": "Messages are neither confirmed nor nacked. ids, reason: client_node_gone.",
+    "messages_refused": "No queue took messages. ids, reason: home_node_down, master_stopped, no_master, no_queue, "
+    "client_node_gone.",
+    "messages_delivered": "Messages were sent to a consumer. consumer, ids, redelivered.",
+    "messages_acknowledged": "A client acknowledged messages and they left the queue. consumer, ids.",
+    "acknowledgement_ignored": "A client acknowledged deliveries of a master that is gone. consumer, ids.",
+    "messages_requeued": "Messages went back to their place, marked as redelivered. ids, reason: nack, consumer_gone.",
+    "messages_rejected": "A client rejected messages for good. consumer, ids.",
+    "consumer_started": "A consumer was registered. consumer.",
+    "consumer_cancelled": "A consumer was cancelled. consumer, reason: client, queue_deleted, failover, master_down; "
+    "notified.",
+    "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down.",
+    "consumer_moved": "A consumer was registered with the new master, without its client knowing. consumer.",
+    "node_stopping": "A controlled shutdown began.",
+    "node_stopped": "A controlled shutdown was completed.",
+    "node_killed": "A node died without warning.",
+    "node_booting": "A node began to boot.",
+    "node_waiting": "A booting node waits for nodes that may know more. waits_for.",
+    "node_gave_up": "A waiting node gave up and exited. waits_for.",
+    "node_running": "A node is up.",
+    "node_down_noticed": "The other nodes learnt that a node is gone. by.",
+    "mirror_added": "A mirror joined, empty. synchronised.",
+    "mirror_removed": "A mirror is gone. reason: node_down, policy, master_shutdown.",
+    "mirror_synchronised": "A mirror holds all that its master does. how: joined, drained, synchronisation, promotion.",
+    "master_down": "A queue's master process is gone. reason: node_killed, node_stopped, policy.",
+    "mirrors_stopped": "A master that was shut down stopped its mirrors, none of them synchronised; they delete their "
+    "copies. mirrors.",
+    "promotion_refused": "A mirror that is not synchronised deleted its copy instead of taking over.",
+    "promoted": "A mirror became master. synchronised, was, messages, missing.",
+    "queue_down": "No replica may serve the queue. reason: no_mirror, mirrors_stopped, promotion_refused.",
+    "queue_recovered": "A master's node is back and serves the queue from its disk. messages.",
+    "sync_started": "A synchronisation began and blocks the queue. mirrors, messages, batches, expected_s.",
+    "sync_finished": "A synchronisation was completed. mirrors, bytes_replicated.",
+    "sync_ended": "A synchronisation ended early. reason: cancelled, master_down, mirrors_gone.",
+    "sync_not_needed": "All mirrors were synchronised already.",
+    "messages_lost": "Messages are gone for good. ids, cause.",
+    "step_refused": "RabbitMQ refused a step. code, text.",
+}
+"""Every event with the fields of its `detail`."""
+
+CAUSES: dict[str, str] = {
+    "unsynchronised_promotion": "A mirror became master that did not hold them; copies elsewhere are wiped on return.",
+    "transient_message": "They were not persistent and the last process that held them ended.",
+    "transient_queue": "Their queue was not durable and the last node that held it went down.",
+    "exclusive_queue": "Their queue was exclusive and the node that held it went down.",
+}
+"""Every cause of loss."""

@@ -1,0 +1,226 @@
+"""A turn: the one way from a state to the next.
+
+A `Moment` is a state together with what is kept beside it, trace and ledger. A `Turn` starts from a moment, is changed
+in place by the rules while events happen, and ends as a new moment; the old one stays as it was. Moments know the one
+before them, so going back is following a reference, and two branches share their past.
+
+Events are ordered by (time_us, priority, number). What a person or a fault does comes before what reacts to it at the
+same microsecond.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.engine.ledger import Account, Loss
+from hawb.engine.runs import Runs
+from hawb.engine.state import NOWHERE, RUNNING, Consumer, Node, Queue, Settings, State
+from hawb.engine.trace import Entry
+
+REACTION = 1
+TIMER = 2
+"""Priorities on the agenda. A timer does not keep a cluster from being settled."""
+
+
+class Refusal(Struct, frozen=True):
+    """A step that RabbitMQ refused: its reply code (None for what rabbitmqctl refuses) and text."""
+
+    step: int
+    code: int | None
+    text: str
+
+
+class Moment(Struct, frozen=True):
+    """A state, the ledger and the trace up to it, and the moment before."""
+
+    state: State
+    ledger: dict[str, Account] = {}
+    losses: tuple[Loss, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    entries_before: int = 0
+    before: Moment | None = None
+
+    def trace(self) -> list[Entry]:
+        """Everything that happened, from the beginning."""
+        chapters = []
+        moment: Moment | None = self
+        while moment is not None:
+            chapters.append(moment.entries)
+            moment = moment.before
+        return [entry for chapter in reversed(chapters) for entry in chapter]
+
+
+class Turn:
+    """A moment being continued. Handlers read and write it; `finish` gives the next moment."""
+
+    def __init__(self, settings: Settings, moment: Moment, step: int):
+        self.settings = settings
+        self.before = moment
+        state = moment.state
+        self.now_us = state.time_us
+        self.step = step
+        self.because: int | None = None
+        self.nodes: list[Node] = list(state.nodes)
+        self.policies = state.policies
+        self.operator_policies = state.operator_policies
+        self.queues: dict[str, Queue] = dict(state.queues)
+        self.consumers: dict[str, Consumer] = dict(state.consumers)
+        self.unconfirmed = state.unconfirmed
+        self.numbers: dict[str, int] = dict(state.numbers)
+        self.agenda: list[tuple] = list(state.agenda)
+        self._pending = sum(priority != TIMER for _, priority, *_ in self.agenda)
+        self.counter = state.counter
+        self.ledger: dict[str, Account] = dict(moment.ledger)
+        self.losses: list[Loss] = list(moment.losses)
+        self.refusals: list[Refusal] = list(moment.refusals)
+        self.entries: list[Entry] = []
+        self._first_entry = moment.entries_before + len(moment.entries)
+
+    def finish(self) -> Moment:
+        """The moment that this turn has reached."""
+        state = State(
+            time_us=self.now_us,
+            nodes=tuple(self.nodes),
+            policies=self.policies,
+            operator_policies=self.operator_policies,
+            queues=self.queues,
+            consumers=self.consumers,
+            unconfirmed=self.unconfirmed,
+            agenda=tuple(self.agenda),
+            numbers=self.numbers,
+            counter=self.counter,
+        )
+        return Moment(
+            state=state,
+            ledger=self.ledger,
+            losses=tuple(self.losses),
+            refusals=tuple(self.refusals),
+            entries=tuple(self.entries),
+            entries_before=self._first_entry,
+            before=self.before,
+        )
+
+    # What is to happen
+
+    def schedule(self, delay_us: int, event: object, because: int | None = None, priority: int = REACTION) -> int:
+        """Puts `event` on the agenda `delay_us` from now; returns its number."""
+        number = self.next_number()
+        cause = self.because if because is None else because
+        self._pending += priority != TIMER
+        heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, self.step, event))
+        return number
+
+    def next_number(self) -> int:
+        """A number never given before in this cluster's life: for events, synchronisations and draws."""
+        self.counter += 1
+        return self.counter
+
+    def next_time_us(self) -> int | None:
+        """When the next event is due; None when nothing will happen."""
+        return self.agenda[0][0] if self.agenda else None
+
+    def settled(self) -> bool:
+        """Whether only timers are left."""
+        return self._pending == 0
+
+    def take(self) -> object:
+        """Takes the next event off the agenda and moves time to it."""
+        due_us, priority, _, self.because, self.step, event = heapq.heappop(self.agenda)
+        self._pending -= priority != TIMER
+        self.now_us = max(self.now_us, due_us)
+        return event
+
+    # What is so
+
+    def running(self) -> list[int]:
+        """Running nodes, in alphabetical order."""
+        return [index for index, node in enumerate(self.nodes) if node.status == RUNNING]
+
+    def is_running(self, node: int) -> bool:
+        """Whether `node` runs."""
+        return self.nodes[node].status == RUNNING
+
+    def first_running(self) -> int:
+        """The first running node in the order of the scenario's list; NOWHERE if none runs."""
+        return next((node for node in self.settings.file_order if self.is_running(node)), NOWHERE)
+
+    def queue_names(self) -> Iterator[str]:
+        """All queues in alphabetical order, safe against queues that go meanwhile."""
+        return (name for name in sorted(self.queues) if name in self.queues)
+
+    def alive(self, queue: Queue, node: int) -> bool:
+        """Whether the queue's replica at `node` is a running process."""
+        if node == queue.master:
+            return queue.up
+        return node in queue.mirrors and self.is_running(node)
+
+    def link_us(self, a: int, b: int) -> int:
+        """How long a message takes from one node to another; nothing within a node."""
+        return 0 if a == b else self.settings.timing.link_latency_us
+
+    # What changes
+
+    def add_queue(self, queue: Queue) -> None:
+        """A new queue, under its name."""
+        self.queues[queue.name] = queue
+        self.ledger.setdefault(queue.name, Account())
+
+    def change_queue(self, name: str, **fields) -> Queue:
+        """The queue with other fields."""
+        queue = self.queues[name] = replace(self.queues[name], **fields)
+        return queue
+
+    def change_consumer(self, name: str, **fields) -> Consumer:
+        """The consumer with other fields."""
+        consumer = self.consumers[name] = replace(self.consumers[name], **fields)
+        return consumer
+
+    def change_node(self, node: int, **fields) -> Node:
+        """The node with other fields."""
+        changed = self.nodes[node] = replace(self.nodes[node], **fields)
+        return changed
+
+    def account(self, queue: str) -> Account:
+        """The queue's entry in the ledger."""
+        return self.ledger.get(queue, Account())
+
+    def book(self, queue: str, **fields) -> None:
+        """Writes fields of the queue's entry in the ledger."""
+        self.ledger[queue] = replace(self.account(queue), **fields)
+
+    # What is told
+
+    def emit(
+        self, event: str, node: int = NOWHERE, queue: str | None = None, because: int | None = None, **detail
+    ) -> int:
+        """Writes an entry of the trace and returns its number. Runs in `detail` become lists, as outcomes have them."""
+        number = self._first_entry + len(self.entries)
+        cause = self.because if because is None else because
+        told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
+        self.entries.append(Entry(number, self.now_us, self.step, event, node, queue, told, cause))
+        return number
+
+    def lose(self, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
+        """Books messages as lost for good."""
+        if not numbers:
+            return
+        account = self.account(queue)
+        self.book(queue, lost=runs.union(account.lost, numbers))
+        entry = self.emit("messages_lost", queue=queue, because=because, ids=numbers, cause=cause)
+        self.losses.append(Loss(queue, numbers, cause, entry))
+
+    def remove(self, queue: str, numbers: Runs, reason: str) -> None:
+        """Books messages as having left the queue in an orderly way."""
+        if numbers:
+            self.ledger[queue] = self.account(queue).with_removed(reason, numbers)
+
+    def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
+        """Notes that RabbitMQ refused the step at hand."""
+        self.emit("step_refused", code=code, text=text)
+        self.refusals.append(Refusal(self.step if step is None else step, code, text))

@@ -1,0 +1,43 @@
+"""Where the master of a new queue goes.
+
+Source: `rabbit_queue_location_client_local`, `_min_masters`, `_random`, `rabbit_queue_master_location_misc`. Plain
+functions over integers, see `hawb.rules.selection`.
+"""
+
+from hawb.rules.selection import NODES
+
+CLIENT_LOCAL = 0
+MIN_MASTERS = 1
+RANDOM = 2
+
+
+def master_candidates(mode, listed, client, running):
+    """The nodes among which min-masters and random choose, in alphabetical order.
+
+    Under ha-mode nodes these are the listed nodes that run, and the node that declares: with no mirror synchronised
+    yet, the `nodes` rule adds the master to its list, and at this moment the declaring node stands in for the master.
+    All running nodes when that leaves no mirror, or in any other mode (`mode` below 0: not mirrored).
+    """
+    if mode == NODES:
+        wanted = [node for node in running if node in listed or node == client]
+        if len(wanted) > 1:
+            return wanted
+    return list(running)
+
+
+def locate(strategy, client, candidates, masters_count, random_index):
+    """The node for the master.
+
+    `masters_count[node]` counts the queues mastered there, over all virtual hosts and queue types; ties go to the first
+    in alphabetical order. `random_index` is a number below `len(candidates)`. Without candidates the declaring node
+    takes it.
+    """
+    if strategy == CLIENT_LOCAL or len(candidates) == 0:
+        return client
+    if strategy == RANDOM:
+        return candidates[random_index]
+    chosen = candidates[0]
+    for node in candidates:
+        if masters_count[node] < masters_count[chosen]:
+            chosen = node
+    return chosen

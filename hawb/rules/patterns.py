@@ -1,0 +1,137 @@
+r"""A policy's pattern against a queue's name, as RabbitMQ sees it.
+
+Source: `rabbit_policy:matches` and `rabbit_parameter_validation:regex`: Erlang's `re`, which is PCRE, as a search
+over the bytes of the UTF-8 name, without the Unicode option. Erlang gives up beyond ten million steps and calls it no
+match, and so does this; the caller can tell (`outcome`). There is no just-in-time compiler here, which would count
+steps differently.
+
+Patterns come from files of strangers. PCRE2 copies all groups at each step, so a short pattern with a few thousand
+groups takes minutes and gigabytes within the limit on steps alone: memory is limited too, and many groups leave fewer
+steps.
+
+PCRE2 stands in for the PCRE of RabbitMQ's Erlang. Escapes that the two read differently are rewritten before PCRE2
+sees them, and error texts are translated back. What is left: Erlang counts the bytes of Latin-1's letters as letters,
+so \w, \b, [:alpha:] and (?i) can differ in names outside ASCII; \C, and (*UTF8) or limits at a pattern's start, are
+refused; lookbehinds of limited but varying length are accepted; PCRE2 can backtrack into a recursion; and the
+position in an error is PCRE2's unless known to differ.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+
+import pcre2
+
+from hawb.rules.erlang_terms import erlang_term
+
+STEPS = 10_000_000
+MEMORY_KIB = 65_536
+FULL_STEPS_GROUPS = 16
+"""Up to so many groups a search has all its steps."""
+
+PATTERN_LIMIT_BYTES = 65_535
+"""PCRE's own limit for a compiled pattern, applied to the source as well so that no time goes into longer ones."""
+
+OWN_LIMITS = re.compile(rb"(?:\(\*[A-Z0-9_=]+\))*?\(\*LIMIT_")
+"""A pattern may begin with limits of its own, and PCRE2 would let them replace those that are set here."""
+
+ESCAPE = re.compile(rb"\\Q.*?(?:\\E|\Z)|\\x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{0,2}))|\\(.)", re.DOTALL)
+LITERAL_LETTERS = b"FIiJjMmOqTYy"
+"""Letters that mean themselves after a backslash in PCRE and are an error in PCRE2."""
+
+NO_CASE_ESCAPES = r"PCRE does not support \L, \l, \N{name}, \U, or \u"
+
+# PCRE2's error code: PCRE's text, and how far its position lies from PCRE2's. Other codes read the same in both.
+PCRE_ERRORS = {
+    103: ("unrecognized character follows \\", 0),
+    108: ("range out of order in character class", -1),
+    109: ("nothing to repeat", -1),
+    111: ("unrecognized character after (? or (?-", -1),
+    114: ("missing )", 0),
+    118: ("missing ) after comment", 0),
+    122: ("unmatched parentheses", -1),
+    125: ("lookbehind assertion is not fixed length", 0),
+    137: (NO_CASE_ESCAPES, 0),
+    142: ("syntax error in subpattern name (missing terminator)", 0),
+    143: ("two named subpatterns have the same name", 0),
+    147: ("unknown property name after \\P or \\p", 0),
+}
+
+
+class Match(IntEnum):
+    """What became of a search. GAVE_UP counts as NO with RabbitMQ; a person should be warned of it."""
+
+    NO = 0
+    YES = 1
+    GAVE_UP = 2
+
+
+class PatternError(ValueError):
+    """A pattern that RabbitMQ refuses: what is wrong, and at which byte."""
+
+    def __init__(self, text: str, position: int) -> None:
+        super().__init__(erlang_term(([*text.encode()], position)))
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether `pattern` is found anywhere in `name`. Raises `PatternError` for a pattern that RabbitMQ refuses."""
+    return outcome(pattern, name) is Match.YES
+
+
+@lru_cache(maxsize=65_536)
+def outcome(pattern: str, name: str) -> Match:
+    """As `matches`, and GAVE_UP where the search took too many steps or too much memory."""
+    try:
+        return Match.NO if _compiled(pattern).search(_bytes(name)) is None else Match.YES
+    except pcre2.LibraryError:
+        return Match.GAVE_UP
+
+
+def pattern_error(pattern: str) -> str | None:
+    """Why RabbitMQ refuses `pattern`, as Erlang's `re:compile` gives it, `{"missing )",3}`; None if it does not."""
+    try:
+        _compiled(pattern)
+    except PatternError as error:
+        return str(error)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> pcre2.Pattern:
+    source = _bytes(pattern)
+    if len(source) > PATTERN_LIMIT_BYTES:
+        raise PatternError("regular expression is too large", PATTERN_LIMIT_BYTES)
+    rewritten = ESCAPE.sub(_as_pcre2_reads_it, source)
+    if OWN_LIMITS.match(rewritten):
+        raise PatternError("(*VERB) not recognized", 2)
+    limits = _limits(rewritten)
+    try:
+        return pcre2.compile(limits + rewritten, jit=False)
+    except pcre2.PatternError as error:
+        text, shift = PCRE_ERRORS.get(error.code, (error.msg.partition("; ")[2], 0))
+        raise PatternError(text, max(0, error.pos - len(limits) + shift)) from None
+
+
+def _limits(source: bytes) -> bytes:
+    """The settings that limit a search, which PCRE2 takes at the start of a pattern."""
+    steps = STEPS * FULL_STEPS_GROUPS // max(FULL_STEPS_GROUPS, source.count(b"("))
+    return b"(*LIMIT_MATCH=%d)(*LIMIT_HEAP=%d)" % (steps, MEMORY_KIB)
+
+
+def _as_pcre2_reads_it(escape: re.Match[bytes]) -> bytes:
+    in_braces, digits, character = escape.groups()
+    if in_braces is not None and int(in_braces, 16) > 255:
+        raise PatternError(r"character value in \x{} or \o{} is too large", escape.end() - 1)
+    if in_braces is not None or digits is not None:
+        return b"\\x%02x" % int(in_braces or digits or b"0", 16)
+    if character in (b"u", b"U"):
+        raise PatternError(NO_CASE_ESCAPES, escape.end())
+    if character is not None and character in LITERAL_LETTERS:
+        return character
+    return escape.group()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,209 @@
+"""Policies: which one applies to a queue, and what it asks for.
+
+Source: `rabbit_policy` (`match_all`, `matches`, `merge_operator_definitions`), `rabbit_policies` and
+`rabbit_mirror_queue_misc` (`merge_policy_value`). One policy applies to a queue, policies are not merged with each
+other; an operator policy is, key by key.
+
+A policy is part of a cluster's state, so it is a value: its definition is kept as sorted pairs with lists as tuples,
+which can be compared and hashed, and `definition` gives it back as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+
+from msgspec import Struct
+
+from hawb.rules import promotion, selection
+from hawb.rules.patterns import matches
+from hawb.rules.profiles import Profile
+
+QUEUE_TYPES_BY_APPLY_TO = {
+    "queues": ("classic", "quorum", "stream"),
+    "all": ("classic", "quorum", "stream"),
+    "classic_queues": ("classic",),
+    "quorum_queues": ("quorum",),
+    "streams": ("stream",),
+}
+"""What each value of apply-to means for queues; `exchanges` means nothing to them."""
+
+
+class Policy(Struct, frozen=True, cache_hash=True):
+    """A policy, or an operator policy, that RabbitMQ has accepted. Made by `Policy.of`."""
+
+    name: str
+    pattern: str
+    settings: tuple[tuple[str, object], ...]
+    priority: int = 0
+    apply_to: str = "queues"
+    vhost: str = "/"
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        pattern: str,
+        definition: Mapping[str, object],
+        priority: int = 0,
+        apply_to: str = "queues",
+        vhost: str = "/",
+    ) -> Policy:
+        """The policy with this definition, whose values are strings, numbers, booleans or lists of them."""
+        settings = tuple((key, _frozen(definition[key])) for key in sorted(definition))
+        return cls(name, pattern, settings, priority, apply_to, vhost)
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The definition as a fresh dictionary, keys sorted."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in self.settings}
+
+
+def _frozen(value: object) -> object:
+    return tuple(value) if isinstance(value, list | tuple) else value
+
+
+def matching(
+    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, declaring: bool = False
+) -> list[Policy]:
+    """The policies that could apply to a queue, in the order in which they win.
+
+    The highest priority wins. Among equal priorities RabbitMQ takes whichever its storage lists first; here it is the
+    first by name, and `ties` tells when that choice was made.
+
+    A policy with a setting that the queue's type does not support is passed over as a whole. 3.8.9 looks the type up
+    in a table where a queue that is being declared (`declaring`) does not stand yet, and so passes nothing over at
+    that moment.
+    """
+    blind = declaring and not profile.declare_knows_type
+    unsupported = frozenset() if blind else profile.unsupported_by(queue_type)
+    found = [
+        policy
+        for policy in policies
+        if policy.vhost == vhost
+        and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
+        and unsupported.isdisjoint(key for key, _ in policy.settings)
+        and matches(policy.pattern, queue)
+    ]
+    return sorted(found, key=lambda policy: (-policy.priority, policy.name))
+
+
+def effective(
+    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, declaring: bool = False
+) -> Policy | None:
+    """The one policy that applies to a queue; see `matching`."""
+    return next(iter(matching(policies, vhost, queue, queue_type, profile, declaring)), None)
+
+
+def ties(winners: list[Policy]) -> list[Policy]:
+    """Of the policies that `matching` gave, those that share the highest priority, if more than one does.
+
+    Which of them RabbitMQ applies is not defined, and a person should be warned.
+    """
+    tied = [policy for policy in winners if policy.priority == winners[0].priority]
+    return tied if len(tied) > 1 else []
+
+
+def effective_definition(policy: Policy | None, operator_policy: Policy | None) -> dict[str, object]:
+    """What applies to a queue under both, keys sorted: a key that both have is merged by `MERGES`."""
+    mine = policy.definition if policy else {}
+    merged = dict(mine)
+    for key, value in (operator_policy.definition if operator_policy else {}).items():
+        merged[key] = MERGES.get(key, _operators)(mine[key], value) if key in mine else value
+    return {key: merged[key] for key in sorted(merged)}
+
+
+def _operators(_value: object, operator_value: object) -> object:
+    return operator_value
+
+
+def _stricter_delivery_limit(value: int, operator_value: int) -> int:
+    """The lower; but a negative one means no limit (4.0), and then the other counts."""
+    return (max if min(value, operator_value) < 0 else min)(value, operator_value)
+
+
+def _wider_mode(value: str, operator_value: str) -> str:
+    return min(value, operator_value, key=["all", "exactly", "nodes"].index)
+
+
+def _wider_params(value: object, operator_value: object) -> object:
+    """The larger number; a number rather than a list; the longer list, of equal ones the operator's."""
+    numbers = [given for given in (value, operator_value) if isinstance(given, int)]
+    return max(numbers) if numbers else max(operator_value, value, key=len)
+
+
+MERGES: dict[str, Callable] = {
+    "message-ttl": min,
+    "expires": min,
+    "max-length": min,
+    "max-length-bytes": min,
+    "max-in-memory-length": min,
+    "max-in-memory-bytes": min,
+    "delivery-limit": _stricter_delivery_limit,
+    "target-group-size": max,
+    "ha-mode": _wider_mode,
+    "ha-params": _wider_params,
+}
+"""How a key that a policy and an operator policy both set is decided. Any other takes the operator's value."""
+
+
+class HaMode(IntEnum):
+    """ha-mode, numbered as the rules number it."""
+
+    ALL = selection.ALL
+    EXACTLY = selection.EXACTLY
+    NODES = selection.NODES
+
+
+class SyncMode(IntEnum):
+    """ha-sync-mode."""
+
+    MANUAL = 0
+    AUTOMATIC = 1
+
+
+class Promote(IntEnum):
+    """ha-promote-on-shutdown and ha-promote-on-failure, numbered as the rules number them."""
+
+    WHEN_SYNCED = promotion.WHEN_SYNCED
+    ALWAYS = promotion.ALWAYS
+
+
+class Mirroring(Struct, frozen=True):
+    """What an effective definition says about mirroring, with RabbitMQ's defaults.
+
+    `count` belongs to EXACTLY and includes the master, `nodes` (names) to NODES. `sync_batch_size` None means the
+    broker's mirroring_sync_batch_size.
+    """
+
+    mode: HaMode
+    count: int = 0
+    nodes: tuple[str, ...] = ()
+    sync_mode: SyncMode = SyncMode.MANUAL
+    sync_batch_size: int | None = None
+    promote_on_shutdown: Promote = Promote.WHEN_SYNCED
+    promote_on_failure: Promote = Promote.ALWAYS
+
+
+def mirroring(definition: Mapping[str, object]) -> Mirroring | None:
+    """The ha keys of an effective definition that RabbitMQ has accepted; None without an ha-mode.
+
+    A batch size of 1 is accepted and means the default (`rabbit_mirror_queue_misc:sync_batch_size`).
+    """
+    if "ha-mode" not in definition:
+        return None
+    mode, params = _member(HaMode, definition["ha-mode"]), definition.get("ha-params")
+    batch_size = definition.get("ha-sync-batch-size", 1)
+    return Mirroring(
+        mode=mode,
+        count=params if mode is HaMode.EXACTLY else 0,
+        nodes=tuple(params) if mode is HaMode.NODES else (),
+        sync_mode=_member(SyncMode, definition.get("ha-sync-mode", "manual")),
+        sync_batch_size=batch_size if batch_size > 1 else None,
+        promote_on_shutdown=_member(Promote, definition.get("ha-promote-on-shutdown", "when-synced")),
+        promote_on_failure=_member(Promote, definition.get("ha-promote-on-failure", "always")),
+    )
+
+
+def _member(enum: type[IntEnum], value: str) -> IntEnum:
+    return enum[value.upper().replace("-", "_")]

@@ -1,0 +1,220 @@
+"""What RabbitMQ refuses when a policy is set, in its words.
+
+Source: `rabbit_policy` (`parse_set`, `validation`), `rabbit_parameter_validation`, `rabbit_policies`,
+`rabbit_mirror_queue_misc:validate_policy`, the `validate_policy` of the ha-modes, `rabbit_queue_location_validator`,
+`rabbit_quorum_queue` and `rabbit_federation_parameters`; the frame around the errors is `rabbit_runtime_parameters`'.
+
+RabbitMQ checks definition, apply-to and pattern and reports each that is wrong, in that order; within the definition
+the first error ends the check. There, settings are checked module by module, in an order that follows from Erlang's
+hash of the modules' names: queue-master-locator first, target-group-size last. Between those, where the hashes are
+equal, it is not defined, and here the ha settings come before the common ones and federation's. Keys that nobody
+knows are reported only when nothing else is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from hawb.rules.erlang_terms import erlang_term
+from hawb.rules.patterns import pattern_error
+from hawb.rules.profiles import FEDERATION_SETTINGS, HA_SETTINGS, Profile
+
+ABSENT = object()
+"""In place of a value that is not there, which RabbitMQ shows as the atom none."""
+
+Check = tuple[Callable[[object], bool], str]
+"""Whether a value is accepted, and the text for one that is not, with {} where RabbitMQ shows the value."""
+
+
+def refusal(fields: Mapping[str, object], profile: Profile, operator: bool = False) -> str | None:
+    """Why RabbitMQ refuses to set this policy, as `rabbitmqctl` and the HTTP API give the reason; None if it does not.
+
+    `fields` are those of set_policy: pattern, definition, and priority and apply_to or their defaults. Several errors
+    stand on a line each. The line break that ends RabbitMQ's text is left out.
+    """
+    show = _shower(profile)
+    priority = fields.get("priority", 0)
+    if not _is_integer(priority):
+        return f"{show(priority)} priority must be a number"
+    errors = [
+        _definition_error(fields["definition"], profile, operator),
+        _apply_to_error(fields.get("apply_to", "queues"), profile),
+        _pattern_error(fields["pattern"], show),
+    ]
+    found = [error for error in errors if error is not None]
+    return "\n".join(["Validation failed\n", *found]) if found else None
+
+
+def _definition_error(definition: Mapping[str, object], profile: Profile, operator: bool = False) -> str | None:
+    """The first error of a definition, without the frame; None if it is accepted."""
+    show = _shower(profile)
+    if not definition:
+        return "no policy provided"
+    known = profile.operator_policy_settings if operator else profile.policy_settings
+    values = {key: definition[key] for key in sorted(definition) if key in known}
+    checks = CHECKS | CHECKS_OF_VERSION.get(profile.version, {})
+    return (
+        _first_error(values, ["queue-master-locator"], checks, show)
+        or _ha_error(values, show)
+        or _first_error(values, COMMON_SETTINGS, checks, show)
+        or _federation_error(values)
+        or _first_error(values, FEDERATION_SETTINGS, checks, show)
+        or _first_error(values, ["target-group-size"], checks, show)
+        or _unknown_error(definition, known, show)
+    )
+
+
+def _shower(profile: Profile) -> Callable[..., str]:
+    """Prints values as this release does; the second argument is the text that stands before the value in its line."""
+    return lambda value, before="": erlang_term(value, profile.unicode_errors, len(before))
+
+
+def _first_error(values: Mapping[str, object], keys: Collection[str], checks: Mapping[str, Check], show) -> str | None:
+    for key in keys:
+        if key in values:
+            accepts, text = checks[key]
+            if not accepts(values[key]):
+                return _with_value(text, values[key], show)
+    return None
+
+
+def _with_value(text: str, value: object, show) -> str:
+    before, _, after = text.partition("{}")
+    return f"{before}{'none' if value is ABSENT else show(value, before)}{after}"
+
+
+def _ha_error(values: Mapping[str, object], show) -> str | None:
+    if not values.keys() & HA_SETTINGS:
+        return None
+    if "ha-mode" not in values:
+        return "ha-mode must be specified to specify ha-params, ha-sync-mode or ha-promote-on-shutdown"
+    return (
+        _first_error(values, ["ha-mode"], HA_CHECKS, show)
+        or _ha_params_error(values, show)
+        or _first_error(values, HA_CHECKS, HA_CHECKS, show)
+    )
+
+
+def _ha_params_error(values: Mapping[str, object], show) -> str | None:
+    mode, params = values["ha-mode"], values.get("ha-params", ABSENT)
+    if mode == "all":
+        return None if params is ABSENT else 'ha-mode="all" does not take parameters'
+    if mode == "exactly":
+        accepted = _is_integer(params) and params > 0
+        return None if accepted else _with_value('ha-mode="exactly" takes an integer, {} given', params, show)
+    if not isinstance(params, list):
+        return _with_value('ha-mode="nodes" takes a list, {} given', params, show)
+    if not params:
+        return 'ha-mode="nodes" list must be non-empty'
+    others = [node for node in params if not isinstance(node, str)]
+    text = 'ha-mode="nodes" takes a list of strings, {} was not a string'
+    return _with_value(text, others, show) if others else None
+
+
+def _federation_error(values: Mapping[str, object]) -> str | None:
+    if len(values.keys() & FEDERATION_SETTINGS) < 2:
+        return None
+    return "cannot specify federation-upstream, federation-upstream-set or federation-upstream-pattern together"
+
+
+def _unknown_error(definition: Mapping[str, object], known: Collection[str], show) -> str | None:
+    unknown = [(key, definition[key]) for key in sorted(definition) if key not in known]
+    return f"{show(unknown)} are not recognised policy settings" if unknown else None
+
+
+def _apply_to_error(apply_to: object, profile: Profile) -> str | None:
+    return None if apply_to in profile.apply_to else f"apply-to '{apply_to}' unrecognised; {profile.apply_to_advice}"
+
+
+def _pattern_error(pattern: object, show) -> str | None:
+    if not isinstance(pattern, str):
+        return _with_value("pattern should be a binary but was {}", pattern, show)
+    error = pattern_error(pattern)
+    return None if error is None else f"pattern should be regular expression but is invalid: {error}"
+
+
+def _is_integer(value: object) -> bool:
+    """Erlang's is_integer of a JSON value: 2.0 is a float there, and true is an atom."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_string(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _at_least(least: int, most: float = float("inf")) -> Callable[[object], bool]:
+    return lambda value: _is_integer(value) and least <= value <= most
+
+
+def _one_of(*accepted: object) -> Callable[[object], bool]:
+    return lambda value: any(type(value) is type(choice) and value == choice for choice in accepted)
+
+
+def _is_max_age(value: object) -> bool:
+    return _is_string(value) and re.fullmatch("0*[1-9][0-9]*[YMDhms]", value) is not None
+
+
+def _is_pattern(value: object) -> bool:
+    return _is_string(value) and pattern_error(value) is None
+
+
+MAX_STREAM_SEGMENT_BYTES = 3_000_000_000
+_PROMOTIONS = _one_of("always", "when-synced")
+
+HA_CHECKS: dict[str, Check] = {
+    "ha-mode": (_one_of("all", "exactly", "nodes"), "{} is not a valid ha-mode value"),
+    "ha-sync-mode": (_one_of("automatic", "manual"), 'ha-sync-mode must be "manual" or "automatic", got {}'),
+    "ha-sync-batch-size": (_at_least(1), "ha-sync-batch-size takes an integer greater than 0, {} given"),
+    "ha-promote-on-shutdown": (_PROMOTIONS, 'ha-promote-on-shutdown must be "always" or "when-synced", got {}'),
+    "ha-promote-on-failure": (_PROMOTIONS, 'ha-promote-on-failure must be "always" or "when-synced", got {}'),
+}
+"""The settings of mirroring, in the order in which RabbitMQ looks at them; ha-params, which depend on ha-mode, come
+second."""
+
+CHECKS: dict[str, Check] = {
+    "alternate-exchange": (_is_string, "{} is not a valid alternate exchange name"),
+    "consumer-timeout": (_at_least(0), "{} is not a valid consumer timeout"),
+    "dead-letter-exchange": (_is_string, "{} is not a valid dead letter exchange name"),
+    "dead-letter-routing-key": (_is_string, "{} is not a valid dead letter routing key"),
+    "dead-letter-strategy": (_one_of("at-most-once", "at-least-once"), "{} is not a valid dead letter strategy"),
+    "delivery-limit": (_at_least(0), "{} is not a valid delivery limit"),
+    "expires": (_at_least(1), "{} is not a valid queue expiry"),
+    "federation-upstream": (_is_string, "{} is not a valid federation upstream name"),
+    "federation-upstream-pattern": (_is_pattern, "{} is not a valid federation upstream pattern name"),
+    "federation-upstream-set": (_is_string, "{} is not a valid federation upstream set name"),
+    "initial-cluster-size": (_at_least(0), "{} is not a valid cluster size"),
+    "max-age": (_is_max_age, "{} is not a valid max age"),
+    "max-in-memory-bytes": (_at_least(0), "{} is not a valid maximum memory in bytes"),
+    "max-in-memory-length": (_at_least(0), "{} is not a valid maximum memory in bytes"),
+    "max-length": (_at_least(0), "{} is not a valid maximum length"),
+    "max-length-bytes": (_at_least(0), "{} is not a valid maximum length in bytes"),
+    "message-ttl": (_at_least(0), "{} is not a valid message TTL"),
+    "overflow": (_one_of("drop-head", "reject-publish", "reject-publish-dlx"), "{} is not a valid overflow value"),
+    "queue-leader-locator": (
+        _one_of("client-local", "balanced", "random", "least-leaders"),
+        "{} is not a valid queue leader locator value",
+    ),
+    "queue-master-locator": (
+        _one_of("min-masters", "client-local", "random"),
+        "{} invalid queue-master-locator value",
+    ),
+    "queue-mode": (_one_of("default", "lazy"), "{} is not a valid queue-mode value"),
+    "queue-version": (_one_of(1, 2), "{} is not a valid queue-version value"),
+    "stream-filter-size-bytes": (_at_least(16, 255), "{} is not a valid filter size. Valid range is 16-255"),
+    "stream-max-segment-size-bytes": (_at_least(0, MAX_STREAM_SEGMENT_BYTES), "{} is not a valid segment size"),
+    "target-group-size": (_at_least(1), "{} is not a valid qq target count value"),
+}
+"""All other settings."""
+
+COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-locator", "target-group-size"})
+"""Those that `rabbit_policies` checks itself, in the order in which Erlang keeps a small map's keys."""
+
+CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
+    "4.0": {
+        "delivery-limit": (_is_integer, "{} is not a valid delivery limit"),
+        "queue-master-locator": (lambda _: True, ""),
+    },
+}
+"""Where a version's check differs. 4.0 takes a negative delivery limit for none, and any locator as long as the old key
+is permitted, which it is unless configured otherwise."""

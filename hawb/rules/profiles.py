@@ -1,0 +1,164 @@
+"""How the versions of RabbitMQ that a scenario can name differ, as one table.
+
+A profile is an exact release, so that a real broker can be asked. Sources: each release's `rabbit_policies`,
+`rabbit_mirror_queue_misc`, `rabbit_policy`, the queue types' `capabilities`, and the settings of `rabbit`'s
+application file. Settings that come from the federation plugin are taken as known: a cluster that is imported with
+them had it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Profile(Struct, frozen=True):
+    """One release's facts.
+
+    `unsupported_settings` names, by queue type, the policy settings that make a policy pass that type over; a type
+    that is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being
+    declared. `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster.
+    `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
+    """
+
+    version: str
+    release: str
+    apply_to: tuple[str, ...]
+    apply_to_advice: str
+    policy_settings: frozenset[str]
+    operator_policy_settings: frozenset[str]
+    unsupported_settings: tuple[tuple[str, frozenset[str]], ...]
+    declare_knows_type: bool
+    quorum_cluster_size: int | None
+    unicode_errors: bool
+    quorum_commands_soft_limit: int = 32
+
+    @property
+    def mirroring(self) -> bool:
+        """Whether classic queues can be mirrored."""
+        return "ha-mode" in self.policy_settings
+
+    def unsupported_by(self, queue_type: str) -> frozenset[str]:
+        """The settings that make a policy pass over queues of this type: classic, quorum or stream."""
+        return dict(self.unsupported_settings).get(queue_type, frozenset())
+
+
+def _settings(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+HA_SETTINGS = _settings(
+    "ha-mode ha-params ha-sync-mode ha-sync-batch-size ha-promote-on-shutdown ha-promote-on-failure"
+)
+FEDERATION_SETTINGS = _settings("federation-upstream federation-upstream-set federation-upstream-pattern")
+
+_LIMITS = _settings(
+    "expires message-ttl max-length max-length-bytes max-in-memory-length max-in-memory-bytes delivery-limit"
+)
+_SETTINGS_3_8 = (
+    _LIMITS
+    | HA_SETTINGS
+    | FEDERATION_SETTINGS
+    | _settings("alternate-exchange dead-letter-exchange dead-letter-routing-key")
+    | _settings("queue-mode overflow queue-master-locator")
+)
+_SETTINGS_3_10 = _SETTINGS_3_8 | _settings(
+    "dead-letter-strategy queue-version max-age stream-max-segment-size-bytes queue-leader-locator initial-cluster-size"
+)
+_SETTINGS_3_13 = _SETTINGS_3_10 | _settings("consumer-timeout stream-filter-size-bytes target-group-size")
+
+_OPERATOR_3_13 = _LIMITS | _settings("queue-version overflow target-group-size ha-mode ha-params ha-sync-mode")
+
+# 3.8.9 names what a quorum queue supports, later releases what it does not.
+_QUORUM_SUPPORTS_3_8 = _settings(
+    "max-length max-length-bytes max-in-memory-length max-in-memory-bytes delivery-limit"
+    " dead-letter-exchange dead-letter-routing-key"
+)
+_NOT_IN_QUORUM = _settings(
+    "max-priority queue-mode single-active-consumer ha-mode ha-params ha-sync-mode ha-promote-on-shutdown"
+    " ha-promote-on-failure queue-master-locator max-age stream-max-segment-size-bytes initial-cluster-size"
+)
+_NOT_IN_CLASSIC_4_0 = _settings(
+    "max-age stream-max-segment-size-bytes initial-cluster-size delivery-limit dead-letter-strategy"
+    " max-in-memory-length max-in-memory-bytes target-group-size"
+)
+_NOT_IN_CLASSIC_3_10 = _settings(
+    "max-age stream-max-segment-size-bytes queue-leader-locator initial-cluster-size"
+    " delivery-limit dead-letter-strategy"
+)
+_NOT_IN_STREAM_3_10 = _settings(
+    "expires message-ttl dead-letter-exchange dead-letter-routing-key max-length max-in-memory-length"
+    " max-in-memory-bytes max-priority overflow queue-mode single-active-consumer delivery-limit ha-mode ha-params"
+    " ha-sync-mode ha-promote-on-shutdown ha-promote-on-failure queue-master-locator dead-letter-strategy"
+)
+_NOT_IN_STREAM_3_13 = _NOT_IN_STREAM_3_10 | {"target-group-size"}
+
+_APPLY_TO_ADVICE = "should be 'queues', 'exchanges' or 'all'"
+_APPLY_TO_ADVICE_3_12 = (
+    "should be one of: 'queues', 'classic_queues',  'quorum_queues', 'streams', 'exchanges', or 'all'"
+)
+_APPLY_TO = ("queues", "exchanges", "all")
+_APPLY_TO_3_12 = ("queues", "classic_queues", "quorum_queues", "streams", "exchanges", "all")
+
+PROFILES: dict[str, Profile] = {
+    "3.8": Profile(
+        version="3.8",
+        release="3.8.9",
+        apply_to=_APPLY_TO,
+        apply_to_advice=_APPLY_TO_ADVICE,
+        policy_settings=_SETTINGS_3_8,
+        operator_policy_settings=_LIMITS,
+        unsupported_settings=(("quorum", _SETTINGS_3_8 - _QUORUM_SUPPORTS_3_8),),
+        declare_knows_type=False,
+        quorum_cluster_size=None,
+        unicode_errors=False,
+    ),
+    "3.10": Profile(
+        version="3.10",
+        release="3.10.8",
+        apply_to=_APPLY_TO,
+        apply_to_advice=_APPLY_TO_ADVICE,
+        policy_settings=_SETTINGS_3_10,
+        operator_policy_settings=_LIMITS,
+        unsupported_settings=(
+            ("classic", _NOT_IN_CLASSIC_3_10),
+            ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_10),
+        ),
+        declare_knows_type=True,
+        quorum_cluster_size=3,
+        unicode_errors=False,
+    ),
+    "3.13": Profile(
+        version="3.13",
+        release="3.13.7",
+        apply_to=_APPLY_TO_3_12,
+        apply_to_advice=_APPLY_TO_ADVICE_3_12,
+        policy_settings=_SETTINGS_3_13,
+        operator_policy_settings=_OPERATOR_3_13,
+        unsupported_settings=(
+            ("classic", _NOT_IN_CLASSIC_4_0 | {"queue-leader-locator"}),
+            ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_13),
+        ),
+        declare_knows_type=True,
+        quorum_cluster_size=3,
+        unicode_errors=True,
+    ),
+    "4.0": Profile(
+        version="4.0",
+        release="4.0.5",
+        apply_to=_APPLY_TO_3_12,
+        apply_to_advice=_APPLY_TO_ADVICE_3_12,
+        policy_settings=_SETTINGS_3_13 - HA_SETTINGS,
+        operator_policy_settings=(_OPERATOR_3_13 - HA_SETTINGS) | {"queue-master-locator"},
+        unsupported_settings=(
+            ("classic", _NOT_IN_CLASSIC_4_0),
+            ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_13),
+        ),
+        declare_knows_type=True,
+        quorum_cluster_size=3,
+        unicode_errors=True,
+    ),
+}
+"""The profiles by the version that a scenario names."""

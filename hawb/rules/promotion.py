@@ -1,0 +1,46 @@
+"""Who takes over when replicas die, and who may not.
+
+Source: `rabbit_mirror_queue_misc:remove_from_queue` and `promote_slave`, `rabbit_mirror_queue_master:terminate`,
+`rabbit_mirror_queue_misc:store_updated_slaves` and `update_recoverable`. Plain functions over integers, see
+`hawb.rules.selection`.
+"""
+
+NOBODY = -1
+WHEN_SYNCED = 0
+ALWAYS = 1
+
+
+def candidate(master, mirrors, alive):
+    """The first of master and mirrors, oldest first, that is alive; NOBODY if none is.
+
+    Synchronisation is not consulted: the oldest mirror is only the one most likely to be synchronised.
+    """
+    if master in alive:
+        return master
+    for node in mirrors:
+        if node in alive:
+            return node
+    return NOBODY
+
+
+def refuses_on_failure(synchronised_count, promote_on_failure):
+    """Whether a mirror that should take over after its master died deletes its copy instead.
+
+    `synchronised_count` counts the synchronised mirrors as the record held them before the dead were struck out: a
+    synchronised mirror that died together with the master still counts, and lets an unsynchronised one through.
+    """
+    return synchronised_count == 0 and promote_on_failure == WHEN_SYNCED
+
+
+def takes_mirrors_down(synchronised_count, promote_on_shutdown):
+    """Whether a master that is shut down in a controlled way stops all its mirrors, which delete their copies."""
+    return synchronised_count == 0 and promote_on_shutdown == WHEN_SYNCED
+
+
+def recoverable_mirrors(recoverable, mirrors, running):
+    """The mirrors that could be recovered offline, oldest first, after mirrors changed.
+
+    Running nodes without a mirror are struck out; nodes that host a mirror are added at the end; stopped nodes stay.
+    """
+    kept = [node for node in recoverable if node in mirrors or node not in running]
+    return kept + [node for node in mirrors if node not in recoverable]
