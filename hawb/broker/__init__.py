@@ -1,0 +1,1 @@
+"""A real RabbitMQ: its definitions exports and listings, read into a scenario."""

@@ -1,0 +1,279 @@
+"""A definitions export: what `rabbitmqctl export_definitions` and the management API's /api/definitions write.
+
+It tells policies, virtual hosts and queues with their arguments, but neither nodes nor where a queue stands or how deep
+it is. Operator policies stand among the runtime parameters, as component `operator_policy`
+(rabbit_runtime_parameters:list leaves out the component `policy` alone). An export of one virtual host leaves out the
+key `vhost` (rabbit_mgmt_wm_definitions).
+
+Users and permissions are counted and not decoded, so there is nothing of them to keep or to print.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from hawb.broker.untrusted import ImportRefused, Table, check_json, decode, named, quoted, read_text
+from hawb.scenario.fields import Name, Priority
+
+Key = tuple[str, str]
+"""(virtual host, name)."""
+
+PROFILES = {"3.8": "3.8.9", "3.10": "3.10.8", "3.13": "3.13.7", "4.0": "4.0.5"}
+"""The scenario contract's rules profiles and the release that each one is exactly."""
+
+_TYPES = {"rabbit_classic_queue": "classic", "rabbit_quorum_queue": "quorum", "rabbit_stream_queue": "stream"}
+_LETTERHEAD = {"product_name", "product_version", "explanation", "original_cluster_name", "rabbitmq_definition_format"}
+_NOTHING = (b"[]", b"{}", b'""', b"null")
+
+
+class PolicyBody(Struct, rename={"apply_to": "apply-to"}, gc=False):
+    """A policy without its name, as exports and listings write it; rabbitmqctl lists the definition as text."""
+
+    pattern: str
+    definition: Table | str
+    priority: Priority = 0
+    apply_to: str = "all"
+
+
+class Policy(PolicyBody, rename={"apply_to": "apply-to"}, gc=False, kw_only=True):
+    """A policy with its name; no virtual host in the export of a single one."""
+
+    name: Name
+    vhost: Name | None = None
+
+
+class DefinedQueue(Struct, gc=False):
+    """A queue of an export."""
+
+    name: Name
+    vhost: Name | None = None
+    type: str | None = None
+    durable: bool = True
+    auto_delete: bool = False
+    arguments: Table = {}
+
+
+class Vhost(Struct):
+    """A virtual host of an export."""
+
+    name: Name
+    limits: Table | None = None
+    metadata: Table | None = None
+
+
+class Parameter(Struct):
+    """A runtime parameter; its value may hold a password and stays undecoded but for operator policies."""
+
+    component: Name
+    name: Name
+    value: Raw
+    vhost: Name | None = None
+
+
+class GlobalParameter(Struct):
+    """A parameter of the whole cluster."""
+
+    name: Name
+
+
+class Exchange(Struct, gc=False):
+    """An exchange; the default ones are not exported."""
+
+    name: str
+    type: str = "direct"
+    vhost: Name | None = None
+
+
+class Binding(Struct, gc=False):
+    """A binding; those of the default exchange ("") are implicit in the queues."""
+
+    source: str
+    vhost: Name | None = None
+
+
+class Export(Struct):
+    """The sections of an export that are read. Of users and permissions only their number is."""
+
+    rabbit_version: str | None = None
+    rabbitmq_version: str | None = None
+    original_vhost_name: Name | None = None
+    users: list[Raw] = []
+    permissions: list[Raw] = []
+    topic_permissions: list[Raw] = []
+    vhosts: list[Vhost] = []
+    parameters: list[Parameter] = []
+    global_parameters: list[GlobalParameter] = []
+    policies: list[Policy] = []
+    queues: list[DefinedQueue] = []
+    exchanges: list[Exchange] = []
+    bindings: list[Binding] = []
+
+
+@dataclass
+class Definitions:
+    """What an export tells, policies as the scenario contract writes them; and notes on what no scenario can carry."""
+
+    release: str | None
+    vhosts: list[str]
+    policies: dict[Key, dict[str, Any]]
+    operator_policies: dict[Key, dict[str, Any]]
+    queues: dict[Key, DefinedQueue]
+    notes: list[str]
+
+
+def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
+    """Reads an export. Entries that name no virtual host are of `vhost`, by default the one that the export itself
+    names, or /. Raises ImportRefused."""
+    text = read_text(file)
+    check_json(file, text)
+    sections = decode(file, "", text, dict[str, Raw])
+    if not {"queues", "policies", "vhosts"} & sections.keys():
+        raise ImportRefused(
+            file, "the whole file", "an object without queues, policies and vhosts", "a definitions export"
+        )
+    export = decode(file, "", text, Export)
+    notes = _fill_vhosts(export, vhost)
+    notes += _dropped_people(export)
+    notes += (f"section {quoted(name)} of the definitions: not carried" for name in _unread(sections))
+    notes += _vhost_notes(export)
+    notes += _parameter_notes(export)
+    notes += _routing_notes(export)
+    for queue in export.queues:
+        queue.arguments = queue.arguments or {}
+        queue.type = queue_type(queue.type, queue.arguments)
+    return Definitions(
+        release=export.rabbitmq_version or export.rabbit_version,
+        vhosts=list(dict.fromkeys(entry.name for entry in export.vhosts)),
+        policies=_keyed(file, "policies", ((p.vhost, p.name, policy_entry(file, p)) for p in export.policies)),
+        operator_policies=_keyed(file, "parameters", _operator_policies(file, export)),
+        queues=_keyed(file, "queues", ((q.vhost, q.name, q) for q in export.queues)),
+        notes=notes,
+    )
+
+
+def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:
+    """A policy as the scenario contract writes it."""
+    definition = policy.definition
+    if isinstance(definition, str):
+        place = f"the definition of policy {quoted(policy.name)}"
+        check_json(file, definition, place)
+        definition = decode(file, place, definition, Table)
+    return {
+        "name": policy.name,
+        "pattern": policy.pattern,
+        "definition": definition or {},
+        "priority": policy.priority,
+        "apply_to": policy.apply_to,
+        "vhost": policy.vhost or "/",
+    }
+
+
+def queue_type(kind: str | None, arguments: Table) -> str:
+    """The type of a queue: its own, else the argument's, else classic; releases write it as a word or as a module."""
+    kind = str(kind or arguments.get("x-queue-type") or "classic")
+    return _TYPES.get(kind, kind)
+
+
+def profile(release: str) -> str | None:
+    """The rules profile nearest to a release, the older of two as near; None if that is no release."""
+    major, _, rest = release.partition(".")
+    minor = rest.partition(".")[0]
+    if not all(part.isascii() and part.isdigit() and len(part) <= 4 for part in (major, minor)):
+        return None
+    wanted = _position(f"{int(major)}.{int(minor)}")
+    return min(PROFILES, key=lambda name: (abs(_position(name) - wanted), _position(name)))
+
+
+def _position(version: str) -> int:
+    major, minor = version.split(".")
+    return int(major) * 1000 + int(minor)
+
+
+def _keyed(file: Path, section: str, entries: Iterable[tuple[str, str, Any]]) -> dict[Key, Any]:
+    keyed: dict[Key, Any] = {}
+    for vhost, name, entry in entries:
+        if (vhost, name) in keyed:
+            raise ImportRefused(file, section, f"{quoted(name)} of {quoted(vhost)} twice", "each name once")
+        keyed[vhost, name] = entry
+    return keyed
+
+
+def _operator_policies(file: Path, export: Export) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for number, parameter in enumerate(export.parameters):
+        if parameter.component == "operator_policy":
+            body = decode(file, f"parameters[{number}].value", parameter.value, PolicyBody)
+            policy = Policy(
+                name=parameter.name,
+                vhost=parameter.vhost,
+                pattern=body.pattern,
+                definition=body.definition,
+                priority=body.priority,
+                apply_to=body.apply_to,
+            )
+            yield parameter.vhost, parameter.name, policy_entry(file, policy)
+
+
+def _fill_vhosts(export: Export, vhost: str | None) -> list[str]:
+    """Gives entries of the export of a single virtual host that host, and says so."""
+    home = vhost or export.original_vhost_name or "/"
+    homeless = [
+        entry
+        for section in (export.queues, export.policies, export.parameters, export.exchanges, export.bindings)
+        for entry in section
+        if entry.vhost is None
+    ]
+    for entry in homeless:
+        entry.vhost = home
+    if homeless:
+        source = "as asked" if vhost else "as the export says" if export.original_vhost_name else "the default"
+        return [f"the definitions are of one virtual host: taken as {quoted(home)}, {source}"]
+    return [f"the definitions name their virtual hosts, {quoted(vhost)} is not used"] if vhost else []
+
+
+def _dropped_people(export: Export) -> Iterator[str]:
+    counts = {
+        "users": len(export.users),
+        "permissions": len(export.permissions),
+        "topic permissions": len(export.topic_permissions),
+    }
+    if any(counts.values()):
+        yield ", ".join(f"{number} {kind}" for kind, number in counts.items()) + ": dropped"
+
+
+def _unread(sections: dict[str, Raw]) -> list[str]:
+    known = _LETTERHEAD | set(Export.__struct_fields__)
+    return [name for name, value in sections.items() if name not in known and bytes(value) not in _NOTHING]
+
+
+def _vhost_notes(export: Export) -> Iterator[str]:
+    for vhost in export.vhosts:
+        if vhost.limits:
+            yield f"limits of virtual host {quoted(vhost.name)} ({named(vhost.limits)}): not carried"
+        if told := [key for key, value in (vhost.metadata or {}).items() if value not in ("", [], None)]:
+            yield f"metadata of virtual host {quoted(vhost.name)} ({named(told)}): not carried"
+
+
+def _parameter_notes(export: Export) -> Iterator[str]:
+    for parameter in export.parameters:
+        if parameter.component != "operator_policy":
+            kind, name, vhost = quoted(parameter.component), quoted(parameter.name), quoted(parameter.vhost)
+            yield f"parameter {name} of {kind} in {vhost}: not carried"
+    if export.global_parameters:
+        yield f"global parameters {named(entry.name for entry in export.global_parameters)}: not carried"
+
+
+def _routing_notes(export: Export) -> Iterator[str]:
+    kinds = {(entry.vhost, entry.name): entry.type for entry in export.exchanges if entry.name}
+    bindings = Counter((entry.vhost, entry.source) for entry in export.bindings if entry.source)
+    for vhost, name in kinds | bindings:
+        kind = kinds.get((vhost, name), "predeclared")
+        yield (
+            f"exchange {quoted(name)} ({quoted(kind)}, {bindings[vhost, name]} bindings) of {quoted(vhost)}:"
+            " not carried, a message sent or dead-lettered to it reaches no queue"
+        )

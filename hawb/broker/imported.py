@@ -1,0 +1,133 @@
+"""A cluster read from its files: a scenario of the contract, and notes on all that it does not tell or cannot carry.
+
+Nothing is guessed in silence. A fact that no file tells is left to the scenario's default, and a note names the queues.
+A queue that a scenario cannot hold (a stream, an exclusive queue) is left out, and a note names it. Where files
+disagree the later one stands: the definitions, then the listings in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hawb.broker.definitions import PROFILES, Definitions, profile, read_definitions
+from hawb.broker.listings import Listings
+from hawb.broker.queue_entries import QueueEntries
+from hawb.broker.untrusted import named, quoted
+
+_SETTINGS = "cluster_partition_handling, queue_master_locator, the quorum and mirroring settings and the network"
+_MOST_MADE_UP_NODES = 7
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A scenario without steps, as the document that a scenario file holds; and what it does not tell, a line each."""
+
+    scenario: dict[str, Any]
+    notes: list[str]
+
+
+def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ()) -> Imported:
+    """Reads a definitions export and listings of the same cluster.
+
+    Each is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raises ImportRefused.
+    """
+    defined = read_definitions(*split_source(definitions))
+    told = Listings(defined)
+    for source in listings:
+        told.read(*split_source(source))
+    notes: list[str] = []
+    version = _version(defined, told, notes)
+    queues = QueueEntries(defined, told, mirroring=version != "4.0")
+    nodes = _nodes(defined, told, queues.named_nodes(), notes)
+    scenario = {
+        "scenario": f"An imported cluster: {len(nodes)} nodes, {len(queues.entries)} queues",
+        "cluster": _cluster(version, nodes, told.net_ticktime),
+        "policies": list(defined.policies.values()),
+        "operator_policies": list(defined.operator_policies.values()),
+        "queues": queues.entries,
+        "steps": [],
+    }
+    notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
+    unknown = _SETTINGS if told.net_ticktime else f"net_ticktime, {_SETTINGS}"
+    notes.append(f"{unknown}: in none of these files, the scenario's defaults stand")
+    return Imported(scenario, list(dict.fromkeys(notes)))
+
+
+def split_source(source: str | Path) -> tuple[Path, str | None]:
+    """(file, virtual host or None) of FILE or VHOST=FILE; what names a file as a whole is one."""
+    vhost, separator, file = str(source).partition("=")
+    if not separator or not vhost or Path(source).exists():
+        return Path(source), None
+    return Path(file), vhost
+
+
+def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
+    """The rules profile of the cluster's release."""
+    release = told.release or defined.release
+    if told.release and defined.release and told.release != defined.release:
+        notes.append(f"release {quoted(told.release)} in a listing, {quoted(defined.release)} in the definitions")
+    version = profile(release) if release else None
+    if version is None:
+        given = f"release {quoted(release)}" if release else "no release"
+        notes.append(f"{given} in the files: profile 3.8, the default")
+        return "3.8"
+    if release != PROFILES[version]:
+        notes.append(
+            f"release {quoted(release)}: profile {version} is the nearest, with the rules of {PROFILES[version]}"
+        )
+    return version
+
+
+def _cluster(version: str, nodes: dict[str, bool], net_ticktime: int | None) -> dict[str, Any]:
+    cluster: dict[str, Any] = {"nodes": list(nodes), "version": version}
+    if down := {node: "stopped" for node, runs in nodes.items() if not runs}:
+        cluster["down"] = down
+    if net_ticktime:
+        cluster["net_ticktime"] = net_ticktime
+    return cluster
+
+
+def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, bool]:
+    """Each node and whether it runs: as a listing tells, else those that queues (`standing`) and policies name."""
+    in_policies = dict.fromkeys(_policy_nodes(defined))
+    if not told.nodes:
+        nodes = sorted({*standing, *in_policies})
+        if nodes:
+            notes.append(f"no listing tells the nodes: taken are those that queues and policies name, {named(nodes)}")
+        else:
+            nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
+            notes.append(f"no file names a node: made up are {named(nodes)}, as many as policies and queues ask for")
+        return dict.fromkeys(nodes, True)
+    nodes = dict(told.nodes)
+    for node in standing:
+        if node not in nodes:
+            nodes[node] = False
+            notes.append(f"node {quoted(node)}: queues stand there but no listing of nodes names it, carried as down")
+    if strangers := [node for node in in_policies if node not in nodes]:
+        notes.append(f"policies name {named(strangers)}, of which the cluster has none")
+    if down := [node for node, runs in nodes.items() if not runs]:
+        notes.append(f"down are {named(down)}: how and in which order is not told, carried as stopped in this order")
+    return nodes
+
+
+def _policy_nodes(defined: Definitions) -> Iterator[str]:
+    for policy in defined.policies.values():
+        listed = policy["definition"].get("ha-params")
+        if policy["definition"].get("ha-mode") == "nodes" and isinstance(listed, list):
+            yield from (node for node in listed if isinstance(node, str) and node)
+
+
+def _needed_nodes(defined: Definitions) -> int:
+    """Three, or as many as the largest `exactly` or initial group size asks for, up to a limit."""
+    asked = [policy["definition"].get("ha-params") for policy in defined.policies.values()]
+    asked += [queue.arguments.get("x-quorum-initial-group-size") for queue in defined.queues.values()]
+    return min(max([3, *(number for number in asked if isinstance(number, int))]), _MOST_MADE_UP_NODES)
+
+
+def _empty_vhosts(defined: Definitions, told: Listings) -> Iterator[str]:
+    full = {vhost for table in (defined.queues, told.queues, defined.policies) for vhost, _ in table}
+    if empty := [vhost for vhost in defined.vhosts if vhost not in full]:
+        yield f"virtual hosts {named(empty)}: neither queue nor policy, not carried"

@@ -1,0 +1,167 @@
+"""The queues of a cluster as a scenario writes them, joined from definitions and listings.
+
+Each oddity that is met is kept with the queues it holds of, so that a thousand queues give one note. Queues that are
+left out are all named; of those that are carried with a default in place of a fact, the first few are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from hawb.broker.definitions import DefinedQueue, Definitions, Key
+from hawb.broker.listings import Listings
+from hawb.broker.queue_rows import QueueFacts
+from hawb.broker.untrusted import named, quoted
+from hawb.scenario.fields import join_queue, split_queue
+
+_MOST_NAMES = 20
+_MOST_MESSAGES = 10**12
+_MOST_BYTES = 2**40
+_USUAL_STATES = {None, "running", "idle", "flow", "syncing"}
+_DECLARED = {"type": "classic", "durable": True, "auto_delete": False, "arguments": {}}
+_DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirrors": []}
+
+_UNPLACED = "where they stand is not told: placed as when declared"
+
+
+class QueueEntries:
+    """`entries` are a scenario's queues by virtual host and name; `mirroring`: whether the release knows mirrors."""
+
+    def __init__(self, defined: Definitions, told: Listings, mirroring: bool) -> None:
+        self.defined, self.told, self.mirroring = defined, told, mirroring
+        self.left_out: dict[str, list[str]] = defaultdict(list)
+        self.met: dict[str, list[str]] = defaultdict(list)
+        entries = map(self._entry, sorted(defined.queues.keys() | told.queues.keys()))
+        self.entries: list[dict[str, Any]] = [entry for entry in entries if entry]
+
+    def named_nodes(self) -> list[str]:
+        """The nodes that entries name, each once."""
+        nodes: dict[str, None] = {}
+        for entry in self.entries:
+            single = [entry[key] for key in ("master", "leader") if key in entry]
+            several = [node for key in ("mirrors", "recoverable_mirrors", "members") for node in entry.get(key, ())]
+            nodes |= dict.fromkeys([*single, *several])
+        return list(nodes)
+
+    def notes(self) -> Iterator[str]:
+        """What was met, one line each."""
+        for reason, names in self.left_out.items():
+            yield f"queues left out, {reason}: {named(names)}"
+        for oddity, names in self.met.items():
+            everyone = f"all {len(names)}" if len(names) == len(self.entries) > 1 else named(names, _MOST_NAMES)
+            yield f"queues {everyone}: {oddity}"
+        for (fact, file), names in self.told.overruled.items():
+            yield f"queues {named(names, _MOST_NAMES)}: {file} overrules an earlier listing on {fact}"
+        counted, known = self.told.queue_total, len(self.defined.queues.keys() | self.told.queues.keys())
+        if counted not in (None, known):
+            yield f"the cluster counts {counted} queues, the files name {known}"
+
+    def _entry(self, key: Key) -> dict[str, Any] | None:
+        queue, facts, name = self.defined.queues.get(key), self.told.queues.get(key), join_queue(*key)
+        entry = {"queue": name, **self._declared(name, queue, facts)}
+        if reason := _not_carried(key, name, entry["type"], facts):
+            self.left_out[reason].append("::".join(key))
+            return None
+        if facts is None:
+            self.met["in no listing: carried as empty, placed as when declared"].append(name)
+            entry["messages"] = 0
+        else:
+            self._compare(key, name, queue, facts)
+            entry |= self._depth(name, facts)
+            entry |= self._members(name, facts) if entry["type"] == "quorum" else self._mirrors(name, facts, entry)
+        return {part: value for part, value in entry.items() if part not in _DEFAULTS or value != _DEFAULTS[part]}
+
+    def _declared(self, name: str, queue: DefinedQueue | None, facts: QueueFacts | None) -> dict[str, Any]:
+        declared = {}
+        for part, default in _DECLARED.items():
+            defined, listed = getattr(queue, part, None), getattr(facts, part, None)
+            if defined is None and listed is None:
+                self.met[f"{part} is not told: carried as {default!r}"].append(name)
+            elif defined is not None and listed not in (None, defined):
+                self.met[f"{part} in a listing is not that of the definitions: the listing stands"].append(name)
+            known = defined if listed is None else listed
+            declared[part] = default if known is None else known
+        return declared
+
+    def _compare(self, key: Key, name: str, queue: DefinedQueue | None, facts: QueueFacts) -> None:
+        """Notes what a scenario does not hold of a queue's state and of the policies in force."""
+        if queue is None:
+            self.met["not in the definitions: carried from a listing"].append(name)
+        if facts.state not in _USUAL_STATES:
+            self.met[f"in state {quoted(facts.state)}: not carried"].append(name)
+        for kind, policy, table in (
+            ("policy", facts.policy, self.defined.policies),
+            ("operator policy", facts.operator_policy, self.defined.operator_policies),
+        ):
+            if policy and (key[0], policy) not in table:
+                self.met[f"under {kind} {quoted(policy)}, which the definitions do not hold"].append(name)
+
+    def _depth(self, name: str, facts: QueueFacts) -> dict[str, int]:
+        total, ready, unacknowledged = facts.messages, facts.ready, facts.unacknowledged
+        if ready is not None and unacknowledged is not None:
+            total = ready + unacknowledged
+        elif total is None:
+            total = ready
+        if total is None:
+            self.met["depth is not told: carried as empty"].append(name)
+            return {"messages": 0}
+        if unacknowledged is None:
+            unacknowledged = 0
+            if total:
+                self.met["how many messages are unacknowledged is not told: carried as ready"].append(name)
+        if unacknowledged > total or total > _MOST_MESSAGES or facts.messages not in (None, total):
+            self.met["counts of messages contradict each other: ready and unacknowledged stand"].append(name)
+            total = min(max(total, unacknowledged), _MOST_MESSAGES)
+        depth = {"messages": total, "unacknowledged": unacknowledged}
+        size = round(facts.message_bytes / total) if total and facts.message_bytes is not None else None
+        if size is not None and size <= _MOST_BYTES:
+            depth["size"] = size
+        elif total:
+            self.met["size of messages is not told: the default stands"].append(name)
+        return depth
+
+    def _mirrors(self, name: str, facts: QueueFacts, entry: dict[str, Any]) -> dict[str, Any]:
+        if facts.node is None:
+            self.met[_UNPLACED].append(name)
+            return {}
+        if facts.mirrors is None and self.mirroring:
+            self.met["mirrors are not told: carried without any"].append(name)
+        listed = facts.mirrors or []
+        mirrors = [node for node in listed if node != facts.node]
+        synchronised = [node for node in facts.synchronised or () if node in mirrors]
+        if len(mirrors) < len(listed) or len(synchronised) < len(facts.synchronised or ()):
+            self.met["mirrors contradict each other: carried are those that agree"].append(name)
+        if mirrors and facts.synchronised is None:
+            self.met["which mirrors are synchronised is not told: carried as not synchronised"].append(name)
+        place = {"master": facts.node, "mirrors": mirrors, "synchronised_mirrors": synchronised}
+        if facts.recoverable:
+            place["recoverable_mirrors"] = facts.recoverable
+        elif facts.recoverable is None and mirrors and entry["durable"]:
+            self.met["recoverable mirrors are not told: left to the rules"].append(name)
+        return place
+
+    def _members(self, name: str, facts: QueueFacts) -> dict[str, Any]:
+        if not facts.members:
+            self.met[_UNPLACED].append(name)
+            return {}
+        place: dict[str, Any] = {"members": facts.members}
+        leader = facts.leader or facts.node
+        if leader in facts.members:
+            place["leader"] = leader
+        else:
+            self.met["no member is told to lead: carried without a leader"].append(name)
+        for node in facts.members if facts.online is not None else ():
+            if node not in facts.online:
+                self.met[f"the member on {quoted(node)} is not online: not carried"].append(name)
+        return place
+
+
+def _not_carried(key: Key, name: str, kind: str, facts: QueueFacts | None) -> str | None:
+    """Why a scenario cannot hold a queue."""
+    if kind not in ("classic", "quorum"):
+        return f"of type {quoted(kind)}"
+    if facts is not None and facts.exclusive:
+        return "exclusive to a connection"
+    return None if split_queue(name) == key else "of a virtual host whose name holds ::"
