@@ -334,5 +334,4 @@ def test_a_mangled_listing_is_read_or_refused(tmp_path_factory: pytest.TempPathF
         result = import_cluster(REAL / "definitions.json", [file])
     except ImportRefused:
         return
-    placed = [entry for entry in result.scenario["queues"] if "master" in entry or "members" in entry]
-    msgspec.convert(result.scenario | {"queues": placed}, Scenario)
+    msgspec.convert(result.scenario, Scenario)

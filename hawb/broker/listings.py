@@ -19,7 +19,8 @@ from msgspec import Meta, Raw, Struct
 from hawb.broker.definitions import Definitions, Key, Policy, policy_entry
 from hawb.broker.queue_rows import LISTINGS, QueueFacts, is_queue_listing, json_rows, text_rows
 from hawb.broker.untrusted import ImportRefused, check_json, decode, named, quoted, read_text
-from hawb.scenario.fields import Count, Name, join_queue
+from hawb.engine.naming import join_queue
+from hawb.scenario.fields import Count, Name
 
 Empty = Annotated[list[Raw], Meta(max_length=0)]
 """How RabbitMQ writes an object without keys in places."""

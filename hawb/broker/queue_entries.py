@@ -14,7 +14,7 @@ from hawb.broker.definitions import DefinedQueue, Definitions, Key
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import named, quoted
-from hawb.scenario.fields import join_queue, split_queue
+from hawb.engine.naming import join_queue, split_queue
 
 _MOST_NAMES = 20
 _MOST_MESSAGES = 10**12

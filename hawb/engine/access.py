@@ -7,10 +7,10 @@ A queue that synchronises serves nobody but makes everybody wait, however long i
 
 from __future__ import annotations
 
-from hawb.engine.events import GiveUp, Operation
+from hawb.engine.events import GiveUp, Operation, Resume
 from hawb.engine.naming import described
 from hawb.engine.state import Queue
-from hawb.engine.turn import Turn
+from hawb.engine.turn import REACTION, TIMER, Turn
 
 PATIENCE_US = 60_000_000
 
@@ -60,7 +60,9 @@ def park(turn: Turn, queue: Queue, operation: Operation) -> None:
     """Lets `operation` wait until the queue serves again; while no master is there, not longer than 60 s."""
     turn.change_queue(queue.name, parked=(*queue.parked, operation))
     if not queue.up:
-        turn.schedule(PATIENCE_US, GiveUp(operation))
+        # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
+        priority = TIMER if isinstance(operation, Resume) else REACTION
+        turn.schedule(PATIENCE_US, GiveUp(operation), priority=priority)
 
 
 def release(turn: Turn, name: str) -> None:

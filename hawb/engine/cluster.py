@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hawb.engine import mirroring, queues, runs
 from hawb.engine.naming import split_queue
-from hawb.engine.policy_changes import policy_of
+from hawb.engine.policy_changes import applying, mirroring_of, name_of
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, State
 from hawb.engine.turn import Moment, Turn
@@ -16,8 +16,8 @@ from hawb.rules.policies import Policy
 
 
 class Standing(Struct, frozen=True):
-    """A queue that exists at the start, in nodes' indices. `master` NOWHERE lets the rules for a declaration place it;
-    a quorum queue has `members` and its leader as `master`.
+    """A queue that exists at the start, in nodes' indices. A quorum queue has `members` and its leader as `master`. A
+    queue whose place is not known (`master` NOWHERE and no `members`) is placed as if the first node had declared it.
 
     A mirror that is not synchronised is taken to hold nothing of what is there: a listing tells no more.
     """
@@ -62,11 +62,9 @@ def first_nodes(settings: Settings, down: Mapping[int, str]) -> tuple[Node, ...]
 def place(turn: Turn, standing: Standing) -> None:
     """Puts a queue where it stands."""
     vhost, _ = split_queue(standing.name)
-    policy, asked = policy_of(turn, standing.name, standing.type)
+    policy = applying(turn, standing.name, standing.type)
+    asked = mirroring_of(policy)
     everything = runs.run(1, standing.messages)
-    master = standing.master
-    if master == NOWHERE and standing.type == "classic":
-        master = max(turn.first_running(), 0)
     turn.add_queue(
         Queue(
             name=standing.name,
@@ -76,32 +74,41 @@ def place(turn: Turn, standing: Standing) -> None:
             auto_delete=standing.auto_delete,
             owner=None,
             arguments=standing.arguments,
-            policy=policy,
+            policy=name_of(policy),
             mirroring=asked,
             mirrored=asked is not None and standing.type == "classic",
-            master=master,
+            master=standing.master,
             contents=tuple(None for _ in turn.nodes),
             batches=(Batch(1, standing.messages, standing.size_bytes, True),) if standing.messages else (),
             unacknowledged=runs.head(everything, standing.unacknowledged),
-            members=standing.members,
         )
     )
     turn.numbers[standing.name] = standing.messages
     turn.book(standing.name, published=standing.messages)
     if standing.type == "quorum":
-        turn.change_queue(standing.name, contents=fill(turn, (master, *standing.members), everything))
-        turn.emit("not_simulated", queue=standing.name, what=["quorum queue"])
+        place_members(turn, standing, everything)
     else:
         place_replicas(turn, standing, everything)
         queues.tell_not_simulated(turn, turn.queues[standing.name])
 
 
+def place_members(turn: Turn, standing: Standing, everything: runs.Runs) -> None:
+    """The members of a quorum queue, each with everything: it is shown as it stands, and not simulated."""
+    leader, members = standing.master, standing.members
+    if not members:
+        members = turn.settings.file_order[: turn.settings.profile.quorum_cluster_size]
+        leader = members[0]
+    contents = fill(turn, members, everything)
+    turn.change_queue(standing.name, master=leader, members=members, contents=contents)
+    turn.emit("not_simulated", queue=standing.name, what=["quorum queue"])
+
+
 def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs) -> None:
     """The replicas of a classic queue. Mirrors on nodes that are down are only recoverable."""
+    mirrors, synchronised = standing.mirrors, standing.synchronised
     queue = turn.queues[standing.name]
-    synchronised = standing.synchronised
-    mirrors = standing.mirrors
     if standing.master == NOWHERE:
+        queue = turn.change_queue(queue.name, master=max(turn.first_running(), 0))
         synchronised = mirrors = tuple(mirroring.wanted(turn, queue, turn.running())[1:])
     living = tuple(filter(turn.is_running, mirrors))
     up = turn.is_running(queue.master)

@@ -31,6 +31,8 @@ def deliver(turn: Turn, name: str) -> None:
     if queue is None or not queue.up or queue.sync is not None:
         return
     waiting, order = ready(queue), list(queue.consumers)
+    if not waiting or not order:
+        return
     lot = 1 + runs.size(waiting) // DEALT_SINGLY if len(order) > 1 else runs.size(waiting)
     hands: dict[str, list[tuple[int, int]]] = {}
     room = {consumer: turn.consumers[consumer].capacity for consumer in order}
@@ -132,6 +134,8 @@ def get(turn: Turn, operation: Get) -> None:
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
     numbers = runs.head(ready(queue), operation.count)
+    if not numbers:
+        return
     holder = operation.holder or ""
     known = turn.consumers.get(holder)
     if known is None or known.state == "closed":
@@ -153,11 +157,14 @@ def settle(turn: Turn, operation: Settle) -> None:
     count = everything if operation.count is None else operation.count
     stale = runs.head(consumer.stale, count)
     numbers = runs.head(consumer.held, count - runs.size(stale))
+    if numbers and served(turn, operation) is None:
+        return
+    turn.change_consumer(
+        consumer.name, stale=runs.minus(consumer.stale, stale), held=runs.minus(consumer.held, numbers)
+    )
     if stale:
-        turn.change_consumer(consumer.name, stale=runs.minus(consumer.stale, stale))
         ignore_stale(turn, consumer, stale, operation.verdict)
-    if numbers and served(turn, operation) is not None:
-        turn.change_consumer(consumer.name, held=runs.minus(consumer.held, numbers))
+    if numbers:
         VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, numbers)
         deliver(turn, consumer.queue)
 

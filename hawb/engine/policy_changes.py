@@ -11,9 +11,10 @@ from hawb.engine import mirroring
 from hawb.engine.access import is_replicated
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect
 from hawb.engine.naming import split_queue
-from hawb.engine.state import NOWHERE, Queue
+from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
-from hawb.rules import policies
+from hawb.rules import patterns, policies
+from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
 
@@ -51,30 +52,28 @@ def clear_policy(turn: Turn, name: str, vhost: str) -> None:
     reconsider_all(turn, vhost)
 
 
-def policy_of(
-    turn: Turn, name: str, queue_type: str, *, declaring: bool = False
-) -> tuple[str | None, Mirroring | None]:
-    """The name of the policy that applies to a queue and what it says about mirroring."""
-    policy = applying(turn, name, queue_type, declaring=declaring)
-    if policy is None:
-        return None, None
-    return policy.name, policies.mirroring(policy.definition)
-
-
-def policy_locator(turn: Turn, name: str) -> object:
-    """The queue-master-locator of the policy that applies to a classic queue."""
-    policy = applying(turn, name, "classic", declaring=True)
-    return None if policy is None else policy.definition.get("queue-master-locator")
-
-
 def applying(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> Policy | None:
-    """The one policy that applies to a queue."""
+    """The one policy that applies to a queue. Says so where RabbitMQ leaves the choice open, and where a pattern was
+    given up."""
     vhost, short = split_queue(name)
+    for policy in turn.policies:
+        if policy.vhost == vhost and patterns.outcome(policy.pattern, short) is Match.GAVE_UP:
+            turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern)
     found = policies.matching(turn.policies, vhost, short, queue_type, turn.settings.profile, declaring)
     tied = policies.ties(found)
     if tied:
         turn.emit("policy_tie", queue=name, policies=[policy.name for policy in tied], chosen=found[0].name)
     return found[0] if found else None
+
+
+def name_of(policy: Policy | None) -> str | None:
+    """What a queue's record says of its policy."""
+    return None if policy is None else policy.name
+
+
+def mirroring_of(policy: Policy | None) -> Mirroring | None:
+    """What a policy asks for in the way of mirrors."""
+    return None if policy is None else policies.mirroring(policy.definition)
 
 
 def reconsider_all(turn: Turn, vhost: str) -> None:
@@ -87,11 +86,12 @@ def reconsider_all(turn: Turn, vhost: str) -> None:
 def reconsider(turn: Turn, name: str) -> None:
     """Matches the policies anew for one queue."""
     queue = turn.queues[name]
-    policy, asked = policy_of(turn, name, queue.type)
-    if (policy, asked) == (queue.policy, queue.mirroring):
+    policy = applying(turn, name, queue.type)
+    asked = mirroring_of(policy)
+    if (name_of(policy), asked) == (queue.policy, queue.mirroring):
         return
-    turn.change_queue(name, policy=policy, mirroring=asked)
-    entry = turn.emit("policy_applied", node=NOWHERE, queue=name, policy=policy, was=queue.policy)
+    turn.change_queue(name, policy=name_of(policy), mirroring=asked)
+    entry = turn.emit("policy_applied", queue=name, policy=name_of(policy), was=queue.policy)
     if queue.type == "classic":
         turn.schedule(turn.settings.timing.link_latency_us, PolicyTakesEffect(name), entry)
 

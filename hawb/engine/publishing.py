@@ -21,15 +21,17 @@ from hawb.engine.turn import Turn
 
 def publish(turn: Turn, operation: Publish) -> None:
     """Messages reach their queues, or what is left of them."""
+    if operation.count == 0:
+        return
     syncing = next(
         (turn.queues[name] for name in operation.queues if name in turn.queues and turn.queues[name].sync), None
     )
     if syncing is not None:
         park(turn, syncing, operation)
         return
-    shares = [share for name in operation.queues if (share := route(turn, operation, name)) is not None]
-    if operation.confirm and turn.is_running(operation.node) and shares:
-        confirms.await_answers(turn, operation.node, tuple(shares))
+    shares = tuple(route(turn, operation, name) for name in operation.queues)
+    if operation.confirm and None not in shares:
+        confirms.await_answers(turn, operation.node, shares)
     for name in operation.queues:
         deliver(turn, name)
 
@@ -37,8 +39,6 @@ def publish(turn: Turn, operation: Publish) -> None:
 def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """One queue's part. None where nobody will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
-    if not numbers:
-        return None
     if not turn.is_running(operation.node):
         return refuse(turn, name, numbers, "client_node_gone")
     queue = turn.queues.get(name)

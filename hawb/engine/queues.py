@@ -7,17 +7,19 @@ are up before declare-ok. Exclusive queues are never mirrored and never durable 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hawb.engine import chance, mirroring, runs
 from hawb.engine.access import is_replicated, served
 from hawb.engine.consuming import ready, take_out
 from hawb.engine.events import AutoDelete, Declare, Delete, Purge
 from hawb.engine.naming import described, split_queue
-from hawb.engine.policy_changes import policy_locator, policy_of
+from hawb.engine.policy_changes import applying, mirroring_of, name_of
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 from hawb.rules import locators
-from hawb.rules.policies import Mirroring
+from hawb.rules.policies import Policy
 
 LOCATORS = {
     "client-local": locators.CLIENT_LOCAL,
@@ -83,9 +85,9 @@ def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, curren
 def create(turn: Turn, operation: Declare) -> None:
     """A new queue: policy, place, master, mirrors, in this order."""
     vhost, _ = split_queue(operation.queue)
-    policy, asked = policy_of(turn, operation.queue, "classic", declaring=True)
-    exclusive = operation.exclusive
-    place = master_node(turn, operation, None if exclusive else asked)
+    policy = applying(turn, operation.queue, "classic", declaring=True)
+    asked, exclusive = mirroring_of(policy), operation.exclusive
+    place = master_node(turn, operation, policy)
     turn.add_queue(
         Queue(
             name=operation.queue,
@@ -95,7 +97,7 @@ def create(turn: Turn, operation: Declare) -> None:
             auto_delete=operation.auto_delete,
             owner=(operation.connection, operation.node) if exclusive else None,
             arguments=operation.arguments,
-            policy=policy,
+            policy=name_of(policy),
             mirroring=asked,
             mirrored=asked is not None and not exclusive,
             master=place,
@@ -105,7 +107,7 @@ def create(turn: Turn, operation: Declare) -> None:
     place_mirrors(turn, operation.queue)
     queue = turn.queues[operation.queue]
     entry = turn.emit(
-        "queue_declared", node=place, queue=queue.name, type="classic", policy=policy,
+        "queue_declared", node=place, queue=queue.name, type="classic", policy=queue.policy,
         master=turn.settings.names[place], mirrors=turn.settings.named(queue.mirrors),
     )  # fmt: skip
     turn.because = entry
@@ -132,13 +134,13 @@ def tell_not_simulated(turn: Turn, queue: Queue) -> None:
         turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 
 
-def master_node(turn: Turn, operation: Declare, asked: Mirroring | None) -> int:
+def master_node(turn: Turn, operation: Declare, policy: Policy | None) -> int:
     """The node for a new queue's master. The queue's argument comes before the policy and that before the
     configuration; a strategy that does not exist counts as not set."""
-    policy_strategy = policy_locator(turn, operation.queue)
+    asked = None if operation.exclusive else mirroring_of(policy)
     given = (
         dict(operation.arguments).get("x-queue-master-locator"),
-        policy_strategy,
+        None if policy is None else policy.definition.get("queue-master-locator"),
         turn.settings.queue_master_locator,
     )
     strategy = next(
@@ -150,9 +152,8 @@ def master_node(turn: Turn, operation: Declare, asked: Mirroring | None) -> int:
         operation.node,
         turn.running(),
     )
-    count = [0] * len(turn.nodes)
-    for queue in turn.queues.values():
-        count[queue.master] += 1
+    masters = Counter(queue.master for queue in turn.queues.values())
+    count = [masters[node] for node in range(len(turn.nodes))]
     index = 0
     if strategy == locators.RANDOM:
         index = chance.below(len(candidates), turn.settings.seed, chance.RANDOM_LOCATOR, turn.next_number(), 0)

@@ -128,15 +128,15 @@ class Queue(Struct, frozen=True, cache_hash=True):
     redelivered: Runs = EMPTY
     unacknowledged: Runs = EMPTY
     consumers: tuple[str, ...] = ()
-    had_consumer: bool = False
     parked: tuple[object, ...] = ()
     sync: Sync | None = None
     members: tuple[int, ...] = ()
 
     @property
     def content(self) -> Runs:
-        """What the queue holds, ready and unacknowledged."""
-        return self.contents[self.master] or EMPTY
+        """What the queue holds, ready and unacknowledged. A quorum queue without a leader shows its first member's."""
+        node = self.members[0] if self.master == NOWHERE else self.master
+        return self.contents[node] or EMPTY
 
     @property
     def replicas(self) -> tuple[int, ...]:

@@ -1,0 +1,145 @@
+"""The command `hawb`. Exit status 0 for done, 1 when `hawb check` finds a difference, 2 for input that is refused.
+
+Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+import click
+
+from hawb import __version__
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import ScenarioRefused, load
+from hawb.scenario.run import Run
+
+STDIN = "-"
+
+
+def refusing(command: Callable) -> Callable:
+    """Lets a command end with a message on standard error and exit status 2 when its input is refused."""
+
+    @wraps(command)
+    def guarded(*args, **kwargs):
+        try:
+            return command(*args, **kwargs)
+        except ScenarioRefused as refused:
+            raise SystemExit(refuse(refused)) from None
+
+    return guarded
+
+
+def refuse(reason: object) -> int:
+    """Writes why input is refused; the exit status for it."""
+    click.echo(str(reason), err=True)
+    return 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hawb")
+def main() -> None:
+    """Simulate RabbitMQ's replicated queues: what is lost when a node goes, and why."""
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
+@refusing
+def run(file: Path, as_json: bool) -> None:
+    """Play a scenario FILE (- for standard input) and show its outcome."""
+    played = play(file)[1]
+    if as_json:
+        from hawb.scenario.outcome import outcome_json
+
+        click.echo(outcome_json(played))
+    else:
+        from hawb.scenario.outcome import outcome
+        from hawb.views.listing import report
+
+        click.echo(report(outcome(played)))
+
+
+@main.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+def check(files: tuple[Path, ...]) -> None:
+    """Play scenario FILES and compare what they expect with what happens; a line for each."""
+    raise SystemExit(max(check_one(file) for file in files))
+
+
+def check_one(file: Path) -> int:
+    """Checks one file and prints its line; the exit status for it."""
+    from hawb.scenario.expect import check as differences
+
+    try:
+        scenario, played = play(file)
+    except ScenarioRefused as refused:
+        return refuse(refused)
+    found = differences(played, scenario.expect)
+    click.echo(f"{'differs' if found else 'ok     '}  {file}: {scenario.scenario}")
+    for difference in found:
+        click.echo(f"         {difference}")
+    return 1 if found else 0
+
+
+def play(file: Path) -> tuple[Scenario, Run]:
+    """A scenario file and its run. Raises ScenarioRefused, which names the file."""
+    scenario = load(sys.stdin.buffer.read(), "standard input") if str(file) == STDIN else load(file)
+    try:
+        return scenario, Run.of(scenario)
+    except ScenarioRefused as refused:
+        refused.file = str(file)
+        raise
+
+
+@main.command(name="import")
+@click.argument("definitions")
+@click.option("--queues", "listings", multiple=True, metavar="FILE", help="A listing of queues or nodes; repeatable.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The scenario to write, or -.")
+def import_command(definitions: str, listings: tuple[str, ...], output: Path) -> None:
+    """Turn a cluster's exported DEFINITIONS, and listings of its queues, into a scenario.
+
+    A file may be written VHOST=FILE where it does not say which virtual host it is about. What the files do not tell,
+    and what a scenario cannot carry, is listed on standard error.
+    """
+    from hawb.broker.imported import import_cluster
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.scenario.dump import dump
+    from hawb.scenario.load import read_scenario
+
+    try:
+        imported = import_cluster(definitions, listings)
+        text = dump(read_scenario(imported.scenario))
+    except (ImportRefused, ScenarioRefused) as refused:
+        raise SystemExit(refuse(refused)) from None
+    write_whole(output, text)
+    for note in imported.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def write_whole(output: Path, text: str) -> None:
+    """Writes a file so that it is there whole or not at all."""
+    if str(output) == STDIN:
+        click.echo(text, nl=False)
+        return
+    try:
+        descriptor, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+    except OSError as error:
+        raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(output)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""A cluster to play with in Python: one method for each verb of a scenario, applied at once.
+
+    cluster = Cluster("a", "b", "c", version="3.10")
+    cluster.set_policy("ha-all", r"^ha\\.", {"ha-mode": "all"}).declare("ha.orders", node="a").publish("ha.orders", 100)
+    cluster.stop("b").start("b").publish("ha.orders", 10).stop("c").kill("a")
+    print(cluster.why("ha.orders", 1))
+
+In a notebook a cluster shows itself as diagram and tables. It can be taken back, copied and saved as a scenario. What
+RabbitMQ refuses is no exception: it stands in `errors`, and the story goes on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import structs
+
+from hawb.scenario.document import Scenario
+from hawb.scenario.dump import dump
+from hawb.scenario.forms import Bare, Flag, OnNodes, Verb
+from hawb.scenario.load import load, read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import VERBS, Cut, Partition
+
+SEVERAL = (OnNodes, Partition, Cut)
+"""Verbs whose one field is a list: their methods take its members one by one."""
+
+
+class Cluster:
+    """A simulated RabbitMQ cluster.
+
+    `nodes` are names, all of them running. `settings` are those of a scenario's cluster (`version`,
+    `queue_master_locator`, `timing`, …). Raises ScenarioRefused, here as in every verb, for what a scenario file would
+    be refused for.
+    """
+
+    def __init__(self, *nodes: str, title: str = "A cluster", seed: int = 0, **settings: object):
+        given = {"scenario": title, "seed": seed, "cluster": {"nodes": list(nodes), **settings}}
+        self.run = Run(read_scenario(given))
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Cluster:
+        """The cluster to which a scenario leads."""
+        cluster = cls.__new__(cls)
+        cluster.run = Run.of(scenario)
+        return cluster
+
+    @classmethod
+    def load(cls, file: str | Path) -> Cluster:
+        """The cluster to which a scenario file leads."""
+        return cls.of(load(Path(file)))
+
+    # Every verb of `hawb.scenario.verbs` is a method: made below, but for this one
+
+    def publish(
+        self, queue: str | Iterable[str], count: int = 1, *, at: float | None = None, **fields: object
+    ) -> Cluster:
+        """basic.publish of `count` messages to a queue, or each of them to several.
+
+        `fields` are size (bytes), persistent, mode (confirm, plain), node, connection.
+        """
+        target = {"queue": queue} if isinstance(queue, str) else {"queues": list(queue)}
+        return self._apply("publish", target | {"count": count} | fields, at)
+
+    # Back, aside, and out
+
+    def undo(self, steps: int = 1) -> Cluster:
+        """Takes the last steps back. Raises IndexError when there are not so many."""
+        for _ in range(steps):
+            self.run.undo()
+        return self
+
+    def rewind(self, to: int = 0) -> Cluster:
+        """Goes back to the point after the first `to` steps."""
+        return self.undo(len(self.run.steps) - to)
+
+    def copy(self) -> Cluster:
+        """A cluster that goes on from here by itself."""
+        other = Cluster.__new__(Cluster)
+        other.run = self.run.copy()
+        return other
+
+    def yaml(self) -> str:
+        """The scenario so far, as text."""
+        return dump(self.run.scenario)
+
+    def save(self, file: str | Path) -> Path:
+        """Writes the scenario so far to a file."""
+        path = Path(file)
+        path.write_text(self.yaml(), encoding="utf-8")
+        return path
+
+    # What is so
+
+    @property
+    def outcome(self) -> dict:
+        """Everything, as the contract's outcome."""
+        return outcome(self.run)
+
+    @property
+    def was(self) -> dict | None:
+        """The outcome before the last step."""
+        steps = len(self.run.steps)
+        return outcome(self.run, self.run.moment(steps - 1)) if steps else None
+
+    @property
+    def queues(self) -> dict[str, dict]:
+        """The queues by name."""
+        return self.outcome["queues"]
+
+    @property
+    def ledger(self) -> dict[str, dict]:
+        """What became of every message, by queue."""
+        return self.outcome["ledger"]
+
+    @property
+    def losses(self) -> list[dict]:
+        """Messages lost for good, with their causes."""
+        return self.outcome["losses"]
+
+    @property
+    def errors(self) -> list[dict]:
+        """The steps that RabbitMQ refused."""
+        return self.outcome["errors"]
+
+    @property
+    def events(self) -> list[dict]:
+        """What happened, in order."""
+        return self.outcome["events"]
+
+    def why(self, queue: str, message: int) -> str:
+        """What became of one message, and why, as a paragraph."""
+        from hawb.views.why import why
+
+        return why(self.outcome, queue, message)
+
+    def story(self) -> str:
+        """What happened, in sentences."""
+        from hawb.views.story import sentences
+
+        return "\n".join(f"{sentence.t:>10.3f} s  {sentence.text}" for sentence in sentences(self.outcome))
+
+    def __repr__(self) -> str:
+        from hawb.views.listing import list_queues
+
+        return list_queues(self.outcome)
+
+    def _repr_html_(self) -> str:
+        from hawb.views import ledger, matrix
+
+        now, was = self.outcome, self.was
+        return matrix.svg(now, was) + ledger.queues_html(now, was) + ledger.html(now, was)
+
+    def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
+        self.run.apply_plain({verb: argument} | ({} if at is None else {"at": at}))
+        return self
+
+
+def _method(name: str, struct: type[Verb]) -> Callable[..., Cluster]:
+    """The method for a verb: its parameters are the verb's fields, and `at`."""
+    signature = _signature(struct)
+
+    def method(self, *args, **kwargs):
+        bound = signature.bind(self, *args, **kwargs)
+        given = dict(bound.arguments)
+        del given["self"]
+        at = given.pop("at", None)
+        return self._apply(name, _argument(struct, given), at)
+
+    method.__name__, method.__qualname__ = name, f"Cluster.{name}"
+    method.__doc__ = struct.__doc__
+    method.__signature__ = signature
+    return method
+
+
+def _signature(struct: type[Verb]) -> inspect.Signature:
+    parameter = inspect.Parameter
+    parameters = [parameter("self", parameter.POSITIONAL_OR_KEYWORD)]
+    for field in structs.fields(struct):
+        kind = parameter.VAR_POSITIONAL if issubclass(struct, SEVERAL) else parameter.POSITIONAL_OR_KEYWORD
+        default = parameter.empty
+        if kind is parameter.POSITIONAL_OR_KEYWORD and not field.required:
+            default = None if field.default is structs.NODEFAULT else field.default
+        parameters.append(parameter(field.name, kind, default=default))
+    return inspect.Signature([*parameters, parameter("at", parameter.KEYWORD_ONLY, default=None)])
+
+
+def _argument(struct: type[Verb], given: dict[str, object]) -> object:
+    """A verb's argument as a file writes it."""
+    if issubclass(struct, Flag):
+        return True
+    if issubclass(struct, Bare):
+        return _plain(next(iter(given.values())))
+    names = {field.name: field.encode_name for field in structs.fields(struct)}
+    return {names[key]: _plain(value) for key, value in given.items()}
+
+
+def _plain(value: object) -> object:
+    return (
+        [_plain(one) for one in value] if isinstance(value, Iterable) and not isinstance(value, str | dict) else value
+    )
+
+
+for _name, _struct in VERBS.items():
+    if not hasattr(Cluster, _name):
+        setattr(Cluster, _name, _method(_name, _struct))

@@ -1,0 +1,184 @@
+"""What each verb does: from a step's words to the engine. `ACTIONS` is the one table.
+
+An operation of a client is sent on its way and reaches the queue a link's latency later, or at once where client and
+master are on one node; so steps of the same moment all happen before anything reacts to any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hawb.engine import consuming, events, membership, policy_changes, queues, synchronisation
+from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.state import NOWHERE
+from hawb.engine.turn import Turn
+from hawb.scenario import beginning, verbs
+from hawb.scenario.forms import OnNodes, Verb
+
+
+def send(turn: Turn, verb: Verb, operation: Callable[..., events.Operation], queue: str, node: str | None, **fields):
+    """Sends a client's operation to the queue's master. A client without a node uses the first one that runs."""
+    at = turn.first_running() if node is None else turn.settings.node(node)
+    if at == NOWHERE:
+        turn.refuse(None, "no node is running")
+    elif not turn.is_running(at):
+        turn.refuse(None, f"node '{turn.settings.names[at]}' is not running")
+    else:
+        name = full_name(queue)
+        known = turn.queues.get(name)
+        delay_us = 0 if known is None or known.master == NOWHERE else turn.link_us(at, known.master)
+        turn.schedule(delay_us, operation(queue=name, node=at, **fields))
+
+
+def full_name(queue: str) -> str:
+    """A queue's one name, however the file writes it."""
+    return join_queue(*split_queue(queue))
+
+
+def set_policy(turn: Turn, verb: verbs.SetPolicy) -> None:
+    reason = beginning.policy_refusal(verb, turn.settings)
+    if reason is not None:
+        turn.refuse(None, reason)
+    else:
+        policy_changes.set_policy(turn, beginning.policy_of(verb))
+
+
+def clear_policy(turn: Turn, verb: verbs.ClearPolicy) -> None:
+    policy_changes.clear_policy(turn, verb.name, verb.vhost)
+
+
+def declare(turn: Turn, verb: verbs.Declare) -> None:
+    send(
+        turn, verb, events.Declare, verb.queue, verb.node,
+        connection=verb.connection, durable=verb.durable, exclusive=verb.exclusive, auto_delete=verb.auto_delete,
+        passive=verb.passive, arguments=beginning.arguments_of(verb.arguments),
+    )  # fmt: skip
+
+
+def delete(turn: Turn, verb: verbs.Delete) -> None:
+    send(
+        turn, verb, events.Delete, verb.queue, verb.node,
+        connection="default", if_empty=verb.if_empty, if_unused=verb.if_unused,
+    )  # fmt: skip
+
+
+def purge(turn: Turn, verb: verbs.Purge) -> None:
+    send(turn, verb, events.Purge, verb.queue, None, connection="default")
+
+
+def publish(turn: Turn, verb: verbs.Publish) -> None:
+    names = tuple(full_name(queue) for queue in verb.targets)
+    send(
+        turn, verb, events.Publish, names[0], verb.node,
+        queues=names, count=verb.count, size_bytes=verb.size, persistent=verb.persistent,
+        confirm=verb.mode == "confirm",
+    )  # fmt: skip
+
+
+def consume(turn: Turn, verb: verbs.Consume) -> None:
+    send(
+        turn, verb, events.Consume, verb.queue, verb.node,
+        connection=verb.connection, consumer=verb.consumer, prefetch=verb.prefetch, automatic=verb.ack == "auto",
+        cancel_on_ha_failover=verb.cancel_on_ha_failover, cancel_notify=verb.cancel_notify,
+    )  # fmt: skip
+
+
+def get(turn: Turn, verb: verbs.Get) -> None:
+    holder = None if verb.ack else verb.consumer or "default"
+    send(turn, verb, events.Get, verb.queue, None, connection="default", count=verb.count, holder=holder)
+
+
+def settle(turn: Turn, name: str, count: int | str, verdict: str) -> None:
+    """Answers a consumer's oldest deliveries over the channel that they came by."""
+    consumer = turn.consumers.get(name)
+    if consumer is None:
+        turn.refuse(None, f"there is no consumer '{name}'")
+        return
+    queue = turn.queues.get(consumer.queue)
+    delay_us = 0 if queue is None else turn.link_us(consumer.node, queue.master)
+    number = None if count == "all" else count
+    turn.schedule(delay_us, events.Settle(consumer.queue, consumer.node, consumer=name, count=number, verdict=verdict))
+
+
+def ack(turn: Turn, verb: verbs.Ack) -> None:
+    settle(turn, verb.consumer, verb.count, "ack")
+
+
+def nack(turn: Turn, verb: verbs.Nack) -> None:
+    settle(turn, verb.consumer, verb.count, "requeue" if verb.requeue else "reject")
+
+
+def cancel(turn: Turn, verb: verbs.Cancel) -> None:
+    consumer = turn.consumers.get(verb.consumer)
+    if consumer is None or consumer.state != "active":
+        turn.refuse(None, f"there is no active consumer '{verb.consumer}'")
+    else:
+        consuming.cancel(turn, verb.consumer)
+
+
+def close(turn: Turn, verb: verbs.Close) -> None:
+    """A consumer of that name, or else the connection: its consumers, and the exclusive queues that it owns."""
+    known = turn.consumers.get(verb.name)
+    chosen = [known] if known is not None else [c for c in turn.consumers.values() if c.connection == verb.name]
+    for consumer in chosen:
+        if consumer.state != "closed":
+            consuming.close(turn, consumer.name, "client")
+    if known is None:
+        for node in range(len(turn.nodes)):
+            queues.connection_gone(turn, (verb.name, node))
+
+
+def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNodes], None]:
+    """A verb for nodes, all at once."""
+
+    def act(turn: Turn, verb: OnNodes) -> None:
+        engine(turn, [turn.settings.node(name) for name in verb.nodes])
+
+    return act
+
+
+def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
+    """The queue's name if rabbitmqctl would find it, mirrored and with its master; otherwise the step is refused."""
+    name = full_name(queue)
+    found = turn.queues.get(name)
+    if found is None:
+        turn.refuse(None, f"{described(name)} was not found")
+    elif not found.mirrored:
+        turn.refuse(None, "not_mirrored")
+    elif not found.up:
+        turn.refuse(None, f"{described(name)} has no running master")
+    else:
+        return name
+    return None
+
+
+def sync_queue(turn: Turn, verb: verbs.SyncQueue) -> None:
+    if (name := on_mirrored_queue(turn, verb.queue)) is not None:
+        turn.schedule(0, events.ManualSync(name))
+
+
+def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
+    if (name := on_mirrored_queue(turn, verb.queue)) is not None:
+        synchronisation.cancel(turn, name)
+
+
+ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
+    verbs.SetPolicy: set_policy,
+    verbs.ClearPolicy: clear_policy,
+    verbs.Declare: declare,
+    verbs.Delete: delete,
+    verbs.Purge: purge,
+    verbs.Publish: publish,
+    verbs.Consume: consume,
+    verbs.Ack: ack,
+    verbs.Nack: nack,
+    verbs.Get: get,
+    verbs.Cancel: cancel,
+    verbs.Close: close,
+    verbs.Stop: on_nodes(membership.stop),
+    verbs.Kill: on_nodes(membership.kill),
+    verbs.Start: on_nodes(membership.start),
+    verbs.SyncQueue: sync_queue,
+    verbs.CancelSyncQueue: cancel_sync_queue,
+}
+"""The verbs that have rules."""

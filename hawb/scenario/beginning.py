@@ -1,0 +1,115 @@
+"""From a scenario's cluster, policies and queues to the engine's first moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hawb.engine import cluster
+from hawb.engine.cluster import Standing
+from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.state import NOWHERE, Settings, Timing
+from hawb.engine.turn import Moment
+from hawb.rules.policies import Policy
+from hawb.rules.policy_validation import refusal
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.document import QueueEntry, Scenario
+from hawb.scenario.document import Timing as TimingEntry
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.verbs import PolicyEntry
+
+SYNC_BATCH_SIZE = 4096
+MICROSECONDS = 1_000_000
+
+
+def settings_of(scenario: Scenario) -> Settings:
+    """What does not change while the scenario runs."""
+    entry = scenario.cluster
+    names = tuple(sorted(scenario.known_nodes))
+    return Settings(
+        names=names,
+        file_order=tuple(names.index(name) for name in scenario.known_nodes),
+        profile=PROFILES[entry.version],
+        seed=scenario.seed,
+        timing=timing_of(entry.timing),
+        net_ticktime_s=entry.net_ticktime,
+        queue_master_locator=entry.queue_master_locator,
+        sync_batch_size=entry.mirroring_sync_batch_size or SYNC_BATCH_SIZE,
+        sync_max_bytes_per_s=entry.mirroring_sync_max_throughput or 0,
+    )
+
+
+def timing_of(entry: TimingEntry) -> Timing:
+    """The contract's seconds and megabytes as exact microseconds and bytes."""
+    return Timing(
+        link_latency_us=microseconds(entry.link_latency_s),
+        network_bytes_per_s=max(1, round(entry.network_mb_s * 1_000_000)),
+        fsync_us=microseconds(entry.fsync_s),
+        stop_us=microseconds(entry.stop_s),
+        start_us=microseconds(entry.start_s),
+        boot_retry_us=microseconds(entry.boot_retry_s),
+        sync_messages_per_s=max(1, round(entry.sync_messages_s)),
+        election_us=microseconds(entry.election_s),
+    )
+
+
+def microseconds(seconds: float) -> int:
+    """Seconds as whole microseconds."""
+    return round(seconds * MICROSECONDS)
+
+
+def begin(scenario: Scenario, settings: Settings) -> Moment:
+    """The moment before the first step. Raises ScenarioRefused for a policy that RabbitMQ would not have accepted."""
+    for index, entry in enumerate(scenario.policies):
+        reason = policy_refusal(entry, settings)
+        if reason is not None:
+            raise ScenarioRefused(f"RabbitMQ would refuse this policy: {reason}", ("policies", index))
+    return cluster.begin(
+        settings,
+        {settings.node(name): how for name, how in scenario.cluster.down.items()},
+        [policy_of(entry) for entry in scenario.policies],
+        [standing_of(entry, settings.node) for entry in scenario.queues],
+    )
+
+
+def policy_refusal(entry: PolicyEntry, settings: Settings) -> str | None:
+    """RabbitMQ's reason for refusing to set a policy; None if it takes it."""
+    fields = {
+        "pattern": entry.pattern,
+        "definition": entry.definition,
+        "priority": entry.priority,
+        "apply_to": entry.apply_to,
+    }
+    return refusal(fields, settings.profile)
+
+
+def policy_of(entry: PolicyEntry) -> Policy:
+    """A policy that RabbitMQ would accept, as the engine has it."""
+    return Policy.of(entry.name, entry.pattern, entry.definition, entry.priority, entry.apply_to, entry.vhost)
+
+
+def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
+    """A queue of the file, as the engine has it."""
+    place = entry.leader if entry.type == "quorum" else entry.master
+    return Standing(
+        name=join_queue(*split_queue(entry.queue)),
+        type=entry.type,
+        durable=entry.durable,
+        auto_delete=entry.auto_delete,
+        arguments=arguments_of(entry.arguments),
+        messages=entry.messages,
+        unacknowledged=entry.unacknowledged,
+        size_bytes=entry.size,
+        master=NOWHERE if place is None else node(place),
+        mirrors=tuple(map(node, entry.mirrors)),
+        synchronised=tuple(map(node, entry.synchronised_mirrors)),
+        recoverable=None if entry.recoverable_mirrors is None else tuple(map(node, entry.recoverable_mirrors)),
+        members=tuple(map(node, entry.members)),
+    )
+
+
+def arguments_of(arguments: dict[str, object]) -> tuple[tuple[str, object], ...]:
+    """Queue arguments as a value: sorted pairs, lists and maps as text where they occur."""
+    return tuple(
+        (key, value if isinstance(value, str | int | float | bool) else repr(value))
+        for key, value in sorted(arguments.items())
+    )

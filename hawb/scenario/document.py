@@ -1,0 +1,172 @@
+"""A scenario file as a value: the cluster, what stands in it at the start, and the steps (their verbs are in `verbs`).
+
+The structs hold what a file says and nothing that follows from it. Text becomes a `Scenario` in `load`, a `Scenario`
+becomes text in `dump`; Python code may build the structs directly: `Step(Kill(("a",)), at=3)`. What a type can say is
+checked by `load` alone, what no type can say (a node twice in a list) by the structs, with a ValueError.
+
+Only what cannot be meant is refused. What RabbitMQ would refuse (a bad policy, a missing queue) passes: it is an error
+of its step.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from hawb.engine.naming import join_queue, split_queue
+from hawb.scenario.fields import (
+    Arguments,
+    AtLeastOne,
+    Bytes,
+    Count,
+    Name,
+    Node,
+    Nodes,
+    Part,
+    PartialOutcome,
+    Period,
+    Queue,
+    Rate,
+    Seconds,
+    Seed,
+    refuse_twice,
+)
+from hawb.scenario.forms import Verb
+from hawb.scenario.refused import render
+from hawb.scenario.verbs import VERB_NAMES, Join, PolicyEntry
+
+Version = Literal["3.8", "3.10", "3.13", "4.0"]
+WentDown = Literal["stopped", "killed"]
+MasterLocator = Literal["client-local", "min-masters", "random"]
+
+
+class Timing(Part, frozen=True):
+    """How long things take, in seconds; `network_mb_s` is megabytes and `sync_messages_s` messages per second."""
+
+    link_latency_s: Seconds = 0.0005
+    network_mb_s: Rate = 100.0
+    fsync_s: Seconds = 0.001
+    stop_s: Seconds = 1.0
+    start_s: Seconds = 5.0
+    boot_retry_s: Seconds = 30.0
+    sync_messages_s: Rate = 30000.0
+    election_s: Seconds = 0.3
+
+
+class PauseIfAllDown(Part, frozen=True):
+    """The partition handling that pauses nodes which reach none of the listed ones."""
+
+    pause_if_all_down: Nodes
+    recover: Literal["ignore", "autoheal"]
+
+
+class Cluster(Part, frozen=True):
+    """The nodes, their RabbitMQ and its settings; `None` stands for the default of the version's profile.
+
+    `down` maps the nodes that are down at the start to how they went, in the order in which they went.
+    """
+
+    nodes: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of node names, not empty")]
+    down: dict[Node, WentDown] = field(default_factory=dict)
+    version: Version = "3.8"
+    net_ticktime: Period = 60.0
+    cluster_partition_handling: Literal["ignore", "pause_minority", "autoheal"] | PauseIfAllDown = "ignore"
+    queue_master_locator: MasterLocator = "client-local"
+    quorum_cluster_size: AtLeastOne | None = None
+    quorum_commands_soft_limit: AtLeastOne | None = None
+    mirroring_sync_batch_size: AtLeastOne | None = None
+    mirroring_sync_max_throughput: Bytes | None = None
+    slave_wait_timeout: Seconds | None = None
+    timing: Timing = Timing()
+
+    def __post_init__(self) -> None:
+        refuse_twice("nodes", self.nodes)
+        if strangers := [node for node in self.down if node not in self.nodes]:
+            raise ValueError(f"down: {render(strangers[0])} is none of the cluster's own nodes")
+
+
+class QueueEntry(Part, frozen=True):
+    """A queue as it stands at the start.
+
+    A classic queue has a `master`, its `mirrors` (oldest first) and which of them are synchronised; a quorum queue has
+    its `members` and a `leader` (`None`: none is elected). Without master or members the queue stands where a
+    declaration would have put it. `recoverable_mirrors` is `None` where the file leaves it to the rules.
+    """
+
+    queue: Queue
+    type: Literal["classic", "quorum"] = "classic"
+    durable: bool = True
+    auto_delete: bool = False
+    arguments: Arguments = field(default_factory=dict)
+    messages: Count = 0
+    unacknowledged: Count = 0
+    size: Bytes = 1024
+    master: Node | None = None
+    mirrors: tuple[Node, ...] = ()
+    synchronised_mirrors: tuple[Node, ...] = ()
+    recoverable_mirrors: tuple[Node, ...] | None = None
+    leader: Node | None = None
+    members: tuple[Node, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.unacknowledged > self.messages:
+            raise ValueError(f"unacknowledged: {self.unacknowledged} are more than its {self.messages} messages")
+        for name in ("mirrors", "synchronised_mirrors", "recoverable_mirrors", "members"):
+            refuse_twice(name, getattr(self, name) or ())
+        if self.type == "classic":
+            self._check_classic()
+        else:
+            self._check_quorum()
+
+    def _check_classic(self) -> None:
+        if self.leader or self.members:
+            raise ValueError("leader, members: a classic queue has a master and mirrors in their place")
+        if self.master is None and (self.mirrors or self.recoverable_mirrors):
+            raise ValueError("master: missing, though mirrors are given")
+        if self.master in self.mirrors:
+            raise ValueError(f"mirrors: {render(self.master)} is the master")
+        if strangers := [node for node in self.synchronised_mirrors if node not in self.mirrors]:
+            raise ValueError(f"synchronised_mirrors: {render(strangers[0])} is none of the mirrors")
+
+    def _check_quorum(self) -> None:
+        if self.master or self.mirrors or self.synchronised_mirrors or self.recoverable_mirrors:
+            raise ValueError("master, mirrors: a quorum queue has a leader and members in their place")
+        if self.leader is not None and self.leader not in self.members:
+            raise ValueError(f"leader: {render(self.leader)} is none of the members")
+
+
+class Step(Part, frozen=True):
+    """One verb, and the simulated time in seconds at which it begins; without `at`, once the cluster has settled."""
+
+    verb: Verb
+    at: Seconds | None = None
+
+    @property
+    def name(self) -> str:
+        """The verb as a file writes it, such as `power_off`."""
+        return VERB_NAMES[type(self.verb)]
+
+
+class Scenario(Part, frozen=True, kw_only=True):
+    """A whole file; `scenario` is its title, `expect` the partial outcome that `hawb check` compares at the end."""
+
+    scenario: Name
+    seed: Seed = 0
+    cluster: Cluster
+    policies: tuple[PolicyEntry, ...] = ()
+    operator_policies: tuple[PolicyEntry, ...] = ()
+    queues: tuple[QueueEntry, ...] = ()
+    steps: Annotated[tuple[Step, ...], Meta(description="a list of steps")] = ()
+    expect: PartialOutcome | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("policies", "operator_policies"):
+            refuse_twice(name, [f"{policy.vhost}::{policy.name}" for policy in getattr(self, name)])
+        refuse_twice("queues", [join_queue(*split_queue(entry.queue)) for entry in self.queues])
+
+    @property
+    def known_nodes(self) -> tuple[str, ...]:
+        """The cluster's nodes, then those that only a `join` names, which are down before it."""
+        joining = (step.verb.node for step in self.steps if isinstance(step.verb, Join))
+        return tuple(dict.fromkeys((*self.cluster.nodes, *joining)))

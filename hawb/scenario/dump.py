@@ -1,0 +1,98 @@
+"""A scenario as YAML text that loads back to an equal one: no defaults, short forms, the contract's order of keys.
+
+A step, a policy, a queue and a setting of the cluster each stand on a line of their own, as a person would write them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+import yaml
+
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
+
+_LINE_WIDTH = 120
+
+
+class _OneLine(NamedTuple):
+    """A value that is written within braces or brackets."""
+
+    value: Any
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
+    """Writes every value out, however often it occurs."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def represent_line(self, line: _OneLine) -> yaml.Node:
+        node = self.represent_data(line.value)
+        if isinstance(node, yaml.CollectionNode):
+            node.flow_style = True
+        return node
+
+
+_Dumper.add_representer(_OneLine, _Dumper.represent_line)
+
+
+def dump(scenario: Scenario) -> str:
+    """The YAML text of a scenario."""
+    parts = {key: _lay_out(key, value) for key, value in plain(scenario).items()}
+    return yaml.dump(
+        parts, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=_LINE_WIDTH
+    )
+
+
+def plain(value: Any) -> Any:
+    """What a scenario, a step or another part is in a file: maps, lists, text and numbers (`read_step` takes them)."""
+    match value:
+        case Step(verb=verb, at=at):
+            return {value.name: _argument(verb)} | ({} if at is None else {"at": plain(at)})
+        case msgspec.Struct():
+            return _fields(value)
+        case tuple():
+            return [plain(inner) for inner in value]
+        case float() if value.is_integer():
+            return int(value)
+    return value
+
+
+def _argument(verb: Verb) -> Any:
+    """A verb's argument in its shortest form."""
+    match verb:
+        case Flag():
+            return True
+        case OnNodes(nodes=(only,)):
+            return only
+        case Bare():
+            (inner,) = msgspec.structs.astuple(verb)
+            return plain(inner)
+        case NameOrMap(name=name, vhost="/"):
+            return name
+    return _fields(verb)
+
+
+def _fields(struct: msgspec.Struct) -> dict[str, Any]:
+    """The fields that differ from their defaults."""
+    found = {}
+    for field in msgspec.structs.fields(struct):
+        value = getattr(struct, field.name)
+        made = field.default_factory is not msgspec.NODEFAULT
+        if value != (field.default_factory() if made else field.default):
+            found[field.encode_name] = plain(value)
+    return found
+
+
+def _lay_out(key: str, value: Any) -> Any:
+    """Lines for a part of the file: one for each step, entry or setting."""
+    match value:
+        case dict():
+            return {name: _OneLine(inner) for name, inner in value.items()}
+        case list() if key == "steps":
+            return [{name: _OneLine(inner) for name, inner in step.items()} for step in value]
+        case list():
+            return [_OneLine(inner) for inner in value]
+    return value

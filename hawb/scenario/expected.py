@@ -1,0 +1,174 @@
+"""The keys and types that an outcome can have: what an `expect` may be written with.
+
+Each struct is one map of the outcome; a partial outcome has any of its keys. `contains` is the one key that only an
+expected error has: a part of its text.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from hawb.scenario.fields import Count, Node, Part, Queue
+
+Run = Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2, description="a run: [first, last]")]
+Runs = Annotated[tuple[Run, ...], Meta(description="a list of runs: [[first, last]]")]
+State = Literal["running", "syncing", "down", "minority"]
+
+
+class View(Part):
+    """A queue as one side of a partition sees it."""
+
+    nodes: tuple[Node, ...]
+    state: State
+    master: Node | None
+    mirrors: tuple[Node, ...]
+    ids: Runs
+
+
+class ExpectedReplica(Part):
+    """What one node holds of a queue."""
+
+    role: Literal["master", "mirror", "left_over", "leader", "member"]
+    online: bool
+    synchronised: bool
+    syncing: bool
+    messages: Count
+
+
+class ExpectedQueue(Part):
+    """A queue, classic or quorum."""
+
+    type: Literal["classic", "quorum"]
+    state: State
+    durable: bool
+    policy: str | None
+    messages: Count
+    messages_ready: Count
+    messages_unacknowledged: Count
+    ids: Runs
+    redelivered: Runs
+    critical_nodes: tuple[Node, ...]
+    views: tuple[View, ...]
+    replicas: dict[Node, ExpectedReplica]
+    simulated: bool
+    mirrored: bool
+    master: Node | None
+    mirrors: tuple[Node, ...]
+    synchronised_mirrors: tuple[Node, ...]
+    recoverable_mirrors: tuple[Node, ...]
+    leader: Node | None
+    members: tuple[Node, ...]
+    online: tuple[Node, ...]
+    term: Count
+    commit_index: Count
+
+
+class Removed(Part):
+    """The numbers that have left a queue, by how they left."""
+
+    acknowledged: Runs
+    expired: Runs
+    dropped: Runs
+    dead_lettered: Runs
+    rejected: Runs
+    purged: Runs
+    deleted: Runs
+
+
+class LedgerEntry(Part):
+    """What became of the numbers published to a queue."""
+
+    published: Count
+    confirmed: Runs
+    nacked: Runs
+    acknowledged: Runs
+    delivered_twice: Runs
+    lost: Runs
+    lost_confirmed: Count
+    refused: Runs
+    removed: Removed
+
+
+class Loss(Part):
+    """Numbers lost by one event."""
+
+    queue: Queue
+    ids: Runs
+    confirmed: Count
+    cause: str
+    event: Count
+
+
+class ExpectedConsumer(Part):
+    """A consumer, or the holder of a get."""
+
+    state: Literal["active", "cancelled", "closed"]
+    queue: Queue
+    received: Runs
+    unacknowledged: Runs
+    cancel_notified: bool
+
+
+class ExpectedPublisher(Part):
+    """A steady publisher."""
+
+    state: Literal["running", "blocked", "closed"]
+    published: Count | Runs
+    confirmed: Count | Runs
+    blocked_s: float
+
+
+class Availability(Part):
+    """How well a queue was served."""
+
+    publish_down_s: float
+    consume_down_s: float
+    sync_blocked_s: float
+    promotions: Count
+    unsynchronised_promotions: Count
+    elections: Count
+    bytes_replicated: Count
+
+
+class ExpectedError(Part):
+    """A step that RabbitMQ refused."""
+
+    step: Count
+    code: Annotated[int, Meta(description="a reply code")] | None
+    text: str
+    contains: str
+
+
+class Event(Part):
+    """One line of the timeline."""
+
+    t: float
+    step: Count | None
+    event: str
+    node: Node | None
+    queue: Queue | None
+    detail: dict[str, Any]
+    because: Count | None
+
+
+class ExpectedOutcome(Part):
+    """The whole outcome; a queue that is null must not exist."""
+
+    contract: Count
+    scenario: str
+    version: str
+    seed: Count
+    time_s: float
+    nodes: dict[Node, Literal["running", "down", "paused", "waiting"]]
+    partitions: tuple[tuple[Node, ...], ...]
+    queues: dict[str, ExpectedQueue | None]
+    deleted: tuple[Queue, ...]
+    ledger: dict[str, LedgerEntry]
+    losses: tuple[Loss, ...]
+    consumers: dict[str, ExpectedConsumer]
+    publishers: dict[str, ExpectedPublisher]
+    availability: dict[str, Availability]
+    errors: tuple[ExpectedError, ...]
+    events: tuple[Event, ...]

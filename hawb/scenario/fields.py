@@ -1,0 +1,50 @@
+"""What the fields of a scenario may hold: their types with bounds.
+
+A field's type says all that the loader needs: the bounds, a description of what is accepted (`Meta.description`), and
+whether the text names a node (`NODE` in `Meta.extra`) or the value is a partial outcome (`OUTCOME`).
+
+Seconds end at 10**9: up to there a float still tells microseconds apart, and the engine's integer microseconds fit 64
+bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from hawb.scenario.refused import render
+
+NODE = {"names": "node"}
+OUTCOME = {"holds": "outcome"}
+
+Name = Annotated[str, Meta(min_length=1, description="text, not empty")]
+Node = Annotated[str, Meta(min_length=1, description="the name of a node", extra=NODE)]
+Queue = Annotated[str, Meta(min_length=1, description="the name of a queue, or VHOST::NAME")]
+Nodes = Annotated[tuple[Node, ...], Meta(min_length=1, description="a list of nodes, not empty")]
+Count = Annotated[int, Meta(ge=0, le=10**12, description="a whole number from 0 to 10**12")]
+AtLeastOne = Annotated[int, Meta(ge=1, le=10**12, description="a whole number from 1 to 10**12")]
+Bytes = Annotated[int, Meta(ge=0, le=2**40, description="bytes, a whole number from 0 to 2**40")]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2**63 - 1")]
+Priority = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="a whole number of 32 bits")]
+MessagePriority = Annotated[int, Meta(ge=0, le=255, description="a whole number from 0 to 255")]
+Prefetch = Annotated[int, Meta(ge=0, le=65535, description="a whole number from 0 (no limit) to 65535")]
+Seconds = Annotated[float, Meta(ge=0, le=1e9, description="seconds, a number from 0 to 10**9")]
+Period = Annotated[float, Meta(ge=1e-6, le=1e9, description="seconds, a number from 0.000001 to 10**9")]
+Rate = Annotated[float, Meta(ge=1e-6, le=1e9, description="a number a second, from 0.000001 to 10**9")]
+Arguments = Annotated[dict[str, Any], Meta(description="a map")]
+PartialOutcome = Annotated[dict[str, Any], Meta(description="a partial outcome", extra=OUTCOME)]
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the file, written as a map of its fields."""
+
+
+def refuse_twice(name: str, texts: Iterable[str]) -> None:
+    """Refuse a text that stands twice in the list of that name."""
+    seen: set[str] = set()
+    for text in texts:
+        if text in seen:
+            raise ValueError(f"{name}: {render(text)} stands twice")
+        seen.add(text)

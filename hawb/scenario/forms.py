@@ -1,0 +1,49 @@
+"""How a verb's argument is written in a file; a verb's form is the class that it derives from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from hawb.scenario.fields import Name, Node, Part, Queue, refuse_twice
+
+
+class Verb(Part, frozen=True):
+    """What a step does; written as a map of its fields."""
+
+
+class Bare(Verb, frozen=True):
+    """A verb written as the value of its one field."""
+
+
+class OnNodes(Bare, frozen=True):
+    """A verb written as one node, or a list of nodes for which it happens at once."""
+
+    nodes: Annotated[tuple[Node, ...], Meta(min_length=1, description="NODE or [NODES]")]
+
+    def __post_init__(self) -> None:
+        refuse_twice("nodes", self.nodes)
+
+
+class OnNode(Bare, frozen=True):
+    """A verb written as the node for which it happens."""
+
+    node: Node
+
+
+class OnQueue(Bare, frozen=True):
+    """A verb written as the queue for which it happens."""
+
+    queue: Queue
+
+
+class NameOrMap(Verb, frozen=True):
+    """A verb written as a name in the virtual host `/`, or as a map of its fields."""
+
+    name: Name
+    vhost: Name = "/"
+
+
+class Flag(Verb, frozen=True):
+    """A verb without an argument, written `true`."""

@@ -1,0 +1,203 @@
+"""The outcome of a run, as the contract's JSON: plain values, the same bytes for the same scenario on any machine.
+
+Beyond the contract: each queue has `replicas` (what is where, and how much of it), and each event has `because`, the
+index of the event that brought it about. Quorum queues that are carried but not simulated have `simulated: false`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from hawb.engine import runs
+from hawb.engine.ledger import Account
+from hawb.engine.runs import as_lists
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING, Consumer, Queue, Settings, State
+from hawb.engine.trace import Entry
+from hawb.engine.turn import Moment
+from hawb.scenario.run import Run
+
+CONTRACT = 1
+
+NODE_STATES = {RUNNING: "running", STOPPING: "down", DOWN: "down", BOOTING: "down", WAITING: "waiting"}
+
+
+def outcome_json(run: Run) -> str:
+    """The outcome as one JSON object on one line, keys sorted."""
+    return json.dumps(outcome(run), sort_keys=True, allow_nan=False)
+
+
+def outcome(run: Run, moment: Moment | None = None) -> dict:
+    """Where a run has led, or where it stood at another of its moments."""
+    moment = run.moment() if moment is None else moment
+    state, settings, scenario = moment.state, run.settings, run.scenario
+    ledger = {name: moment.ledger[name] for name in sorted(moment.ledger)}
+    trace = moment.trace()
+    return {
+        "contract": CONTRACT,
+        "scenario": scenario.scenario,
+        "version": scenario.cluster.version,
+        "seed": scenario.seed,
+        "time_s": seconds(state.time_us),
+        "nodes": {settings.names[index]: NODE_STATES[node.status] for index, node in enumerate(state.nodes)},
+        "partitions": [],
+        "queues": {name: queue_outcome(state, settings, state.queues[name]) for name in sorted(state.queues)},
+        "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
+        "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
+        "losses": losses_outcome(moment),
+        "consumers": {name: consumer_outcome(state.consumers[name]) for name in sorted(state.consumers)},
+        "publishers": {},
+        "availability": {name: availability_outcome(account, state.time_us) for name, account in ledger.items()},
+        "errors": [
+            {"step": refusal.step, "code": refusal.code, "text": refusal.text}
+            for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
+        ],
+        "events": [event_outcome(entry, settings) for entry in trace],
+    }
+
+
+def seconds(time_us: int) -> float:
+    """Microseconds as seconds."""
+    return time_us / 1_000_000
+
+
+def queue_outcome(state: State, settings: Settings, queue: Queue) -> dict:
+    """One queue."""
+    content = queue.content
+    unacknowledged = runs.common(content, queue.unacknowledged)
+    common = {
+        "type": queue.type,
+        "durable": queue.durable,
+        "policy": queue.policy,
+        "messages": runs.size(content),
+        "messages_ready": runs.size(content) - runs.size(unacknowledged),
+        "messages_unacknowledged": runs.size(unacknowledged),
+        "ids": as_lists(content),
+        "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
+        "replicas": replicas_outcome(state, settings, queue),
+    }
+    special = classic_outcome if queue.type == "classic" else quorum_outcome
+    return common | special(state, settings, queue)
+
+
+def classic_outcome(state: State, settings: Settings, queue: Queue) -> dict:
+    """What only classic queues have."""
+    living = [node for node in queue.mirrors if state.nodes[node].status == RUNNING]
+    synchronised = sorted(node for node in queue.synchronised if node in living)
+    master = settings.names[queue.master]
+    return {
+        "state": ("running" if queue.sync is None else "syncing") if queue.up else "down",
+        "mirrored": queue.mirrored,
+        "master": master,
+        "mirrors": settings.named(living),
+        "synchronised_mirrors": settings.named(synchronised),
+        "recoverable_mirrors": settings.named(queue.recoverable) if queue.mirrored else [],
+        "critical_nodes": [master] if queue.mirrored and not synchronised else [],
+    }
+
+
+def quorum_outcome(state: State, settings: Settings, queue: Queue) -> dict:
+    """What only quorum queues have: as they stood at the start, and which members' nodes run."""
+    online = [node for node in queue.members if state.nodes[node].status == RUNNING]
+    majority = len(queue.members) // 2 + 1
+    leader = queue.master if queue.master in online else NOWHERE
+    return {
+        "simulated": False,
+        "state": "running" if len(online) >= majority else "minority",
+        "leader": None if leader == NOWHERE else settings.names[leader],
+        "members": settings.named(queue.members),
+        "online": settings.named(online),
+        "term": 0,
+        "commit_index": 0,
+        "critical_nodes": sorted(settings.named(online)) if len(online) <= majority else [],
+    }
+
+
+def replicas_outcome(state: State, settings: Settings, queue: Queue) -> dict:
+    """What is where: role, whether its process runs, whether it holds all that the master does, and how many
+    messages."""
+    replicas = {}
+    for node, content in enumerate(queue.contents):
+        running = state.nodes[node].status == RUNNING
+        if queue.type == "quorum":
+            role = "leader" if node == queue.master else "member"
+        elif node == queue.master:
+            role, running = "master", queue.up
+        else:
+            role = "mirror" if node in queue.mirrors and running else "left_over"
+        if content is not None:
+            replicas[settings.names[node]] = {
+                "role": role,
+                "online": running and role != "left_over",
+                "synchronised": node == queue.master or node in queue.synchronised or role == "member",
+                "syncing": queue.sync is not None and node in queue.sync.mirrors,
+                "messages": runs.size(content),
+            }
+    return replicas
+
+
+def ledger_outcome(account: Account) -> dict:
+    """What became of every message of a queue's name."""
+    return {
+        "published": account.published,
+        "confirmed": as_lists(account.confirmed),
+        "nacked": as_lists(account.nacked),
+        "acknowledged": as_lists(account.acknowledged),
+        "delivered_twice": as_lists(account.delivered_twice),
+        "lost": as_lists(account.lost),
+        "lost_confirmed": account.lost_confirmed,
+        "refused": as_lists(account.refused),
+        "removed": {reason: as_lists(numbers) for reason, numbers in account.removed},
+    }
+
+
+def losses_outcome(moment: Moment) -> list[dict]:
+    """Each loss with its cause and the event that tells of it."""
+    return [
+        {
+            "queue": loss.queue,
+            "ids": as_lists(loss.numbers),
+            "confirmed": runs.size(runs.common(loss.numbers, moment.ledger[loss.queue].confirmed)),
+            "cause": loss.cause,
+            "event": loss.entry,
+        }
+        for loss in moment.losses
+    ]
+
+
+def consumer_outcome(consumer: Consumer) -> dict:
+    """One consumer or holder."""
+    return {
+        "state": consumer.state,
+        "queue": consumer.queue,
+        "received": as_lists(consumer.received),
+        "unacknowledged": as_lists(consumer.held),
+        "cancel_notified": consumer.cancel_notified,
+    }
+
+
+def availability_outcome(account: Account, now_us: int) -> dict:
+    """How long a queue could not be used, and what replication did. A queue without a master can neither be published
+    to nor consumed from."""
+    down_s = seconds(account.down.at(now_us))
+    return {
+        "publish_down_s": down_s,
+        "consume_down_s": down_s,
+        "sync_blocked_s": seconds(account.syncing.at(now_us)),
+        "promotions": account.promotions,
+        "unsynchronised_promotions": account.unsynchronised_promotions,
+        "elections": 0,
+        "bytes_replicated": account.bytes_replicated,
+    }
+
+
+def event_outcome(entry: Entry, settings: Settings) -> dict:
+    """One event."""
+    return {
+        "t": seconds(entry.t_us),
+        "step": None if entry.step < 0 else entry.step,
+        "event": entry.event,
+        "node": None if entry.node == NOWHERE else settings.names[entry.node],
+        "queue": entry.queue,
+        "detail": dict(entry.detail),
+        "because": entry.because,
+    }

@@ -1,0 +1,88 @@
+"""Why a scenario file is refused: the one error of loading, with the place, what was given and what is accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NOTHING = object()
+LONGEST = 80
+QUOTE = "quote it, if text is meant"
+
+Where = tuple[str | int, ...]
+
+
+class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
+    """A fault of a scenario file; `str()` is a message of one to four lines.
+
+    `path` leads from the top of the file to the fault: ("steps", 3, "publish", "count"). `step` is the index in it or
+    None, `field` the rest as text ("publish.count", or "cluster.nodes[1]" outside of the steps). `file` and `line` are
+    None where they are not known, `given` is `NOTHING` where nothing was given.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        path: Where = (),
+        *,
+        given: Any = NOTHING,
+        accepted: str = "",
+        hint: str = "",
+        file: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+        self.given = given
+        self.accepted = accepted
+        self.hint = hint
+        self.file = file
+        self.line = line
+
+    @property
+    def step(self) -> int | None:
+        """The index of the step, from 0; None outside of the steps."""
+        match self.path:
+            case ("steps", int(index), *_):
+                return index
+        return None
+
+    @property
+    def field(self) -> str:
+        """The field within its step or within the file, as text."""
+        return render_path(self.path if self.step is None else self.path[2:])
+
+    def __str__(self) -> str:
+        place = ", ".join(filter(None, (self.file, self.line and f"line {self.line}")))
+        step = "" if self.step is None else f"step {self.step}"
+        lines = [": ".join(filter(None, (place, step, self.field, self.problem)))]
+        if self.given is not NOTHING:
+            lines.append(f"  given: {render(self.given)}")
+        if self.accepted:
+            lines.append(f"  accepted: {self.accepted}")
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+def render(given: Any) -> str:
+    """A value as a message shows it: on one line, cut to 80 characters, with the file's true, false and null."""
+    if given is None or isinstance(given, bool):
+        return {None: "null", True: "true", False: "false"}[given]
+    if isinstance(given, int) and given.bit_length() > LONGEST:
+        return f"a whole number of {given.bit_length()} bits"
+    if isinstance(given, str) and len(given) > LONGEST:
+        given = given[:LONGEST]
+    text = repr(given)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def render_path(path: Where) -> str:
+    """A path as a message shows it: `cluster.nodes[1]`, `expect.queues['ha.orders'].messages`."""
+    text = ""
+    for part in path:
+        if isinstance(part, str) and part.isidentifier() and len(part) <= LONGEST:
+            text += f".{part}"
+        else:
+            text += f"[{render(part)}]"
+    return text.removeprefix(".")

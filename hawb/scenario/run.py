@@ -1,0 +1,117 @@
+"""A run: a scenario played step by step, which can be looked at, taken back and continued at any point.
+
+A step without a time begins when the cluster has settled after the step before; one with a time begins then, whatever
+is in flight. So a run keeps each step's moment as it was before anything reacted, and settles it only to be looked at
+or to go on from: continuing with `at` gives what the whole file would have given.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from hawb.engine import advance
+from hawb.engine.state import Settings
+from hawb.engine.turn import Moment, Turn
+from hawb.scenario import beginning, unsupported
+from hawb.scenario.actions import ACTIONS
+from hawb.scenario.beginning import microseconds
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.load import read_step
+from hawb.scenario.verbs import Expect, Wait
+
+
+class Run:
+    """A scenario and the moments that its steps have led to.
+
+    Raises ScenarioRefused when the scenario needs something that has no rules, or holds a policy that RabbitMQ refuses.
+    """
+
+    def __init__(self, scenario: Scenario):
+        unsupported.check_scenario(scenario, ACTIONS)
+        self._beginning = replace(scenario, steps=())
+        self.settings = beginning.settings_of(scenario)
+        self._quorum = unsupported.quorum_queues(scenario)
+        self._steps: list[Step] = []
+        self._stages: list[_Stage] = [_Stage(self.settings, beginning.begin(scenario, self.settings))]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Run:
+        """The scenario, played to its end."""
+        run = cls(scenario)
+        for step in scenario.steps:
+            run.apply(step)
+        return run
+
+    @property
+    def scenario(self) -> Scenario:
+        """What has been played so far, as a scenario."""
+        return replace(self._beginning, steps=tuple(self._steps))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps so far."""
+        return tuple(self._steps)
+
+    def apply(self, step: Step) -> None:
+        """Plays one more step. Raises ScenarioRefused, and changes nothing, when it has no rules."""
+        index = len(self._steps)
+        unsupported.check_step(step, index, ACTIONS, self._quorum)
+        turn = self._turn_at(step, index)
+        turn.step, turn.because = index, None
+        if isinstance(step.verb, Wait):
+            advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
+        elif not isinstance(step.verb, Expect):
+            ACTIONS[type(step.verb)](turn, step.verb)
+        self._steps.append(step)
+        self._stages.append(_Stage(self.settings, turn.finish()))
+
+    def apply_plain(self, given: object) -> None:
+        """Plays one more step written as in a file: {"kill": "a", "at": 3}."""
+        self.apply(read_step(given, self.settings.names, len(self._steps)))
+
+    def undo(self) -> Step:
+        """Takes the last step back and returns it. Raises IndexError when there is none."""
+        step = self._steps.pop()
+        self._stages.pop()
+        return step
+
+    def copy(self) -> Run:
+        """A run that goes on from here by itself."""
+        other = object.__new__(Run)
+        other.__dict__ = self.__dict__ | {"_steps": list(self._steps), "_stages": list(self._stages)}
+        return other
+
+    def moment(self, steps: int | None = None) -> Moment:
+        """Where `steps` steps have led, settled; the last one by default."""
+        return self._stages[-1 if steps is None else steps].settled
+
+    def moment_of(self, step: int) -> Moment:
+        """What a step finds: settled before a step without a time, or as things stand at its time."""
+        return self._turn_at(self._steps[step], step).finish()
+
+    def _turn_at(self, step: Step, index: int) -> Turn:
+        stage = self._stages[index]
+        if step.at is None:
+            return Turn(self.settings, stage.settled, index)
+        turn = Turn(self.settings, stage.reached, index)
+        advance.before(turn, microseconds(step.at))
+        return turn
+
+
+class _Stage:
+    """Where a step has led: as it was before anything reacted, and settled."""
+
+    def __init__(self, settings: Settings, reached: Moment):
+        self._settings = settings
+        self.reached = reached
+
+    @cached_property
+    def settled(self) -> Moment:
+        """The moment after everything but timers has happened."""
+        turn = Turn(self._settings, self.reached, 0)
+        if turn.settled():
+            return self.reached
+        advance.until_settled(turn)
+        return turn.finish()

@@ -1,0 +1,293 @@
+"""A scenario's text as plain values: YAML or JSON from anyone, read without trusting it.
+
+Decisions:
+
+* The values are built straight from the parser's events, in one loop that holds its own stack. So nesting, aliases and
+  size are bounded before anything recurses, no tag is ever constructed, and every key is compared with its neighbours.
+* Aliases count as often as they are used, so a few lines cannot stand for a billion values. Merge keys (`<<`), which
+  YAML 1.2 has dropped, are refused.
+* Plain `1:30` and `2020-01-01` are text, as in YAML 1.2: who writes them means neither the number 90 nor a date. `on`
+  and `yes` stay true, as YAML 1.1 has it; where text was wanted, the message says to quote them.
+* Text that begins with `{` is tried as JSON first, whose numbers (`1e5`) and escapes YAML reads otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
+
+from hawb.scenario.refused import QUOTE, ScenarioRefused, Where
+
+MAX_BYTES = 16 * 2**20
+MAX_DEPTH = 40
+MAX_VALUES = 1_000_000
+MAX_DIGITS = 400
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_TEXT = f"{_TAG}str"
+_PLAIN = {_TAG + name for name in ("int", "float", "bool", "null")}
+
+
+def parse(source: str | bytes) -> Any:
+    """The plain value (maps with text keys, lists, text, numbers, booleans, null) that a YAML or JSON text stands for.
+
+    Raises ScenarioRefused for what is not text, not YAML, too large, too deep, or holds what no scenario can hold: tags
+    of other kinds, a key twice, several documents, numbers that are not finite or exceed 64 bits.
+    """
+    text = decode(source)
+    value = _parse_json(text) if text.lstrip().startswith("{") else None
+    if value is None:
+        value = _Builder().build(text)
+    check_values(value)
+    return value
+
+
+def decode(source: str | bytes) -> str:
+    """The text of a file: UTF-8, with or without byte order mark, of at most `MAX_BYTES`."""
+    if len(source) > MAX_BYTES:
+        raise ScenarioRefused("the file is too large", accepted=f"at most {MAX_BYTES // 2**20} MiB")
+    try:
+        if isinstance(source, bytes):
+            return source.decode("utf-8-sig")
+        source.encode()
+        return source.removeprefix("\ufeff")
+    except UnicodeError as error:
+        given = source[error.start : error.start + 8]
+        raise ScenarioRefused(f"not text at {error.start}: {error.reason}", given=given, accepted="UTF-8") from None
+
+
+def check_values(value: Any, path: Where = ()) -> None:
+    """Refuse plain values that no scenario can hold: infinite numbers, text that is not Unicode, endless nesting."""
+    if len(path) > MAX_DEPTH:
+        raise _too_deep(path)
+    match value:
+        case dict():
+            for key, inner in value.items():
+                if not isinstance(key, str):
+                    raise ScenarioRefused("a key is not text", path, given=key, accepted="text")
+                check_values(key, path)
+                check_values(inner, (*path, key))
+        case list():
+            for index, inner in enumerate(value):
+                check_values(inner, (*path, index))
+        case str():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise ScenarioRefused("half of a surrogate pair", path, given=value, accepted="Unicode text") from None
+        case None | bool():
+            pass
+        case float():
+            if not math.isfinite(value):
+                raise ScenarioRefused("not a finite number", path, given=value, accepted="finite numbers")
+        case int():
+            if not -(2**63) <= value < 2**63:
+                raise ScenarioRefused("too large a number", path, given=value, accepted="numbers of 64 bits")
+        case _:
+            raise ScenarioRefused("not a value of a file", path, given=value, accepted="maps, lists, text, numbers")
+
+
+class Place(NamedTuple):
+    """Where a value stands: its line from 1 and, of an unquoted scalar that is not read as text, its letters."""
+
+    line: int
+    letters: str | None
+
+
+def locate(source: str | bytes, path: Where) -> Place | None:
+    """Where the value at `path` stands in a text, or the innermost map or list around it, as far as it can be read.
+
+    None where nothing of it can be read as YAML, which some JSON cannot.
+    """
+    builder = _Builder(wanted=path)
+    with contextlib.suppress(ScenarioRefused):
+        builder.build(decode(source))
+    return builder.found
+
+
+# --- JSON ---
+
+
+def _parse_json(text: str) -> Any:
+    """The value of a JSON text; None if it is none (it may still be a flow map of YAML)."""
+    try:
+        return json.loads(text, object_pairs_hook=_json_map, parse_int=_json_int)
+    except json.JSONDecodeError:
+        return None
+    except RecursionError:
+        raise _too_deep(()) from None
+
+
+def _json_map(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ScenarioRefused("a key stands twice in one map", given=key)
+        found[key] = value
+    return found
+
+
+def _json_int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ScenarioRefused("too large a number", given=digits, accepted="numbers of 64 bits")
+    return int(digits)
+
+
+# --- YAML ---
+
+
+@dataclass
+class _Open:
+    """A list or map that is being read; `begun` is the count of values before it."""
+
+    value: list[Any] | dict[str, Any]
+    anchor: str | None
+    begun: int
+    key: str | None = None
+
+
+class _Builder:
+    """Builds the value of one YAML document from its events, and finds the place of the value at the `wanted` path."""
+
+    def __init__(self, wanted: Where | None = None) -> None:
+        self._wanted = wanted
+        self._deepest = -1
+        self.found: Place | None = None
+        self._open: list[_Open] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._count = 0
+        self._documents = 0
+        self._root: Any = None
+        self._constructor = SafeConstructor()
+        self._resolver = Resolver()
+
+    def build(self, text: str) -> Any:
+        """The value of the text's one document; raises ScenarioRefused with its line."""
+        event = None
+        try:
+            for event in yaml.parse(text, Loader=_LOADER):
+                self._take(event)
+        except ScenarioRefused as refused:
+            refused.line = event.start_mark.line + 1
+            raise
+        except yaml.YAMLError as error:
+            raise _not_yaml(error) from None
+        if not self._documents:
+            raise ScenarioRefused("the file is empty", accepted="a map with the keys scenario, cluster and steps")
+        return self._root
+
+    def _take(self, event: yaml.Event) -> None:
+        match event:
+            case yaml.ScalarEvent():
+                self._grow(1)
+                value = self._scalar(event)
+                self._find(event, None if isinstance(value, str) else event.value)
+                self._add(value, event.anchor, 1)
+            case yaml.CollectionStartEvent():
+                if event.tag is not None:
+                    raise self._tag(event.tag)
+                self._find(event)
+                empty: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+                self._open.append(_Open(empty, event.anchor, self._count))
+                self._grow(1)
+            case yaml.CollectionEndEvent():
+                closed = self._open.pop()
+                self._add(closed.value, closed.anchor, self._count - closed.begun)
+            case yaml.AliasEvent():
+                if event.anchor not in self._anchors:
+                    raise ScenarioRefused("an alias without an anchor before it", self._path(), given=event.anchor)
+                self._find(event)
+                value, count = self._anchors[event.anchor]
+                self._grow(count)
+                self._add(value, None, count)
+            case yaml.DocumentStartEvent():
+                self._documents += 1
+                if self._documents > 1:
+                    raise ScenarioRefused("a second document begins", accepted="one document in a file")
+
+    def _find(self, event: yaml.Event, letters: str | None = None) -> None:
+        """Remember where an event stands, if nothing before it was as near to the wanted path."""
+        if self._wanted is None:
+            return
+        path = self._path()
+        if self._deepest < len(path) <= len(self._wanted) and path == self._wanted[: len(path)]:
+            self._deepest = len(path)
+            self.found = Place(event.start_mark.line + 1, letters)
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Any:
+        """The value of a scalar: text, unless it is unquoted and reads as a number, a boolean or null."""
+        node = yaml.ScalarNode(None, event.value)
+        node.tag = event.tag or self._resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
+        if event.tag is not None and event.tag != _TEXT:
+            raise self._tag(event.tag)
+        if node.tag == f"{_TAG}merge":
+            raise ScenarioRefused("a merge key", self._path(), given="<<", accepted="keys written out")
+        if node.tag not in _PLAIN or ":" in event.value:
+            return event.value
+        if len(event.value) > MAX_DIGITS:
+            raise ScenarioRefused("too large a number", self._path(), given=event.value, accepted="numbers of 64 bits")
+        try:
+            return self._constructor.construct_object(node)
+        except ValueError:
+            raise ScenarioRefused("not a number", self._path(), given=event.value, hint=QUOTE) from None
+
+    def _add(self, value: Any, anchor: str | None, count: int) -> None:
+        """Put a finished value, which holds `count` values, where it belongs."""
+        if anchor in self._anchors:
+            raise ScenarioRefused("an anchor stands twice", self._path(), given=anchor)
+        if anchor is not None:
+            self._anchors[anchor] = (value, count)
+        if not self._open:
+            self._root = value
+            return
+        inside = self._open[-1]
+        if isinstance(inside.value, list):
+            inside.value.append(value)
+        elif inside.key is None:
+            self._set_key(inside, value)
+        else:
+            inside.value[inside.key] = value
+            inside.key = None
+
+    def _set_key(self, inside: _Open, key: Any) -> None:
+        if not isinstance(key, str):
+            raise ScenarioRefused("a key is not text", self._path(), given=key, accepted="text", hint=QUOTE)
+        if key in inside.value:
+            raise ScenarioRefused("a key stands twice in one map", self._path(), given=key)
+        inside.key = key
+
+    def _grow(self, count: int) -> None:
+        self._count += count
+        if self._count > MAX_VALUES:
+            raise ScenarioRefused("too many values, aliases counted", self._path(), accepted=f"at most {MAX_VALUES}")
+        if len(self._open) > MAX_DEPTH:
+            raise _too_deep(self._path())
+
+    def _tag(self, tag: str) -> ScenarioRefused:
+        return ScenarioRefused("a YAML tag", self._path(), given=tag, accepted="values without tags, or !!str")
+
+    def _path(self) -> Where:
+        """The path of what is being read."""
+        parts = (len(inside.value) if isinstance(inside.value, list) else inside.key for inside in self._open)
+        return tuple(part for part in parts if part is not None)
+
+
+def _not_yaml(error: yaml.YAMLError) -> ScenarioRefused:
+    """The parser's complaint, with its place."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return ScenarioRefused(f"not YAML: {error.reason}, at character {error.position}")
+    context = f"{error.context}, " if error.context else ""
+    return ScenarioRefused(f"not YAML at column {mark.column + 1}: {context}{error.problem}", line=mark.line + 1)
+
+
+def _too_deep(path: Where) -> ScenarioRefused:
+    return ScenarioRefused("nested too deeply", path[:3], accepted=f"at most {MAX_DEPTH} levels")

@@ -1,0 +1,55 @@
+"""What the contract has and hawb has no rules for yet: refused by name before anything runs, never half simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hawb.engine.naming import join_queue, split_queue
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.forms import Verb
+from hawb.scenario.refused import ScenarioRefused, Where
+from hawb.scenario.verbs import Consume, Declare, Expect, Publish, Wait
+
+ACCEPTED: dict[type[Verb], dict[str, Collection]] = {
+    Publish: {"mode": ("confirm", "plain"), "priority": (None,)},
+    Consume: {"global_prefetch": (False,), "exclusive": (False,), "priority": (0,), "rate": (None,)},
+}
+"""Fields of which only some values have rules."""
+
+
+def check_scenario(scenario: Scenario, verbs: Collection[type[Verb]]) -> None:
+    """Raises ScenarioRefused for the first thing in a scenario that has no rules. `verbs` are those that have."""
+    if scenario.operator_policies:
+        raise _refused("operator policies", ("operator_policies",))
+    quorum = quorum_queues(scenario)
+    for index, step in enumerate(scenario.steps):
+        check_step(step, index, verbs, quorum)
+
+
+def quorum_queues(scenario: Scenario) -> frozenset[str]:
+    """The quorum queues that stand in a scenario's cluster."""
+    return frozenset(join_queue(*split_queue(entry.queue)) for entry in scenario.queues if entry.type == "quorum")
+
+
+def check_step(step: Step, index: int, verbs: Collection[type[Verb]], quorum: Collection[str]) -> None:
+    """Raises ScenarioRefused if a step has no rules. `quorum` are the names of quorum queues."""
+    verb, path = step.verb, ("steps", index, step.name)
+    if type(verb) not in verbs and not isinstance(verb, Wait | Expect):
+        raise _refused(f"the verb {step.name}", path[:2])
+    for field, accepted in ACCEPTED.get(type(verb), {}).items():
+        if getattr(verb, field) not in accepted:
+            raise _refused(f"{field}: {getattr(verb, field)}", (*path, field))
+    if isinstance(verb, Declare) and verb.arguments.get("x-queue-type", "classic") != "classic":
+        raise _refused(f"queue type {verb.arguments['x-queue-type']}", (*path, "arguments", "x-queue-type"))
+    for name in _queues(verb):
+        if join_queue(*split_queue(name)) in quorum:
+            raise _refused(f"quorum queue {name!r}, which is shown as it stands:", path)
+
+
+def _queues(verb: Verb) -> tuple[str, ...]:
+    """The queues that a verb touches."""
+    return verb.targets if isinstance(verb, Publish) else tuple(filter(None, [getattr(verb, "queue", None)]))
+
+
+def _refused(what: str, path: Where) -> ScenarioRefused:
+    return ScenarioRefused(f"{what} has no rules in this version of hawb yet", path)

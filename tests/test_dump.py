@@ -1,0 +1,69 @@
+"""A scenario written as YAML loads back to an equal one."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import given
+from scenario_strategies import scenarios, steps
+
+from hawb.scenario.document import Cluster, Scenario, Step
+from hawb.scenario.dump import dump, plain
+from hawb.scenario.load import load, read_step
+from hawb.scenario.verbs import ClearPolicy, Heal, Kill, Partition, Publish, SetPolicy, Wait
+
+
+def written(*verbs) -> str:
+    """The lines of the steps in a dumped scenario."""
+    scenario = Scenario(scenario="t", cluster=Cluster(("a", "b")), steps=tuple(Step(verb) for verb in verbs))
+    return dump(scenario).partition("steps:\n")[2]
+
+
+@given(scenarios)
+def test_every_scenario_survives_writing_and_loading(scenario):
+    loaded = load(dump(scenario))
+    assert loaded == scenario
+    assert list(loaded.cluster.down) == list(scenario.cluster.down)
+
+
+@given(steps)
+def test_every_step_survives_as_plain_values(step):
+    assert read_step(plain(step), ("a", "rabbit@b", "on", "3.10", "é: #")) == step
+
+
+@pytest.mark.parametrize(
+    ("verb", "line"),
+    [
+        (Kill(("a",)), "- kill: a\n"),
+        (Kill(("a", "b")), "- kill: [a, b]\n"),
+        (Heal(), "- heal: true\n"),
+        (ClearPolicy("ha"), "- clear_policy: ha\n"),
+        (ClearPolicy("ha", "dev"), "- clear_policy: {name: ha, vhost: dev}\n"),
+        (Wait(75.0), "- wait: 75\n"),
+        (Wait(0.5), "- wait: 0.5\n"),
+        (Partition((("a",), ("b",))), "- partition: [[a], [b]]\n"),
+        (Publish(queue="q", count=3), "- publish: {queue: q, count: 3}\n"),
+        (
+            SetPolicy("ha", "^on$", {"ha-mode": "all"}),
+            "- set_policy: {name: ha, pattern: ^on$, definition: {ha-mode: all}}\n",
+        ),
+    ],
+)
+def test_a_step_is_one_line_in_its_short_form(verb, line):
+    assert written(verb) == line
+
+
+def test_defaults_are_left_out_and_a_version_is_quoted():
+    scenario = Scenario(scenario="t", cluster=Cluster(("a", "no"), version="3.10"))
+    assert dump(scenario) == "scenario: t\ncluster:\n  nodes: [a, 'no']\n  version: '3.10'\n"
+
+
+def test_what_occurs_twice_is_written_twice():
+    verb = SetPolicy("ha", "", {"ha-mode": "all"})
+    assert "&" not in written(verb, verb)
+
+
+@given(scenarios)
+def test_other_readers_of_yaml_read_the_same_values(scenario):
+    """A file means the same to other tools: nothing rests on this loader's own reading of dates or `1:30`."""
+    assert yaml.safe_load(dump(scenario)) == plain(scenario)

@@ -1,0 +1,33 @@
+"""What an `expect` can be written with is what an outcome has."""
+
+from __future__ import annotations
+
+from hawb.scenario.load import load, read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+SCENARIO = r"""
+scenario: A classic queue loses messages, a quorum queue stands by
+cluster: {nodes: [a, b, c], version: "3.10"}
+queues:
+  - {queue: quorum, type: quorum, leader: a, members: [a, b, c]}
+steps:
+  - set_policy: {name: ha, pattern: '^ha\.', definition: {ha-mode: all}}
+  - declare: {queue: ha.q, node: a}
+  - declare: {queue: gone, node: a}
+  - publish: {queue: ha.q, count: 100}
+  - consume: {consumer: reader, queue: ha.q, prefetch: 5}
+  - stop: b
+  - start: b
+  - stop: c
+  - declare: {queue: ha.q, durable: false, node: a}
+  - delete: {queue: gone}
+  - kill: a
+"""
+
+
+def test_the_whole_of_an_outcome_may_be_expected():
+    found = outcome(Run.of(load(SCENARIO)))
+    assert all(found[part] for part in ("losses", "errors", "consumers", "deleted", "ledger", "availability"))
+    values = {"scenario": "t", "cluster": {"nodes": ["a", "b", "c"]}, "expect": found}
+    assert read_scenario(values).expect == found

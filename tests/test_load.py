@@ -1,0 +1,437 @@
+"""Loading a scenario: what is accepted, and that everything else is refused with its place, whatever the file holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from scenario_strategies import plain_values, scenarios
+
+from hawb.scenario import text
+from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing
+from hawb.scenario.dump import dump, plain
+from hawb.scenario.load import ScenarioRefused, load, read_scenario, read_step
+from hawb.scenario.verbs import (
+    Ack,
+    ClearPolicy,
+    Close,
+    Cut,
+    Declare,
+    Expect,
+    ForgetClusterNode,
+    Heal,
+    Join,
+    Kill,
+    Partition,
+    PolicyEntry,
+    Publish,
+    Purge,
+    SetPolicy,
+    Start,
+    Stop,
+    Wait,
+    Wipe,
+)
+
+HEAD = "scenario: t\ncluster: {nodes: [a, b, c]}\n"
+
+WHOLE = r"""
+scenario: A mirror that is not synchronised takes over
+seed: 1
+cluster:
+  nodes: [a, b, c]
+  down: {c: stopped, b: killed}
+  version: "3.10"
+  net_ticktime: 60
+  cluster_partition_handling: {pause_if_all_down: [a], recover: ignore}
+  queue_master_locator: min-masters
+  quorum_cluster_size: 5
+  mirroring_sync_max_throughput: 0
+  slave_wait_timeout: 15
+  timing: {fsync_s: 0.002}
+policies:
+  - {name: ha, pattern: ^ha\., definition: {ha-mode: all}, priority: -1}
+queues:
+  - {queue: dev::q, master: a, mirrors: [b, c], synchronised_mirrors: [c], messages: 5}
+steps:
+  - set_policy: {name: ha-all, pattern: '^ha\.', definition: {ha-mode: exactly, ha-params: 2}}
+  - declare: {queue: ha.orders, node: a}
+  - publish: {queue: ha.orders, count: 100}
+  - stop: b
+  - {start: [b, c], at: 7.5}
+expect:
+  queues: {ha.orders: {master: b, messages: 10}, gone: null}
+"""
+
+
+def refused(source, file: str | None = None) -> ScenarioRefused:
+    """The refusal of a file, which must be a message of one to four lines."""
+    with pytest.raises(ScenarioRefused) as caught:
+        load(source, file)
+    assert 1 <= len(str(caught.value).splitlines()) <= 4
+    return caught.value
+
+
+@pytest.fixture(params=[yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)], ids=["python", "libyaml"])
+def each_parser(request, monkeypatch):
+    """Both parsers of PyYAML, since either may be what is installed."""
+    monkeypatch.setattr(text, "_LOADER", request.param)
+
+
+def test_a_whole_file(each_parser):
+    assert load(WHOLE) == Scenario(
+        scenario="A mirror that is not synchronised takes over",
+        seed=1,
+        cluster=Cluster(
+            nodes=("a", "b", "c"),
+            down={"c": "stopped", "b": "killed"},
+            version="3.10",
+            net_ticktime=60.0,
+            cluster_partition_handling=PauseIfAllDown(("a",), "ignore"),
+            queue_master_locator="min-masters",
+            quorum_cluster_size=5,
+            mirroring_sync_max_throughput=0,
+            slave_wait_timeout=15.0,
+            timing=Timing(fsync_s=0.002),
+        ),
+        policies=(PolicyEntry("ha", r"^ha\.", {"ha-mode": "all"}, -1),),
+        queues=(QueueEntry("dev::q", master="a", mirrors=("b", "c"), synchronised_mirrors=("c",), messages=5),),
+        steps=(
+            Step(SetPolicy("ha-all", r"^ha\.", {"ha-mode": "exactly", "ha-params": 2})),
+            Step(Declare("ha.orders", "a")),
+            Step(Publish(queue="ha.orders", count=100)),
+            Step(Stop(("b",))),
+            Step(Start(("b", "c")), at=7.5),
+        ),
+        expect={"queues": {"ha.orders": {"master": "b", "messages": 10}, "gone": None}},
+    )
+    assert list(load(WHOLE).cluster.down) == ["c", "b"]
+
+
+@pytest.mark.parametrize(
+    ("written", "verb"),
+    [
+        ("kill: a", Kill(("a",))),
+        ("kill: [a, b]", Kill(("a", "b"))),
+        ("wipe: a", Wipe("a")),
+        ("purge: q", Purge("q")),
+        ("close: reader", Close("reader")),
+        ("clear_policy: ha", ClearPolicy("ha")),
+        ("clear_policy: {name: ha, vhost: dev}", ClearPolicy("ha", "dev")),
+        ("ack: {consumer: c}", Ack("c", "all")),
+        ("ack: {consumer: c, count: all}", Ack("c", "all")),
+        ("ack: {consumer: c, count: 3}", Ack("c", 3)),
+        ("publish: {queues: [q, r], count: 3, priority: null}", Publish(queues=("q", "r"), count=3)),
+        ("partition: [[a], [b, c]]", Partition((("a",), ("b", "c")))),
+        ("cut: [[a, b]]", Cut((("a", "b"),))),
+        ("heal: true", Heal()),
+        ("wait: 75", Wait(75.0)),
+        ("forget_cluster_node: {node: a, from: b}", ForgetClusterNode("a", "b")),
+        ("expect: {queues: {q: null}}", Expect({"queues": {"q": None}})),
+        ("publish: {queue: 1:30, count: 1}", Publish(queue="1:30", count=1)),
+        ("publish: {queue: 2024-01-01, count: 1}", Publish(queue="2024-01-01", count=1)),
+        ("publish: {queue: !!str 3.10, count: 1}", Publish(queue="3.10", count=1)),
+    ],
+)
+def test_forms_of_a_step(each_parser, written, verb):
+    assert load(f"{HEAD}steps:\n- {written}\n").steps == (Step(verb),)
+
+
+def test_a_join_makes_its_node_known_to_the_whole_file():
+    steps = load(f"{HEAD}steps: [expect: {{nodes: {{d: down}}}}, join: d, start: d]").steps
+    assert steps[1:] == (Step(Join("d")), Step(Start(("d",))))
+    assert refused(f"{HEAD}steps: [start: d]").step == 0
+
+
+@pytest.mark.parametrize(
+    ("tail", "step", "field", "given", "says"),
+    [
+        ("steps: [kill: d]", 0, "kill", "d", ["not a node of this cluster", "accepted: a, b, c"]),
+        ("steps: [kill: a, kill: [a, d]]", 1, "kill[1]", "d", ["not a node", "step 1: kill[1]"]),
+        ("steps: [crash: {queue: q, node: d}]", 0, "crash.node", "d", ["not a node"]),
+        ("steps: [partition: [[a], [d]]]", 0, "partition[1][0]", "d", ["not a node"]),
+        ("steps: [kil: a]", 0, "kil", "kil", ["unknown verb", "power_off", "did you mean kill?"]),
+        ("steps: [{kill: a, stop: b}]", 0, "", ["kill", "stop"], ["2 verbs"]),
+        ("steps: [{at: 3}]", 0, "", [], ["0 verbs"]),
+        ("steps: [{}]", 0, "", [], ["0 verbs"]),
+        ("steps: [kill]", 0, "", "kill", ["not a map"]),
+        ("steps: 3", None, "steps", 3, ["a list of steps"]),
+        ("steps: [{kill: a, at: -1}]", 0, "at", -1, ["seconds"]),
+        ("steps: [{kill: a, at: .inf}]", 0, "at", float("inf"), ["finite"]),
+        ("steps: [{kill: a, at: true}]", 0, "at", True, ["seconds"]),
+        ("steps: [wait: 1.0e+300]", 0, "wait", 1e300, ["10**9"]),
+        ("steps: [wait: 1e3]", 0, "wait", "1e3", ["without quotes"]),
+        ("steps: [wait: 1:30]", 0, "wait", "1:30", ["seconds"]),
+        ("steps: [publish: {queue: q, count: true}]", 0, "publish.count", True, ["whole number"]),
+        ("steps: [publish: {queue: q, count: 1.5}]", 0, "publish.count", 1.5, ["whole number"]),
+        ("steps: [publish: {queue: q, count: 2.0}]", 0, "publish.count", 2.0, ["whole number"]),
+        ("steps: [publish: {queue: q, count: -3}]", 0, "publish.count", -3, ["whole number"]),
+        ("steps: [publish: {queue: q, count: '3'}]", 0, "publish.count", "3", ["without quotes"]),
+        ("steps: [publish: {queue: q, count: null}]", 0, "publish.count", None, ["given: null"]),
+        ("steps: [publish: {queue: q, count: 1, mode: maybe}]", 0, "publish.mode", "maybe", ["confirm, plain, tx"]),
+        ("steps: [publish: {qeue: q, count: 3}]", 0, "publish.qeue", "qeue", ["unknown key", "did you mean queue?"]),
+        ("steps: [publish: {queue: q, count: 1, durable: yes}]", 0, "publish.durable", "durable", ["unknown key"]),
+        ("steps: [publisher: {name: p, queue: q, rate: 0}]", 0, "publisher.rate", 0, ["0.000001"]),
+        ("steps: [declare: {queue: '', node: a}]", 0, "declare.queue", "", ["the name of a queue"]),
+        ("steps: [declare: {queue: q, durable: 1}]", 0, "declare.durable", 1, ["true or false"]),
+        ("steps: [declare: {queue: no}]", 0, "declare.queue", False, ["no without quotes", 'write "no"']),
+        ("steps: [declare: {queue: q, arguments: {x: .nan}}]", 0, "declare.arguments.x", None, ["finite"]),
+        ("steps: [set_policy: {name: x, pattern: x, definition: []}]", 0, "set_policy.definition", [], ["a map"]),
+        ("steps: [heal: 1]", 0, "heal", 1, ["accepted: true"]),
+        ("steps: [kill: []]", 0, "kill", [], ["NODE or [NODES]"]),
+        ("steps: [partition: [[a, b, c]]]", 0, "partition", [["a", "b", "c"]], ["two or more"]),
+        ("steps: [partition: [[a], []]]", 0, "partition[1]", [], ["not empty"]),
+        ("steps: [cut: [[a, b, c]]]", 0, "cut[0]", ["a", "b", "c"], ["a pair"]),
+        ("steps: [cut: []]", 0, "cut", [], ["list of pairs"]),
+        ("steps: [clear_policy: 3]", 0, "clear_policy.name", 3, ['write "3"']),
+        ("steps: [ack: {consumer: c, count: some}]", 0, "ack.count", "some", ["or all"]),
+        ("steps: [expect: {queues: {q: {x: 1}}}]", 0, "expect.queues.q.x", "x", ["unknown key", "messages"]),
+        ("expect: {queue: {}}", None, "expect.queue", "queue", ["did you mean queues?"]),
+        ("expect: {queues: {ha.q: {messages: on}}}", None, "expect.queues['ha.q'].messages", True, ["whole number"]),
+        ("expect: {queues: {q: {master: d}}}", None, "expect.queues.q.master", "d", ["not a node"]),
+        ("expect: {nodes: {d: down}}", None, "expect.nodes.d", "d", ["not a node"]),
+        ("expect: {nodes: {a: asleep}}", None, "expect.nodes.a", "asleep", ["running, down, paused, waiting"]),
+        ("expect: {errors: [{step: 1, contain: x}]}", None, "expect.errors[0].contain", "contain", ["contains"]),
+        ("expect: {ledger: {q: {lost: [[1]]}}}", None, "expect.ledger.q.lost[0]", [1], ["a run"]),
+        ("expect: {ledger: {q: null}}", None, "expect.ledger.q", None, ["a map"]),
+        ("expect: {consumers: {c: {state: gone}}}", None, "expect.consumers.c.state", "gone", ["active"]),
+        ("expect: []", None, "expect", [], ["a partial outcome"]),
+        ("queues: [{queue: q, master: a, type: stream}]", None, "queues[0].type", "stream", ["classic, quorum"]),
+        ("queues: [{queue: q, master: a, messages: 9999999999999}]", None, "queues[0].messages", None, ["10**12"]),
+        ("policies: [{name: x, pattern: x}]", None, "policies[0]", None, ["definition is missing"]),
+        ("seed: -1", None, "seed", -1, ["whole number"]),
+        ("seed: 18446744073709551616", None, "seed", 2**64, ["64 bits"]),
+        ("comment: x", None, "comment", "comment", ["unknown key"]),
+    ],
+)
+def test_what_is_refused_and_where(each_parser, tail, step, field, given, says):
+    found = refused(HEAD + tail, "drill.yaml")
+    assert (found.file, found.step, found.field) == ("drill.yaml", step, field)
+    assert given is None or found.given == given
+    assert str(found).startswith("drill.yaml, line ")
+    for part in says:
+        assert part in str(found)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "field", "says"),
+    [
+        ("{nodes: [a], version: 3.10}", "cluster.version", ["given: 3.1\n", 'write "3.10"', "3.8, 3.10, 3.13, 4.0"]),
+        ("{nodes: [a], version: '3.9'}", "cluster.version", ["3.8, 3.10, 3.13, 4.0"]),
+        ("{nodes: []}", "cluster.nodes", ["not empty"]),
+        ("{nodes: a}", "cluster.nodes", ["a list of node names"]),
+        ("{nodes: [a, a]}", "cluster", ["'a' stands twice"]),
+        ("{nodes: [a, on]}", "cluster.nodes[1]", ['write "on"']),
+        ("{}", "cluster", ["nodes is missing"]),
+        ("3", "cluster", ["not a map"]),
+        ("{nodes: [a], down: {b: stopped}}", "cluster.down.b", ["not a node"]),
+        ("{nodes: [a], down: {a: asleep}}", "cluster.down.a", ["stopped, killed"]),
+        ("{nodes: [a], cluster_partition_handling: heal}", "cluster.cluster_partition_handling", ["autoheal"]),
+        (
+            "{nodes: [a], cluster_partition_handling: {pause_if_all_down: [a]}}",
+            "cluster.cluster_partition_handling",
+            ["recover is missing"],
+        ),
+        ("{nodes: [a], net_ticktime: 0}", "cluster.net_ticktime", ["0.000001"]),
+        ("{nodes: [a], timing: {network_mb_s: 0}}", "cluster.timing.network_mb_s", ["0.000001"]),
+        ("{nodes: [a], quorum_cluster_size: 0}", "cluster.quorum_cluster_size", ["from 1"]),
+    ],
+)
+def test_a_faulty_cluster(each_parser, cluster, field, says):
+    found = refused(f"scenario: t\ncluster: {cluster}\n")
+    assert found.field == field
+    assert found.line == 2
+    for part in says:
+        assert part in str(found)
+
+
+def test_a_joining_node_cannot_be_down_at_the_start_as_well():
+    found = refused("scenario: t\ncluster: {nodes: [a], down: {d: stopped}}\nsteps: [join: d]")
+    assert "'d' is none of the cluster's own nodes" in str(found)
+
+
+def test_a_refusal_names_line_step_field_given_and_accepted():
+    found = refused(f"{HEAD}steps:\n- stop: b\n\n- publish:\n    queue: q\n    count: many\n", "drill.yaml")
+    assert str(found) == (
+        "drill.yaml, line 8: step 1: publish.count: not accepted\n"
+        "  given: 'many'\n"
+        "  accepted: a whole number from 0 to 10**12"
+    )
+
+
+def laughs(levels: int) -> str:
+    """A list of lists of lists by aliases, ten times as long with each level."""
+    lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"l{level}: &l{level} [{', '.join([f'*l{level - 1}'] * 10)}]" for level in range(1, levels)]
+    return "\n".join(lines)
+
+
+NASTY = {
+    "empty": ("", "the file is empty"),
+    "only a comment": ("# nothing\n", "the file is empty"),
+    "null": ("~", "not a map"),
+    "text": ("drill.yaml", "not a map"),
+    "list": ("[1]", "not a map"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "not text"),
+    "utf-16": ("scenario: t".encode("utf-16"), "not text"),
+    "nul": ("scenario: \x00", "not YAML"),
+    "half a surrogate": ("scenario: \ud800", "not text"),
+    "half a surrogate in JSON": ('{"scenario": "\\ud800"}', "half of a surrogate pair"),
+    "truncated map": ("scenario: t\ncluster: {nodes: [a", "not YAML"),
+    "truncated text": ('scenario: "t', "not YAML"),
+    "truncated JSON": ('{"scenario": "t", "cluster"', "not YAML"),
+    "tab": ("scenario: t\ncluster:\n\tnodes: [a]", "not YAML"),
+    "two documents": (f"{HEAD}---\n{HEAD}", "a second document begins"),
+    "code": ("scenario: !!python/object/apply:os.system [ls]", "a YAML tag"),
+    "name of code": ("!!python/name:os.system", "a YAML tag"),
+    "custom tag": ("scenario: !mine t", "a YAML tag"),
+    "binary tag": ("scenario: !!binary aGk=", "a YAML tag"),
+    "key twice": (f"{HEAD}seed: 1\nseed: 2", "a key stands twice"),
+    "key twice in JSON": ('{"seed": 1, "seed": 2}', "a key stands twice"),
+    "key that is no text": ("on: 1", "a key is not text"),
+    "key that is a list": ("? [a]\n: 1", "a key is not text"),
+    "merge": ("base: &b {seed: 1}\n<<: *b", "a merge key"),
+    "unknown alias": ("scenario: *t", "an alias without an anchor"),
+    "alias in itself": ("scenario: &t [*t]", "an alias without an anchor"),
+    "anchor twice": ("scenario: &t x\nseed: &t 1", "an anchor stands twice"),
+    "laughs": (laughs(7), "too many values, aliases counted"),
+    "deep by aliases": ("a0: &a0 [x]\n" + "\n".join(f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, 99)), "too deeply"),
+    "deep lists": ("[" * 100_000, "nested too deeply"),
+    "deep lists, closed": ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+    "deep dashes": ("- " * 1000 + "x", "nested too deeply"),
+    "deep JSON": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
+    "somewhat deep JSON": ('{"a":' * 50 + "1" + "}" * 50, "nested too deeply"),
+    "long number": (f"seed: {'9' * 5000}", "too large a number"),
+    "long number in JSON": (f'{{"seed": {"9" * 5000}}}', "too large a number"),
+    "sixty to the power of many": (f"{HEAD}seed: {'1:' * 50_000}1", "a whole number"),
+    "NaN in JSON": ('{"scenario": NaN}', "not a finite number"),
+    "infinity in JSON": ('{"scenario": 1e999}', "not a finite number"),
+    "no number": ("seed: 0b_", "not a number"),
+    "large": (b"#" * (text.MAX_BYTES + 1), "too large"),
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_nasty_files(each_parser, name):
+    source, says = NASTY[name]
+    assert says in str(refused(source))
+
+
+def test_no_message_is_long_though_the_file_is():
+    name = "n" * 100_000
+    for tail in (f"seed: {name}", f"{name}: 1", f"steps: [kill: {name}]", f"steps: [partition: [[{name}], [{name}]]]"):
+        assert len(str(refused(f"{HEAD}{tail}"))) < 400
+    assert len(str(refused(f"scenario: t\ncluster: {{nodes: [{name}, {name}]}}"))) < 400
+
+
+def test_an_impossible_number_in_json_has_its_place():
+    found = refused('{"scenario": "t", "cluster": {"nodes": ["a"]}, "steps": [{"wait": 1},\n{"wait": NaN}]}')
+    assert (found.line, found.step, found.field) == (2, 1, "wait")
+
+
+def test_a_parsing_error_has_line_and_column():
+    found = refused("scenario: t\ncluster: [a, b: c: d]\n", "drill.yaml")
+    assert str(found).startswith("drill.yaml, line 2: not YAML at column ")
+
+
+def test_aliases_are_accepted():
+    source = f"{HEAD}steps:\n- set_policy: {{name: x, pattern: x, definition: &d {{ha-mode: all}}}}\n"
+    first, second = load(f"{source}- set_policy: {{name: y, pattern: y, definition: *d}}\n").steps
+    assert first.verb.definition == second.verb.definition == {"ha-mode": "all"}
+
+
+def test_json_numbers_and_escapes_are_read_as_json():
+    source = '{"scenario": "\\ud83d\\udc07 \\/", "cluster": {"nodes": ["a"]}, "steps": [{"wait": 1e3}]}'
+    loaded = load(source)
+    assert loaded.scenario == "\N{RABBIT} /"
+    assert loaded.steps == (Step(Wait(1000.0)),)
+
+
+def test_a_flow_map_that_is_no_json_is_yaml():
+    assert load("{scenario: t, cluster: {nodes: [a]}}").scenario == "t"
+
+
+def test_a_byte_order_mark_is_passed_over():
+    assert load(b"\xef\xbb\xbf" + HEAD.encode()) == load("\ufeff" + HEAD) == load(HEAD)
+
+
+def test_a_path_is_a_file_and_its_name_stands_in_messages(tmp_path):
+    path = tmp_path / "drill.yaml"
+    path.write_text(HEAD + "steps: [kill: d]")
+    assert str(refused(path)).startswith(f"{path}, line 3: step 0: kill: ")
+    path.write_text(HEAD)
+    assert load(path) == load(HEAD)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    assert "cannot be read: No such file" in str(refused(tmp_path / "missing.yaml"))
+    assert "cannot be read" in str(refused(tmp_path))
+    assert "cannot be read" in str(refused(Path("\0")))
+
+
+def test_plain_values_go_the_same_way_as_files():
+    assert read_scenario({"scenario": "t", "cluster": {"nodes": ["a"]}, "steps": [{"kill": "a"}]}).steps == (
+        Step(Kill(("a",))),
+    )
+    assert read_step({"kill": "b", "at": 2}, ("a", "b")) == Step(Kill(("b",)), 2.0)
+    with pytest.raises(ScenarioRefused) as caught:
+        read_step({"kill": "d"}, ("a", "b"), index=4)
+    assert (caught.value.step, caught.value.field, caught.value.accepted) == (4, "kill", "a, b")
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), 2**63, "\ud800", b"x", {1: 2}, object()], ids=lambda value: type(value).__name__
+)
+def test_plain_values_that_no_file_can_hold(value):
+    with pytest.raises(ScenarioRefused):
+        read_step({"declare": {"queue": "q", "arguments": {"x": value}}}, ("a",))
+
+
+def only_refuses(source) -> None:
+    """Loads or is refused, with a message that can be printed."""
+    try:
+        load(source)
+    except ScenarioRefused as found:
+        message = str(found)
+        assert message.encode()
+        assert len(message.splitlines()) <= 4, message
+
+
+@given(st.data())
+def test_no_mutated_text_raises_anything_else(data):
+    content = dump(data.draw(scenarios)).encode()
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 8)))
+        patch = data.draw(
+            st.binary(max_size=4) | st.sampled_from([b"[", b"{", b": ", b"- ", b"&a ", b"*a", b"!!", b"\n"])
+        )
+        content = content[:start] + patch + content[end:]
+    only_refuses(content)
+
+
+def replace_one(data: st.DataObject, value):
+    """The value with one of its parts, chosen by hypothesis, replaced by any other value."""
+    if isinstance(value, dict | list) and value and data.draw(st.integers(0, 4)):
+        copy = dict(value) if isinstance(value, dict) else list(value)
+        key = data.draw(st.sampled_from(list(value) if isinstance(value, dict) else range(len(value))))
+        copy[key] = replace_one(data, value[key])
+        return copy
+    return data.draw(plain_values | st.just(float("inf")) | st.just(10**400))
+
+
+@given(st.data())
+def test_no_mutated_value_raises_anything_else(data):
+    broken = replace_one(data, plain(data.draw(scenarios)))
+    only_refuses(yaml.safe_dump(broken))
+    if isinstance(broken, dict):
+        only_refuses(json.dumps(broken))
+
+
+@given(st.text() | st.binary())
+def test_no_text_raises_anything_else(source):
+    only_refuses(source)
