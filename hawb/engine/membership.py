@@ -6,7 +6,7 @@ Source: `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_amqqueue:on_node_down`, 
 
 from __future__ import annotations
 
-from hawb.engine import confirms, consuming, mirroring, queues
+from hawb.engine import confirms, consuming, failover, mirroring, queues
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
 from hawb.engine.state import BOOTING, DOWN, RUNNING, STOPPING, WAITING
@@ -88,7 +88,7 @@ def shut_down_master(turn: Turn, name: str) -> None:
             "mirrors_stopped", node=queue.master, queue=name, mirrors=turn.settings.named(queue.mirrors)
         )
         mirroring.drop_mirrors(turn, name, list(queue.mirrors), "master_shutdown")
-        mirroring.abandon(turn, name, "mirrors_stopped")
+        failover.abandon(turn, name, "mirrors_stopped")
 
 
 def masters_on(turn: Turn, node: int) -> list[str]:
@@ -120,7 +120,7 @@ def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
         turn.because = cause
         queue = turn.queues[name]
         if queue.type == "classic" and gone in (queue.master, *queue.mirrors):
-            mirroring.bury(turn, name)
+            failover.bury(turn, name)
     turn.because = cause
     close_clients(turn, gone)
 
@@ -202,6 +202,6 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
         name, mirrors=mirrors, recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node)
     )
     if queue.master == node and not queue.up:
-        mirroring.recover(turn, name)
+        failover.recover(turn, name)
     elif is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
         turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node))

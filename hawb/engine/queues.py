@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hawb.engine import chance, mirroring, runs
+from hawb.engine import chance, confirms, consuming, mirroring, runs
 from hawb.engine.access import is_replicated, served
-from hawb.engine.consuming import ready, take_out
 from hawb.engine.events import AutoDelete, Declare, Delete, Purge
 from hawb.engine.naming import described, split_queue
 from hawb.engine.policy_changes import applying, mirroring_of, name_of
@@ -169,36 +168,52 @@ def delete(turn: Turn, operation: Delete) -> None:
         if operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:
-            mirroring.remove_queue(turn, queue.name, "client")
+            remove(turn, queue.name, "client")
     elif served(turn, operation) is None:
         return
     elif operation.if_unused and queue.consumers:
         turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} in use")
-    elif operation.if_empty and ready(queue):
+    elif operation.if_empty and consuming.ready(queue):
         turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
     else:
-        mirroring.remove_queue(turn, queue.name, "client")
+        remove(turn, queue.name, "client")
 
 
 def purge(turn: Turn, operation: Purge) -> None:
     """queue.purge: ready messages go, unacknowledged ones stay."""
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
-    numbers = ready(queue)
+    numbers = consuming.ready(queue)
     turn.emit("queue_purged", queue=queue.name, messages=runs.size(numbers))
     if numbers:
-        take_out(turn, queue.name, numbers, "purged")
+        consuming.take_out(turn, queue.name, numbers, "purged")
 
 
 def auto_delete(turn: Turn, event: AutoDelete) -> None:
     """The last consumer of an auto-delete queue has left, and no other has come."""
     queue = turn.queues.get(event.queue)
     if queue is not None and not queue.consumers:
-        mirroring.remove_queue(turn, event.queue, "auto_delete")
+        remove(turn, event.queue, "auto_delete")
 
 
 def connection_gone(turn: Turn, owner: tuple[str, int]) -> None:
     """A connection is closed: its exclusive queues go with it."""
     for name in turn.queue_names():
         if turn.queues[name].owner == owner:
-            mirroring.remove_queue(turn, name, "exclusive_owner_gone")
+            remove(turn, name, "exclusive_owner_gone")
+
+
+def remove(turn: Turn, name: str, reason: str) -> None:
+    """The queue is gone, with whatever it still held. Its consumers are told, and what waits for it is answered."""
+    queue = turn.queues[name]
+    lost = turn.account(name).lost
+    left = runs.minus(queue.content, lost)
+    entry = turn.emit("queue_deleted", queue=name, reason=reason, messages=runs.size(left))
+    turn.remove(name, left, "deleted")
+    del turn.queues[name]
+    turn.because = entry
+    turn.book(name, down=turn.account(name).down.end(turn.now_us), syncing=turn.account(name).syncing.end(turn.now_us))
+    confirms.queue_deleted(turn, name)
+    consuming.queue_deleted(turn, queue)
+    for operation in queue.parked:
+        turn.schedule(0, operation)

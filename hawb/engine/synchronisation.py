@@ -11,12 +11,13 @@ limit from 3.10 on), and a link latency for each batch.
 from __future__ import annotations
 
 from hawb.engine import mirroring, runs
-from hawb.engine.access import release
+from hawb.engine.access import is_replicated, release
 from hawb.engine.consuming import deliver
 from hawb.engine.events import AutomaticSync, DepthFell, ManualSync, SyncFinished
 from hawb.engine.runs import Runs
 from hawb.engine.state import Batch, Queue, Sync
 from hawb.engine.turn import Turn
+from hawb.rules.policies import SyncMode
 
 
 def manual(turn: Turn, event: ManualSync) -> None:
@@ -30,7 +31,7 @@ def automatic(turn: Turn, event: AutomaticSync) -> None:
     """A mirror came, a policy changed or a master did: ha-sync-mode automatic looks whether there is something to
     do."""
     queue = turn.queues.get(event.queue)
-    if queue is not None and queue.up and queue.sync is None and mirroring.needs_sync(queue):
+    if queue is not None and queue.up and queue.sync is None and needs_sync(queue):
         begin(turn, queue)
 
 
@@ -110,3 +111,8 @@ def drained(turn: Turn, event: DepthFell) -> None:
     """Messages left the queue: a mirror that has everything that is left is synchronised."""
     if event.queue in turn.queues:
         mirroring.synchronise_drained(turn, event.queue, "drained")
+
+
+def needs_sync(queue: Queue) -> bool:
+    """Whether ha-sync-mode automatic applies."""
+    return is_replicated(queue) and queue.mirroring.sync_mode == SyncMode.AUTOMATIC

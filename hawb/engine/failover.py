@@ -1,0 +1,208 @@
+"""Replicas die, and what is left of a queue: a mirror takes over, or nobody does until the master's node is back.
+
+Source: `rabbit_mirror_queue_misc:remove_from_queue`, `rabbit_mirror_queue_slave:promote_me`,
+`rabbit_mirror_queue_coordinator`, `gm`. The decisions themselves stand in `hawb.rules.promotion`; this module carries
+them out.
+
+Surviving replicas act on one view of who is dead: gm tells each of them only after it has received all that the dead
+had broadcast, so a promoted mirror never misses what another survivor saw. Here that is one event for each queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hawb.engine import confirms, consuming, queues, runs
+from hawb.engine.access import is_replicated, release
+from hawb.engine.events import AutomaticSync, ReplicaGone
+from hawb.engine.mirroring import (
+    abort_sync,
+    add_mirrors,
+    recoverable,
+    synchronise_drained,
+    with_content,
+)
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import Batch, Queue
+from hawb.engine.turn import Turn
+from hawb.rules import promotion
+from hawb.rules.policies import Promote
+
+
+def replicas_gone(turn: Turn, event: ReplicaGone) -> None:
+    """A master's process ended while its node runs."""
+    if event.queue in turn.queues:
+        bury(turn, event.queue)
+
+
+def bury(turn: Turn, name: str) -> None:
+    """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`)."""
+    queue = turn.queues[name]
+    alive = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
+    dead = [node for node in queue.mirrors if node not in alive]
+    heir = promotion.candidate(queue.master, queue.mirrors, alive)
+    if queue.abandoned or heir == queue.master:
+        bury_mirrors(turn, name, dead)
+    elif heir == promotion.NOBODY:
+        abandon(turn, name, "no_mirror")
+    elif promotion.refuses_on_failure(len(queue.synchronised), int(promote_on_failure(queue))):
+        refuse_promotion(turn, name, alive)
+    else:
+        promote(turn, name, heir)
+
+
+def promote_on_failure(queue: Queue) -> Promote:
+    """ha-promote-on-failure of the policy in force; without one a mirror that is left over takes over."""
+    return queue.mirroring.promote_on_failure if is_replicated(queue) else Promote.ALWAYS
+
+
+def bury_mirrors(turn: Turn, name: str, dead: list[int]) -> None:
+    """Mirrors that died are struck out and, under ha-mode exactly, others started."""
+    if not dead:
+        return
+    queue = turn.queues[name]
+    for node in dead:
+        turn.emit("mirror_removed", node=node, queue=name, reason="node_down")
+    mirrors = tuple(node for node in queue.mirrors if node not in dead)
+    turn.change_queue(
+        name,
+        mirrors=mirrors,
+        synchronised=tuple(node for node in queue.synchronised if node not in dead),
+        recoverable=recoverable(turn, queue.recoverable, mirrors),
+        contents=with_content(queue.contents, on_disks(turn, queue, dead)),
+    )
+    confirms.forget_replicas(turn, name, dead)
+    if queue.abandoned:
+        return
+    if queue.sync is not None:
+        leave_sync(turn, name, dead)
+    add_mirrors(turn, name)
+    turn.schedule(0, AutomaticSync(name))
+
+
+def leave_sync(turn: Turn, name: str, dead: list[int]) -> None:
+    """Mirrors that died leave a synchronisation; the others go on, and without others it ends."""
+    sync = turn.queues[name].sync
+    left = tuple(node for node in sync.mirrors if node not in dead)
+    if left:
+        turn.change_queue(name, sync=type(sync)(left, sync.began_us, sync.number))
+    else:
+        abort_sync(turn, name, "mirrors_gone")
+
+
+def refuse_promotion(turn: Turn, name: str, survivors: list[int]) -> None:
+    """Each mirror in turn deletes its copy instead of taking over; the queue waits for its master's node."""
+    queue = turn.queues[name]
+    for node in survivors:
+        turn.emit("promotion_refused", node=node, queue=name)
+    turn.change_queue(
+        name, mirrors=(), synchronised=(), contents=with_content(queue.contents, dict.fromkeys(survivors))
+    )
+    abandon(turn, name, "promotion_refused")
+
+
+def promote(turn: Turn, name: str, heir: int) -> None:
+    """The oldest mirror becomes master with what it holds; what only the old master held is lost, since a replica that
+    comes back is wiped."""
+    queue = turn.queues[name]
+    content = queue.contents[heir] or EMPTY
+    missing = runs.minus(queue.content, content)
+    was_synchronised = heir in queue.synchronised
+    mirrors = tuple(node for node in queue.mirrors if node != heir and turn.alive(queue, node))
+    gone = [node for node in (queue.master, *queue.mirrors) if node != heir and node not in mirrors]
+    entry = turn.emit(
+        "promoted", node=heir, queue=name, synchronised=was_synchronised, was=turn.settings.names[queue.master],
+        messages=runs.size(content), missing=runs.size(missing),
+    )  # fmt: skip
+    held = {node: runs.common(queue.contents[node] or EMPTY, content) for node in mirrors}
+    turn.change_queue(
+        name,
+        master=heir,
+        mirrors=mirrors,
+        synchronised=tuple(node for node in queue.synchronised if node in mirrors),
+        recoverable=recoverable(turn, queue.recoverable, mirrors),
+        contents=with_content(queue.contents, held | on_disks(turn, queue, gone)),
+        depth_unknown=frozenset(),
+        up=True,
+        redelivered=content,
+        unacknowledged=EMPTY,
+    )
+    turn.lose(name, missing, "unsynchronised_promotion", because=entry)
+    note_promotion(turn, name, synchronised=was_synchronised)
+    turn.because = entry
+    confirms.forget_replicas(turn, name, gone)
+    consuming.follow_new_master(turn, name)
+    synchronise_drained(turn, name, "promotion")
+    add_mirrors(turn, name)
+    turn.schedule(0, AutomaticSync(name))
+    release(turn, name)
+    consuming.deliver(turn, name)
+
+
+def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
+    """Counts a promotion and ends the outage before it."""
+    account = turn.account(name)
+    turn.book(
+        name,
+        promotions=account.promotions + 1,
+        unsynchronised_promotions=account.unsynchronised_promotions + (not synchronised),
+        down=account.down.end(turn.now_us),
+    )
+
+
+# Down, and back
+
+
+def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs | None]:
+    """What the replicas at `nodes`, which are gone, would find on their disks: persistent messages of a durable queue,
+    and nothing where the copy was deleted because the node still runs."""
+    kept = persistent(queue.batches)
+    return {
+        node: None
+        if queue.contents[node] is None or not queue.durable or turn.is_running(node)
+        else runs.common(queue.contents[node], kept)
+        for node in nodes
+    }
+
+
+def persistent(batches: tuple[Batch, ...]) -> Runs:
+    """The numbers of persistent messages."""
+    return runs.normal((batch.first, batch.last) for batch in batches if batch.persistent)
+
+
+def abandon(turn: Turn, name: str, reason: str) -> None:
+    """No replica may serve the queue. It waits for its master's node with what is on that node's disk, or, if it is not
+    durable, is gone. Mirrors that join meanwhile never take over: for them the master did not die, it was never
+    there."""
+    queue = turn.queues[name]
+    entry = turn.emit("queue_down", node=queue.master, queue=name, reason=reason)
+    confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
+    if not queue.durable:
+        turn.lose(name, queue.content, "exclusive_queue" if queue.owner else "transient_queue", because=entry)
+        queues.remove(turn, name, "node_down")
+        return
+    kept = runs.common(queue.content, persistent(queue.batches))
+    turn.lose(name, runs.minus(queue.content, kept), "transient_message", because=entry)
+    delivered = runs.union(queue.redelivered, queue.unacknowledged)
+    turn.change_queue(
+        name,
+        synchronised=(),
+        contents=with_content(queue.contents, on_disks(turn, queue, queue.mirrors) | {queue.master: kept}),
+        redelivered=runs.common(delivered, kept) if queue.stopped else kept,
+        unacknowledged=EMPTY,
+        abandoned=True,
+    )
+    turn.because = entry
+    consuming.lose_master(turn, name)
+
+
+def recover(turn: Turn, name: str) -> None:
+    """The master's node is back and nobody took over meanwhile: the queue is served from its disk, and the mirrors that
+    policy asks for join empty."""
+    queue = turn.change_queue(name, up=True, abandoned=False)
+    turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content))
+    turn.book(name, down=turn.account(name).down.end(turn.now_us))
+    synchronise_drained(turn, name, "joined")
+    add_mirrors(turn, name)
+    release(turn, name)
+    consuming.deliver(turn, name)
