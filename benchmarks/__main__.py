@@ -6,7 +6,7 @@ import importlib
 import platform
 import sys
 
-BENCHMARKS = ("engine",)
+BENCHMARKS = ("engine", "command")
 
 
 def main(names: list[str]) -> None:

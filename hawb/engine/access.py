@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hawb.engine.events import GiveUp, Operation, Resume
 from hawb.engine.naming import described
-from hawb.engine.state import Queue
+from hawb.engine.state import Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 
 PATIENCE_US = 60_000_000
@@ -57,30 +57,30 @@ def is_replicated(queue: Queue) -> bool:
 
 
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:
-    """Lets `operation` wait until the queue serves again; while no master is there, not longer than 60 s."""
-    turn.change_queue(queue.name, parked=(*queue.parked, operation))
-    if not queue.up:
+    """Lets `operation` wait until the queue serves again; while it is settled that no master is there, 60 s at most."""
+    number = turn.next_number()
+    turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation)))
+    if queue.abandoned:
         # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
         priority = TIMER if isinstance(operation, Resume) else REACTION
-        turn.schedule(PATIENCE_US, GiveUp(operation), priority=priority)
+        turn.schedule(PATIENCE_US, GiveUp(queue.name, number), priority=priority)
 
 
 def release(turn: Turn, name: str) -> None:
     """Lets everything that waited try again, in its order."""
-    queue = turn.queues[name]
-    if queue.parked:
+    waiting = turn.queues[name].parked
+    for parked in waiting:
+        turn.unschedule(GiveUp(name, parked.number))
+        turn.schedule(0, parked.operation)
+    if waiting:
         turn.change_queue(name, parked=())
-        for operation in queue.parked:
-            turn.schedule(0, operation)
 
 
-def withdraw(turn: Turn, operation: Operation) -> bool:
-    """Takes an operation that has waited long enough out of the waiting; False if it was served meanwhile."""
-    queue = turn.queues.get(operation.queue)
-    if queue is None or queue.up or operation not in queue.parked:
-        return False
-    turn.change_queue(queue.name, parked=tuple(parked for parked in queue.parked if parked is not operation))
-    return True
+def withdraw(turn: Turn, event: GiveUp) -> Operation:
+    """Takes an operation that has waited long enough out of the waiting."""
+    queue = turn.queues[event.queue]
+    turn.change_queue(queue.name, parked=tuple(parked for parked in queue.parked if parked.number != event.number))
+    return next(parked.operation for parked in queue.parked if parked.number == event.number)
 
 
 def refuse_timeout(turn: Turn, operation: Operation) -> None:

@@ -22,12 +22,9 @@ from hawb.engine.turn import Turn
 
 def give_up(turn: Turn, event: events.GiveUp) -> None:
     """An operation has waited as long as it may."""
-    operation = event.operation
-    if not access.withdraw(turn, operation):
-        return
+    operation = access.withdraw(turn, event)
     if isinstance(operation, events.Resume):
-        consumer = turn.consumers[operation.consumer]
-        consuming.cancel_by_server(turn, consumer, "master_down", notified=consumer.cancel_notify)
+        consuming.stop_resuming(turn, operation)
     else:
         access.refuse_timeout(turn, operation)
 
@@ -37,6 +34,8 @@ HANDLERS: dict[type, Callable] = {
     events.Delete: queues.delete,
     events.Purge: queues.purge,
     events.AutoDelete: queues.auto_delete,
+    events.ConnectionCloses: queues.connection_closes,
+    events.ConsumerCloses: consuming.client_closes,
     events.Publish: publishing.publish,
     events.ConfirmsDue: confirms.due,
     events.Consume: consuming.consume,
@@ -54,6 +53,7 @@ HANDLERS: dict[type, Callable] = {
     events.PolicyTakesEffect: policy_changes.take_effect,
     events.AutomaticSync: synchronisation.automatic,
     events.ManualSync: synchronisation.manual,
+    events.SyncCancelled: synchronisation.cancel,
     events.SyncFinished: synchronisation.finish,
     events.DepthFell: synchronisation.drained,
 }

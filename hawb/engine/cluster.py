@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -42,8 +42,9 @@ def begin(
 ) -> Moment:
     """The moment before the first step. `down` are the nodes that do not run, in the order in which they went."""
     turn = Turn(settings, Moment(State(0, first_nodes(settings, down), tuple(policies))), step=-1)
+    stopped = {node for node, how in down.items() if how == "stopped"}
     for queue in standing:
-        place(turn, queue)
+        place(turn, queue, stopped)
     return turn.finish()
 
 
@@ -59,8 +60,8 @@ def first_nodes(settings: Settings, down: Mapping[int, str]) -> tuple[Node, ...]
     return tuple(nodes[index] for index in sorted(nodes))
 
 
-def place(turn: Turn, standing: Standing) -> None:
-    """Puts a queue where it stands."""
+def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
+    """Puts a queue where it stands. `stopped` are the nodes that went down in a controlled way."""
     vhost, _ = split_queue(standing.name)
     policy = applying(turn, standing.name, standing.type)
     asked = mirroring_of(policy)
@@ -88,7 +89,7 @@ def place(turn: Turn, standing: Standing) -> None:
     if standing.type == "quorum":
         place_members(turn, standing, everything)
     else:
-        place_replicas(turn, standing, everything)
+        place_replicas(turn, standing, everything, stopped)
         queues.tell_not_simulated(turn, turn.queues[standing.name])
 
 
@@ -103,8 +104,9 @@ def place_members(turn: Turn, standing: Standing, everything: runs.Runs) -> None
     turn.emit("not_simulated", queue=standing.name, what=["quorum queue"])
 
 
-def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs) -> None:
-    """The replicas of a classic queue. Mirrors on nodes that are down are only recoverable."""
+def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stopped: Container[int]) -> None:
+    """The replicas of a classic queue. Mirrors on nodes that are down are only recoverable. What survives the death of
+    its master's node carries the redelivered flag, what survives a controlled stop does not."""
     mirrors, synchronised = standing.mirrors, standing.synchronised
     queue = turn.queues[standing.name]
     if standing.master == NOWHERE:
@@ -123,6 +125,8 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs) -> Non
         ),
         up=up,
         abandoned=not up,
+        stopped=queue.master in stopped,
+        redelivered=EMPTY if up or queue.master in stopped else everything,
     )
     if not up:
         turn.book(queue.name, down=turn.account(queue.name).down.begin(0))

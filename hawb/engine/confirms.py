@@ -45,9 +45,13 @@ def client_gone(turn: Turn, node: int) -> None:
     """The node of a channel is gone: its publishers never hear."""
     for waiting in turn.unconfirmed:
         if waiting.node == node:
-            for share in waiting.shares:
-                turn.emit("messages_unanswered", queue=share.queue, ids=share.numbers, reason="client_node_gone")
+            _say_nothing(turn, waiting)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
+
+
+def _say_nothing(turn: Turn, waiting: Unconfirmed) -> None:
+    for share in waiting.shares:
+        turn.emit("messages_unanswered", queue=share.queue, ids=share.numbers, reason="client_node_gone")
 
 
 def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
@@ -71,7 +75,10 @@ def _update(
 
 
 def _answer(turn: Turn, waiting: Unconfirmed) -> None:
-    """Confirms if every queue has the messages somewhere, nacks otherwise."""
+    """Confirms if every queue has the messages somewhere, nacks otherwise; on a node that is gone nobody listens."""
+    if not turn.is_running(waiting.node):
+        _say_nothing(turn, waiting)
+        return
     confirmed = all(share.answered or share.due_us for share in waiting.shares)
     for share in waiting.shares:
         (confirm if confirmed else nack)(turn, share.queue, share.numbers)

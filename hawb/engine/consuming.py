@@ -10,9 +10,11 @@ equal lots, so that the cost does not grow with the depth.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from hawb.engine import runs
 from hawb.engine.access import is_replicated, served
-from hawb.engine.events import AutoDelete, Consume, DepthFell, Get, Resume, Settle
+from hawb.engine.events import AutoDelete, Consume, ConsumerCloses, DepthFell, Get, Resume, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Consumer, Queue
 from hawb.engine.turn import Turn
@@ -48,38 +50,47 @@ def deliver(turn: Turn, name: str) -> None:
 
 
 def hand_over(turn: Turn, name: str, consumer_name: str, numbers: Runs) -> None:
-    """Messages are on their way to a client; with automatic acknowledgement they have left the queue."""
+    """Messages are on their way to a client; with automatic acknowledgement they have left the queue. A client whose
+    node is gone, which the queue does not know yet, never gets them."""
     consumer, queue = turn.consumers[consumer_name], turn.queues[name]
-    turn.emit(
+    entry = turn.emit(
         "messages_delivered", node=consumer.node, queue=name, consumer=consumer_name, ids=numbers,
         redelivered=runs.as_lists(runs.common(queue.redelivered, numbers)),
     )  # fmt: skip
-    turn.ledger[name] = turn.account(name).with_delivered(numbers)
-    received = runs.union(consumer.received, numbers)
-    if consumer.automatic:
-        turn.change_consumer(consumer_name, received=received)
+    arrives = turn.is_running(consumer.node)
+    if arrives:
+        turn.ledger[name] = turn.account(name).with_delivered(numbers)
+        turn.change_consumer(consumer_name, received=runs.union(consumer.received, numbers))
+    if not consumer.automatic:
+        turn.change_consumer(consumer_name, held=runs.union(consumer.held, numbers))
+        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+    elif arrives:
         take_out(turn, name, numbers, "acknowledged")
     else:
-        turn.change_consumer(consumer_name, received=received, held=runs.union(consumer.held, numbers))
-        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+        drop(turn, name, numbers)
+        turn.lose(name, numbers, "auto_ack_in_flight", because=entry)
 
 
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Messages leave the queue: every replica drops them, and a mirror may become synchronised by it."""
+    """Messages leave the queue in an orderly way."""
+    drop(turn, name, numbers)
+    turn.remove(name, numbers, reason)
+
+
+def drop(turn: Turn, name: str, numbers: Runs) -> None:
+    """Every replica drops messages, and a mirror may become synchronised by it."""
     queue = turn.queues[name]
+    left = runs.minus(queue.content, numbers)
     turn.change_queue(
         name,
         contents=tuple(
-            content
-            if content is None or not (node == queue.master or turn.alive(queue, node))
-            else runs.minus(content, numbers)
+            content if content is None or not turn.alive(queue, node) else runs.minus(content, numbers)
             for node, content in enumerate(queue.contents)
         ),
         unacknowledged=runs.minus(queue.unacknowledged, numbers),
         redelivered=runs.minus(queue.redelivered, numbers),
-        batches=tuple(batch for batch in queue.batches if batch.last >= lowest(runs.minus(queue.content, numbers))),
+        batches=tuple(batch for batch in queue.batches if batch.last >= lowest(left)),
     )
-    turn.remove(name, numbers, reason)
     if len(queue.synchronised) < len(queue.mirrors):
         turn.schedule(0, DepthFell(name))
 
@@ -113,20 +124,38 @@ def consume(turn: Turn, operation: Consume) -> None:
     if known is not None and known.state == "active":
         turn.refuse(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{operation.consumer}'")
         return
-    turn.consumers[operation.consumer] = Consumer(
+    if holds_of_another(turn, known, queue):
+        return
+    consumer = Consumer(
         name=operation.consumer,
         queue=operation.queue,
         node=operation.node,
         connection=operation.connection,
+        subscription=turn.next_number(),
         prefetch=operation.prefetch,
         automatic=operation.automatic,
         cancel_on_ha_failover=operation.cancel_on_ha_failover,
         cancel_notify=operation.cancel_notify,
-        received=known.received if known is not None else EMPTY,
     )
+    turn.consumers[operation.consumer] = with_past(consumer, known)
     turn.change_queue(queue.name, consumers=(*queue.consumers, operation.consumer))
     turn.emit("consumer_started", node=operation.node, queue=queue.name, consumer=operation.consumer)
     deliver(turn, queue.name)
+
+
+def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
+    """Whether a name still stands for messages of another queue; then its step was refused."""
+    if known is None or known.queue == queue.name or not (known.held or known.stale):
+        return False
+    turn.refuse(None, f"'{known.name}' still holds messages of '{known.queue}'")
+    return True
+
+
+def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
+    """A consumer with what its name has received and holds from before."""
+    if known is None:
+        return consumer
+    return replace(consumer, held=known.held, stale=known.stale, received=known.received)
 
 
 def get(turn: Turn, operation: Get) -> None:
@@ -134,19 +163,16 @@ def get(turn: Turn, operation: Get) -> None:
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
     numbers = runs.head(ready(queue), operation.count)
-    if not numbers:
+    known = turn.consumers.get(operation.holder or "")
+    if not numbers or holds_of_another(turn, known, queue):
         return
-    holder = operation.holder or ""
-    known = turn.consumers.get(holder)
-    if known is None or known.state == "closed":
-        turn.consumers[holder] = Consumer(holder, queue.name, operation.node, operation.connection, subscribed=False)
-    elif known.queue != queue.name:
-        turn.refuse(None, f"'{holder}' already holds messages of '{known.queue}'")
-        return
-    hand_over(turn, queue.name, holder, numbers)
+    holder = Consumer(operation.holder or "", queue.name, operation.node, operation.connection)
+    if known is None or known.state != "active" or known.queue != queue.name:
+        turn.consumers[holder.name] = with_past(holder, known)
+    hand_over(turn, queue.name, holder.name, numbers)
     if operation.holder is None:
-        del turn.consumers[holder]
-        acknowledge(turn, queue.name, holder, numbers)
+        del turn.consumers[holder.name]
+        acknowledge(turn, queue.name, holder.name, numbers)
 
 
 def settle(turn: Turn, operation: Settle) -> None:
@@ -213,6 +239,12 @@ def cancel(turn: Turn, name: str) -> None:
     )
 
 
+def client_closes(turn: Turn, event: ConsumerCloses) -> None:
+    """A client closes its consumer's channel."""
+    if turn.consumers[event.consumer].state != "closed":
+        close(turn, event.consumer, "client")
+
+
 def close(turn: Turn, name: str, reason: str) -> None:
     """The consumer's channel is gone: what it held goes back, and others get it."""
     held = turn.consumers[name].held
@@ -254,23 +286,36 @@ def lose_master(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     for consumer in detach(turn, name):
         if is_replicated(queue) and not consumer.cancel_on_ha_failover:
-            turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name))
+            turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
         else:
             cancel_by_server(turn, consumer, "master_down", notified=consumer.cancel_notify)
 
 
 def resume(turn: Turn, operation: Resume) -> None:
     """A channel consumes again for a client that does not know of it."""
-    consumer = turn.consumers[operation.consumer]
-    queue = turn.queues.get(operation.queue)
-    if consumer.state != "active":
+    consumer = subscribed(turn, operation)
+    if consumer is None:
         return
+    queue = turn.queues.get(operation.queue)
     if queue is None:
         cancel_by_server(turn, consumer, "queue_deleted", notified=consumer.cancel_notify)
     elif served(turn, operation) is not None:
         turn.emit("consumer_moved", node=consumer.node, queue=queue.name, consumer=consumer.name)
         turn.change_queue(queue.name, consumers=(*queue.consumers, consumer.name))
         deliver(turn, queue.name)
+
+
+def subscribed(turn: Turn, operation: Resume) -> Consumer | None:
+    """The consumer, if its client still wants what the channel tries to resume."""
+    consumer = turn.consumers[operation.consumer]
+    return consumer if consumer.state == "active" and consumer.subscription == operation.subscription else None
+
+
+def stop_resuming(turn: Turn, operation: Resume) -> None:
+    """The channel's patience is over."""
+    consumer = subscribed(turn, operation)
+    if consumer is not None:
+        cancel_by_server(turn, consumer, "master_down", notified=consumer.cancel_notify)
 
 
 def queue_deleted(turn: Turn, queue: Queue) -> None:
@@ -290,7 +335,7 @@ def detach(turn: Turn, name: str) -> list[Consumer]:
         consumer
         for consumer in turn.consumers.values()
         if consumer.queue == name
-        and consumer.subscribed
+        and consumer.subscription
         and consumer.state == "active"
         and turn.is_running(consumer.node)
     ]

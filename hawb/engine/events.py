@@ -63,6 +63,7 @@ class Resume(Operation, frozen=True, kw_only=True):
     """A channel registers a consumer again after its queue's master went away."""
 
     consumer: str
+    subscription: int
 
 
 class Get(Operation, frozen=True, kw_only=True):
@@ -81,9 +82,10 @@ class Settle(Operation, frozen=True, kw_only=True):
 
 
 class GiveUp(Struct, frozen=True):
-    """The time in which an operation could be served is over."""
+    """The time in which a parked operation could be served is over."""
 
-    operation: Operation
+    queue: str
+    number: int
 
 
 # What the cluster does by itself.
@@ -96,9 +98,10 @@ class ShutDown(Struct, frozen=True):
 
 
 class Stopped(Struct, frozen=True):
-    """A controlled shutdown is complete."""
+    """A controlled shutdown is complete; `boot` tells it from one before the node was started again."""
 
     node: int
+    boot: int
 
 
 class NodeGoneNoticed(Struct, frozen=True):
@@ -135,9 +138,10 @@ class MirrorJoins(Struct, frozen=True):
 
 
 class PolicyTakesEffect(Struct, frozen=True):
-    """A queue's master looks at its policy again."""
+    """A queue's master looks at its policy again, and at what there is to `synchronise`."""
 
     queue: str
+    synchronise: bool = True
 
 
 class AutomaticSync(Struct, frozen=True):
@@ -148,6 +152,12 @@ class AutomaticSync(Struct, frozen=True):
 
 class ManualSync(Struct, frozen=True):
     """rabbitmqctl sync_queue reaches the queue."""
+
+    queue: str
+
+
+class SyncCancelled(Struct, frozen=True):
+    """rabbitmqctl cancel_sync_queue reaches the queue."""
 
     queue: str
 
@@ -169,6 +179,19 @@ class DepthFell(Struct, frozen=True):
     """Messages left a queue that has unsynchronised mirrors."""
 
     queue: str
+
+
+class ConsumerCloses(Struct, frozen=True):
+    """A client closes its consumer's channel."""
+
+    consumer: str
+
+
+class ConnectionCloses(Struct, frozen=True):
+    """A client closes its connection."""
+
+    connection: str
+    node: int
 
 
 class AutoDelete(Struct, frozen=True):

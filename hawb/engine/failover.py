@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from hawb.engine import confirms, consuming, queues, runs
 from hawb.engine.access import is_replicated, release
-from hawb.engine.events import AutomaticSync, ReplicaGone
+from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
     abort_sync,
     add_mirrors,
@@ -23,7 +23,7 @@ from hawb.engine.mirroring import (
     with_content,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Queue
+from hawb.engine.state import Batch, Queue, Sync
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 from hawb.rules.policies import Promote
@@ -85,7 +85,7 @@ def leave_sync(turn: Turn, name: str, dead: list[int]) -> None:
     sync = turn.queues[name].sync
     left = tuple(node for node in sync.mirrors if node not in dead)
     if left:
-        turn.change_queue(name, sync=type(sync)(left, sync.began_us, sync.number))
+        turn.change_queue(name, sync=Sync(left, sync.ends_us, sync.number))
     else:
         abort_sync(turn, name, "mirrors_gone")
 
@@ -98,6 +98,7 @@ def refuse_promotion(turn: Turn, name: str, survivors: list[int]) -> None:
     turn.change_queue(
         name, mirrors=(), synchronised=(), contents=with_content(queue.contents, dict.fromkeys(survivors))
     )
+    confirms.forget_replicas(turn, name, survivors)
     abandon(turn, name, "promotion_refused")
 
 
@@ -133,8 +134,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     confirms.forget_replicas(turn, name, gone)
     consuming.follow_new_master(turn, name)
     synchronise_drained(turn, name, "promotion")
-    add_mirrors(turn, name)
-    turn.schedule(0, AutomaticSync(name))
+    turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
     consuming.deliver(turn, name)
 
@@ -193,6 +193,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         abandoned=True,
     )
     turn.because = entry
+    release(turn, name)
     consuming.lose_master(turn, name)
 
 
@@ -203,6 +204,6 @@ def recover(turn: Turn, name: str) -> None:
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content))
     turn.book(name, down=turn.account(name).down.end(turn.now_us))
     synchronise_drained(turn, name, "joined")
-    add_mirrors(turn, name)
+    turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
     consuming.deliver(turn, name)

@@ -32,6 +32,7 @@ def kill(turn: Turn, nodes: list[int]) -> None:
     for node in struck:
         turn.change_node(node, status=DOWN)
     for node in struck:
+        turn.because = None
         turn.because = turn.emit("node_killed", node=node)
         if node in was_member:
             for name in masters_on(turn, node):
@@ -70,7 +71,7 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
         shut_down_master(turn, name)
     timing = turn.settings.timing
     turn.schedule(timing.link_latency_us, NodeGoneNoticed(event.node))
-    turn.schedule(timing.stop_us, Stopped(event.node))
+    turn.schedule(timing.stop_us, Stopped(event.node, turn.nodes[event.node].boots))
 
 
 def shut_down_master(turn: Turn, name: str) -> None:
@@ -102,7 +103,8 @@ def masters_on(turn: Turn, node: int) -> list[str]:
 
 def stopped(turn: Turn, event: Stopped) -> None:
     """A controlled shutdown is complete."""
-    if turn.nodes[event.node].status == STOPPING:
+    node = turn.nodes[event.node]
+    if (node.status, node.boots) == (STOPPING, event.boot):
         turn.change_node(event.node, status=DOWN)
         turn.emit("node_stopped", node=event.node)
 
@@ -181,7 +183,9 @@ def give_up(turn: Turn, event: BootGivesUp) -> None:
 
 def come_up(turn: Turn, node: int) -> None:
     """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
-    policy wants it in as an empty mirror."""
+    policy wants it in as an empty mirror. Peers that had not noticed it go notice it now."""
+    if turn.unschedule(NodeGoneNoticed(node)):
+        node_gone_noticed(turn, NodeGoneNoticed(node))
     others = frozenset(turn.running())
     turn.change_node(node, status=RUNNING, believes_running=others)
     for other in others:
@@ -197,9 +201,11 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
     """What one queue makes of a node that is back. A mirror that it had is struck off the list: it comes back as
     another."""
     queue = turn.queues[name]
-    mirrors = tuple(mirror for mirror in queue.mirrors if mirror != node)
     queue = turn.change_queue(
-        name, mirrors=mirrors, recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node)
+        name,
+        mirrors=tuple(mirror for mirror in queue.mirrors if mirror != node),
+        synchronised=tuple(mirror for mirror in queue.synchronised if mirror != node),
+        recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node),
     )
     if queue.master == node and not queue.up:
         failover.recover(turn, name)

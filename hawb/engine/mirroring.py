@@ -6,9 +6,9 @@ Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. Which replicas 
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms
+from hawb.engine import chance, confirms, consuming
 from hawb.engine.access import is_replicated, release
-from hawb.engine.events import AutomaticSync, MirrorJoins, ReplicaGone
+from hawb.engine.events import AutomaticSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
@@ -131,7 +131,7 @@ def drop_master(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     entry = turn.emit("master_down", node=queue.master, queue=name, reason="policy")
     end_master(turn, name, stopped=False)
-    turn.schedule(turn.settings.timing.link_latency_us, ReplicaGone(name), entry)
+    turn.schedule(0, ReplicaGone(name), entry)
 
 
 def drop_mirrors(turn: Turn, name: str, nodes: list[int], reason: str) -> None:
@@ -153,18 +153,17 @@ def drop_mirrors(turn: Turn, name: str, nodes: list[int], reason: str) -> None:
 def end_master(turn: Turn, name: str, *, stopped: bool) -> None:
     """The master's process ends. Nobody knows yet what becomes of the queue; a synchronisation ends with it, and the
     mirrors that took part are left empty."""
-    queue = turn.queues[name]
+    queue = turn.change_queue(name, up=False, stopped=stopped)
     if queue.sync is not None:
         abort_sync(turn, name, "master_down")
-    turn.change_queue(name, up=False, stopped=stopped)
-    account = turn.account(name)
-    turn.book(name, down=account.down.begin(turn.now_us))
+    turn.book(name, down=turn.account(name).down.begin(turn.now_us))
 
 
 def abort_sync(turn: Turn, name: str, reason: str) -> None:
     """Ends a synchronisation early: the mirrors purge what they received, and what they had before is gone too. They
-    lost count of the master's depth (`rabbit_mirror_queue_sync:slave`)."""
+    lost count of the master's depth (`rabbit_mirror_queue_sync:slave`). Cancelled, it is not tried again by itself."""
     queue = turn.queues[name]
+    turn.unschedule(SyncFinished(name, queue.sync.number))
     turn.emit("sync_ended", queue=name, reason=reason)
     turn.book(name, syncing=turn.account(name).syncing.end(turn.now_us))
     left = [node for node in queue.sync.mirrors if node in queue.mirrors]
@@ -174,4 +173,7 @@ def abort_sync(turn: Turn, name: str, reason: str) -> None:
         contents=with_content(queue.contents, dict.fromkeys(left, EMPTY)),
         depth_unknown=queue.depth_unknown | frozenset(left),
     )
-    release(turn, name)
+    if queue.up:
+        turn.schedule(0, PolicyTakesEffect(name, synchronise=reason != "cancelled"))
+        release(turn, name)
+        consuming.deliver(turn, name)

@@ -97,9 +97,10 @@ def reconsider(turn: Turn, name: str) -> None:
 
 
 def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
-    """The master brings its mirrors in line with its policy; without a master nothing happens until one is back."""
+    """The master brings its mirrors in line with its policy. One that synchronises does so afterwards, and without a
+    master nothing happens until one is back."""
     queue = turn.queues.get(event.queue)
-    if queue is None or not queue.up:
+    if queue is None or not queue.up or queue.sync is not None:
         return
     if not is_replicated(queue):
         mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
@@ -108,7 +109,8 @@ def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
     turn.change_queue(queue.name, mirrored=True)
     mirroring.add_mirrors(turn, queue.name)
     drop_surplus(turn, queue)
-    turn.schedule(0, AutomaticSync(queue.name))
+    if event.synchronise:
+        turn.schedule(0, AutomaticSync(queue.name))
 
 
 def drop_surplus(turn: Turn, queue: Queue) -> None:

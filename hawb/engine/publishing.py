@@ -20,14 +20,14 @@ from hawb.engine.turn import Turn
 
 
 def publish(turn: Turn, operation: Publish) -> None:
-    """Messages reach their queues, or what is left of them."""
+    """Messages reach their queues. Where a queue synchronises, or its master is gone and it is not yet settled who
+    takes over, they wait: the master's mailbox and the mirrors have them."""
     if operation.count == 0:
         return
-    syncing = next(
-        (turn.queues[name] for name in operation.queues if name in turn.queues and turn.queues[name].sync), None
-    )
-    if syncing is not None:
-        park(turn, syncing, operation)
+    queues = [turn.queues[name] for name in operation.queues if name in turn.queues]
+    busy = next((queue for queue in queues if queue.sync is not None or not (queue.up or queue.abandoned)), None)
+    if busy is not None:
+        park(turn, busy, operation)
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)
     if operation.confirm and None not in shares:
@@ -45,9 +45,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if queue is None:
         refuse(turn, name, numbers, "no_queue")
         return Share(name, numbers, (), answered=True)
-    takers = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
-    if queue.up or (takers and not queue.abandoned):
-        return take(turn, operation, queue, numbers, takers)
+    if queue.up:
+        return take(turn, operation, queue, numbers)
     if not is_replicated(queue):
         refuse(turn, name, numbers, "home_node_down")
         return Share(name, numbers, (), answered=True)
@@ -71,25 +70,22 @@ def refuse(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     turn.emit("messages_refused", queue=name, ids=numbers, reason=reason)
 
 
-def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs, takers: list[int]) -> Share:
+def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share:
     """Every replica takes the messages. When the publisher can be told is known at once."""
-    total_bytes = operation.count * operation.size_bytes
-    copies = len([node for node in takers if node != queue.master])
-    account = turn.account(queue.name)
-    turn.book(queue.name, bytes_replicated=account.bytes_replicated + copies * total_bytes)
-    # A queue whose master is gone but not yet missed keeps its content where a successor finds it: at the mirrors.
-    holders = {*takers, queue.master}
+    takers = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
+    sent_bytes = (len(takers) - 1) * operation.count * operation.size_bytes
+    turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
         queue.name,
         contents=tuple(
-            runs.union(content or EMPTY, numbers) if node in holders else content
+            runs.union(content or EMPTY, numbers) if node in takers else content
             for node, content in enumerate(queue.contents)
         ),
         batches=(*queue.batches, Batch(numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent)),
     )
     turn.emit(
         "messages_published", queue=queue.name, ids=numbers, replicas=turn.settings.named(takers),
-        bytes_replicated=copies * total_bytes,
+        bytes_replicated=sent_bytes,
     )  # fmt: skip
     return Share(queue.name, numbers, tuple((node, answer_us(turn, operation, queue, node)) for node in takers))
 

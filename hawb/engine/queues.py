@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from hawb.engine import chance, confirms, consuming, mirroring, runs
-from hawb.engine.access import is_replicated, served
-from hawb.engine.events import AutoDelete, Declare, Delete, Purge
+from hawb.engine.access import is_replicated, release, served
+from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, SyncFinished
 from hawb.engine.naming import described, split_queue
 from hawb.engine.policy_changes import applying, mirroring_of, name_of
 from hawb.engine.runs import EMPTY
@@ -136,6 +136,8 @@ def tell_not_simulated(turn: Turn, queue: Queue) -> None:
 def master_node(turn: Turn, operation: Declare, policy: Policy | None) -> int:
     """The node for a new queue's master. The queue's argument comes before the policy and that before the
     configuration; a strategy that does not exist counts as not set."""
+    if operation.exclusive and not turn.settings.profile.locates_exclusive:
+        return operation.node
     asked = None if operation.exclusive else mirroring_of(policy)
     given = (
         dict(operation.arguments).get("x-queue-master-locator"),
@@ -196,8 +198,13 @@ def auto_delete(turn: Turn, event: AutoDelete) -> None:
         remove(turn, event.queue, "auto_delete")
 
 
+def connection_closes(turn: Turn, event: ConnectionCloses) -> None:
+    """A client closes a connection: its exclusive queues go with it."""
+    connection_gone(turn, (event.connection, event.node))
+
+
 def connection_gone(turn: Turn, owner: tuple[str, int]) -> None:
-    """A connection is closed: its exclusive queues go with it."""
+    """A connection is gone, and its exclusive queues with it."""
     for name in turn.queue_names():
         if turn.queues[name].owner == owner:
             remove(turn, name, "exclusive_owner_gone")
@@ -205,9 +212,11 @@ def connection_gone(turn: Turn, owner: tuple[str, int]) -> None:
 
 def remove(turn: Turn, name: str, reason: str) -> None:
     """The queue is gone, with whatever it still held. Its consumers are told, and what waits for it is answered."""
+    release(turn, name)
     queue = turn.queues[name]
-    lost = turn.account(name).lost
-    left = runs.minus(queue.content, lost)
+    left = runs.minus(queue.content, turn.account(name).lost)
+    if queue.sync is not None:
+        turn.unschedule(SyncFinished(name, queue.sync.number))
     entry = turn.emit("queue_deleted", queue=name, reason=reason, messages=runs.size(left))
     turn.remove(name, left, "deleted")
     del turn.queues[name]
@@ -215,5 +224,3 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     turn.book(name, down=turn.account(name).down.end(turn.now_us), syncing=turn.account(name).syncing.end(turn.now_us))
     confirms.queue_deleted(turn, name)
     consuming.queue_deleted(turn, queue)
-    for operation in queue.parked:
-        turn.schedule(0, operation)

@@ -83,11 +83,18 @@ class Batch(Struct, frozen=True):
 
 
 class Sync(Struct, frozen=True):
-    """A synchronisation under way: the mirrors that take part, oldest first, and when it began."""
+    """A synchronisation under way: the mirrors that take part, oldest first, and when it will have ended."""
 
     mirrors: tuple[int, ...]
-    began_us: int
+    ends_us: int
     number: int
+
+
+class Parked(Struct, frozen=True):
+    """An operation of a client that waits for its queue to serve again."""
+
+    number: int
+    operation: object
 
 
 class Queue(Struct, frozen=True, cache_hash=True):
@@ -128,7 +135,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
     redelivered: Runs = EMPTY
     unacknowledged: Runs = EMPTY
     consumers: tuple[str, ...] = ()
-    parked: tuple[object, ...] = ()
+    parked: tuple[Parked, ...] = ()
     sync: Sync | None = None
     members: tuple[int, ...] = ()
 
@@ -145,7 +152,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
 
 
 class Consumer(Struct, frozen=True):
-    """A client's subscription, or the named holder of messages that were fetched one by one (`subscribed` is False).
+    """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
     `held` is what the queue waits to have acknowledged; `stale` what the client still believes it holds from a master
     that is gone, whose acknowledgements go nowhere.
@@ -155,7 +162,7 @@ class Consumer(Struct, frozen=True):
     queue: str
     node: int
     connection: str
-    subscribed: bool = True
+    subscription: int = 0
     prefetch: int = 0
     automatic: bool = False
     cancel_on_ha_failover: bool = False
@@ -168,8 +175,8 @@ class Consumer(Struct, frozen=True):
 
     @property
     def capacity(self) -> int | None:
-        """How many more messages it takes; None for no limit."""
-        if self.prefetch == 0:
+        """How many more messages it takes; None for no limit. Prefetch counts only what is to be acknowledged."""
+        if self.prefetch == 0 or self.automatic:
             return None
         return max(0, self.prefetch - sum(last - first + 1 for first, last in self.held))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from hawb.engine import mirroring, runs
 from hawb.engine.access import is_replicated, release
 from hawb.engine.consuming import deliver
-from hawb.engine.events import AutomaticSync, DepthFell, ManualSync, SyncFinished
+from hawb.engine.events import AutomaticSync, DepthFell, ManualSync, PolicyTakesEffect, SyncCancelled, SyncFinished
 from hawb.engine.runs import Runs
 from hawb.engine.state import Batch, Queue, Sync
 from hawb.engine.turn import Turn
@@ -21,9 +21,13 @@ from hawb.rules.policies import SyncMode
 
 
 def manual(turn: Turn, event: ManualSync) -> None:
-    """rabbitmqctl sync_queue reaches the queue's master."""
+    """rabbitmqctl sync_queue reaches the queue's master, which looks at it when it has nothing else to synchronise."""
     queue = turn.queues.get(event.queue)
-    if queue is not None and queue.up and queue.sync is None and not begin(turn, queue):
+    if queue is None or not queue.up or not queue.mirrored:
+        return
+    if queue.sync is not None:
+        turn.schedule(queue.sync.ends_us - turn.now_us, event)
+    elif not begin(turn, queue):
         turn.emit("sync_not_needed", queue=event.queue)
 
 
@@ -42,7 +46,7 @@ def begin(turn: Turn, queue: Queue) -> bool:
         return False
     number = turn.next_number()
     batches, duration_us = effort(turn, queue)
-    turn.change_queue(queue.name, sync=Sync(invited, turn.now_us, number))
+    turn.change_queue(queue.name, sync=Sync(invited, turn.now_us + duration_us, number))
     turn.book(queue.name, syncing=turn.account(queue.name).syncing.begin(turn.now_us))
     entry = turn.emit(
         "sync_started", node=queue.master, queue=queue.name, mirrors=turn.settings.named(invited),
@@ -95,16 +99,16 @@ def finish(turn: Turn, event: SyncFinished) -> None:
         depth_unknown=queue.depth_unknown - frozenset(took_part),
     )
     mirroring.synchronise_drained(turn, queue.name, "synchronisation")
+    turn.schedule(0, PolicyTakesEffect(queue.name))
     release(turn, queue.name)
     deliver(turn, queue.name)
 
 
-def cancel(turn: Turn, name: str) -> None:
+def cancel(turn: Turn, event: SyncCancelled) -> None:
     """rabbitmqctl cancel_sync_queue; nothing happens when none runs."""
-    queue = turn.queues[name]
-    if queue.sync is not None:
-        mirroring.abort_sync(turn, name, "cancelled")
-        deliver(turn, name)
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.sync is not None:
+        mirroring.abort_sync(turn, queue.name, "cancelled")
 
 
 def drained(turn: Turn, event: DepthFell) -> None:

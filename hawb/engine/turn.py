@@ -116,6 +116,16 @@ class Turn:
         heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, self.step, event))
         return number
 
+    def unschedule(self, event: object) -> bool:
+        """Takes an event off the agenda, as often as it stands there; False if it does not."""
+        left = [entry for entry in self.agenda if entry[-1] != event]
+        if len(left) == len(self.agenda):
+            return False
+        heapq.heapify(left)
+        self.agenda = left
+        self._pending = sum(priority != TIMER for _, priority, *_ in left)
+        return True
+
     def next_number(self) -> int:
         """A number never given before in this cluster's life: for events, synchronisations and draws."""
         self.counter += 1

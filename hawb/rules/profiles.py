@@ -17,7 +17,8 @@ class Profile(Struct, frozen=True):
     `unsupported_settings` names, by queue type, the policy settings that make a policy pass that type over; a type
     that is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being
     declared. `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster.
-    `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
+    `locates_exclusive` is whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare`
+    no longer does). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -29,6 +30,7 @@ class Profile(Struct, frozen=True):
     unsupported_settings: tuple[tuple[str, frozenset[str]], ...]
     declare_knows_type: bool
     quorum_cluster_size: int | None
+    locates_exclusive: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -110,6 +112,7 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(("quorum", _SETTINGS_3_8 - _QUORUM_SUPPORTS_3_8),),
         declare_knows_type=False,
         quorum_cluster_size=None,
+        locates_exclusive=True,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -126,6 +129,7 @@ PROFILES: dict[str, Profile] = {
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
+        locates_exclusive=False,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -142,6 +146,7 @@ PROFILES: dict[str, Profile] = {
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
+        locates_exclusive=False,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -158,6 +163,7 @@ PROFILES: dict[str, Profile] = {
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
+        locates_exclusive=False,
         unicode_errors=True,
     ),
 }

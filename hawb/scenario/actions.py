@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import consuming, events, membership, policy_changes, queues, synchronisation
+from hawb.engine import consuming, events, membership, policy_changes
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
@@ -121,11 +121,9 @@ def close(turn: Turn, verb: verbs.Close) -> None:
     known = turn.consumers.get(verb.name)
     chosen = [known] if known is not None else [c for c in turn.consumers.values() if c.connection == verb.name]
     for consumer in chosen:
-        if consumer.state != "closed":
-            consuming.close(turn, consumer.name, "client")
-    if known is None:
-        for node in range(len(turn.nodes)):
-            queues.connection_gone(turn, (verb.name, node))
+        turn.schedule(0, events.ConsumerCloses(consumer.name))
+    for node in range(len(turn.nodes)) if known is None else ():
+        turn.schedule(0, events.ConnectionCloses(verb.name, node))
 
 
 def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNodes], None]:
@@ -159,7 +157,7 @@ def sync_queue(turn: Turn, verb: verbs.SyncQueue) -> None:
 
 def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
     if (name := on_mirrored_queue(turn, verb.queue)) is not None:
-        synchronisation.cancel(turn, name)
+        turn.schedule(0, events.SyncCancelled(name))
 
 
 ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {

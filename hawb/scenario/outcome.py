@@ -97,18 +97,18 @@ def classic_outcome(state: State, settings: Settings, queue: Queue) -> dict:
 
 def quorum_outcome(state: State, settings: Settings, queue: Queue) -> dict:
     """What only quorum queues have: as they stood at the start, and which members' nodes run."""
-    online = [node for node in queue.members if state.nodes[node].status == RUNNING]
+    online = [node for node in sorted(queue.members) if state.nodes[node].status == RUNNING]
     majority = len(queue.members) // 2 + 1
     leader = queue.master if queue.master in online else NOWHERE
     return {
         "simulated": False,
         "state": "running" if len(online) >= majority else "minority",
         "leader": None if leader == NOWHERE else settings.names[leader],
-        "members": settings.named(queue.members),
+        "members": settings.named(sorted(queue.members)),
         "online": settings.named(online),
         "term": 0,
         "commit_index": 0,
-        "critical_nodes": sorted(settings.named(online)) if len(online) <= majority else [],
+        "critical_nodes": settings.named(online) if len(online) <= majority else [],
     }
 
 

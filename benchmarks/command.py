@@ -1,0 +1,55 @@
+"""The command as whole processes: `hawb run` on a small story against bare Python, `hawb import` of data/real."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.measure import duration, seconds
+
+REAL = Path(__file__).parent.parent / "data" / "real"
+LISTINGS = ("api-queues.json", "api-nodes.json")
+
+STORY = r"""
+scenario: An unsynchronised mirror is promoted after a crash
+seed: 1
+cluster: {nodes: [a, b, c], version: "3.10", net_ticktime: 60}
+steps:
+  - set_policy: {name: ha-all, pattern: '^ha\.', definition: {ha-mode: all}}
+  - declare: {queue: ha.orders, node: a}
+  - publish: {queue: ha.orders, count: 100}
+  - stop: b
+  - start: b
+  - publish: {queue: ha.orders, count: 10}
+  - stop: c
+  - kill: a
+expect:
+  queues: {ha.orders: {master: b, messages: 10}}
+"""
+
+
+def figures() -> list[str]:
+    """The lines that `make bench` prints."""
+    hawb = [sys.executable, "-m", "hawb.cli"]
+    with tempfile.TemporaryDirectory() as folder:
+        story, cluster = Path(folder) / "story.yaml", Path(folder) / "cluster.yaml"
+        story.write_text(STORY)
+        bare = process([sys.executable, "-c", "pass"])
+        run = process([*hawb, "run", "--json", str(story)])
+        queues = [word for name in LISTINGS for word in ("--queues", str(REAL / name))]
+        imported = process([*hawb, "import", str(REAL / "definitions.json"), *queues, "-o", str(cluster)])
+    more = [statistics.median(run) - statistics.median(bare)]
+    return [
+        duration("bare Python", bare),
+        duration("hawb run --json", run),
+        duration("hawb run --json, more than bare Python", more, limit="limit 500 ms"),
+        duration("hawb import of data/real", imported, limit="limit 1,000 ms"),
+    ]
+
+
+def process(command: list[str]) -> list[float]:
+    """How long a command takes as a whole process."""
+    return seconds(lambda: subprocess.run(command, check=True, capture_output=True), rounds=11)
