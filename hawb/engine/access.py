@@ -21,9 +21,7 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
     if queue is None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):
-        turn.refuse(
-            405, f"RESOURCE_LOCKED - cannot obtain exclusive access to locked {described(queue.name)}" + LOCKED_HINT
-        )
+        refuse_locked(turn, queue)
     elif queue.up and queue.sync is None:
         return queue
     elif queue.abandoned and not is_replicated(queue):
@@ -43,6 +41,13 @@ def is_locked(queue: Queue, operation: Operation) -> bool:
     """Whether the queue is exclusive to another connection than the one that asks."""
     asking = (operation.connection, operation.node)
     return queue.owner is not None and operation.connection is not None and queue.owner != asking
+
+
+def refuse_locked(turn: Turn, queue: Queue) -> None:
+    """405 for a queue that is exclusive to another connection, or asked for as exclusive though it is not."""
+    turn.refuse(
+        405, f"RESOURCE_LOCKED - cannot obtain exclusive access to locked {described(queue.name)}" + LOCKED_HINT
+    )
 
 
 def refuse_home_node_down(turn: Turn, queue: Queue) -> None:

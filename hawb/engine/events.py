@@ -40,13 +40,15 @@ class Purge(Operation, frozen=True, kw_only=True):
 
 
 class Publish(Operation, frozen=True, kw_only=True):
-    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them)."""
+    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `struck` is one
+    of them whose master died with the messages in its mailbox."""
 
     queues: tuple[str, ...]
     count: int
     size_bytes: int
     persistent: bool
     confirm: bool
+    struck: str | None = None
 
 
 class Consume(Operation, frozen=True, kw_only=True):

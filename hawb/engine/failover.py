@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine import confirms, consuming, queues, runs
+from hawb.engine import confirms, consuming, publishing, queues, runs
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
@@ -171,18 +171,17 @@ def persistent(batches: tuple[Batch, ...]) -> Runs:
 
 
 def abandon(turn: Turn, name: str, reason: str) -> None:
-    """No replica may serve the queue. It waits for its master's node with what is on that node's disk, or, if it is not
-    durable, is gone. Mirrors that join meanwhile never take over: for them the master did not die, it was never
-    there."""
+    """No replica may serve the queue. A durable one waits for its master's node with what is on that node's disk;
+    mirrors that join meanwhile never take over: for them the master did not die, it was never there.
+
+    One that is not durable is gone, but for a replicated one: its record stays as long as any node does
+    (`rabbit_amqqueue:on_node_down`), names a master that will not come back, and can only be deleted.
+    """
     queue = turn.queues[name]
     entry = turn.emit("queue_down", node=queue.master, queue=name, reason=reason)
     confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
-    if not queue.durable:
-        turn.lose(name, queue.content, "exclusive_queue" if queue.owner else "transient_queue", because=entry)
-        queues.remove(turn, name, "node_down")
-        return
-    kept = runs.common(queue.content, persistent(queue.batches))
-    turn.lose(name, runs.minus(queue.content, kept), "transient_message", because=entry)
+    kept = runs.common(queue.content, persistent(queue.batches)) if queue.durable else EMPTY
+    turn.lose(name, runs.minus(queue.content, kept), loss_with_process(queue), because=entry)
     delivered = runs.union(queue.redelivered, queue.unacknowledged)
     turn.change_queue(
         name,
@@ -190,11 +189,29 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         contents=with_content(queue.contents, on_disks(turn, queue, queue.mirrors) | {queue.master: kept}),
         redelivered=runs.common(delivered, kept) if queue.stopped else kept,
         unacknowledged=EMPTY,
+        parked=tuple(publishing.strike(parked, name) for parked in queue.parked),
         abandoned=True,
     )
     turn.because = entry
-    release(turn, name)
-    consuming.lose_master(turn, name)
+    if queue.durable or (is_replicated(queue) and turn.running()):
+        release(turn, name)
+        consuming.lose_master(turn, name)
+    else:
+        queues.remove(turn, name, "node_down")
+
+
+def loss_with_process(queue: Queue) -> str:
+    """The cause of losing what only the memory of a queue's last process held."""
+    if queue.owner is not None:
+        return "exclusive_queue"
+    return "transient_message" if queue.durable else "transient_queue"
+
+
+def forget_transient(turn: Turn) -> None:
+    """With the last node the records of queues that are not durable go too."""
+    for name in turn.queue_names():
+        if turn.queues[name].abandoned and not turn.queues[name].durable:
+            queues.remove(turn, name, "node_down")
 
 
 def recover(turn: Turn, name: str) -> None:

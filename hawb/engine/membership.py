@@ -124,6 +124,8 @@ def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
         if queue.type == "classic" and gone in (queue.master, *queue.mirrors):
             failover.bury(turn, name)
     turn.because = cause
+    if not watchers:
+        failover.forget_transient(turn)
     close_clients(turn, gone)
 
 
@@ -207,7 +209,8 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
         synchronised=tuple(mirror for mirror in queue.synchronised if mirror != node),
         recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node),
     )
-    if queue.master == node and not queue.up:
-        failover.recover(turn, name)
+    if queue.master == node:
+        if not queue.up and queue.durable:
+            failover.recover(turn, name)
     elif is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
         turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node))

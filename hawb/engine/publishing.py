@@ -10,12 +10,14 @@ a link's latency each way, the transfer to the mirrors, and a disk write at each
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from hawb.engine import confirms, runs
 from hawb.engine.access import is_replicated, park
 from hawb.engine.consuming import deliver
 from hawb.engine.events import Publish
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Queue, Share
+from hawb.engine.state import Batch, Parked, Queue, Share
 from hawb.engine.turn import Turn
 
 
@@ -41,6 +43,9 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     numbers = number(turn, name, operation.count)
     if not turn.is_running(operation.node):
         return refuse(turn, name, numbers, "client_node_gone")
+    if name == operation.struck:
+        refuse(turn, name, numbers, "master_died")
+        return Share(name, numbers, ())
     queue = turn.queues.get(name)
     if queue is None:
         refuse(turn, name, numbers, "no_queue")
@@ -54,6 +59,14 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         refuse(turn, name, numbers, "master_stopped")
         return Share(name, numbers, ())
     return refuse(turn, name, numbers, "no_master")
+
+
+def strike(parked: Parked, name: str) -> Parked:
+    """What waits for a queue whose master is gone for good: messages in its mailbox went with it. Their channels hear
+    of the death, and nack them."""
+    if not isinstance(parked.operation, Publish):
+        return parked
+    return Parked(parked.number, replace(parked.operation, struck=name))
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:

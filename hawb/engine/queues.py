@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hawb.engine import chance, confirms, consuming, mirroring, runs
-from hawb.engine.access import is_replicated, release, served
+from hawb.engine.access import is_replicated, refuse_locked, release, served
 from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, SyncFinished
 from hawb.engine.naming import described, split_queue
 from hawb.engine.policy_changes import applying, mirroring_of, name_of
@@ -47,12 +47,11 @@ def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
     """The queue exists: it must be reachable, and the same."""
     if served(turn, operation) is None or operation.passive:
         return
-    asked = {
-        "durable": operation.durable and not operation.exclusive,
-        "exclusive": operation.exclusive,
-        "auto_delete": operation.auto_delete,
-    }
-    current = {"durable": queue.durable, "exclusive": queue.owner is not None, "auto_delete": queue.auto_delete}
+    if operation.exclusive != (queue.owner is not None):
+        refuse_locked(turn, queue)
+        return
+    asked = {"durable": operation.durable and not operation.exclusive, "auto_delete": operation.auto_delete}
+    current = {"durable": queue.durable, "auto_delete": queue.auto_delete}
     for field, value in asked.items():
         if value != current[field]:
             refuse_inequivalent(turn, queue, field, f"'{str(value).lower()}'", f"'{str(current[field]).lower()}'")
@@ -162,11 +161,12 @@ def master_node(turn: Turn, operation: Declare, policy: Policy | None) -> int:
 
 
 def delete(turn: Turn, operation: Delete) -> None:
-    """queue.delete. A replicated queue without a master is deleted by force; deleting what is not there is no error."""
+    """queue.delete. A replicated queue without a master or a living mirror is deleted by force
+    (`rabbit_classic_queue:wait_for_promoted_or_stopped`); deleting what is not there is no error."""
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node):
         return
-    if queue.abandoned and is_replicated(queue):
+    if queue.abandoned and is_replicated(queue) and not any(map(turn.is_running, queue.mirrors)):
         if operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:

@@ -23,7 +23,7 @@ from hawb.rules.policies import SyncMode
 def manual(turn: Turn, event: ManualSync) -> None:
     """rabbitmqctl sync_queue reaches the queue's master, which looks at it when it has nothing else to synchronise."""
     queue = turn.queues.get(event.queue)
-    if queue is None or not queue.up or not queue.mirrored:
+    if queue is None or not queue.up or not is_replicated(queue):
         return
     if queue.sync is not None:
         turn.schedule(queue.sync.ends_us - turn.now_us, event)

@@ -39,8 +39,8 @@ EVENTS: dict[str, str] = {
     "messages_confirmed": "The broker confirmed messages to their publisher. ids.",
     "messages_nacked": "The broker told the publisher that messages were not accepted. ids.",
     "messages_unanswered": "Messages are neither confirmed nor nacked. ids, reason: client_node_gone.",
-    "messages_refused": "No queue took messages. ids, reason: home_node_down, master_stopped, no_master, no_queue, "
-    "client_node_gone.",
+    "messages_refused": "No queue took messages. ids, reason: home_node_down, master_died, master_stopped, no_master, "
+    "no_queue, client_node_gone.",
     "messages_delivered": "Messages were sent to a consumer. consumer, ids, redelivered.",
     "messages_acknowledged": "A client acknowledged messages and they left the queue. consumer, ids.",
     "acknowledgement_ignored": "A client acknowledged deliveries of a master that is gone. consumer, ids.",
@@ -83,5 +83,6 @@ CAUSES: dict[str, str] = {
     "transient_message": "They were not persistent and the last process that held them ended.",
     "transient_queue": "Their queue was not durable and the last node that held it went down.",
     "exclusive_queue": "Their queue was exclusive and the node that held it went down.",
+    "auto_ack_in_flight": "They were sent with automatic acknowledgement to a consumer whose node was gone.",
 }
 """Every cause of loss."""

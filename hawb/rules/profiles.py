@@ -18,7 +18,9 @@ class Profile(Struct, frozen=True):
     that is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being
     declared. `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster.
     `locates_exclusive` is whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare`
-    no longer does). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
+    no longer does). `limits_sync_throughput`
+    is whether there is mirroring_sync_max_throughput (3.10.0). `unicode_errors` is whether error texts show strings as
+    Unicode (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -31,6 +33,7 @@ class Profile(Struct, frozen=True):
     declare_knows_type: bool
     quorum_cluster_size: int | None
     locates_exclusive: bool
+    limits_sync_throughput: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -113,6 +116,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=False,
         quorum_cluster_size=None,
         locates_exclusive=True,
+        limits_sync_throughput=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -130,6 +134,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
+        limits_sync_throughput=True,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -147,6 +152,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
+        limits_sync_throughput=True,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -164,6 +170,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
+        limits_sync_throughput=True,
         unicode_errors=True,
     ),
 }

@@ -26,7 +26,8 @@ def send(turn: Turn, verb: Verb, operation: Callable[..., events.Operation], que
     else:
         name = full_name(queue)
         known = turn.queues.get(name)
-        delay_us = 0 if known is None or known.master == NOWHERE else turn.link_us(at, known.master)
+        # Without a master there is nothing to reach: what becomes of the operation is decided where the client is.
+        delay_us = turn.link_us(at, known.master) if known is not None and known.up else 0
         turn.schedule(delay_us, operation(queue=name, node=at, **fields))
 
 

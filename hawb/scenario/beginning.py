@@ -25,16 +25,17 @@ def settings_of(scenario: Scenario) -> Settings:
     """What does not change while the scenario runs."""
     entry = scenario.cluster
     names = tuple(sorted(scenario.known_nodes))
+    profile = PROFILES[entry.version]
     return Settings(
         names=names,
         file_order=tuple(names.index(name) for name in scenario.known_nodes),
-        profile=PROFILES[entry.version],
+        profile=profile,
         seed=scenario.seed,
         timing=timing_of(entry.timing),
         net_ticktime_s=entry.net_ticktime,
         queue_master_locator=entry.queue_master_locator,
         sync_batch_size=entry.mirroring_sync_batch_size or SYNC_BATCH_SIZE,
-        sync_max_bytes_per_s=entry.mirroring_sync_max_throughput or 0,
+        sync_max_bytes_per_s=(entry.mirroring_sync_max_throughput or 0) if profile.limits_sync_throughput else 0,
     )
 
 
