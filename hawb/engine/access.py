@@ -64,7 +64,7 @@ def is_replicated(queue: Queue) -> bool:
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:
     """Lets `operation` wait until the queue serves again; while it is settled that no master is there, 60 s at most."""
     number = turn.next_number()
-    turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation)))
+    turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation, turn.step)))
     if queue.abandoned:
         # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
         priority = TIMER if isinstance(operation, Resume) else REACTION
@@ -76,7 +76,7 @@ def release(turn: Turn, name: str) -> None:
     waiting = turn.queues[name].parked
     for parked in waiting:
         turn.unschedule(GiveUp(name, parked.number))
-        turn.schedule(0, parked.operation)
+        turn.schedule(0, parked.operation, step=parked.step)
     if waiting:
         turn.change_queue(name, parked=())
 

@@ -66,7 +66,7 @@ def strike(parked: Parked, name: str) -> Parked:
     of the death, and nack them."""
     if not isinstance(parked.operation, Publish):
         return parked
-    return Parked(parked.number, replace(parked.operation, struck=name))
+    return replace(parked, operation=replace(parked.operation, struck=name))
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:

@@ -91,10 +91,11 @@ class Sync(Struct, frozen=True):
 
 
 class Parked(Struct, frozen=True):
-    """An operation of a client that waits for its queue to serve again."""
+    """An operation of a client that waits for its queue to serve again, and the step that it belongs to."""
 
     number: int
     operation: object
+    step: int
 
 
 class Queue(Struct, frozen=True, cache_hash=True):

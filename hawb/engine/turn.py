@@ -108,12 +108,21 @@ class Turn:
 
     # What is to happen
 
-    def schedule(self, delay_us: int, event: object, because: int | None = None, priority: int = REACTION) -> int:
-        """Puts `event` on the agenda `delay_us` from now; returns its number."""
+    def schedule(
+        self,
+        delay_us: int,
+        event: object,
+        because: int | None = None,
+        priority: int = REACTION,
+        step: int | None = None,
+    ) -> int:
+        """Puts `event` on the agenda `delay_us` from now, for the trace entry and the step behind it (by default those
+        at hand); returns its number."""
         number = self.next_number()
         cause = self.because if because is None else because
         self._pending += priority != TIMER
-        heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, self.step, event))
+        behind = self.step if step is None else step
+        heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, behind, event))
         return number
 
     def unschedule(self, event: object) -> bool:

@@ -7,6 +7,7 @@ index of the event that brought it about. Quorum queues that are carried but not
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from hawb.engine import runs
 from hawb.engine.ledger import Account
@@ -198,6 +199,13 @@ def event_outcome(entry: Entry, settings: Settings) -> dict:
         "event": entry.event,
         "node": None if entry.node == NOWHERE else settings.names[entry.node],
         "queue": entry.queue,
-        "detail": dict(entry.detail),
+        "detail": fresh(entry.detail),
         "because": entry.because,
     }
+
+
+def fresh(value: object) -> object:
+    """A copy of a plain value that shares nothing with the trace, which never changes."""
+    if isinstance(value, Mapping):
+        return {key: fresh(inner) for key, inner in value.items()}
+    return [fresh(inner) for inner in value] if isinstance(value, list | tuple) else value
