@@ -6,7 +6,7 @@ import importlib
 import platform
 import sys
 
-BENCHMARKS = ("engine", "command")
+BENCHMARKS = ("engine", "command", "sweep")
 
 
 def main(names: list[str]) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hawb.engine import mirroring, queues, runs
 from hawb.engine.naming import split_queue
-from hawb.engine.policy_changes import applying, mirroring_of, name_of
+from hawb.engine.policy_changes import applying, mirroring_of, name_of, tell
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, State
 from hawb.engine.turn import Moment, Turn
@@ -42,6 +42,8 @@ def begin(
 ) -> Moment:
     """The moment before the first step. `down` are the nodes that do not run, in the order in which they went."""
     turn = Turn(settings, Moment(State(0, first_nodes(settings, down), tuple(policies))), step=-1)
+    for policy in turn.policies:
+        tell(turn, "policy_in_force", policy)
     stopped = {node for node, how in down.items() if how == "stopped"}
     for queue in standing:
         place(turn, queue, stopped)

@@ -200,8 +200,8 @@ def come_up(turn: Turn, node: int) -> None:
 
 
 def return_to_queue(turn: Turn, name: str, node: int) -> None:
-    """What one queue makes of a node that is back. A mirror that it had is struck off the list: it comes back as
-    another."""
+    """What one queue makes of a node that is back. A mirror that it had is struck off the list and its copy deleted: it
+    comes back as another, if at all."""
     queue = turn.queues[name]
     queue = turn.change_queue(
         name,
@@ -212,5 +212,7 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
     if queue.master == node:
         if not queue.up and queue.durable:
             failover.recover(turn, name)
-    elif is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
+        return
+    queue = turn.change_queue(name, contents=mirroring.with_content(queue.contents, {node: None}))
+    if is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
         turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node))

@@ -26,19 +26,20 @@ def set_policy(turn: Turn, policy: Policy) -> None:
     """`rabbitmqctl set_policy`, with RabbitMQ's validation done by the caller."""
     others = [other for other in turn.policies if (other.vhost, other.name) != (policy.vhost, policy.name)]
     turn.policies = (*others, policy)
-    turn.because = turn.emit(
-        "policy_set", name=policy.name, pattern=policy.pattern, definition=policy.definition, priority=policy.priority,
-        vhost=policy.vhost,
-    )  # fmt: skip
-    tell_not_simulated(turn, policy)
+    turn.because = tell(turn, "policy_set", policy)
     reconsider_all(turn, policy.vhost)
 
 
-def tell_not_simulated(turn: Turn, policy: Policy) -> None:
-    """Says which of the policy's settings change nothing here."""
+def tell(turn: Turn, event: str, policy: Policy) -> int:
+    """Tells of a policy, and which of its settings change nothing here."""
+    entry = turn.emit(
+        event, name=policy.name, pattern=policy.pattern, definition=policy.definition, priority=policy.priority,
+        vhost=policy.vhost,
+    )  # fmt: skip
     left = [key for key, _ in policy.settings if key not in SIMULATED_SETTINGS]
     if left:
-        turn.emit("not_simulated", what=[f"policy setting {key}" for key in left])
+        turn.emit("not_simulated", because=entry, what=[f"policy setting {key}" for key in left])
+    return entry
 
 
 def clear_policy(turn: Turn, name: str, vhost: str) -> None:

@@ -26,6 +26,7 @@ class Entry(Struct, frozen=True):
 
 
 EVENTS: dict[str, str] = {
+    "policy_in_force": "A policy was in force at the start. name, pattern, definition, priority, vhost.",
     "policy_set": "A policy was set. name, pattern, definition, priority, vhost.",
     "policy_cleared": "A policy was removed. name, vhost.",
     "policy_applied": "Another policy, or the same with another definition, applies to a queue. policy (or null), was.",

@@ -1,0 +1,66 @@
+"""Where the copies of a message were, and what became of each, from the events of an outcome.
+
+A copy counts while the process runs that could serve it: what a dead node has on its disk is deleted when it comes
+back, unless it is the master's and nobody has taken over meanwhile.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.views.words import holds
+
+
+class End(Struct, frozen=True):
+    """How a copy ended, as in "a was killed", and whether its node may still have it on disk."""
+
+    t: float
+    how: str
+    on_disk: bool
+
+
+ENDS: dict[tuple[str, str | None], str] = {
+    ("node_killed", None): "was killed",
+    ("node_stopping", None): "was shut down",
+    ("mirror_removed", "node_down"): "went down",
+    ("mirror_removed", "policy"): "was dropped as the policy asked for",
+    ("mirror_removed", "master_shutdown"): "was stopped with the master",
+    ("master_down", "policy"): "was dropped as the policy asked for",
+    ("promotion_refused", None): "deleted its copy instead of taking over",
+    ("mirror_added", None): "joined empty",
+}
+"""The events that end a copy on their node, by event and reason."""
+
+NODE_ENDS = ("node_killed", "node_stopping")
+"""Those that leave it on the node's disk."""
+
+
+def published(outcome: dict, queue: str, number: int) -> int | None:
+    """The event with which a message reached its queue; None if it was there from the start."""
+    for index, event in enumerate(outcome["events"]):
+        if (event["event"], event["queue"]) == ("messages_published", queue) and holds(event["detail"]["ids"], number):
+            return index
+    return None
+
+
+def copies(outcome: dict, queue: str, first: int, last: int) -> dict[str, End | None]:
+    """The nodes that had the messages published with event `first`, up to and with event `last`, as long as the queue
+    had them: how their copy ended, or None where it is still there."""
+    events = outcome["events"]
+    found: dict[str, End | None] = dict.fromkeys(events[first]["detail"]["replicas"])
+    for index in range(first + 1, last + 1):
+        event = events[index]
+        if event["queue"] not in (queue, None):
+            continue
+        if event["event"] in ("sync_finished", "queue_recovered"):
+            found |= dict.fromkeys(event["detail"].get("mirrors", [event["node"]]))
+        ended = event["detail"]["mirrors"] if event["event"] == "sync_started" else [event["node"]]
+        how = "was emptied to be synchronised" if event["event"] == "sync_started" else _how(event)
+        for node in ended:
+            if how is not None and node in found and found[node] is None:
+                found[node] = End(event["t"], how, event["event"] in NODE_ENDS)
+    return found
+
+
+def _how(event: dict) -> str | None:
+    return ENDS.get((event["event"], None)) or ENDS.get((event["event"], event["detail"].get("reason")))

@@ -1,0 +1,142 @@
+"""The ledger of an outcome as rows and as HTML: what became of every message, and how that changed.
+
+Names come from outside and are escaped; each is kept to itself with <bdi>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from hawb.views import listing, style
+from hawb.views.words import html as name_html
+from hawb.views.words import size
+
+CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
+NAME_CELL = "padding:1px 8px;text-align:left;max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
+CHANGED = f"background:{style.CHANGED}47;outline:1px dashed currentColor;outline-offset:-1px"
+TABLE = f"border-collapse:collapse;font:12px {style.FONT};color:{style.INK}"
+
+COLUMNS: dict[str, Callable[[dict, dict], int]] = {
+    "published": lambda account, queue: account["published"],
+    "confirmed": lambda account, queue: size(account["confirmed"]),
+    "nacked": lambda account, queue: size(account["nacked"]),
+    "in queue": lambda account, queue: queue["messages"],
+    "acknowledged": lambda account, queue: size(account["removed"]["acknowledged"]),
+    "otherwise removed": lambda account, queue: sum(
+        size(ids) for reason, ids in account["removed"].items() if reason != "acknowledged"
+    ),
+    "refused": lambda account, queue: size(account["refused"]),
+    "lost": lambda account, queue: size(account["lost"]),
+    "lost after confirm": lambda account, queue: account["lost_confirmed"],
+    "redelivered": lambda account, queue: size(queue["redelivered"]),
+    "delivered twice": lambda account, queue: size(account["delivered_twice"]),
+}
+"""The figures, from a queue's entries in the ledger and among the queues. `redelivered` is what is in the queue and
+would carry the flag."""
+
+ROLES = {"lost": "lost", "lost after confirm": "lost", "redelivered": "redelivered", "delivered twice": "redelivered"}
+"""Figures that stand in a colour of `style.LOOKS`, with its glyph, unless they are 0."""
+
+NO_ACCOUNT = {"published": 0, "confirmed": [], "nacked": [], "refused": [], "lost": [], "lost_confirmed": 0,
+              "delivered_twice": [], "removed": {"acknowledged": []}}  # fmt: skip
+NO_QUEUE = {"messages": 0, "redelivered": []}
+
+
+class Figure(Struct, frozen=True):
+    """A number before and now."""
+
+    was: int
+    now: int
+
+    @property
+    def change(self) -> int:
+        """How much it grew."""
+        return self.now - self.was
+
+
+class Row(Struct, frozen=True):
+    """One queue name's figures by the names of COLUMNS."""
+
+    queue: str
+    figures: dict[str, Figure]
+
+
+def rows(outcome: dict, was: dict | None = None) -> list[Row]:
+    """The ledger, sorted by queue, against the outcome before; without `was` nothing counts as changed."""
+    before = outcome if was is None else was
+    return [Row(queue, _figures(outcome, before, queue)) for queue in sorted(outcome["ledger"])]
+
+
+def _figures(outcome: dict, before: dict, queue: str) -> dict[str, Figure]:
+    was, now = _numbers(before, queue), _numbers(outcome, queue)
+    return {column: Figure(was[column], now[column]) for column in COLUMNS}
+
+
+def _numbers(outcome: dict, name: str) -> dict[str, int]:
+    account, queue = outcome["ledger"].get(name, NO_ACCOUNT), outcome["queues"].get(name, NO_QUEUE)
+    return {column: figure(account, queue) for column, figure in COLUMNS.items()}
+
+
+def html(outcome: dict, was: dict | None = None) -> str:
+    """The ledger as an HTML table; columns without anything in them are left out."""
+    table = rows(outcome, was)
+    always = ("published", "confirmed", "in queue", "lost", "lost after confirm")
+    used = [c for c in COLUMNS if c in always or any(row.figures[c].was or row.figures[c].now for row in table)]
+    body = "".join(
+        f"<tr>{_name(row.queue)}{''.join(_figure(column, row.figures[column]) for column in used)}</tr>"
+        for row in table
+    )
+    return _table("What became of the messages", {"queue": NAME_CELL} | dict.fromkeys(used, CELL), body)
+
+
+def _figure(column: str, figure: Figure) -> str:
+    mark, ink = "", ""
+    if column in ROLES and figure.now:
+        look = style.LOOKS[ROLES[column]]
+        mark = f' <span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
+        ink = ";font-weight:600"
+    told = f"{figure.now:,}" if figure.change == 0 else f"{figure.was:,} → {figure.now:,}"
+    changed = "" if figure.change == 0 else f";{CHANGED}"
+    return f'<td style="{CELL}{ink}{changed}">{told}{mark}</td>'
+
+
+def queues_html(outcome: dict, was: dict | None = None) -> str:
+    """The queue table as HTML, as `listing.list_queues` has it, with what changed marked."""
+    before = (outcome if was is None else was)["queues"]
+    names = listing.columns(outcome)
+    body = "".join(
+        f"<tr>{''.join(_entry(column, name, queue, before.get(name)) for column in names)}</tr>"
+        for name, queue in sorted(outcome["queues"].items())
+    )
+    return _table("Queues", {name: _align(name) for name in names}, body)
+
+
+def _align(column: str) -> str:
+    return CELL if column == "messages" else NAME_CELL
+
+
+def _entry(column: str, name: str, queue: dict, was: dict | None) -> str:
+    if column == "name":
+        return _name(listing.COLUMNS[column](name, queue))
+    told = listing.COLUMNS[column](name, queue)
+    before = "" if was is None else listing.COLUMNS[column](name, was)
+    align = _align(column)
+    if told == before:
+        return f'<td style="{align}"><bdi>{name_html(told)}</bdi></td>'
+    both = f"<bdi>{name_html(before or 'none')}</bdi> → <bdi>{name_html(told or 'none')}</bdi>"
+    return f'<td style="{align};{CHANGED}">{both}</td>'
+
+
+def _name(queue: str) -> str:
+    shown = name_html(queue)
+    return f'<th scope="row" style="{NAME_CELL};font-weight:400" title="{shown}"><bdi>{shown}</bdi></th>'
+
+
+def _table(caption: str, columns: dict[str, str], body: str) -> str:
+    head = "".join(f'<th scope="col" style="{cell};color:{style.FAINT}">{name}</th>' for name, cell in columns.items())
+    return (
+        f'<table style="{TABLE}"><caption style="text-align:left;font-weight:600">{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,129 @@
+"""Outcomes for a terminal: the queue table that `rabbitmqctl list_queues` would print, and the report of `hawb run`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+
+from tabulate import tabulate
+
+from hawb.engine.naming import split_queue
+from hawb.views.story import sentences
+from hawb.views.why import whys
+from hawb.views.words import seconds, shown
+
+WIDTH = 120
+LISTED = 4
+"""How many nodes a cell lists before it sums up."""
+
+COLUMNS: dict[str, Callable[[str, dict], str]] = {
+    "vhost": lambda name, queue: shown(split_queue(name)[0]),
+    "name": lambda name, queue: shown(split_queue(name)[1]),
+    "policy": lambda name, queue: "" if queue["policy"] is None else shown(queue["policy"]),
+    "type": lambda name, queue: queue["type"],
+    "state": lambda name, queue: queue["state"],
+    "messages": lambda name, queue: str(queue["messages"]),
+    "node": lambda name, queue: node(queue),
+    "mirrors": lambda name, queue: nodes(queue.get("mirrors"), queue.get("mirrored")),
+    "synchronised mirrors": lambda name, queue: nodes(queue.get("synchronised_mirrors"), queue.get("mirrored")),
+    "members": lambda name, queue: nodes(queue.get("members"), True),
+    "online": lambda name, queue: nodes(queue.get("online"), True),
+}
+"""The columns and what stands in them for a queue's name and entry."""
+
+ONLY_FOR = {"mirrors": "classic", "synchronised mirrors": "classic", "members": "quorum", "online": "quorum"}
+"""Columns that are left out when there is no queue of their type."""
+
+
+def columns(outcome: dict) -> list[str]:
+    """The columns that an outcome needs."""
+    queues = outcome["queues"]
+    types = {queue["type"] for queue in queues.values()}
+    vhosts = {split_queue(name)[0] for name in queues}
+    return [name for name in COLUMNS if ONLY_FOR.get(name) in (None, *types) and (name != "vhost" or vhosts - {"/"})]
+
+
+def node(queue: dict) -> str:
+    """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, and what of that is
+    not synchronised apart from the rest: a +1 (+1 unsynchronised)."""
+    home = queue.get("leader") if queue["type"] == "quorum" else queue["master"]
+    if queue["type"] == "quorum":
+        replicas, behind = len(queue["members"]) - 1, 0
+    else:
+        replicas = len(queue["synchronised_mirrors"])
+        behind = len(queue["mirrors"]) - replicas
+    parts = ["none" if home is None else shown(home)]
+    parts += [f"+{replicas}"] if replicas > 0 else []
+    parts += [f"(+{behind} unsynchronised)"] if behind > 0 else []
+    return " ".join(parts)
+
+
+def nodes(names: list[str] | None, applies: bool | None) -> str:
+    """Nodes as rabbitmqctl lists them, [b, c]; many are summed up, and nothing stands where there can be none."""
+    if names is None or not applies:
+        return ""
+    listed = [shown(name) for name in names]
+    if len(listed) > LISTED:
+        listed = [*listed[: LISTED - 1], f"{len(listed) - LISTED + 1} more"]
+    return f"[{', '.join(listed)}]"
+
+
+def list_queues(outcome: dict) -> str:
+    """The queue table, sorted by name."""
+    if not outcome["queues"]:
+        return "There is no queue."
+    names = columns(outcome)
+    rows = [[COLUMNS[column](name, queue) for column in names] for name, queue in sorted(outcome["queues"].items())]
+    align = ["right" if column == "messages" else "left" for column in names]
+    return tabulate(rows, headers=names, tablefmt="plain", disable_numparse=True, colalign=align)
+
+
+def report(outcome: dict) -> str:
+    """What a person wants to know of an outcome: the queues, what happened when, what was lost and why, and what
+    RabbitMQ refused."""
+    states = ", ".join(f"{shown(name)} {state}" for name, state in outcome["nodes"].items())
+    head = [
+        shown(outcome["scenario"]),
+        f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}",
+        "",
+        list_queues(outcome),
+    ]
+    refused = [_refusal(error) for error in outcome["errors"]]
+    return "\n".join(
+        [
+            *head,
+            *_section("What happened", _timeline(outcome)),
+            *_section("What was lost, and why", _paragraphs(whys(outcome))),
+            *_section("What RabbitMQ refused", _paragraphs(refused)),
+        ]
+    )
+
+
+def _section(title: str, lines: list[str]) -> list[str]:
+    return ["", title, *lines] if lines else []
+
+
+def _timeline(outcome: dict) -> list[str]:
+    told = sentences(outcome)
+    width = max((len(seconds(sentence.t)) for sentence in told), default=0) + 2
+    lines = []
+    for sentence in told:
+        lines += _wrapped(sentence.text, seconds(sentence.t).rjust(width) + "  ")
+        lines += [" " * (width + 4) + line for line in (sentence.log_line or "").splitlines()]
+    return lines
+
+
+def _paragraphs(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in _wrapped(text, "  ")]
+
+
+def _wrapped(text: str, lead: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _refusal(error: dict) -> str:
+    code = "" if error["code"] is None else f"{error['code']} "
+    return f"step {error['step']}: {code}{shown(error['text'])}"

@@ -1,0 +1,231 @@
+"""The replica matrix: nodes across, queues down, in each cell what that node has of that queue.
+
+It stays legible at 8 nodes × 40 queues, where a drawing of a network does not. Shapes carry the meaning and colours
+repeat it; every cell has its words as a title, and `text` says the same without a picture.
+
+Everything is built as text, without a document tree, because the lab draws the matrix anew after every action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from html import escape
+
+from msgspec import Struct
+
+from hawb.views import style
+from hawb.views.replicas import DOWN, NONE, Replica, replicas
+from hawb.views.style import LOOKS
+from hawb.views.words import brief, counted, html, listing, shortened, shown
+
+NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
+CELL_WIDTHS = (88, 640, 150)
+"""Least width of a node's column, the width that all of them share while there is room, and the widest."""
+
+CHARACTER_WIDTH = 7
+ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
+
+
+class Row(Struct, frozen=True):
+    """One queue: its state and its replicas by node, and how both were before. A state of None: there is no queue."""
+
+    queue: str
+    state: str | None
+    now: dict[str, Replica]
+    was_state: str | None
+    was: dict[str, Replica]
+
+
+def rows(outcome: dict, was: dict | None = None) -> list[Row]:
+    """The matrix's rows, sorted by queue. Without `was` nothing counts as changed."""
+    before = (outcome if was is None else was)["queues"]
+    after = outcome["queues"]
+    return [
+        Row(name, *_state(after, name), *_state(before, name))  # a queue that has gone keeps its row for once
+        for name in sorted(after.keys() | before.keys())
+    ]
+
+
+def _state(queues: dict, name: str) -> tuple[str | None, dict[str, Replica]]:
+    queue = queues.get(name)
+    return (None, {}) if queue is None else (queue["state"], replicas(queue))
+
+
+# As text
+
+
+def text(outcome: dict) -> str:
+    """The matrix for terminals and screen readers: a line with the nodes, then one for each queue."""
+    nodes = ", ".join(f"{shown(name)} {state}" for name, state in outcome["nodes"].items())
+    return "\n".join([f"nodes: {nodes}", *(line(row, outcome["nodes"]) for row in rows(outcome))])
+
+
+def line(row: Row, nodes: dict[str, str]) -> str:
+    """One queue in words: each node that has a replica, with its glyph."""
+    cells = [f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in nodes if node in row.now]
+    return f"{shown(row.queue)} ({row.state}): {'; '.join(cells) or 'no replica'}"
+
+
+def summary(outcome: dict) -> str:
+    """What a person should know who cannot see the matrix: what does not run."""
+    nodes, queues = outcome["nodes"], outcome["queues"]
+    faults = [f"{shown(name)} is {state}" for name, state in nodes.items() if state != "running"]
+    for state in ("down", "minority", "syncing"):
+        names = [name for name in queues if queues[name]["state"] == state]
+        faults += [f"{state}: {listing(names)}"] if names else []
+    size = f"{counted(len(nodes), 'node')} and {counted(len(queues), 'queue')}"
+    return f"Replica matrix of {size}; {'; '.join(faults) or 'everything runs'}."
+
+
+# As a picture
+
+
+def svg(outcome: dict, was: dict | None = None) -> str:
+    """The matrix as an SVG element; `was` is the outcome before, against which changes are marked, was → now."""
+    nodes = outcome["nodes"]
+    least, shared, widest = CELL_WIDTHS
+    cell_width = min(max(least, shared // max(len(nodes), 1)), widest)
+    table = rows(outcome, was)
+    width = NAME_WIDTH + cell_width * len(nodes) + MARGIN
+    height = HEADER_HEIGHT + ROW_HEIGHT * len(table) + MARGIN
+    was_nodes = nodes if was is None else was["nodes"]
+    cut = len(common_prefix(nodes))
+    header = "".join(
+        _node(name, cut, state, was_nodes.get(name), NAME_WIDTH + column * cell_width, cell_width)
+        for column, (name, state) in enumerate(nodes.items())
+    )
+    body = "".join(_row(row, nodes, HEADER_HEIGHT + index * ROW_HEIGHT, cell_width) for index, row in enumerate(table))
+    told = escape(summary(outcome))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}"'
+        f' width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12"'
+        f' style="color:{style.INK};max-width:100%;height:auto" fill="currentColor">'
+        f"<title>{told}</title><desc>{escape(text(outcome))}</desc>{header}{body}</svg>"
+    )
+
+
+def common_prefix(nodes: Iterable[str]) -> str:
+    """What all nodes' names have before the host's, `rabbit@` as a rule: there is no room for it in the header."""
+    prefixes = {name[: name.find("@") + 1] for name in nodes}
+    return prefixes.pop() if len(prefixes) == 1 else ""
+
+
+def _node(name: str, cut: int, state: str, was: str | None, left: int, width: int) -> str:
+    look = LOOKS[state]
+    label = shortened(shown(name[cut:]), width // CHARACTER_WIDTH - 2)
+    told = state if was == state else f"{was or 'not there'} → {state}"
+    mark = "" if was == state else _mark(left, 2, width, HEADER_HEIGHT - 6)
+    return (
+        f"<g>{mark}<title>{html(name)}: {escape(told)}</title>"
+        f'<text x="{left + 10}" y="17" font-weight="600">{escape(label)}</text>'
+        f'<g transform="translate({left + 15} 28)">{_state_shape(state)}</g>'
+        f'<text x="{left + 24}" y="32" font-size="11" style="fill:{style.FAINT}">{look.word}</text></g>'
+    )
+
+
+def _row(row: Row, nodes: dict[str, str], top: int, cell_width: int) -> str:
+    cells = []
+    for column, node in enumerate(nodes):
+        now, was = row.now.get(node, NONE), row.was.get(node, NONE)
+        cells.append(_cell(node, now, was, NAME_WIDTH + column * cell_width, top, cell_width))
+    rule = f'<path d="M0 {top}.5H{NAME_WIDTH + cell_width * len(nodes)}" stroke="currentColor" stroke-opacity=".15"/>'
+    return rule + _name(row, top) + "".join(cells)
+
+
+def _name(row: Row, top: int) -> str:
+    state = row.state or "gone"
+    changed = row.state != row.was_state
+    told = f"{row.was_state or 'not there'} → {state}" if changed else state
+    mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
+    label, beside = shortened(shown(row.queue), NAME_WIDTH // CHARACTER_WIDTH), ""
+    if state != "running" or changed:
+        label = shortened(label, NAME_WIDTH // CHARACTER_WIDTH - len(state))
+        beside = (
+            f'<text x="{NAME_WIDTH - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
+            f"{state}</text>"
+        )
+    return (
+        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}</title>"
+        f'<text x="4" y="{top + 15}">{escape(label)}</text>{beside}</g>'
+    )
+
+
+def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int) -> str:
+    middle = top + ROW_HEIGHT // 2
+    changed = now != was
+    told = f"{was.description} → {now.description}" if changed else now.description
+    parts = [_mark(left, top, width, ROW_HEIGHT)] if changed else []
+    x = left + 15
+    if changed and (now.role, now.glyph) != (was.role, was.glyph):
+        parts.append(f'<g transform="translate({x} {middle})scale(.7)" opacity=".75">{_shape(was)}</g>')
+        parts.append(f'<g transform="translate({x + 13} {middle})">{ARROW}</g>')
+        x += 26
+    parts.append(f'<g transform="translate({x} {middle})">{_shape(now)}</g>')
+    if (count := _count(now, was, (left + width - x - 12) // CHARACTER_WIDTH)) is not None:
+        parts.append(f'<text x="{x + 9}" y="{middle + 4}" font-size="11">{count}</text>')
+    return f"<g><title>{html(node)}: {escape(told)}</title>{''.join(parts)}</g>"
+
+
+def _count(now: Replica, was: Replica, room: int) -> str | None:
+    """The messages, was → now while there is room for both."""
+    if now.messages is None:
+        return None
+    both = f"{brief(was.messages or 0)}→{brief(now.messages)}"
+    return both if was.messages not in (None, now.messages) and len(both) <= room else brief(now.messages)
+
+
+def _mark(left: int, top: int, width: int, height: int) -> str:
+    """What lies behind something that changed: a ground, and a border for those who do not see the ground."""
+    return (
+        f'<rect x="{left + 1.5}" y="{top + 1.5}" width="{width - 3}" height="{height - 2}" rx="3"'
+        f' fill="{style.CHANGED}" fill-opacity=".28" stroke="currentColor" stroke-opacity=".55"'
+        ' stroke-dasharray="3 2"/>'
+    )
+
+
+# Shapes around (0, 0), 12 units wide
+
+
+SQUARE = '<rect x="-6" y="-6" width="12" height="12" {}/>'
+CIRCLE = '<circle r="6" {}/>'
+HEXAGON = '<path d="M-6.5 0-3.3-6H3.3L6.5 0 3.3 6H-3.3Z" {}/>'
+CROSS = '<path d="M-5-5 5 5M5-5-5 5" stroke="{}" stroke-width="2.2"/>'
+QUARTERS = {
+    "○": "",
+    "◔": '<path d="M0 0V-5A5 5 0 0 1 5 0Z" fill="{0}"/>',
+    "◑": '<path d="M0-5A5 5 0 0 1 0 5Z" fill="{0}"/>',
+    "◕": '<path d="M0 0V-5A5 5 0 1 1-5 0Z" fill="{0}"/>',
+}
+FILLED = {"master": SQUARE, "synchronised": CIRCLE, "leader": HEXAGON, "follower": CIRCLE}
+
+
+def _shape(replica: Replica) -> str:
+    held = replica.messages is not None and replica.messages > 0
+    return _shape_of(replica.role, replica.glyph, replica.beneath if held else "none", replica.syncing)
+
+
+@cache
+def _shape_of(role: str, glyph: str, beneath: str, syncing: bool) -> str:
+    colour = LOOKS[role].colour
+    if role in FILLED:
+        return FILLED[role].format(f'fill="{colour}"')
+    if role == "unsynchronised":
+        dashes = ' stroke-dasharray="3 2"' if syncing else ""
+        return CIRCLE.format(f'fill="none" stroke="{colour}" stroke-width="1.8"{dashes}') + QUARTERS[glyph].format(
+            colour
+        )
+    if role in DOWN:
+        outline = FILLED.get(beneath, CIRCLE).format(f'fill="{colour}" fill-opacity=".25" stroke="{colour}"')
+        return outline + CROSS.format("currentColor")
+    return f'<circle r="1.5" fill="{colour}"/>'
+
+
+def _state_shape(state: str) -> str:
+    colour = LOOKS[state].colour
+    return {
+        "running": f'<circle r="5" fill="{colour}"/>',
+        "down": CROSS.format("currentColor"),
+        "waiting": f'<circle r="4.5" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="2 2"/>',
+        "paused": f'<path d="M-3-5V5M3-5V5" stroke="{colour}" stroke-width="3"/>',
+    }[state]

@@ -1,0 +1,88 @@
+"""What each node has of a queue, as an outcome tells it: role, share, messages.
+
+The engine's outcomes say it in `replicas`. One that was recorded from a real broker has no such key; then roles come
+from master, mirrors and members, and what a mirror holds is not known.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.views import style
+from hawb.views.style import Look
+from hawb.views.words import counted
+
+DOWN = ("down", "left_over")
+
+
+class Replica(Struct, frozen=True):
+    """What one node has of a queue: a role of `style.LOOKS`, how many messages (None: not known), and the share of the
+    master's messages that is. `beneath` is the role that a replica which is down would have."""
+
+    role: str
+    messages: int | None = None
+    share: float = 0.0
+    syncing: bool = False
+    beneath: str = "none"
+
+    @property
+    def look(self) -> Look:
+        """Colour and word of the role."""
+        return style.LOOKS[self.role]
+
+    @property
+    def glyph(self) -> str:
+        """The glyph: the role's, or for an unsynchronised mirror the ring for its share."""
+        return style.ring(self.share) if self.role == "unsynchronised" else self.look.glyph
+
+    @property
+    def description(self) -> str:
+        """The same in words."""
+        if self.role == "none":
+            return "no replica"
+        word = f"{self.look.word}, being synchronised" if self.syncing else self.look.word
+        return word if self.messages is None else f"{word}, {counted(self.messages)}"
+
+
+NONE = Replica("none")
+
+
+def replicas(queue: dict) -> dict[str, Replica]:
+    """The replicas of a queue (an entry of an outcome's `queues`) by node. Nodes without one are left out."""
+    if "replicas" not in queue:
+        return _from_listing(queue)
+    total = max(queue["messages"], 1)
+    return {
+        node: Replica(
+            role=_role(entry),
+            messages=entry["messages"],
+            share=min(entry["messages"] / total, 1.0),
+            syncing=entry["syncing"],
+            beneath=entry["role"] if entry["role"] in ("master", "leader") else "none",
+        )
+        for node, entry in queue["replicas"].items()
+    }
+
+
+def _role(entry: dict) -> str:
+    if not entry["online"]:
+        return "left_over" if entry["role"] == "left_over" else "down"
+    if entry["role"] == "member":
+        return "follower"
+    if entry["role"] == "mirror":
+        return "synchronised" if entry["synchronised"] else "unsynchronised"
+    return entry["role"]
+
+
+def _from_listing(queue: dict) -> dict[str, Replica]:
+    if queue["type"] == "quorum":
+        return {
+            node: Replica("leader" if node == queue["leader"] else "follower" if node in queue["online"] else "down")
+            for node in queue["members"]
+        }
+    roles = {node: Replica("unsynchronised") for node in queue["mirrors"]}
+    roles |= {node: Replica("synchronised") for node in queue["synchronised_mirrors"]}
+    roles |= {node: Replica("down") for node in queue["recoverable_mirrors"] if node not in roles}
+    if queue["master"] is not None:
+        roles[queue["master"]] = Replica("down" if queue["state"] == "down" else "master", queue["messages"], 1.0)
+    return roles

@@ -1,0 +1,92 @@
+"""Who had which role for a queue, and which state each node was in, at every moment: from the events of an outcome.
+
+A span begins with an event and lasts until the next one of its node. What was there before the first event is known
+only as far as the outcome tells: nodes and replicas that no event touches were all the time as they are at the end, and
+the master that is the first to go was the master from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+Spans = dict[str, list[tuple[float, str]]]
+"""By node: when something began, and what; in order of time."""
+
+NODE_STATES = {
+    "node_killed": "down",
+    "node_stopping": "down",
+    "node_gave_up": "down",
+    "node_booting": "booting",
+    "node_waiting": "waiting",
+    "node_running": "running",
+}
+"""The events after which a node is in another state."""
+
+
+def node_states(outcome: dict) -> Spans:
+    """The states of all nodes; one that boots is `booting`."""
+    spans: Spans = {}
+    for node, state in outcome["nodes"].items():
+        told = [e for e in outcome["events"] if e["node"] == node and e["event"] in NODE_STATES]
+        first = state if not told else "down" if told[0]["event"] == "node_booting" else "running"
+        spans[node] = [(0.0, first), *((e["t"], NODE_STATES[e["event"]]) for e in told)]
+    return spans
+
+
+def roles(outcome: dict, queue: str) -> Spans:
+    """The roles of all nodes for a classic queue: master, synchronised, unsynchronised or none. Raises ValueError for a
+    queue that the outcome does not have."""
+    if queue not in outcome["ledger"]:
+        known = ", ".join(map(repr, outcome["ledger"]))
+        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
+    events = [event for event in outcome["events"] if event["queue"] in (queue, None)]
+    spans: Spans = {node: [(0.0, role)] for node, role in _at_the_start(outcome, queue, events).items()}
+    for event in events:
+        for node, role in _changes(event):
+            if node in spans and spans[node][-1][1] != role:
+                spans[node].append((event["t"], role))
+    return spans
+
+
+def _at_the_start(outcome: dict, queue: str, events: list[dict]) -> dict[str, str]:
+    if any(event["event"] == "queue_declared" for event in events):
+        return dict.fromkeys(outcome["nodes"], "none")
+    entry = outcome["queues"].get(queue, {})
+    touched = {node for event in events for node, _ in _changes(event)}
+    start = {node: "none" if node in touched else _at_the_end(entry, node) for node in outcome["nodes"]}
+    gone = next((event for event in events if event["event"] == "master_down"), None)
+    return start if gone is None else start | {gone["node"]: "master"}
+
+
+def _at_the_end(entry: dict, node: str) -> str:
+    if node == entry.get("master"):
+        return "master"
+    if node in entry.get("synchronised_mirrors", ()):
+        return "synchronised"
+    return "unsynchronised" if node in entry.get("mirrors", ()) else "none"
+
+
+def _changes(event: dict) -> Iterator[tuple[str, str]]:
+    """The nodes whose role an event changes, and to what."""
+    if event["event"] == "queue_declared":
+        yield from ((mirror, "unsynchronised") for mirror in event["detail"]["mirrors"])
+        yield event["node"], "master"
+    elif event["event"] in ("sync_finished", "mirrors_stopped"):
+        role = "synchronised" if event["event"] == "sync_finished" else "none"
+        yield from ((mirror, role) for mirror in event["detail"]["mirrors"])
+    elif event["event"] in ROLES:
+        yield event["node"], ROLES[event["event"]]
+
+
+ROLES = {
+    "mirror_added": "unsynchronised",
+    "mirror_synchronised": "synchronised",
+    "mirror_removed": "none",
+    "promotion_refused": "none",
+    "promoted": "master",
+    "queue_recovered": "master",
+    "master_down": "none",
+    "node_killed": "none",
+    "node_stopping": "none",
+}
+"""The role of an event's node after it."""

@@ -1,0 +1,382 @@
+"""The story of an outcome: what happened and what came of it, in whole sentences, newest last.
+
+Each event of `hawb.engine.trace.EVENTS` has its sentence in `SENTENCES`. Two things keep the story readable. What
+follows as a matter of course (a confirm, a mirror of an empty queue that is synchronised at once) is folded into the
+sentence that it follows from. And what happens to several queues at the same moment for the same reason is one
+sentence about all of them.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.views.log_lines import log_lines
+from hawb.views.words import counted, listing, messages, seconds, shown, size
+
+NOTICED_AT_ONCE_S = 1.0
+"""A node whose end the others learn of within this time needs no second sentence."""
+
+
+class Sentence(Struct, frozen=True):
+    """What happened at `t` seconds to `queues`, if to any. `index` is the place of its (first) event in the outcome's
+    `events`, `tone` one of TONES, and `log_line` what the broker logs, one or several lines."""
+
+    index: int
+    t: float
+    step: int | None
+    text: str
+    tone: str
+    log_line: str | None
+    queues: tuple[str, ...]
+
+
+TONES = ("plain", "fault", "recovery", "promotion", "loss", "refusal")
+
+VARIED_BY = {
+    "consumer_cancelled": "reason",
+    "messages_lost": "cause",
+    "mirror_added": "synchronised",
+    "mirror_synchronised": "how",
+    "promoted": "synchronised",
+}
+"""The field of its detail that an event's sentence depends on, where that is not `reason`. See also `_variant`."""
+
+SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
+    "policy_in_force": (
+        "plain",
+        "Policy {name} is in force from the start for queues that match {pattern}: {definition}.",
+    ),
+    "policy_set": ("plain", "Policy {name} was set for queues that match {pattern}: {definition}."),
+    "policy_cleared": ("plain", "Policy {name} was cleared."),
+    "policy_applied": (
+        "plain",
+        {
+            "none": "Policy {was} does not apply to {queues} any more, and no other does.",
+            "first": "Policy {policy} now applies to {queues}.",
+            "same": "Policy {policy} applies to {queues} with its new definition.",
+            "other": "Policy {policy} now applies to {queues} in place of {was}.",
+        },
+    ),
+    "policy_tie": (
+        "plain",
+        "Policies {policies} match {queues} with equal priority. RabbitMQ leaves open which wins; here {chosen} does.",
+    ),
+    "pattern_gave_up": (
+        "plain",
+        "Matching the pattern {pattern} of policy {policy} took too many steps and counts as no match.",
+    ),
+    "not_simulated": ("plain", "There are no rules for {what}{of_queues} here: nothing follows from it."),
+    "queue_declared": ("plain", "{queues} was declared on {node}, {placed}."),
+    "queue_deleted": (
+        "plain",
+        {
+            "client": "{queues} was deleted with {messages} in it.",
+            "auto_delete": "{queues} was deleted with {messages} in it: its last consumer has gone.",
+            "exclusive_owner_gone": "{queues} was deleted with {messages} in it: its owner's connection has gone.",
+            "node_down": "{queues} is gone with its node: it was not durable.",
+        },
+    ),
+    "queue_purged": ("plain", "{queues} was purged of {messages}."),
+    "messages_published": ("plain", "{Ids} {were} published to {queues} and reached {replicas}."),
+    "messages_confirmed": ("plain", "The publisher got a confirm for {ids} of {queues}."),
+    "messages_nacked": ("refusal", "The publisher got a nack for {ids} of {queues}."),
+    "messages_unanswered": (
+        "refusal",
+        "The publisher of {ids} to {queues} will never be told what became of them: its connection went with its node.",
+    ),
+    "messages_refused": (
+        "refusal",
+        {
+            "home_node_down": "No queue took {ids}: the node of {queues} is down, and it has no mirrors.",
+            "master_died": "No queue took {ids}: they waited for the master of {queues} and went with it.",
+            "master_stopped": "No queue took {ids}: the master of {queues} was shut down and no mirror may serve it.",
+            "no_master": "No queue took {ids}: {queues} has lost its master and no mirror may serve it.",
+            "no_queue": "No queue took {ids}: there is no {queues}.",
+            "client_node_gone": "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
+        },
+    ),
+    "messages_delivered": (
+        "plain",
+        {
+            False: "{Ids} of {queues} {were} delivered to {consumer}.",
+            True: "{Ids} of {queues} {were} delivered to {consumer}, {redelivered} marked as redelivered.",
+        },
+    ),
+    "messages_acknowledged": ("plain", "{Consumer} acknowledged {ids} of {queues}, and the queue let go of them."),
+    "acknowledgement_ignored": (
+        "fault",
+        "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: nobody heard it.",
+    ),
+    "messages_requeued": (
+        "plain",
+        {
+            "nack": "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
+            "consumer_gone": "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+        },
+    ),
+    "messages_rejected": ("plain", "{Consumer} rejected {ids} of {queues} for good, and the queue let go of them."),
+    "consumer_started": ("plain", "{Consumer} began to consume from {queues}, connected to {node}."),
+    "consumer_cancelled": (
+        "fault",
+        {
+            "client": "{Consumer} stopped consuming from {queues}.",
+            "queue_deleted": "{Consumer} was cancelled, because {queues} is gone; its client was {told}.",
+            "failover": "{Consumer} of {queues} was cancelled because of the failover, as it had asked for; "
+            "its client was {told}.",
+            "master_down": "{Consumer} was cancelled, because {queues} has no master; its client was {told}.",
+        },
+    ),
+    "consumer_closed": (
+        "plain",
+        {
+            "client": "{Consumer} of {queues} closed its channel.",
+            "node_down": "{Consumer} of {queues} is gone: it was connected to {node}.",
+        },
+    ),
+    "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
+    "node_stopping": ("fault", "{node} was shut down in a controlled way."),
+    "node_stopped": ("fault", "The controlled shutdown of {node} was completed."),
+    "node_killed": ("fault", "{node} was killed."),
+    "node_booting": ("plain", "{node} began to boot."),
+    "node_waiting": ("fault", "{node} waits with its boot for {waits_for}, which may know more than it does."),
+    "node_gave_up": ("fault", "{node} gave up waiting for {waits_for} and exited."),
+    "node_running": ("recovery", "{node} is up."),
+    "node_down_noticed": ("fault", "{by} learnt that {node} is gone."),
+    "mirror_added": (
+        "plain",
+        {
+            True: "{node} joined {queues} as a mirror, and as there were no messages it is synchronised.",
+            False: "{node} joined {queues} as an empty mirror that is not synchronised: it gets what is published from "
+            "now on.",
+        },
+    ),
+    "mirror_removed": (
+        "fault",
+        {
+            "node_down": "{queues} lost the mirror on {node} with its node.",
+            "policy": "{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted.",
+            "master_shutdown": "The mirror of {queues} on {node} was stopped and deleted its copy.",
+        },
+    ),
+    "mirror_synchronised": (
+        "recovery",
+        {
+            "joined": "The mirror of {queues} on {node} is synchronised: there is nothing that it lacks.",
+            "drained": "The mirror of {queues} on {node} is synchronised: all that it lacked has left the queue.",
+            "synchronisation": "The mirror of {queues} on {node} is synchronised: it was sent everything.",
+            "promotion": "The mirror of {queues} on {node} is synchronised: it holds all that the new master does.",
+        },
+    ),
+    "master_down": (
+        "fault",
+        {
+            "node_killed": "{queues} lost the master on {node} with its node.",
+            "node_stopped": "The master of {queues} on {node} was shut down with its node.",
+            "policy": "{queues} dropped the master on {node}, as the policy asks for; its copy was deleted.",
+        },
+    ),
+    "mirrors_stopped": (
+        "fault",
+        "None of the mirrors of {queues} on {mirrors} was synchronised, so the master that was shut down stopped them.",
+    ),
+    "promotion_refused": (
+        "refusal",
+        "{node} deleted its copy of {queues} instead of taking over: no mirror was synchronised, and "
+        "ha-promote-on-failure is when-synced.",
+    ),
+    "promoted": (
+        "promotion",
+        {
+            True: "{node}, a synchronised mirror, took over {queues} from {was} with {messages}.",
+            False: "{node}, a mirror that was not synchronised, took over {queues} from {was} with {messages}; "
+            "it lacked {missing}.",
+        },
+    ),
+    "queue_down": (
+        "fault",
+        {
+            "no_mirror": "{queues} is down: there is no mirror to take over from {node}.",
+            "mirrors_stopped": "{queues} is down until {node} is back: its mirrors were stopped.",
+            "promotion_refused": "{queues} is down until {node} is back: no mirror may take over.",
+        },
+    ),
+    "queue_recovered": ("recovery", "{queues} is served by {node} again, from its disk, with {messages}."),
+    "sync_started": (
+        "plain",
+        "{queues} began to send its {messages} to the mirror on {mirrors}; nobody is served for {expected_s} s.",
+    ),
+    "sync_finished": ("recovery", "The mirror of {queues} on {mirrors} was sent everything and is synchronised."),
+    "sync_ended": (
+        "fault",
+        {
+            "cancelled": "The synchronisation of {queues} was cancelled; the mirrors that took part are empty now.",
+            "master_down": "The synchronisation of {queues} ended with its master; the mirrors that took part are "
+            "empty now.",
+            "mirrors_gone": "The synchronisation of {queues} ended, because the mirrors that took part are gone.",
+        },
+    ),
+    "sync_not_needed": ("plain", "There was nothing to synchronise: all mirrors of {queues} are synchronised."),
+    "messages_lost": (
+        "loss",
+        {
+            "unsynchronised_promotion": "{Ids} of {queues} {were} lost: the new master does not have them.",
+            "transient_message": "{Ids} of {queues} {were} lost: no process holds them any more, and they were not "
+            "persistent.",
+            "transient_queue": "{Ids} {were} lost with {queues}, which was not durable.",
+            "exclusive_queue": "{Ids} {were} lost with {queues}, which was exclusive.",
+            "auto_ack_in_flight": "{Ids} of {queues} {were} lost on the way to a consumer whose node was gone: with "
+            "automatic acknowledgement the queue had let go of them.",
+        },
+    ),
+    "step_refused": ("refusal", "RabbitMQ refused this: {refusal}."),
+}
+"""Each event's tone and sentence, or its sentences by the field that VARIED_BY names."""
+
+
+class Draft(Struct):
+    """A sentence in the making: the events it tells of, the queues they happened to, and what follows of course."""
+
+    events: list[int]
+    queues: list[str]
+    follows: str = ""
+
+
+def sentences(outcome: dict) -> list[Sentence]:
+    """The story of an outcome."""
+    lines = log_lines(outcome)
+    drafts: list[Draft] = []
+    open_drafts: dict[tuple, Draft] = {}
+    for index, event in enumerate(outcome["events"]):
+        draft = open_drafts.get(_follows_from(event)) or open_drafts.get(_shared(event))
+        if draft is None or not _joins(event, outcome["events"][draft.events[0]]):
+            draft = Draft([], [])
+            drafts.append(draft)
+            open_drafts |= dict.fromkeys([_shared(event), *_brings(event)], draft)
+        draft.events.append(index)
+        if event["queue"] is not None and event["queue"] not in draft.queues:
+            draft.queues.append(event["queue"])
+        if event["event"] == "messages_confirmed" and len(draft.events) > 1:
+            draft.follows = f" They were confirmed at {seconds(event['t'])} s."
+    return [_sentence(draft, outcome["events"], lines) for draft in drafts]
+
+
+def _shared(event: dict) -> tuple:
+    """What two events have in common that are one sentence about several queues. Events with content of their own have
+    nothing in common with others."""
+    detail = event["detail"]
+    if event["event"] in ("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", "policy_applied"):
+        return (event["event"], event["node"], event["t"], event["step"], *map(str, detail.values()))
+    return (id(event),)
+
+
+def _brings(event: dict) -> list[tuple]:
+    """What an event brings about as a matter of course."""
+    detail, queue, node = event["detail"], event["queue"], event["node"]
+    match event["event"]:
+        case "messages_published":
+            return [("confirmed", queue, str(detail["ids"]))]
+        case "node_killed" | "node_stopping":
+            return [("gone", node)]
+        case "queue_declared":
+            return [("synchronised", queue, mirror, "joined") for mirror in detail["mirrors"]]
+        case "mirror_added":
+            return [("synchronised", queue, node, "joined")]
+        case "sync_finished":
+            return [("synchronised", queue, mirror, "synchronisation") for mirror in detail["mirrors"]]
+    return []
+
+
+def _follows_from(event: dict) -> tuple | None:
+    """Where an event was brought about as a matter of course."""
+    detail, queue, node = event["detail"], event["queue"], event["node"]
+    match event["event"]:
+        case "messages_confirmed":
+            return ("confirmed", queue, str(detail["ids"]))
+        case "node_stopped" | "node_down_noticed":
+            return ("gone", node)
+        case "mirror_synchronised":
+            return ("synchronised", queue, node, detail["how"])
+    return None
+
+
+def _joins(event: dict, first: dict) -> bool:
+    """Whether an event needs no sentence of its own after the `first` one of a draft."""
+    return event["event"] != "node_down_noticed" or event["t"] - first["t"] <= NOTICED_AT_ONCE_S
+
+
+def _sentence(draft: Draft, events: list[dict], lines: list[str | None]) -> Sentence:
+    index = draft.events[0]
+    event = events[index]
+    logged = dict.fromkeys(line for i in draft.events if (line := lines[i]) is not None)
+    return Sentence(
+        index=index,
+        t=event["t"],
+        step=event["step"],
+        text=sentence(event, draft.queues) + draft.follows,
+        tone=SENTENCES[event["event"]][0],
+        log_line="\n".join(logged) or None,
+        queues=tuple(draft.queues),
+    )
+
+
+def sentence(event: dict, queues: list[str]) -> str:
+    """The sentence for an event that happened to `queues`."""
+    template = SENTENCES[event["event"]][1]
+    words = _words(event["detail"]) | {"queues": listing(queues), "node": shown(event["node"])}
+    if not isinstance(template, str):
+        template = template[_variant(event)]
+    return template.format_map(words | _more_words(event, words))
+
+
+def _variant(event: dict) -> object:
+    """The value that decides between an event's sentences."""
+    detail = event["detail"]
+    match event["event"]:
+        case "messages_delivered":
+            return bool(detail["redelivered"])
+        case "policy_applied" if detail["policy"] is None:
+            return "none"
+        case "policy_applied" if detail["was"] is None:
+            return "first"
+        case "policy_applied":
+            return "same" if detail["policy"] == detail["was"] else "other"
+    return detail[VARIED_BY.get(event["event"], "reason")]
+
+
+def _words(detail: dict) -> dict[str, str]:
+    """The fields of a detail, each in words."""
+    return {key: _word(key, value) for key, value in detail.items()}
+
+
+def _word(key: str, value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{shown(name)} {_word(name, given)}" for name, given in value.items())
+    if key in ("ids", "redelivered"):
+        return messages(value)
+    if key in ("messages", "missing"):
+        return counted(value)
+    if isinstance(value, list):
+        return listing(value)
+    return seconds(value) if key.endswith("_s") else shown(value)
+
+
+def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
+    """What sentences say beyond the fields."""
+    detail = event["detail"]
+    consumer = f"consumer {words['consumer']}" if detail.get("consumer") else "a client"
+    code = f"{detail['code']} " if detail.get("code") else ""
+    mirrors = f"mirrored on {words['mirrors']}" if detail.get("mirrors") else "without mirrors"
+    return {
+        "Ids": words.get("ids", "").capitalize(),
+        "were": "was" if size(detail.get("ids", [])) == 1 else "were",
+        "consumer": consumer,
+        "Consumer": consumer.capitalize() if consumer == "a client" else f"C{consumer[1:]}",
+        "told": "told" if detail.get("notified") else "not told",
+        "of_queues": f" of {words['queues']}" if event["queue"] is not None else "",
+        "placed": f"{mirrors} ({_policy(detail)})",
+        "refusal": f"{code}{words.get('text')}",
+    }
+
+
+def _policy(detail: dict) -> str:
+    return "no policy" if detail.get("policy") is None else f"policy {shown(detail['policy'])}"

@@ -1,0 +1,200 @@
+"""Why a message is where it is: one paragraph, put together from the events that led there.
+
+Each clause is there because an event of the outcome says so, or a setting of a policy that an event shows. What an
+outcome does not tell, such as the definition of a policy that nobody set during the scenario, is left out.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import runs
+from hawb.views import losses
+from hawb.views.copies import copies, published
+from hawb.views.story import sentence
+from hawb.views.words import holds, listing, messages, seconds, shown, size
+
+
+def why(outcome: dict, queue: str, number: int) -> str:
+    """What became of a message and why. Raises ValueError, naming what there is, for a queue or number that there is
+    not."""
+    account = _account(outcome, queue, number)
+    loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
+    if loss is not None:
+        ids, told = next(one for one in losses.paragraphs(outcome, loss) if holds(one[0], number))
+    else:
+        ids, told = [[number, number]], _fate(outcome, queue, number, account)
+    return " ".join([told, *_deliveries(outcome, queue, number), *_answers(outcome, queue, ids)])
+
+
+def whys(outcome: dict) -> list[str]:
+    """A paragraph for all that was lost together for the same reason, in the order of the losses, and one for each
+    queue that did not take what was confirmed."""
+    lost = [
+        " ".join([told, *_answers(outcome, loss["queue"], ids)])
+        for loss in outcome["losses"]
+        for ids, told in losses.paragraphs(outcome, loss)
+    ]
+    return lost + [
+        f"No queue took {messages(ids)} of {shown(queue)}, and the broker confirmed {_which(ids, ids)}."
+        for queue, account in outcome["ledger"].items()
+        if (ids := _common(account["refused"], account["confirmed"]))
+    ]
+
+
+def _account(outcome: dict, queue: str, number: int) -> dict:
+    ledger = outcome["ledger"]
+    if queue not in ledger:
+        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {', '.join(map(repr, ledger))}")
+    count = ledger[queue]["published"]
+    if not 1 <= number <= count:
+        there = f"messages 1 to {count}" if count else "no messages"
+        raise ValueError(f"there is no message {number} of {queue!r}: it has {there}")
+    return ledger[queue]
+
+
+def _fate(outcome: dict, queue: str, number: int, account: dict) -> str:
+    if holds(account["refused"], number):
+        return _refused(outcome, queue, number)
+    for reason, ids in account["removed"].items():
+        if holds(ids, number):
+            return _removed(outcome, queue, number, reason)
+    return _there(outcome, queue, number)
+
+
+# What is there
+
+
+def _there(outcome: dict, queue: str, number: int) -> str:
+    """In the queue, and where."""
+    entry = outcome["queues"][queue]
+    name = f"Message {number:,} of {shown(queue)}"
+    flag = " If it is delivered, it will be marked as redelivered." if holds(entry["redelivered"], number) else ""
+    if entry["state"] == "down":
+        return f"{name} is on the disk of {shown(entry['master'])}: the queue is down until that node is back.{flag}"
+    held = [who for who, consumer in outcome["consumers"].items() if _waits_for(consumer, queue, number)]
+    state = f"delivered to {listing(held)} and not acknowledged" if held else "ready"
+    return f"{name} is in the queue, {state}, on {listing(nodes_with(outcome, queue, number))}.{flag}"
+
+
+def _waits_for(consumer: dict, queue: str, number: int) -> bool:
+    return consumer["queue"] == queue and holds(consumer["unacknowledged"], number)
+
+
+def nodes_with(outcome: dict, queue: str, number: int) -> list[str]:
+    """The nodes whose running replica of a queue has a message."""
+    entry = outcome["queues"][queue]
+    if entry["type"] == "quorum":
+        return entry["online"]
+    first = published(outcome, queue, number)
+    had = copies(outcome, queue, first, len(outcome["events"]) - 1) if first is not None else {}
+    partly = [node for node in entry["mirrors"] if node not in entry["synchronised_mirrors"]]
+    has_too = [node for node in partly if node in had and had[node] is None]
+    return [entry["master"], *entry["synchronised_mirrors"], *has_too]
+
+
+# What has left
+
+
+REMOVED = {
+    "acknowledged": ("messages_acknowledged", "was acknowledged"),
+    "rejected": ("messages_rejected", "was rejected for good"),
+    "purged": ("queue_purged", "was purged"),
+    "deleted": ("queue_deleted", "was deleted with its queue"),
+    "expired": (None, "expired"),
+    "dropped": (None, "was dropped because the queue was full"),
+    "dead_lettered": (None, "was dead-lettered"),
+}
+"""The ledger's ways out of a queue: the event that tells of it, if there is one, and the words."""
+
+
+def _removed(outcome: dict, queue: str, number: int, reason: str) -> str:
+    event_name, words = REMOVED[reason]
+    event = _last(outcome, queue, event_name, number)
+    if event is None and reason == "acknowledged":
+        event, words = _last(outcome, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
+    when = "" if event is None else f" at {seconds(event['t'])} s"
+    consumer = "" if event is None else event["detail"].get("consumer")
+    by = f" by {shown(consumer)}" if consumer else ""
+    return f"Message {number:,} of {shown(queue)} {words}{by}{when}."
+
+
+def _last(outcome: dict, queue: str, name: str | None, number: int) -> dict | None:
+    """The last event of that name about a message; one without message numbers is about all."""
+    told = [
+        event
+        for event in outcome["events"]
+        if (event["event"], event["queue"]) == (name, queue)
+        and ("ids" not in event["detail"] or holds(event["detail"]["ids"], number))
+    ]
+    return told[-1] if told else None
+
+
+def _refused(outcome: dict, queue: str, number: int) -> str:
+    event = _last(outcome, queue, "messages_refused", number)
+    if event is None:
+        return f"No queue took message {number:,} of {shown(queue)}."
+    alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
+    fault = losses.master_down(outcome, queue, outcome["events"].index(event))
+    since = f" {losses.told_of(fault)}" if fault and event["detail"]["reason"] in NO_MASTER else ""
+    return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}{since}"
+
+
+NO_MASTER = ("home_node_down", "master_died", "master_stopped", "no_master")
+"""The reasons of a refusal behind which stands the end of a master."""
+
+
+# What clients saw of it
+
+
+def _deliveries(outcome: dict, queue: str, number: int) -> list[str]:
+    """Deliveries, when there was more than one, and what came between them."""
+    about = [(index, event) for index, event in enumerate(outcome["events"]) if _is_about(event, queue, number)]
+    delivered = [index for index, event in about if event["event"] == "messages_delivered"]
+    if len(delivered) < 2:
+        return []
+    told = []
+    for index, event in about:
+        when = f"at {seconds(event['t'])} s"
+        if event["event"] == "messages_delivered":
+            told.append(f"to {losses.client(event)} {when}")
+        elif delivered[0] < index < delivered[-1]:
+            told.append(AGAIN[event["event"]].format(node=shown(event["node"]), when=when))
+    return [f"It was delivered {len(delivered)} times: {', '.join(told)}."]
+
+
+def _is_about(event: dict, queue: str, number: int) -> bool:
+    detail = event["detail"]
+    told = event["event"] in AGAIN or event["event"] == "messages_delivered"
+    return told and event["queue"] == queue and ("ids" not in detail or holds(detail["ids"], number))
+
+
+AGAIN = {
+    "messages_requeued": "back in its place {when}",
+    "acknowledgement_ignored": "answered for {when}, when the master that had delivered it was gone",
+    "promoted": "then {node} took over {when}, to which its predecessor's deliveries are unknown",
+    "queue_recovered": "then {node} came back {when} and knew nothing of what had been delivered",
+}
+"""What makes a queue deliver again, and what is told of it."""
+
+
+def _answers(outcome: dict, queue: str, ids: list[list[int]]) -> list[str]:
+    """What the publisher was told, if anything."""
+    account = outcome["ledger"][queue]
+    told = []
+    for answer, words in (("confirmed", "The broker confirmed"), ("nacked", "The broker nacked")):
+        if common := _common(account[answer], ids):
+            told.append(f"{words} {_which(common, ids)}.")
+    it, its = ("it", "its publisher") if size(ids) == 1 else ("them", "their publishers")
+    if not told and published(outcome, queue, ids[0][0]) is None:
+        were = "it was" if it == "it" else "they were"
+        return [f"Whether {its} had a confirm is not known: {were} there from the start."]
+    return told or [f"The publisher was never told what became of {it}."]
+
+
+def _which(some: list[list[int]], ids: list[list[int]]) -> str:
+    if some != ids:
+        return messages(some)
+    return "it" if size(ids) == 1 else "all of them"
+
+
+def _common(a: list[list[int]], b: list[list[int]]) -> list[list[int]]:
+    return runs.as_lists(runs.common(losses.as_runs(a), losses.as_runs(b)))

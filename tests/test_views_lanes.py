@@ -1,0 +1,112 @@
+"""Lanes: states and roles over time, and an axis that stays readable."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, recorded
+
+from hawb.views import lanes
+from hawb.views.roles import node_states, roles
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def titles(svg: str) -> list[str]:
+    return [title.text for title in ElementTree.fromstring(svg).iter(f"{SVG}title")]
+
+
+def test_node_states_follow_the_events():
+    spans = node_states(play(UNSYNCHRONISED))
+    assert [what for _, what in spans["b"]] == ["running", "down", "booting", "running"]
+    assert [what for _, what in spans["a"]] == ["running", "down"]
+
+
+def test_a_node_that_was_down_from_the_start_is_down():
+    told = play("scenario: s\ncluster: {nodes: [a, b, c], down: {b: stopped, c: stopped}}\nsteps: [{start: b}]")
+    spans = node_states(told)
+    assert [what for _, what in spans["b"]] == ["down", "booting", "running"]
+    assert [what for _, what in spans["c"]] == ["down"]
+
+
+def test_roles_follow_the_events():
+    spans = roles(play(UNSYNCHRONISED), "ha.orders")
+    assert [what for _, what in spans["a"]] == ["none", "master", "none"]
+    assert [what for _, what in spans["b"]] == [
+        "none", "unsynchronised", "synchronised", "none", "unsynchronised", "master",
+    ]  # fmt: skip
+    assert spans["b"][-1] == (7.006126, "master")
+
+
+def test_roles_end_as_the_outcome_has_them():
+    told = play(UNSYNCHRONISED)
+    last = {node: spans[-1][1] for node, spans in roles(told, "ha.orders").items()}
+    assert last == {"a": "none", "b": "master", "c": "none"}
+
+
+def test_a_queue_that_stood_at_the_start_has_the_roles_that_can_be_known():
+    told = play(
+        """
+scenario: standing
+cluster: {nodes: [a, b, c]}
+policies: [{name: p, pattern: q, definition: {ha-mode: all}}]
+queues: [{queue: q, master: a, mirrors: [b, c], synchronised_mirrors: [b, c], messages: 5}]
+steps: [{kill: a}]
+"""
+    )
+    spans = roles(told, "q")
+    assert [what for _, what in spans["a"]] == ["master", "none"]
+    assert [what for _, what in spans["c"]] == ["synchronised"]
+
+
+def test_an_unknown_queue_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'ha"):
+        lanes.svg(play(UNSYNCHRONISED), "x")
+
+
+def test_faults_promotions_and_losses_are_marked_with_their_sentences():
+    told = titles(lanes.svg(play(UNSYNCHRONISED), "ha.orders"))
+    assert "7.006 s: a was killed." in told
+    assert any(title.startswith("7.006 s: b, a mirror that was not synchronised, took over") for title in told)
+    assert "7.006 s: Messages 1 to 100 of ha.orders were lost: the new master does not have them." in told
+    assert "a: master from 0.0 to 7.006 s" in told
+
+
+def test_marks_of_other_queues_are_left_out():
+    other = UNSYNCHRONISED.replace("  - stop: b\n", "  - declare: {queue: other, node: b}\n  - stop: b\n")
+    assert any("other is down" in title for title in titles(lanes.svg(play(other))))
+    assert not any("other is down" in title for title in titles(lanes.svg(play(other), "ha.orders")))
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1e6), min_size=2, max_size=30, unique=True))
+def test_the_axis_keeps_order_and_no_gap_is_lost_or_swallows_the_rest(moments):
+    scale = lanes.axis(sorted(moments))
+    steps = [right - left for left, right in pairwise(scale.places.values())]
+    assert min(steps) >= lanes.MOMENT * (1 - 1e-9)
+    assert max(steps) <= min(steps) * lanes.GAP / lanes.MOMENT * (1 + 1e-9)
+    assert scale.width >= lanes.WIDTH - 1e-6
+
+
+def test_idle_time_is_cut_and_the_cut_is_shown():
+    assert lanes.axis([0.0, 1.0, 1.5]).cuts == []
+    assert len(lanes.axis([0.0, 1.0, 3600.0]).cuts) == 1
+
+
+def test_nothing_happened():
+    told = play("scenario: s\ncluster: {nodes: [a]}\nsteps: []")
+    ElementTree.fromstring(lanes.svg(told))
+
+
+def test_a_recorded_outcome_has_lanes():
+    assert "took over" in lanes.svg(recorded(play(UNSYNCHRONISED)), "ha.orders")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_cannot_leave_their_place(name):
+    for svg in (lanes.svg(hostile(name)), lanes.svg(hostile(name), name)):
+        ElementTree.fromstring(svg)
+        assert "<script" not in svg

@@ -1,0 +1,126 @@
+"""The replica matrix, its shapes and its words."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from views_outcomes import HOSTILE, UNSYNCHRONISED, before_last_step, hostile, play, recorded, steps
+
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views import matrix, style
+from hawb.views.replicas import replicas
+
+SYNCHRONISING = """
+scenario: A synchronisation is under way at the last step
+cluster: {nodes: [a, b]}
+steps:
+  - set_policy: {name: p, pattern: q, definition: {ha-mode: all, ha-sync-mode: automatic}}
+  - declare: {queue: q, node: a}
+  - stop: b
+  - publish: {queue: q, count: 1000000, node: a}
+  - {start: b, at: 20}
+  - {kill: a, at: 30}
+"""
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def titles(svg: str) -> list[str]:
+    return [title.text for title in ElementTree.fromstring(svg).iter(f"{SVG}title")]
+
+
+def test_text_names_every_replica_with_its_glyph_and_messages():
+    was, _ = before_last_step(UNSYNCHRONISED)
+    assert matrix.text(was) == (
+        "nodes: a running, b running, c down\n"
+        "ha.orders (running): a ■ master, 110 messages; b ◔ unsynchronised mirror, 10 messages; "
+        "c ✕ left over on disk, 110 messages"
+    )
+
+
+@pytest.mark.parametrize(("share", "glyph"), [(0, "○"), (0.001, "◔"), (0.375, "◔"), (0.5, "◑"), (0.7, "◕"), (1, "◕")])
+def test_the_ring_is_empty_only_when_nothing_is_held(share, glyph):
+    assert style.ring(share) == glyph
+
+
+def test_roles_differ_by_glyph_or_word_and_never_by_colour_alone():
+    looks = list(style.LOOKS.values())
+    assert len({look.word for look in looks}) == len(looks)
+    for role, other in (("master", "synchronised"), ("synchronised", "unsynchronised"), ("leader", "follower")):
+        assert style.LOOKS[role].glyph != style.LOOKS[other].glyph
+
+
+def test_every_cell_has_its_words_as_title():
+    was, _ = before_last_step(UNSYNCHRONISED)
+    assert "b: unsynchronised mirror, 10 messages" in titles(matrix.svg(was))
+
+
+def test_changes_are_told_was_and_now():
+    was, now = before_last_step(UNSYNCHRONISED)
+    told = titles(matrix.svg(now, was))
+    assert "a: running → down" in told
+    assert "b: unsynchronised mirror, 10 messages → master, 10 messages" in told
+    assert style.CHANGED in matrix.svg(now, was)
+
+
+def test_without_a_moment_before_nothing_is_marked():
+    assert style.CHANGED not in matrix.svg(play(UNSYNCHRONISED))
+
+
+def test_counts_are_shown_was_and_now():
+    was = steps({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 40}})
+    now = steps({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 70}})
+    assert ">40→70</text>" in matrix.svg(now, was)
+
+
+def test_a_queue_that_has_gone_keeps_its_row():
+    was = steps({"declare": {"queue": "q", "node": "a"}})
+    now = steps({"declare": {"queue": "q", "node": "a"}}, {"delete": {"queue": "q"}})
+    assert "q: running → gone" in titles(matrix.svg(now, was))
+    assert "q: not there → running" in titles(matrix.svg(was, now))
+
+
+def test_a_mirror_that_is_being_synchronised_says_so():
+    run = Run.of(load(SYNCHRONISING))
+    told = outcome(run, run.moment_of(5))
+    assert told["queues"]["q"]["state"] == "syncing"
+    assert replicas(told["queues"]["q"])["b"].description == "unsynchronised mirror, being synchronised, no messages"
+    assert matrix.summary(told).endswith("; syncing: q.")
+
+
+def test_a_quorum_queue_has_a_leader_and_followers():
+    queue = {"type": "quorum", "state": "running", "leader": "a", "members": ["a", "b", "c"], "online": ["a", "b"]}
+    told = {"nodes": {"a": "running", "b": "running", "c": "down"}, "queues": {"q": queue}}
+    assert matrix.text(told).endswith("q (running): a ⬢ leader; b ● follower; c ✕ down")
+
+
+def test_a_recorded_outcome_has_roles_but_no_contents_of_mirrors():
+    was, _ = before_last_step(UNSYNCHRONISED)
+    assert matrix.text(recorded(was)).endswith("a ■ master, 110 messages; b ○ unsynchronised mirror; c ✕ down")
+    assert ElementTree.fromstring(matrix.svg(recorded(was)))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_cannot_leave_their_place(name):
+    svg = matrix.svg(hostile(name))
+    ElementTree.fromstring(svg)
+    assert "<script" not in svg
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e]", svg)
+    assert len(matrix.text(hostile(name)).splitlines()) == 2
+
+
+def test_the_picture_can_be_read_aloud():
+    root = ElementTree.fromstring(matrix.svg(play(UNSYNCHRONISED)))
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == "Replica matrix of 3 nodes and 1 queue; a is down; c is down."
+    assert root.find(f"{SVG}desc").text == matrix.text(play(UNSYNCHRONISED))
+
+
+def test_a_prefix_that_all_nodes_share_is_left_out_of_the_header():
+    assert matrix.common_prefix(["rabbit@a", "rabbit@b"]) == "rabbit@"
+    assert matrix.common_prefix(["rabbit@a", "hare@b"]) == ""
+    assert matrix.common_prefix(["a", "b"]) == ""

@@ -1,0 +1,165 @@
+"""The story: a sentence for every event, whole sentences, routine folded; and the broker's log lines."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, policy, recorded, steps
+
+from hawb.engine.trace import CAUSES, EVENTS
+from hawb.views import story
+from hawb.views.log_lines import log_lines
+from hawb.views.policies_in_force import PoliciesInForce
+from hawb.views.story import sentences
+
+
+def texts(told: dict) -> list[str]:
+    return [sentence.text for sentence in sentences(told)]
+
+
+def test_every_event_has_a_sentence_and_a_tone():
+    assert story.SENTENCES.keys() == EVENTS.keys()
+    assert {tone for tone, _ in story.SENTENCES.values()} <= set(story.TONES)
+
+
+@pytest.mark.parametrize("event", [name for name, (_, text) in story.SENTENCES.items() if isinstance(text, dict)])
+def test_every_reason_that_the_closed_list_names_has_its_sentence(event):
+    variants = set(story.SENTENCES[event][1])
+    field = story.VARIED_BY.get(event, "reason")
+    if event == "messages_lost":
+        assert variants == CAUSES.keys()
+    elif listed := re.search(rf"\b{field}: ([a-z_, ]+)", EVENTS[event]):
+        assert variants == set(listed[1].strip().split(", "))
+    else:
+        assert variants in ({True, False}, {"none", "first", "same", "other"})
+
+
+def test_every_cause_is_told():
+    assert story.SENTENCES["messages_lost"][1].keys() == CAUSES.keys()
+
+
+def test_the_story_of_a_loss():
+    told = sentences(play(UNSYNCHRONISED))
+    assert [(s.t, s.step, s.tone, s.text) for s in told[-4:]] == [
+        (7.005626, 7, "fault", "a was killed."),
+        (7.005626, 7, "fault", "ha.orders lost the master on a with its node."),
+        (
+            7.006126, 7, "promotion",
+            "b, a mirror that was not synchronised, took over ha.orders from a with 10 messages; "
+            "it lacked 100 messages.",
+        ),
+        (7.006126, 7, "loss", "Messages 1 to 100 of ha.orders were lost: the new master does not have them."),
+    ]  # fmt: skip
+
+
+def test_a_sentence_points_to_its_event():
+    told = play(UNSYNCHRONISED)
+    loss = next(s for s in sentences(told) if s.tone == "loss")
+    assert loss.index == told["losses"][0]["event"]
+    assert loss.queues == ("ha.orders",)
+
+
+def test_confirms_are_folded_into_what_was_published():
+    told = texts(play(UNSYNCHRONISED))
+    assert (
+        "Messages 1 to 100 were published to ha.orders and reached a, b and c. They were confirmed at 0.003 s." in told
+    )
+    assert not any("got a confirm" in text for text in told)
+
+
+def test_what_happens_to_several_queues_at_once_is_one_sentence():
+    told = texts(
+        steps(
+            policy(ha_mode="all"),
+            *({"declare": {"queue": queue, "node": "a"}} for queue in ("q1", "q2", "q3")),
+            {"kill": "b"},
+        )
+    )
+    assert "q1, q2 and q3 lost the mirror on b with its node." in told
+    assert sum("mirror on b" in text for text in told) == 1
+
+
+def test_a_story_without_causes_is_the_same():
+    told = play(UNSYNCHRONISED)
+    assert sentences(recorded(told)) == sentences(told)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_breaks_a_line(name):
+    for sentence in sentences(hostile(name)):
+        assert len(sentence.text.splitlines()) == 1
+        assert not re.search("[\x00-\x1f\u202a-\u202e]", sentence.text)
+
+
+LOGGED = [
+    policy(ha_mode="all"),
+    {"declare": {"queue": "two.replicas", "node": "a"}},
+    {"publish": {"queue": "two.replicas", "count": 5, "node": "a"}},
+    {"stop": "b"},
+    {"start": "b"},
+    {"sync_queue": "two.replicas"},
+    {"kill": "a"},
+]
+
+
+@pytest.mark.parametrize(("version", "promoted"), [("3.8", "to master"), ("3.10", "to leader"), ("3.13", "to leader")])
+def test_log_lines_are_those_of_the_version(version, promoted):
+    told = steps(*LOGGED, nodes=("a", "b"), version=version)
+    lines = [line for line in log_lines(told) if line is not None]
+    about = "Mirrored queue 'two.replicas' in vhost '/': "
+    assert lines == [
+        f"{about}Adding mirror on node b",
+        "RabbitMQ is asked to stop...",
+        "rabbit on node b down",
+        f"{about}Adding mirror on node b",
+        f"{about}Synchronising: 5 messages to synchronise",
+        f"{about}Synchronising: complete",
+        "rabbit on node a down",
+        f"{about}Promoting mirror <b> {promoted}",
+    ]
+
+
+def test_a_mirror_that_policy_drops_is_logged_but_not_the_end_of_mirroring():
+    declared = {"declare": {"queue": "q", "node": "a"}}
+    fewer = steps(policy(ha_mode="all"), declared, policy(ha_mode="exactly", ha_params=2))
+    none = steps(policy(ha_mode="all"), declared, {"clear_policy": "p"})
+    assert any("Dropping queue mirror on node c" in (line or "") for line in log_lines(fewer))
+    assert not any("Dropping" in (line or "") for line in log_lines(none))
+
+
+def test_nobody_logs_the_end_of_the_last_node():
+    told = steps({"kill": "a"}, nodes=("a",))
+    assert "node_down_noticed" in [event["event"] for event in told["events"]]
+    assert set(log_lines(told)) == {None}
+
+
+def test_policies_in_force_follow_the_events():
+    told = steps(
+        {"declare": {"queue": "q"}},
+        policy(ha_mode="all"),
+        policy(ha_mode="exactly", ha_params=2),
+        {"clear_policy": "p"},
+        policy(ha_mode="all"),
+        {"declare": {"queue": "late"}},
+        {"delete": {"queue": "late"}},
+    )
+    in_force, last = PoliciesInForce(told), len(told["events"]) - 1
+    applied = [index for index, event in enumerate(told["events"]) if event["event"] == "policy_applied"]
+    modes = [(in_force.definition("q", index) or {}).get("ha-mode") for index in (0, *applied)]
+    assert modes == [None, "all", "exactly", None, "all"]
+    assert in_force.name("late", last) == "p"
+
+
+def test_stopped_mirrors_are_logged():
+    told = steps(
+        policy(ha_mode="all"),
+        {"declare": {"queue": "q", "node": "a"}},
+        {"publish": {"queue": "q", "count": 5, "node": "a"}},
+        {"stop": "b"},
+        {"start": "b"},
+        {"stop": "a"},
+        nodes=("a", "b"),
+    )
+    line = "Mirrored queue 'q' in vhost '/': Stopping all nodes on master shutdown since no synchronised mirror "
+    assert f"{line}(replica) is available" in log_lines(told)

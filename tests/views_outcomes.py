@@ -1,0 +1,73 @@
+"""Outcomes for the tests of views: scenarios played to their end, names from a hostile person, and a poorer outcome."""
+
+from __future__ import annotations
+
+import json
+
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+UNSYNCHRONISED = """
+scenario: An unsynchronised mirror is promoted
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - set_policy: {name: ha-all, pattern: '^ha', definition: {ha-mode: all}}
+  - declare: {queue: ha.orders, node: a}
+  - publish: {queue: ha.orders, count: 100}
+  - stop: b
+  - start: b
+  - publish: {queue: ha.orders, count: 10}
+  - stop: c
+  - kill: a
+"""
+
+HOSTILE = ["<script>alert(1)</script>", "\"'&]]>", "a\nb", "\u202eevil", "\u05d0\u05d1\u05d2", "\x1b[31mred"]
+
+
+def play(text: str) -> dict:
+    """The outcome of a scenario."""
+    return outcome(Run.of(load(text)))
+
+
+def before_last_step(text: str) -> tuple[dict, dict]:
+    """The outcomes without and with the last step."""
+    run = Run.of(load(text))
+    now = outcome(run)
+    run.undo()
+    return outcome(run), now
+
+
+def steps(*steps: dict, nodes: tuple[str, ...] = ("a", "b", "c"), version: str = "3.10") -> dict:
+    """The outcome of steps given as plain values."""
+    cluster = {"nodes": list(nodes), "version": version}
+    return play(json.dumps({"scenario": "steps", "cluster": cluster, "steps": list(steps)}))
+
+
+def policy(**definition: object) -> dict:
+    """A step that sets a policy for every queue; underscores in keys stand for dashes."""
+    given = {key.replace("_", "-"): value for key, value in definition.items()}
+    return {"set_policy": {"name": "p", "pattern": ".*", "definition": given}}
+
+
+def recorded(told: dict) -> dict:
+    """The outcome as a recording of a real broker may have it: without what only the engine knows."""
+    queues = {
+        name: {key: value for key, value in queue.items() if key != "replicas"}
+        for name, queue in told["queues"].items()
+    }
+    events = [{key: value for key, value in event.items() if key != "because"} for event in told["events"]]
+    return told | {"queues": queues, "events": events}
+
+
+def hostile(name: str) -> dict:
+    """An outcome in which a node, a queue and a policy have this name."""
+    return steps(
+        {"set_policy": {"name": name, "pattern": ".*", "definition": {"ha-mode": "all"}}},
+        {"declare": {"queue": name, "node": name}},
+        {"publish": {"queue": name, "count": 3, "persistent": False, "node": name}},
+        {"consume": {"consumer": name, "queue": name, "node": name}},
+        {"stop": "other"},
+        {"kill": name},
+        nodes=(name, "other"),
+    )
