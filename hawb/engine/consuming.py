@@ -122,7 +122,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         return
     known = turn.consumers.get(operation.consumer)
     if known is not None and known.state == "active":
-        turn.refuse(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{operation.consumer}'")
+        refuse_tag(turn, known)
         return
     if holds_of_another(turn, known, queue):
         return
@@ -141,6 +141,11 @@ def consume(turn: Turn, operation: Consume) -> None:
     turn.change_queue(queue.name, consumers=(*queue.consumers, operation.consumer))
     turn.emit("consumer_started", node=operation.node, queue=queue.name, consumer=operation.consumer)
     deliver(turn, queue.name)
+
+
+def refuse_tag(turn: Turn, known: Consumer) -> None:
+    """530 for a name that stands for a subscription already."""
+    turn.refuse(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{known.name}'")
 
 
 def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
@@ -165,6 +170,9 @@ def get(turn: Turn, operation: Get) -> None:
     numbers = runs.head(ready(queue), operation.count)
     known = turn.consumers.get(operation.holder or "")
     if not numbers or holds_of_another(turn, known, queue):
+        return
+    if known is not None and known.state == "active" and known.subscription and known.queue != queue.name:
+        refuse_tag(turn, known)
         return
     holder = Consumer(operation.holder or "", queue.name, operation.node, operation.connection)
     if known is None or known.state != "active" or known.queue != queue.name:

@@ -2,8 +2,9 @@
 
 Left out: the time of day (timers count from now), the numbers that messages happen to have (they are numbered anew, in
 order, without gaps), what is only told (events' numbers, steps, what a consumer once received), and which of several
-interchangeable nodes is which. Nodes are interchangeable unless a rule looks at their names: a policy that lists nodes,
-or min-masters, whose ties go by name. Random draws are left out too: a searcher has to try every outcome anyway.
+interchangeable nodes is which. Nodes are interchangeable unless a rule looks at their names: ha-mode all, which adds
+mirrors in alphabetical order, ha-mode nodes, which lists them, min-masters, whose ties go by name. Random draws are
+left out too: a searcher has to try every outcome anyway. The future is one of steps that name their nodes.
 
 Two states with different keys may still be alike (nodes are told apart by what they hold, not by trying all renamings);
 two states with the same key never differ.
@@ -18,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hawb.engine import runs
-from hawb.engine.events import BootAttempt, BootGivesUp, ConfirmsDue, SyncFinished
+from hawb.engine.events import BootAttempt, BootGivesUp, ConfirmsDue, GiveUp, Resume, Stopped, SyncFinished
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, Queue, Settings, State
 from hawb.rules.policies import HaMode
@@ -37,7 +38,7 @@ def key(state: State, settings: Settings) -> tuple:
         tuple(_node(state, node, names) for node in place),
         state.policies,
         state.operator_policies,
-        tuple(_queue(state.queues[name], ranks[name], place, names) for name in sorted(state.queues)),
+        tuple(_queue(state, state.queues[name], ranks[name], place, names) for name in sorted(state.queues)),
         tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
         tuple(_event(state, entry, names) for entry in sorted(state.agenda)),
@@ -71,15 +72,17 @@ class _Ranks:
         return runs.normal((self.rank(first), self.rank(last)) for first, last in present)
 
 
+NAMES_MATTER = {("queue-master-locator", "min-masters"), ("ha-mode", "all"), ("ha-mode", "nodes")}
+"""Settings of policies under which a rule looks at nodes' names."""
+
+
 def _interchangeable(state: State, settings: Settings) -> bool:
-    by_name = settings.queue_master_locator == "min-masters" or any(
-        setting == ("queue-master-locator", "min-masters") or setting == ("ha-mode", "nodes")
-        for policy in state.policies
-        for setting in policy.settings
-    )
-    return not by_name and not any(
-        q.mirroring is not None and q.mirroring.mode == HaMode.NODES for q in state.queues.values()
-    )
+    if settings.queue_master_locator == "min-masters":
+        return False
+    if any(setting in NAMES_MATTER for policy in state.policies for setting in policy.settings):
+        return False
+    modes = [queue.mirroring.mode for queue in state.queues.values() if queue.mirroring is not None]
+    return all(mode == HaMode.EXACTLY for mode in modes)
 
 
 def _new_names(state: State) -> list[int]:
@@ -115,7 +118,7 @@ def _node(state: State, node: int, names: list[int]) -> tuple:
     return value.status, tuple(sorted(names[other] for other in value.believes_running))
 
 
-def _queue(queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
+def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
     fields = _renamed(queue, names)
     fields["contents"] = tuple(None if queue.contents[node] is None else rank(queue.contents[node]) for node in place)
     fields["batches"] = tuple(
@@ -126,7 +129,7 @@ def _queue(queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tu
     fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
-    fields["parked"] = tuple(_values(operation, names) for operation in queue.parked)
+    fields["parked"] = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fields["sync"] = None if queue.sync is None else tuple(names[node] for node in queue.sync.mirrors)
     return tuple(fields.values())
 
@@ -136,6 +139,7 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int
     rank = ranks.get(consumer.queue, lambda numbers: runs.size(numbers))
     fields = _renamed(consumer, names)
     del fields["received"]
+    fields["subscription"] = consumer.subscription != 0
     fields["held"], fields["stale"] = rank(consumer.held), rank(consumer.stale)
     return tuple(fields.values())
 
@@ -164,8 +168,12 @@ def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
     if isinstance(event, SyncFinished):
         queue = state.queues.get(event.queue)
         return event.queue, queue is not None and queue.sync is not None and queue.sync.number == event.number
-    if isinstance(event, BootAttempt | BootGivesUp):
+    if isinstance(event, BootAttempt | BootGivesUp | Stopped):
         return names[event.node], state.nodes[event.node].boots == event.boot
+    if isinstance(event, GiveUp):
+        return event.queue, [parked.number for parked in state.queues[event.queue].parked].index(event.number)
+    if isinstance(event, Resume):
+        return event.queue, event.consumer, state.consumers[event.consumer].subscription == event.subscription
     return _values(event, names)
 
 

@@ -115,9 +115,9 @@ def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
 
 
 def drop_surplus(turn: Turn, queue: Queue) -> None:
-    """Drops replicas that policy no longer asks for."""
+    """Drops replicas that policy no longer asks for. The dead that nobody has missed yet are buried in their time."""
     keep = mirroring.wanted(turn, queue, turn.running())
-    surplus = [node for node in queue.mirrors if node not in keep]
+    surplus = [node for node in queue.mirrors if node not in keep and turn.alive(queue, node)]
     if surplus:
         mirroring.drop_mirrors(turn, queue.name, surplus, "policy")
     if queue.master not in keep:

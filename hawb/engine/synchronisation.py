@@ -81,7 +81,7 @@ def finish(turn: Turn, event: SyncFinished) -> None:
     queue = turn.queues.get(event.queue)
     if queue is None or queue.sync is None or queue.sync.number != event.number:
         return
-    took_part = [node for node in queue.sync.mirrors if node in queue.mirrors]
+    took_part = [node for node in queue.sync.mirrors if turn.alive(queue, node)]
     sent_bytes = len(took_part) * size_bytes(queue.content, queue.batches)
     account = turn.account(queue.name)
     turn.book(
