@@ -18,7 +18,7 @@ setup: $(VENV)/installed ## make .venv with hawb and everything it needs
 
 lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
 	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
-	  --LabApp.default_url=/lab/tree/00-lab.ipynb $(ARGS)
+	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
 
 test: setup ## style, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .

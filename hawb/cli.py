@@ -5,9 +5,7 @@ Heavy rooms are imported where a command needs them, so that `hawb run` starts a
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -18,6 +16,7 @@ from hawb import __version__
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import ScenarioRefused, load
 from hawb.scenario.run import Run
+from hawb.scenario.saving import write
 
 STDIN = "-"
 
@@ -117,27 +116,19 @@ def import_command(definitions: str, listings: tuple[str, ...], output: Path) ->
         text = dump(read_scenario(imported.scenario))
     except (ImportRefused, ScenarioRefused) as refused:
         raise SystemExit(refuse(refused)) from None
-    write_whole(output, text)
+    write_scenario(output, text)
     for note in imported.notes:
         click.echo(f"note: {note}", err=True)
 
 
-def write_whole(output: Path, text: str) -> None:
-    """Writes a file so that it is there whole or not at all."""
+def write_scenario(output: Path, text: str) -> None:
+    """Writes a scenario to a file, or to standard output."""
     if str(output) == STDIN:
         click.echo(text, nl=False)
         return
     try:
-        descriptor, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+        write(output, text)
     except OSError as error:
-        raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(output)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
         raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None
 
 

@@ -23,6 +23,7 @@ from hawb.scenario.forms import Bare, Flag, OnNodes, Verb
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.scenario.saving import write
 from hawb.scenario.verbs import VERBS, Cut, Partition
 
 SEVERAL = (OnNodes, Partition, Cut)
@@ -88,10 +89,9 @@ class Cluster:
         return dump(self.run.scenario)
 
     def save(self, file: str | Path) -> Path:
-        """Writes the scenario so far to a file."""
-        path = Path(file)
-        path.write_text(self.yaml(), encoding="utf-8")
-        return path
+        """Writes the scenario so far to a file, over what was there."""
+        write(Path(file), self.yaml())
+        return Path(file)
 
     # What is so
 

@@ -15,13 +15,17 @@ from html import escape
 from itertools import accumulate, pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.views import style
 from hawb.views.roles import node_states, roles
 from hawb.views.story import Sentence, sentences
 from hawb.views.words import html, seconds, shortened, shown
 
-LEFT, RIGHT, LANE, TOP, AXIS = 110, 30, 30, 8, 26
+LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
+LANE, LANES, LOWEST_LANE = 30, 128, 16
+"""Pixels: a lane, all lanes together if they are more than fit, and what a lane has at least."""
+
 WIDTH = 900
 MOMENT, GAP, SCALE = 16, 110, 20
 """Pixels: least and most for a gap, and for a second between these."""
@@ -55,11 +59,16 @@ MARKED = {
 
 
 class Axis(Struct, frozen=True):
-    """Where moments lie: x by time, the gaps that were cut, and the width of it all."""
+    """Where moments lie: x by time, the gaps that were cut, and the width of it all; and the height of a lane."""
 
     places: dict[float, float]
     cuts: list[float]
     width: float
+    lane: int = LANE
+
+    def middle(self, lane: int) -> int:
+        """The y of the middle of a lane, by its number."""
+        return TOP + lane * self.lane + self.lane // 2
 
 
 def axis(moments: list[float]) -> Axis:
@@ -78,14 +87,15 @@ def svg(outcome: dict, queue: str | None = None) -> str:
     told = [sentence for sentence in sentences(outcome) if _is_marked(outcome, sentence, queue)]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
     times = {0.0, outcome["time_s"], *(s.t for s in told), *(t for spans_of in spans.values() for t, _ in spans_of)}
-    scale = axis(sorted(times))
-    width, height = round(scale.width), TOP + LANE * len(spans) + AXIS
+    scale = replace(axis(sorted(times)), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
+    bottom = TOP + scale.lane * len(spans)
+    width, height = round(scale.width), bottom + AXIS
     lanes = "".join(
-        _lane(node, spans_of, outcome["time_s"], scale, TOP + index * LANE)
+        _lane(node, spans_of, outcome["time_s"], scale, scale.middle(index))
         for index, (node, spans_of) in enumerate(spans.items())
     )
     about = "the nodes" if queue is None else f"the roles of the nodes for {shown(queue)}"
-    marks, axis_drawn = _marks(outcome, told, list(spans), scale), _axis(scale, TOP + LANE * len(spans))
+    marks, axis_drawn = _marks(outcome, told, list(spans), scale), _axis(scale, bottom)
     summary = escape(f"Lanes of {about} over {seconds(outcome['time_s'])} s.")
     marked = escape(" ".join(f"At {seconds(sentence.t)} s: {sentence.text}" for sentence in told))
     return (
@@ -101,8 +111,7 @@ def _is_marked(outcome: dict, sentence: Sentence, queue: str | None) -> bool:
     return about and outcome["events"][sentence.index]["event"] in MARKED
 
 
-def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, top: int) -> str:
-    middle = top + LANE // 2
+def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, middle: int) -> str:
     name = escape(shortened(shown(node), NAME_LENGTH))
     parts = [f'<text x="4" y="{middle + 4}" font-weight="600">{name}<title>{html(node)}</title></text>']
     until = [t for t, _ in spans[1:]] + [end]
@@ -136,7 +145,7 @@ def _marks(outcome: dict, told: list[Sentence], nodes: list[str], scale: Axis) -
 
 def _mark(t: float, lane: int, look: str, texts: list[str], scale: Axis) -> str:
     shape, offset = SHAPES[look]
-    x, y = scale.places[t], TOP + lane * LANE + LANE // 2 + offset
+    x, y = scale.places[t], scale.middle(lane) + offset * scale.lane // LANE
     title = escape(f"{seconds(t)} s: {' '.join(texts)}")
     return f'<g transform="translate({x:.1f} {y})"><title>{title}</title>{shape}</g>'
 

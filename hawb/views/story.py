@@ -374,7 +374,7 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "told": "told" if detail.get("notified") else "not told",
         "of_queues": f" of {words['queues']}" if event["queue"] is not None else "",
         "placed": f"{mirrors} ({_policy(detail)})",
-        "refusal": f"{code}{words.get('text')}",
+        "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()))}",
     }
 
 

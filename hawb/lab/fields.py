@@ -1,0 +1,105 @@
+"""The small parts that the lab's panels are made of, so that all of them look and speak alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import ipywidgets as widgets
+
+from hawb.lab.controller import Controller, Place
+from hawb.lab.sources import Upload
+
+Changed = Callable[[], None]
+"""What a panel calls when the controller has done something."""
+
+
+def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.Button:
+    """A button as wide as its label, and what it does when it is pressed."""
+    made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
+    made.on_click(lambda _: pressed())
+    return made
+
+
+def text(label: str, tooltip: str, value: str = "", *, width: str = "auto", live: bool = False) -> widgets.Text:
+    """A line of text. It is taken at Enter or when left, a `live` one at each key."""
+    return widgets.Text(
+        description=label,
+        tooltip=tooltip,
+        value=value,
+        continuous_update=live,
+        layout={"width": width},
+        style={"description_width": "initial"},
+    )
+
+
+def dropdown(label: str, tooltip: str, options: Sequence, *, width: str = "auto") -> widgets.Dropdown:
+    """One of several; options are values, or pairs of what is read and what it stands for."""
+    return widgets.Dropdown(
+        description=label,
+        tooltip=tooltip,
+        options=options,
+        layout={"width": width},
+        style={"description_width": "initial"},
+    )
+
+
+def upload(label: str, tooltip: str, several: bool = False) -> widgets.FileUpload:
+    """A button that takes a file, or `several`."""
+    return widgets.FileUpload(description=label, tooltip=tooltip, multiple=several, layout={"width": "auto"})
+
+
+def uploaded(field: widgets.FileUpload) -> list[Upload]:
+    """The files that a field has taken."""
+    return [(file["name"], bytes(file["content"])) for file in field.value]
+
+
+def row(*parts: widgets.Widget, name: str = "") -> widgets.HBox:
+    """Parts beside each other; `name` is a class of lab.css."""
+    return named(widgets.HBox(parts), "hawb-row", *filter(None, [name]))
+
+
+def column(*parts: widgets.Widget, name: str = "") -> widgets.VBox:
+    """Parts below each other; `name` is a class of lab.css."""
+    return named(widgets.VBox(parts), *filter(None, [name]))
+
+
+def panel(*parts: widgets.Widget) -> widgets.VBox:
+    """A part of the page."""
+    return named(widgets.VBox(parts), "hawb-panel")
+
+
+def title(text: str) -> widgets.HTML:
+    """A panel's heading."""
+    return widgets.HTML(f"<h2>{escape(text)}</h2>")
+
+
+def named(widget: widgets.Widget, *names: str) -> widgets.Widget:
+    """The widget, with classes of lab.css."""
+    for name in names:
+        widget.add_class(name)
+    return widget
+
+
+class Message:
+    """The answer that stands beside the field or the row where something was asked; nothing while there is none."""
+
+    def __init__(self, place: Place):
+        self.place = place
+        self.box = named(widgets.HTML(), "hawb-message")
+
+    def beside(self, widget: widgets.Widget) -> widgets.VBox:
+        """The widget with the message hanging below it, over whatever is there."""
+        return named(widgets.VBox([widget, self.box]), "hawb-beside")
+
+    def show(self, controller: Controller) -> None:
+        """Shows the controller's message for this place."""
+        self.box.value = message(controller.messages.get(self.place))
+
+
+def message(words: str | None) -> str:
+    """A message as HTML that screen readers read out; all of it is text. It can be folded up to its first line."""
+    if words is None:
+        return ""
+    first, _, rest = words.partition("\n")
+    return f'<details open role="alert"><summary>{escape(first)}</summary>{escape(rest)}</details>'

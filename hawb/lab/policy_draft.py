@@ -1,0 +1,158 @@
+"""A policy while a person edits it: every field is text, and at each moment RabbitMQ's opinion of it is known.
+
+A value that is no JSON where a number or a list belongs is passed on as the text that it is, so that RabbitMQ's own
+complaint about it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from hawb.engine.naming import split_queue
+from hawb.rules.policies import Policy, matching, ties
+from hawb.rules.policy_validation import refusal
+from hawb.rules.profiles import Profile
+from hawb.views import policy_commands
+
+TEXT_KEYS = ("ha-mode", "ha-sync-mode", "ha-promote-on-failure", "ha-promote-on-shutdown", "queue-master-locator")
+JSON_KEYS = ("ha-params", "ha-sync-batch-size")
+KEYS = (*TEXT_KEYS, *JSON_KEYS)
+"""Keys with a field of their own: those that change something in the simulation. All others share one field."""
+
+
+@dataclass(frozen=True)
+class PolicyDraft:
+    """The editor's fields. `settings` has the text of those of `KEYS` that are filled in, `others` a JSON object."""
+
+    name: str = ""
+    pattern: str = ""
+    apply_to: str = "queues"
+    priority: str = "0"
+    vhost: str = "/"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    others: str = ""
+
+    @classmethod
+    def of(cls, policy: Policy) -> PolicyDraft:
+        """The draft that would set a policy as it is."""
+        definition = policy.definition
+        settings = {key: as_text(key, definition.pop(key)) for key in KEYS if key in definition}
+        others = json.dumps(definition) if definition else ""
+        return cls(policy.name, policy.pattern, policy.apply_to, str(policy.priority), policy.vhost, settings, others)
+
+    def with_setting(self, key: str, text: str) -> PolicyDraft:
+        """The draft with another text for a key; an empty one leaves the key out."""
+        return replace(self, settings=dict(self.settings) | {key: text})
+
+    @property
+    def complaint(self) -> str | None:
+        """What is wrong before RabbitMQ could look at it; None if nothing is."""
+        if not self.name:
+            return "name: missing; a policy has a name"
+        if self.others.strip() and not isinstance(as_json(self.others), dict):
+            return 'other keys: not a JSON object; written like {"message-ttl": 60000}'
+        return None
+
+    def definition(self) -> dict[str, object]:
+        """The definition as it would be sent."""
+        others = as_json(self.others)
+        given = {key: text.strip() for key, text in self.settings.items() if text.strip()}
+        own = {key: as_json(text) if key in JSON_KEYS else text for key, text in given.items()}
+        return (others if isinstance(others, dict) else {}) | own
+
+    def argument(self) -> dict[str, object]:
+        """The argument of `set_policy`, as a scenario file writes it."""
+        priority = as_json(self.priority)
+        return {
+            "name": self.name,
+            "pattern": self.pattern,
+            "definition": self.definition(),
+            "priority": priority,
+            "apply_to": self.apply_to,
+            "vhost": self.vhost,
+        }
+
+    def message(self, profile: Profile) -> str | None:
+        """Why this cannot be set, in RabbitMQ's words and then in ours; None if it can."""
+        return "\n".join(filter(None, [refusal(self.argument(), profile), self.complaint])) or None
+
+    def policy(self, profile: Profile) -> Policy | None:
+        """The policy that setting it would make; None while something is wrong."""
+        return None if self.message(profile) else Policy.of(**self.argument())
+
+    def reach(self, queues: Mapping[str, Mapping], others: Iterable[Policy], profile: Profile) -> list[Reached]:
+        """The queues (of an outcome) that the draft matches, and which policy would win there."""
+        mine = self.policy(profile)
+        if mine is None:
+            return []
+        policies = [mine, *(other for other in others if (other.vhost, other.name) != (mine.vhost, mine.name))]
+        reached = []
+        for queue, seen in queues.items():
+            vhost, name = split_queue(queue)
+            found = matching(policies, vhost, name, seen["type"], profile)
+            if mine in found:
+                tied = [policy.name for policy in ties(found) if policy is not mine] if mine in ties(found) else []
+                reached.append(Reached(queue, found[0].name, found[0] is mine, tuple(tied)))
+        return reached
+
+    def renderings(self, profile: Profile) -> dict[str, str]:
+        """The same as a person would set it elsewhere, by tool; empty while something is wrong."""
+        policy = self.policy(profile)
+        return {} if policy is None else {tool: render(policy) for tool, render in RENDERINGS.items()}
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A queue that a draft matches: the policy that would win there, whether it is the draft, and who ties with it."""
+
+    queue: str
+    winner: str
+    wins: bool
+    tied: tuple[str, ...]
+
+
+def as_json(text: str) -> object:
+    """The JSON value that a text is, or the text."""
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return text.strip()
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(word)
+
+
+def as_text(key: str, value: object) -> str:
+    """The text that stands for a key's value."""
+    return json.dumps(value) if key in JSON_KEYS else str(value)
+
+
+def _http(policy: Policy) -> str:
+    request = policy_commands.http_set(policy)
+    return f"{request.method} {request.path}\n{request.body}"
+
+
+def _ui(policy: Policy) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(policy_commands.ui_set(policy), 1))
+
+
+def _line(write: Callable[[list[str]], str]) -> Callable[[Policy], str]:
+    def render(policy: Policy) -> str:
+        try:
+            return write(policy_commands.set_arguments(policy))
+        except ValueError as error:
+            return str(error)
+
+    return render
+
+
+RENDERINGS = {
+    "rabbitmqctl": _line(policy_commands.unix_line),
+    "Windows": _line(policy_commands.windows_line),
+    "HTTP API": _http,
+    "Management UI": _ui,
+}
+"""How a policy is set by each tool."""

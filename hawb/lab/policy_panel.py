@@ -1,0 +1,159 @@
+"""The policy editor: one field for each key, RabbitMQ's opinion at each key pressed, and the same for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, Place
+from hawb.lab.fields import Changed
+from hawb.lab.policy_draft import RENDERINGS, PolicyDraft, Reached
+from hawb.views.words import html, listing, shown
+
+UNSET = "(not set)"
+CHOICES: dict[str, tuple[str, ...]] = {
+    "ha-mode": ("all", "exactly", "nodes"),
+    "ha-sync-mode": ("manual", "automatic"),
+    "ha-promote-on-failure": ("always", "when-synced"),
+    "ha-promote-on-shutdown": ("when-synced", "always"),
+    "queue-master-locator": ("client-local", "min-masters", "random"),
+}
+"""What RabbitMQ accepts for the keys that take one of a few words, its default first except for ha-mode."""
+
+TEXTS = {"ha-params": '2 or ["a", "b"]', "ha-sync-batch-size": "4096"}
+"""The keys that take JSON, with an example."""
+
+NEW = PolicyDraft(settings={"ha-mode": "all"})
+
+
+class PolicyPanel:
+    """The policies in force, the fields of one, what RabbitMQ says about it, which queues it reaches."""
+
+    def __init__(self, controller: Controller, changed: Changed):
+        self.controller, self.changed = controller, changed
+        self.policy = fields.dropdown("edit", "a policy in force, or a new one", [("a new policy", NEW)])
+        self.policy.observe(self._edit, "value")
+        self.name = fields.text("name", "the policy's name", live=True)
+        self.pattern = fields.text("pattern", "a regular expression, found anywhere in a queue's name", live=True)
+        self.apply_to = fields.dropdown("apply-to", "what it applies to", controller.profile.apply_to)
+        self.priority = fields.text("priority", "of the policies that match, the highest applies", live=True)
+        self.vhost = fields.text("vhost", "the virtual host whose queues it is about", live=True)
+        self.others = fields.text("other keys", "any other keys, as a JSON object", live=True)
+        self.others.placeholder = '{"message-ttl": 60000}'
+        self.settings = {key: self._setting(key) for key in (*CHOICES, *TEXTS)}
+        self.opinion = fields.named(widgets.HTML(), "hawb-opinion")
+        self.tool = widgets.ToggleButtons(options=list(RENDERINGS), tooltips=["as a person would set it there"] * 4)
+        self.rendering = fields.named(widgets.HTML(), "hawb-rendering")
+        self.elsewhere = fields.column(self.tool, self.rendering)
+        self.set = fields.button("set policy", "rabbitmqctl set_policy", self._doing(controller.set_policy))
+        self.clear = fields.button("clear policy", "rabbitmqctl clear_policy", self._doing(controller.clear_policy))
+        self._write(NEW)
+        for field in (*self._plain_fields(), *self.settings.values(), self.tool):
+            field.observe(lambda _: self._judge(), "value")
+        self.box = fields.panel(*self._layout())
+
+    def show(self) -> None:
+        """Shows where the controller stands. The fields stay as they are: they are the person's."""
+        if self.apply_to.options != self.controller.profile.apply_to:
+            kept = self.apply_to.value
+            self.apply_to.options = self.controller.profile.apply_to
+            self.apply_to.value = kept if kept in self.apply_to.options else "queues"
+        in_force = [PolicyDraft.of(policy) for policy in self.controller.policies]
+        options = [("a new policy", NEW), *((policy_title(draft), draft) for draft in in_force)]
+        if list(self.policy.options) != options:
+            mine = self.draft()
+            shown_too = next((draft for draft in in_force if (draft.vhost, draft.name) == (mine.vhost, mine.name)), NEW)
+            untouched = mine == NEW and in_force
+            self.policy.options = options
+            self.policy.value = in_force[0] if untouched else shown_too
+            self._write(self.policy.value if untouched else mine)
+        self._judge()
+        if answer := self.controller.messages.get(Place.POLICY):
+            self.opinion.value = opinion_html(answer)
+
+    def draft(self) -> PolicyDraft:
+        """What the fields say."""
+        settings = {key: field.value for key, field in self.settings.items() if field.value not in (UNSET, "")}
+        name, pattern, apply_to, priority, vhost, others = (field.value for field in self._plain_fields())
+        return PolicyDraft(name, pattern, apply_to, priority, vhost, settings, others)
+
+    def _plain_fields(self) -> Sequence[widgets.Widget]:
+        return self.name, self.pattern, self.apply_to, self.priority, self.vhost, self.others
+
+    def _setting(self, key: str) -> widgets.Widget:
+        if key in CHOICES:
+            return fields.dropdown(key, f"the key {key}", (UNSET, *CHOICES[key]))
+        field = fields.text(key, f"the key {key}, such as {TEXTS[key]}", live=True)
+        field.placeholder = TEXTS[key]
+        return field
+
+    def _layout(self) -> list[widgets.Widget]:
+        keys = self.settings
+        grid = widgets.GridBox([
+            self.name, self.pattern,
+            self.priority, self.apply_to,
+            self.vhost, keys["queue-master-locator"],
+            keys["ha-mode"], keys["ha-promote-on-failure"],
+            keys["ha-params"], keys["ha-promote-on-shutdown"],
+            keys["ha-sync-mode"], keys["ha-sync-batch-size"],
+            self.others,
+        ])  # fmt: skip
+        return [
+            fields.row(fields.title("Policy"), self.policy, self.set, self.clear, name="hawb-title"),
+            fields.named(grid, "hawb-fields"),
+            self.opinion,
+            self.elsewhere,
+        ]
+
+    def _edit(self, change: dict) -> None:
+        if change["new"] is not None:
+            self._write(change["new"])
+
+    def _write(self, draft: PolicyDraft) -> None:
+        for key, field in self.settings.items():
+            value = draft.settings.get(key, UNSET if key in CHOICES else "")
+            if key in CHOICES and value not in field.options:  # 4.0 takes any queue-master-locator
+                field.options = (*field.options, value)
+            field.value = value
+        texts = (draft.name, draft.pattern, draft.apply_to, draft.priority, draft.vhost, draft.others)
+        for field, value in zip(self._plain_fields(), texts, strict=True):
+            field.value = value
+
+    def _judge(self) -> None:
+        draft, profile = self.draft(), self.controller.profile
+        wrong = draft.message(profile)
+        self.opinion.value = opinion_html(wrong) if wrong else reach_html(self.controller.reach(draft))
+        self.rendering.value = f"<pre>{escape(draft.renderings(profile).get(self.tool.value, ''))}</pre>"
+        self.elsewhere.layout.display = "none" if wrong else None
+
+    def _doing(self, act: Callable[[PolicyDraft], None]) -> Callable[[], None]:
+        def pressed() -> None:
+            act(self.draft())
+            self.changed()
+
+        return pressed
+
+
+def policy_title(draft: PolicyDraft) -> str:
+    """A policy in the list of those in force."""
+    return shown(draft.name if draft.vhost == "/" else f"{draft.vhost}::{draft.name}")
+
+
+def opinion_html(wrong: str) -> str:
+    """What is wrong, in RabbitMQ's lines without its empty ones."""
+    return "".join(f"<div>{escape(line)}</div>" for line in f"✕ {wrong}".splitlines() if line)
+
+
+def reach_html(reached: Sequence[Reached]) -> str:
+    """Which queues a draft reaches that RabbitMQ would accept."""
+    names = listing(one.queue for one in reached)
+    words = [f"✓ valid; matches {names or 'no queue that there is'}"]
+    beaten = [f"{shown(one.queue)} by {shown(one.winner)}" for one in reached if not one.wins]
+    if beaten:
+        words.append(f"beaten for {listing(beaten)}")
+    if tied := sorted({name for one in reached for name in one.tied}):
+        words.append(f"same priority as {listing(tied)}: RabbitMQ leaves open which wins")
+    return f"<div>{html('; '.join(words))}</div>"

@@ -1,0 +1,67 @@
+"""Where the lab's clusters come from: the one that it opens with, scenario files, exports of real clusters, uploads.
+
+Scenario files are looked for in `data/scenarios` of the folder that the kernel runs in or of a folder above it, as a
+checkout has it. The cluster to begin with is part of the package, so the lab works without any of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from hawb.scenario.load import ScenarioRefused, load
+
+START = Path(__file__).with_name("start.yaml")
+UNFIT, LONGEST_NAME = re.compile(r"[^\w.+-]"), 50
+"""What of an upload's name is not kept."""
+
+DEFINITIONS, LISTINGS = "definitions.json", ("api-queues.json", "api-nodes.json")
+
+
+class Export(NamedTuple):
+    """A definitions export and listings of the same cluster."""
+
+    definitions: Path
+    listings: tuple[Path, ...] = ()
+
+
+Upload = tuple[str, bytes]
+"""An uploaded file: its name, which may be anything, and its content."""
+
+Choice = tuple[str, Path | Export]
+"""What a person reads, and the scenario file or export that it stands for."""
+
+
+def choices(folder: Path | None = None) -> list[Choice]:
+    """What can be opened, beginning with the lab's own start; `folder` stands for the kernel's."""
+    found: list[Choice] = [(title(START), START)]
+    here = (folder or Path.cwd()).resolve()
+    data = next((above / "data" for above in (here, *here.parents) if (above / "data" / "scenarios").is_dir()), None)
+    if data is None:
+        return found
+    if (data / "real" / DEFINITIONS).is_file():
+        real = Export(data / "real" / DEFINITIONS, tuple(data / "real" / name for name in LISTINGS))
+        found.append(("The real cluster (data/real)", real))
+    return found + [(title(file), file) for file in sorted((data / "scenarios").glob("*.yaml"))]
+
+
+def title(file: Path) -> str:
+    """A scenario's title, or its file's name where it cannot be read: opening it will say why."""
+    try:
+        return load(file).scenario
+    except ScenarioRefused:
+        return file.name
+
+
+def keep(folder: Path, files: Iterable[Upload]) -> tuple[Path, ...]:
+    """Writes uploaded files into a folder, under what is harmless of their names."""
+    kept = []
+    for number, (name, content) in enumerate(files):
+        place = folder / str(number)
+        place.mkdir()
+        file = place / (UNFIT.sub("_", re.split(r"[/\\]", name)[-1])[-LONGEST_NAME:].lstrip(".") or "upload")
+        file.write_bytes(content)
+        kept.append(file)
+    return tuple(kept)

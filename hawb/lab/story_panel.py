@@ -1,0 +1,95 @@
+"""The story: cause and effect in sentences, newest last, with "why?" at every loss and for any message."""
+
+from __future__ import annotations
+
+from html import escape
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, Place
+from hawb.lab.fields import Message
+from hawb.views.story import Sentence, sentences
+from hawb.views.style import LOOKS
+from hawb.views.why import whys
+from hawb.views.words import counted, seconds, size
+
+MARKS = {
+    "fault": LOOKS["fault"],
+    "recovery": LOOKS["running"],
+    "promotion": LOOKS["promoted"],
+    "loss": LOOKS["lost"],
+}
+"""The glyph and colour before a sentence, by its tone."""
+
+
+class StoryPanel:
+    """Sentences, the broker's log on demand, and the question after any message."""
+
+    def __init__(self, controller: Controller):
+        self.controller = controller
+        self.log = widgets.Checkbox(description="broker's log", tooltip="the lines that the broker logs", indent=False)
+        self.log.observe(lambda _: self._tell(), "value")
+        self.notes = fields.named(widgets.HTML(), "hawb-notes")
+        self.story = fields.named(widgets.HTML(), "hawb-story")
+        self.message = Message(Place.WHY)
+        self.question = fields.text("why?", "what became of a message, and why: QUEUE/NUMBER")
+        self.question.placeholder = "queue/number, such as ha.orders/1"
+        self._answer = ""
+        self.question.observe(lambda _: self._ask(), "value")
+        title = fields.row(fields.title("Story"), self.log, name="hawb-title")
+        question = fields.named(self.message.beside(self.question), "hawb-question")
+        self.box = fields.panel(title, self.notes, self.story, question)
+
+    def show(self) -> None:
+        """Shows where the controller stands. What was asked before was about what is over now."""
+        self.question.value = self._answer = ""
+        self.message.show(self.controller)
+        self.notes.value = notes_html(self.controller.notes)
+        self._tell()
+
+    def _tell(self) -> None:
+        told = story_html(self.controller.outcome, self.log.value)
+        question, answer = escape(self.question.value), escape(self._answer)
+        asked = f"<p><b>{question}</b> {answer}</p>" if answer else ""
+        self.story.value = f"<div>{told}{asked}</div>"
+
+    def _ask(self) -> None:
+        if self.question.value:
+            self._answer = self.controller.why(self.question.value)
+            self._tell()
+            self.message.show(self.controller)
+
+
+def story_html(outcome: dict, log: bool = False) -> str:
+    """The story as a list; what the last step brought about is marked."""
+    losses = {loss["event"]: loss for loss in outcome["losses"]}
+    told = sentences(outcome)
+    last = max((one.step for one in told if one.step is not None), default=None)
+    items = (sentence_html(one, one.step == last, log, why_html(outcome, losses.get(one.index))) for one in told)
+    return f"<ol>{''.join(items)}</ol>"
+
+
+def sentence_html(one: Sentence, new: bool, log: bool, why: str) -> str:
+    """A sentence with its time and mark, the broker's log, and why."""
+    look = MARKS.get(one.tone)
+    mark = "" if look is None else f'<i aria-hidden="true" style="color:{look.colour}">{look.glyph}</i>'
+    lines = f"<pre>{escape(one.log_line)}</pre>" if log and one.log_line else ""
+    time = f"<time{' class=hawb-new' if new else ''}>{seconds(one.t)}</time>"
+    return f"<li>{time}<span>{mark}</span><div>{escape(one.text)}{lines}{why}</div></li>"
+
+
+def why_html(outcome: dict, loss: dict | None) -> str:
+    """The causes of a loss, to be unfolded."""
+    if loss is None:
+        return ""
+    causes = "".join(f"<p>{escape(cause)}</p>" for cause in whys(outcome | {"losses": [loss]}))
+    return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}</details>"
+
+
+def notes_html(notes: tuple[str, ...]) -> str:
+    """What an import could not tell or carry."""
+    if not notes:
+        return ""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<details><summary>{counted(len(notes), 'note')} of the import</summary><ul>{items}</ul></details>"

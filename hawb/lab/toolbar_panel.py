@@ -1,0 +1,100 @@
+"""The top of the page: which cluster, under which rules, how far in its story, and where to keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, Place, profiles
+from hawb.lab.fields import Changed, Message
+from hawb.lab.sources import choices
+from hawb.views.words import seconds, shown
+
+HERE = ""
+"""What the first entry of the scenarios stands for: the cluster that is open already."""
+
+
+class ToolbarPanel:
+    """Scenario, export, profile, seed, undo, redo, save, time."""
+
+    def __init__(self, controller: Controller, changed: Changed, folder: Path | None = None):
+        self.controller, self.changed = controller, changed
+        self.choices = choices(folder)
+        self.messages = {place: Message(place) for place in (Place.SCENARIO, Place.PROFILE, Place.SEED, Place.SAVE)}
+        self.scenario = fields.dropdown("scenario", "the cluster and its story; choose one to open it", [("", HERE)])
+        self.scenario.observe(self._open, "value")
+        self.definitions = fields.upload("definitions", "open a definitions export: rabbitmqctl export_definitions")
+        self.definitions.observe(self._open_definitions, "value")
+        self.listings = fields.upload("listings", "then add listings of queues and nodes, such as /api/queues", True)
+        self.listings.observe(self._open_listings, "value")
+        self.profile = fields.dropdown("profile", "whose rules: a version of RabbitMQ", profiles())
+        self.profile.observe(self._set_profile, "value")
+        self.seed = fields.text("seed", "the only source of chance", width="80px")
+        self.seed.observe(self._set_seed, "value")
+        self.undo = fields.button("⟲ undo", "take the last action back", lambda: self._do(controller.undo))
+        self.redo = fields.button("⟳ redo", "do again what was taken back", lambda: self._do(controller.redo))
+        self.name = fields.text("", "a file to save the scenario in, beside the notebook", width="125px")
+        self.name.placeholder = "my-outage.yaml"
+        self.save = fields.button("save", "save the story so far as a scenario file", self._save)
+        self.time = fields.named(widgets.HTML(), "hawb-time")
+        export = fields.row(widgets.HTML("export"), self.definitions, self.listings)
+        self.box = fields.row(
+            widgets.HTML("<h1>hawb lab</h1>"),
+            fields.named(self.messages[Place.SCENARIO].beside(fields.row(self.scenario, export)), "hawb-grow"),
+            self.messages[Place.PROFILE].beside(self.profile),
+            self.messages[Place.SEED].beside(self.seed),
+            fields.row(self.undo, self.redo),
+            self.messages[Place.SAVE].beside(fields.row(self.name, self.save)),
+            self.time,
+            name="hawb-toolbar",
+        )
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        outcome = self.controller.outcome
+        title = (shown(outcome["scenario"]), HERE)
+        if self.scenario.options[0] != title:
+            self.scenario.options = [title, *self.choices]
+        self.scenario.value = HERE
+        self.profile.value = outcome["version"]
+        if Place.SEED not in self.controller.messages:
+            self.seed.value = str(outcome["seed"])
+        self.undo.disabled = not self.controller.can_undo
+        self.redo.disabled = not self.controller.can_redo
+        self.time.value = f"t = {seconds(outcome['time_s'])} s"
+        for message in self.messages.values():
+            message.show(self.controller)
+
+    def _do(self, action: Callable[[], None]) -> None:
+        action()
+        self.changed()
+
+    def _open(self, change: dict) -> None:
+        if change["new"] != HERE:
+            self._do(lambda: self.controller.open(change["new"]))
+
+    def _open_definitions(self, _: dict) -> None:
+        self.listings.value = ()
+        self._open_uploads()
+
+    def _open_listings(self, _: dict) -> None:
+        if self.listings.value:
+            self._open_uploads()
+
+    def _open_uploads(self) -> None:
+        definitions, listings = fields.uploaded(self.definitions), fields.uploaded(self.listings)
+        self._do(lambda: self.controller.open_uploads(definitions, listings))
+
+    def _set_profile(self, change: dict) -> None:
+        if change["new"] != self.controller.outcome["version"]:
+            self._do(lambda: self.controller.set_profile(change["new"]))
+
+    def _set_seed(self, change: dict) -> None:
+        if change["new"] != str(self.controller.outcome["seed"]):
+            self._do(lambda: self.controller.set_seed(change["new"]))
+
+    def _save(self) -> None:
+        self._do(lambda: self.controller.save(self.name.value))

@@ -1,0 +1,269 @@
+"""The lab's controller: what every button of the page does, without a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hawb.lab.controller import Controller, Place, number, profiles
+from hawb.lab.policy_draft import PolicyDraft
+from hawb.lab.sources import START, Export
+from hawb.scenario.load import load
+
+REAL = Path(__file__).parents[1] / "data" / "real"
+EXPORT = Export(REAL / "definitions.json", (REAL / "api-queues.json", REAL / "api-nodes.json"))
+
+
+@pytest.fixture
+def lab() -> Controller:
+    return Controller()
+
+
+def messages_in(lab: Controller, queue: str = "ha.orders") -> int:
+    return lab.outcome["queues"][queue]["messages"]
+
+
+def test_a_kill_loses_what_the_mirror_did_not_hold_and_undo_brings_it_back(lab):
+    lab.act("kill", "a")
+    assert (messages_in(lab), lab.was["queues"]["ha.orders"]["messages"]) == (10, 110)
+    assert lab.outcome["losses"][0]["cause"] == "unsynchronised_promotion"
+    lab.undo()
+    assert (messages_in(lab), lab.outcome["losses"]) == (110, [])
+    lab.redo()
+    assert messages_in(lab) == 10
+    assert not lab.can_redo
+
+
+def test_undo_leads_back_through_an_opened_scenario_and_then_out_of_it(lab, tmp_path):
+    file = tmp_path / "one.yaml"
+    file.write_text("{scenario: One, cluster: {nodes: [x, y]}, steps: [kill: x]}")
+    lab.act("start", "c")
+    lab.open_scenario(file)
+    assert lab.outcome["nodes"] == {"x": "down", "y": "running"}
+    lab.undo()
+    assert lab.outcome["nodes"] == {"x": "running", "y": "running"}
+    assert lab.was is None
+    lab.undo()
+    assert lab.outcome["nodes"] == {"a": "running", "b": "running", "c": "running"}
+    lab.undo()
+    lab.redo(), lab.redo(), lab.redo()
+    assert lab.outcome["nodes"] == {"x": "down", "y": "running"}
+
+
+def test_undo_ends_at_the_beginning(lab):
+    for _ in range(100):
+        lab.undo()
+    assert not lab.can_undo
+    assert lab.outcome["events"] == []
+
+
+def test_an_action_after_undo_ends_redo(lab):
+    lab.act("kill", "a")
+    lab.undo()
+    lab.act("kill", "b")
+    assert not lab.can_redo
+
+
+def test_what_rabbitmq_refuses_is_shown_in_its_words_then_ours_and_can_be_undone(lab):
+    lab.act("purge", "nobody", Place.QUEUES)
+    theirs, ours = lab.messages[Place.QUEUES].split("\n")
+    assert theirs == "NOT_FOUND - no queue 'nobody' in vhost '/'"
+    assert ours.startswith("RabbitMQ refused purge with code 404.")
+    lab.undo()
+    assert lab.outcome["errors"] == []
+    assert lab.messages == {}
+
+
+@pytest.mark.parametrize(
+    ("verb", "argument", "words"),
+    [
+        ("publish", {"queue": "ha.orders", "count": "many"}, ["publish.count", "'many'", "accepted: a whole number"]),
+        ("publish", {"queue": "ha.orders", "count": -1}, ["publish.count", "-1"]),
+        ("kill", "z", ["not a node of this cluster", "'z'", "a, b, c"]),
+        ("declare", {"queue": ""}, ["declare.queue", "''"]),
+        ("frobnicate", True, ["unknown verb"]),
+        ("partition", [["a"], ["b", "c"]], ["partition", "has no rules"]),
+    ],
+)
+def test_bad_input_becomes_the_message_of_its_place_and_changes_nothing(lab, verb, argument, words):
+    before = lab.outcome
+    lab.act(verb, argument, Place.QUEUES)
+    assert list(lab.messages) == [Place.QUEUES]
+    assert all(word in lab.messages[Place.QUEUES] for word in [*words, "Nothing was changed."])
+    assert lab.outcome is before
+
+
+def test_a_message_is_over_with_the_next_action(lab):
+    lab.act("kill", "z")
+    lab.act("kill", "a")
+    assert lab.messages == {}
+
+
+@pytest.mark.parametrize("content", [b"\x00\xff", b"", b"a: !!python/object:os.system x", b"scenario: One", b"[" * 999])
+def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_was(lab, tmp_path, content):
+    before = lab.outcome
+    (tmp_path / "bad.yaml").write_bytes(content)
+    lab.open_scenario(tmp_path / "bad.yaml")
+    assert "bad.yaml" in lab.messages[Place.SCENARIO]
+    assert lab.outcome is before
+
+
+def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
+    (tmp_path / "later.yaml").write_text("{scenario: Later, cluster: {nodes: [a]}, steps: [heal: true]}")
+    lab.open_scenario(tmp_path / "later.yaml")
+    assert "later.yaml" in lab.messages[Place.SCENARIO]
+    lab.open_scenario(tmp_path / "missing.yaml")
+    assert "missing.yaml" in lab.messages[Place.SCENARIO]
+
+
+def test_an_export_opens_with_its_notes(lab):
+    lab.open(EXPORT)
+    assert len(lab.outcome["queues"]) == 31
+    assert any("users" in note for note in lab.notes)
+    assert lab.messages == {}
+    lab.act("kill", "a@10.77.9.1")
+    assert lab.notes
+    lab.open(START)
+    assert lab.notes == ()
+
+
+def test_an_export_that_is_none_is_refused(lab, tmp_path):
+    (tmp_path / "definitions.json").write_text('{"queues": 5}')
+    lab.open_export(tmp_path / "definitions.json")
+    assert "accepted" in lab.messages[Place.SCENARIO]
+    assert lab.outcome["nodes"].keys() == {"a", "b", "c"}
+
+
+def test_uploads_open_as_an_export_does(lab):
+    definitions, *listings = [(file.name, file.read_bytes()) for file in (EXPORT.definitions, *EXPORT.listings)]
+    lab.open_uploads([definitions], listings)
+    assert len(lab.outcome["queues"]) == 31
+    before = lab.outcome
+    lab.open_uploads([("mine.json", b"[1, 2")])
+    assert lab.messages[Place.SCENARIO].startswith("mine.json: ")
+    lab.open_uploads([])
+    assert "the definitions are missing" in lab.messages[Place.SCENARIO]
+    assert lab.outcome is before
+
+
+def test_another_profile_plays_the_same_steps_and_names_those_that_are_refused_now(lab, tmp_path):
+    (tmp_path / "one.yaml").write_text(
+        "scenario: One\ncluster: {nodes: [x], version: '3.10'}\nsteps:\n- declare: {queue: q}\n"
+        "- set_policy: {name: ha, pattern: q, definition: {ha-mode: all}}\n"
+    )
+    lab.open_scenario(tmp_path / "one.yaml")
+    lab.set_profile("4.0")
+    assert lab.profile.version == "4.0"
+    assert "step 1, set_policy: Validation failed" in lab.messages[Place.PROFILE]
+    lab.undo()
+    assert lab.profile.version == "3.10"
+    assert lab.outcome["errors"] == []
+
+
+def test_a_profile_that_refuses_a_policy_in_force_from_the_start_leaves_everything(lab, tmp_path):
+    (tmp_path / "one.yaml").write_text(
+        "scenario: One\ncluster: {nodes: [x], version: '3.10'}\n"
+        "policies: [{name: ha, pattern: q, definition: {ha-mode: all}}]\n"
+    )
+    lab.open_scenario(tmp_path / "one.yaml")
+    lab.set_profile("4.0")
+    assert "RabbitMQ would refuse this policy" in lab.messages[Place.PROFILE]
+    assert lab.profile.version == "3.10"
+
+
+def test_another_seed_is_part_of_the_scenario(lab):
+    lab.set_seed(" 7 ")
+    assert lab.outcome["seed"] == 7
+    lab.set_seed("seven")
+    assert "given: 'seven'" in lab.messages[Place.SEED]
+    assert lab.outcome["seed"] == 7
+
+
+def test_a_policy_is_set_and_cleared(lab):
+    lab.set_policy(PolicyDraft("plain", "^plain", settings={"ha-mode": "all"}))
+    assert lab.outcome["queues"]["plain.log"]["mirrors"] == ["b"]
+    assert [policy.name for policy in lab.policies] == ["ha-all", "ha-two", "plain"]
+    lab.clear_policy(PolicyDraft("plain"))
+    assert lab.outcome["queues"]["plain.log"]["mirrors"] == []
+    lab.clear_policy(PolicyDraft("plain"))
+    assert "Parameter does not exist" in lab.messages[Place.POLICY]
+
+
+def test_a_policy_that_rabbitmq_refuses_is_a_refused_step_and_one_without_a_name_none(lab):
+    lab.set_policy(PolicyDraft("bad", "(", settings={"ha-mode": "all"}))
+    assert lab.messages[Place.POLICY].startswith("Validation failed")
+    assert len(lab.outcome["errors"]) == 1
+    lab.undo()
+    before = lab.outcome
+    lab.set_policy(PolicyDraft("", "^plain", settings={"ha-mode": "all"}))
+    assert lab.messages[Place.POLICY].startswith("name: missing")
+    assert lab.outcome is before
+
+
+def test_a_draft_says_which_queues_it_reaches(lab):
+    reached = lab.reach(PolicyDraft("zz", "orders", priority="-1", settings={"ha-mode": "all"}))
+    assert [(one.queue, one.winner, one.wins) for one in reached] == [("ha.orders", "ha-all", False)]
+
+
+def test_a_scenario_is_saved_and_loads_again(lab, tmp_path):
+    lab.act("kill", "a")
+    lab.save(str(tmp_path / "mine"))
+    assert lab.messages[Place.SAVE] == f"saved as {tmp_path / 'mine.yaml'}"
+    again = Controller()
+    again.open_scenario(tmp_path / "mine.yaml")
+    assert again.outcome == lab.outcome
+
+
+def test_another_file_is_replaced_only_at_the_second_time_of_asking(lab, tmp_path):
+    file = tmp_path / "taken.yaml"
+    file.write_text("precious")
+    lab.save(str(file))
+    assert f"{file} exists" in lab.messages[Place.SAVE]
+    assert "save again to replace it" in lab.messages[Place.SAVE]
+    lab.act("kill", "a")
+    lab.save(str(file))
+    assert file.read_text() == "precious"
+    lab.save(str(file))
+    assert load(file).steps[-1].name == "kill"
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.yaml"]
+
+
+@pytest.mark.parametrize("name", ["  ", "missing/folder/x.yaml", "nul\0.yaml", "x" * 300, "/", "..", "."])
+def test_a_file_that_cannot_be_written_is_a_message(lab, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    lab.save(name)
+    assert lab.messages[Place.SAVE]
+    assert not list(tmp_path.iterdir())
+
+
+def test_why_is_answered_for_messages_that_there_are(lab):
+    lab.act("kill", "a")
+    assert "lost" in lab.why("ha.orders/1")
+    assert lab.why(" ha.orders/999 ") == ""
+    assert "messages 1 to 110" in lab.messages[Place.WHY]
+    assert lab.why("nowhere/1") == ""
+    assert "there is no queue 'nowhere'" in lab.messages[Place.WHY]
+    assert lab.why("nonsense") == ""
+    assert "QUEUE/NUMBER" in lab.messages[Place.WHY]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [(" 12 ", 12), ("-3", -3), ("0.5", 0.5), ("1e3", "1e3"), ("²", "²"), (".", ".")]
+)
+def test_only_decimal_numbers_are_numbers(text, value):
+    assert number(text) == value
+
+
+def test_a_step_can_have_a_time_amid_what_is_in_flight(lab):
+    lab.act("publish", {"queue": "ha.orders", "count": 300_000}, Place.QUEUES)
+    lab.act("sync_queue", "ha.orders", Place.QUEUES)
+    began = max(event["t"] for event in lab.outcome["events"] if event["event"] == "sync_started")
+    lab.act("cancel_sync_queue", "ha.orders", Place.QUEUES, at=f"{began + 1:.3f}")
+    assert lab.outcome["events"][-1]["event"] == "sync_ended"
+    lab.act("kill", "a", at="soon")
+    assert "at: not accepted" in lab.messages[Place.NODES]
+
+
+def test_profiles_are_named_with_their_releases():
+    assert ("3.10.8", "3.10") in profiles()

@@ -1,0 +1,118 @@
+"""The policy editor's draft: text in, RabbitMQ's opinion out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hawb.lab.policy_draft import KEYS, PolicyDraft, Reached
+from hawb.rules.policies import Policy
+from hawb.rules.profiles import PROFILES
+
+PROFILE = PROFILES["3.10"]
+DRAFT = PolicyDraft("ha-all", r"^ha\.", settings={"ha-mode": "all"})
+
+
+def test_a_draft_that_rabbitmq_accepts_has_no_message():
+    assert DRAFT.message(PROFILE) is None
+    assert DRAFT.definition() == {"ha-mode": "all"}
+
+
+def test_numbers_and_lists_are_json_and_the_rest_is_text():
+    draft = DRAFT.with_setting("ha-mode", "exactly").with_setting("ha-params", " 2 ")
+    assert draft.definition() == {"ha-mode": "exactly", "ha-params": 2}
+    draft = DRAFT.with_setting("ha-mode", "nodes").with_setting("ha-params", '["a", "b"]')
+    assert draft.definition() == {"ha-mode": "nodes", "ha-params": ["a", "b"]}
+
+
+@pytest.mark.parametrize("text", ["two", "[1", "NaN", "[" * 100_000])
+def test_what_is_no_json_is_passed_on_as_text_so_that_rabbitmq_complains(text):
+    draft = DRAFT.with_setting("ha-mode", "exactly").with_setting("ha-params", text)
+    assert draft.definition()["ha-params"] == text
+    assert 'ha-mode="exactly" takes an integer' in draft.message(PROFILE)
+
+
+def test_an_empty_field_leaves_its_key_out():
+    assert DRAFT.with_setting("ha-mode", " ").definition() == {}
+    assert "no policy provided" in DRAFT.with_setting("ha-mode", "").message(PROFILE)
+
+
+@pytest.mark.parametrize(
+    ("draft", "text"),
+    [
+        (PolicyDraft("x", "(", settings={"ha-mode": "all"}), "pattern should be regular expression but is invalid"),
+        (PolicyDraft("x", "", settings={"ha-mode": "all"}, priority="high"), "priority must be a number"),
+        (PolicyDraft("x", "", settings={"ha-mode": "all"}, apply_to="cats"), "apply-to 'cats' unrecognised"),
+        (PolicyDraft("", "", settings={"ha-mode": "all"}), "name: missing"),
+        (PolicyDraft("x", "", others="nonsense"), "other keys: not a JSON object"),
+        (PolicyDraft("x", "", others='{"max-lenght": 1}'), "are not recognised policy settings"),
+    ],
+)
+def test_what_is_wrong_is_said(draft, text):
+    assert text in draft.message(PROFILE)
+    assert draft.policy(PROFILE) is None
+    assert draft.renderings(PROFILE) == {}
+    assert draft.reach({"q": {"type": "classic"}}, [], PROFILE) == []
+
+
+def test_other_keys_stand_beside_the_fields():
+    draft = PolicyDraft("x", "", others='{"message-ttl": 5}', settings={"ha-mode": "all"})
+    assert draft.definition() == {"message-ttl": 5, "ha-mode": "all"}
+
+
+def test_a_policy_comes_back_from_its_draft():
+    policy = Policy.of("p", "^q", {"ha-mode": "nodes", "ha-params": ["a"], "expires": 9}, 3, "all", "shop")
+    assert PolicyDraft.of(policy).policy(PROFILE) == policy
+
+
+def test_the_winner_of_each_queue_is_told():
+    other = Policy.of("strong", "orders", {"expires": 9}, priority=1)
+    equal = Policy.of("equal", "mail", {"expires": 9})
+    draft = PolicyDraft("mine", "", settings={"ha-mode": "all"})
+    queues = {name: {"type": "classic"} for name in ("ha.orders", "ha.mail", "ha.log", "shop::x")}
+    assert draft.reach(queues, [other, equal], PROFILE) == [
+        Reached("ha.orders", "strong", False, ()),
+        Reached("ha.mail", "equal", False, ("equal",)),
+        Reached("ha.log", "mine", True, ()),
+    ]
+
+
+def test_the_draft_stands_in_place_of_the_policy_that_it_changes():
+    old = Policy.of("ha-all", "^ha", {"expires": 9}, priority=99)
+    assert DRAFT.reach({"ha.x": {"type": "classic"}}, [old], PROFILE) == [Reached("ha.x", "ha-all", True, ())]
+
+
+def test_a_policy_of_mirroring_reaches_no_quorum_queue():
+    assert DRAFT.reach({"ha.x": {"type": "quorum"}}, [], PROFILE) == []
+
+
+def test_every_tool_has_its_rendering():
+    renderings = DRAFT.renderings(PROFILE)
+    assert list(renderings) == ["rabbitmqctl", "Windows", "HTTP API", "Management UI"]
+    assert renderings["rabbitmqctl"].startswith("rabbitmqctl set_policy --apply-to=queues ha-all")
+    assert renderings["Windows"].startswith("rabbitmqctl.bat")
+    assert renderings["HTTP API"].startswith("PUT /api/policies/%2F/ha-all\n{")
+    assert renderings["Management UI"].startswith("1. Open Admin > Policies")
+
+
+def test_what_no_command_line_can_carry_is_said_in_its_place():
+    renderings = PolicyDraft("a\nb", "x", settings={"ha-mode": "all"}).renderings(PROFILE)
+    assert "cannot be written in a Windows command line" in renderings["Windows"]
+    assert renderings["rabbitmqctl"].startswith("rabbitmqctl")
+
+
+@given(
+    st.builds(
+        PolicyDraft,
+        *[st.text()] * 5,
+        settings=st.dictionaries(st.sampled_from(KEYS), st.text() | st.from_regex(r"[\[\]{}0-9\",:.eE-]*")),
+        others=st.text() | st.just('{"max-age": null, "x": {"y": [{}]}}'),
+    ),
+    st.sampled_from(sorted(PROFILES)),
+)
+def test_any_text_in_any_field_is_told_about_without_an_exception(draft, version):
+    profile = PROFILES[version]
+    draft.message(profile)
+    draft.reach({"q": {"type": "classic"}}, [], profile)
+    draft.renderings(profile)
