@@ -10,35 +10,17 @@ from pathlib import Path
 
 from benchmarks.measure import duration, seconds
 
-REAL = Path(__file__).parent.parent / "data" / "real"
+DATA = Path(__file__).parent.parent / "data"
+REAL, STORY = DATA / "real", DATA / "scenarios" / "unsynchronised-mirror-promoted.yaml"
 LISTINGS = ("api-queues.json", "api-nodes.json")
-
-STORY = r"""
-scenario: An unsynchronised mirror is promoted after a crash
-seed: 1
-cluster: {nodes: [a, b, c], version: "3.10", net_ticktime: 60}
-steps:
-  - set_policy: {name: ha-all, pattern: '^ha\.', definition: {ha-mode: all}}
-  - declare: {queue: ha.orders, node: a}
-  - publish: {queue: ha.orders, count: 100}
-  - stop: b
-  - start: b
-  - publish: {queue: ha.orders, count: 10}
-  - stop: c
-  - kill: a
-expect:
-  queues: {ha.orders: {master: b, messages: 10}}
-"""
-
 
 def figures() -> list[str]:
     """The lines that `make bench` prints."""
     hawb = [sys.executable, "-m", "hawb.cli"]
     with tempfile.TemporaryDirectory() as folder:
-        story, cluster = Path(folder) / "story.yaml", Path(folder) / "cluster.yaml"
-        story.write_text(STORY)
+        cluster = Path(folder) / "cluster.yaml"
         bare = process([sys.executable, "-c", "pass"])
-        run = process([*hawb, "run", "--json", str(story)])
+        run = process([*hawb, "run", "--json", str(STORY)])
         queues = [word for name in LISTINGS for word in ("--queues", str(REAL / name))]
         imported = process([*hawb, "import", str(REAL / "definitions.json"), *queues, "-o", str(cluster)])
     more = [statistics.median(run) - statistics.median(bare)]

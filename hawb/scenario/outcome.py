@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from hawb.engine import runs
 from hawb.engine.ledger import Account
+from hawb.engine.naming import split_queue
 from hawb.engine.runs import as_lists
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING, Consumer, Queue, Settings, State
 from hawb.engine.trace import Entry
@@ -31,7 +32,7 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
     """Where a run has led, or where it stood at another of its moments."""
     moment = run.moment() if moment is None else moment
     state, settings, scenario = moment.state, run.settings, run.scenario
-    ledger = {name: moment.ledger[name] for name in sorted(moment.ledger)}
+    ledger = {name: moment.ledger[name] for name in sorted(moment.ledger, key=split_queue)}
     trace = moment.trace()
     return {
         "contract": CONTRACT,
@@ -41,7 +42,9 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
         "time_s": seconds(state.time_us),
         "nodes": {settings.names[index]: NODE_STATES[node.status] for index, node in enumerate(state.nodes)},
         "partitions": [],
-        "queues": {name: queue_outcome(state, settings, state.queues[name]) for name in sorted(state.queues)},
+        "queues": {
+            name: queue_outcome(state, settings, state.queues[name]) for name in sorted(state.queues, key=split_queue)
+        },
         "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
         "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
