@@ -1,0 +1,265 @@
+"""What must be so in every state of a cluster, checked after every event.
+
+`watched()` makes the engine check itself: after each event `check_state` looks at what is so now and `check_change` at
+what the event has changed. `check_settled` and `check_trace` hold between steps. Each raises AssertionError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from unittest import mock
+
+from hawb.engine import advance, ledger, runs
+from hawb.engine.consuming import ready
+from hawb.engine.events import Resume
+from hawb.engine.mirroring import wanted
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import BOOTING, RUNNING, STOPPING, Queue
+from hawb.engine.trace import CAUSES, EVENTS
+from hawb.engine.turn import Moment, Turn
+from hawb.rules.policies import HaMode, SyncMode
+
+MOST_EVENTS = 20_000
+"""More events than this between two steps are a cluster that never settles."""
+
+BEGINNINGS = {"node_killed", "node_stopping", "policy_set", "policy_cleared", "queue_declared"}
+"""Events with which the story of a loss may begin: a fault, or a step that a person took."""
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Inside of it every event of every cluster is followed by all checks."""
+    happen = advance.one
+    happened = 0
+
+    def one(turn: Turn) -> None:
+        nonlocal happened
+        happened += 1
+        assert happened < MOST_EVENTS, "the cluster does not settle"
+        before = Snapshot(turn)
+        happen(turn)
+        check_state(turn)
+        check_change(before, turn)
+
+    with mock.patch.object(advance, "one", one):
+        yield
+
+
+class Snapshot:
+    """What a turn held before an event."""
+
+    def __init__(self, turn: Turn):
+        self.now_us = turn.now_us
+        self.nodes = list(turn.nodes)
+        self.queues = dict(turn.queues)
+        self.unconfirmed = turn.unconfirmed
+        self.ledger = dict(turn.ledger)
+        self.entries = len(turn.entries)
+
+
+# What is so in every state
+
+
+def check_state(turn: Turn) -> None:
+    """Everything that holds after each event."""
+    assert all(due_us >= turn.now_us for due_us, *_ in turn.agenda), "something was to happen in the past"
+    for name, queue in turn.queues.items():
+        check_replicas(turn, queue)
+        check_contents(turn, queue)
+        check_deliveries(turn, queue)
+        account = turn.account(name)
+        assert (account.down.since_us is None) == queue.up, f"{name}: its outage is counted wrongly"
+        assert (account.syncing.since_us is None) == (queue.sync is None), f"{name}: its blockage is counted wrongly"
+    for name, account in turn.ledger.items():
+        content = turn.queues[name].content if name in turn.queues else EMPTY
+        assert ledger.imbalance(account, content) is None, f"{name}: {ledger.imbalance(account, content)}"
+        check_account(turn, name, account)
+
+
+def check_replicas(turn: Turn, queue: Queue) -> None:
+    """Who is master and who is a mirror."""
+    name = queue.name
+    assert not queue.up or turn.is_running(queue.master), f"{name}: its master runs on a node that does not"
+    assert not (queue.up and queue.abandoned), f"{name}: it is up and given up"
+    assert queue.master not in queue.mirrors, f"{name}: its master is a mirror of itself"
+    for nodes in (queue.mirrors, queue.synchronised, queue.recoverable):
+        assert len(set(nodes)) == len(nodes), f"{name}: {nodes} has a node twice"
+    assert set(queue.synchronised) <= set(queue.mirrors), f"{name}: synchronised {queue.synchronised} are no mirrors"
+    lost = set(queue.synchronised) & queue.depth_unknown
+    assert not lost, f"{name}: {lost} lost count of its master's depth, yet counts as synchronised"
+    if queue.owner is not None:
+        assert not queue.mirrors and not queue.durable, f"{name}: exclusive, yet mirrored or durable"
+    if queue.sync is not None:
+        assert queue.up and queue.sync.mirrors, f"{name}: a synchronisation without a master or without a mirror"
+        assert set(queue.sync.mirrors) <= set(queue.mirrors), f"{name}: it synchronises what are no mirrors"
+    assert not queue.parked or not queue.up or queue.sync is not None, f"{name}: {queue.parked} wait for nothing"
+
+
+def check_contents(turn: Turn, queue: Queue) -> None:
+    """What the replicas hold."""
+    name, content = queue.name, queue.content
+    for node in queue.mirrors:
+        if turn.is_running(node):
+            copy = queue.contents[node]
+            assert copy is not None, f"{name}: the mirror at {node} has no copy"
+            assert not runs.minus(copy, content), f"{name}: the mirror at {node} holds {copy}, its master {content}"
+            if node in queue.synchronised:
+                assert copy == content, f"{name}: the synchronised mirror at {node} holds {copy}, its master {content}"
+    bodies = runs.normal((batch.first, batch.last) for batch in queue.batches)
+    assert not runs.minus(content, bodies), f"{name}: of some of {content} the size is not known"
+    assert not runs.minus(queue.redelivered, content), f"{name}: {queue.redelivered} redelivered of {content}"
+    for contents in (*queue.contents, queue.redelivered, queue.unacknowledged):
+        assert contents is None or contents == runs.normal(contents), f"{name}: {contents} are no runs"
+
+
+def check_deliveries(turn: Turn, queue: Queue) -> None:
+    """What consumers have, and who they are."""
+    name, held = queue.name, EMPTY
+    for consumer in turn.consumers.values():
+        if consumer.queue == name:
+            assert not runs.common(held, consumer.held), f"{name}: {consumer.held} was given to two consumers"
+            held = runs.union(held, consumer.held)
+    assert not runs.minus(queue.unacknowledged, queue.content), f"{name}: what is unacknowledged is not there"
+    assert held == queue.unacknowledged or not queue.up, f"{name}: {held} is held, {queue.unacknowledged} waited for"
+    assert len(set(queue.consumers)) == len(queue.consumers), f"{name}: a consumer twice in {queue.consumers}"
+    for known in queue.consumers:
+        consumer = turn.consumers[known]
+        fits = consumer.queue == name and consumer.state == "active" and consumer.subscription
+        assert fits, f"{name}: it serves {consumer}"
+
+
+def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
+    """What clients were told, and that every loss has its entry."""
+    everything = runs.run(1, account.published)
+    for told in (account.confirmed, account.nacked, account.acknowledged, account.delivered):
+        assert not runs.minus(told, everything), f"{name}: {told} of {account.published} messages"
+    assert not runs.common(account.confirmed, account.nacked), f"{name}: confirmed and nacked"
+    assert not runs.common(account.delivered, account.refused), f"{name}: delivered what no queue took"
+    assert not runs.minus(account.delivered_twice, account.delivered), f"{name}: twice, but not once"
+    for waiting in turn.unconfirmed:
+        for share in waiting.shares:
+            if share.queue == name:
+                answered = runs.union(account.confirmed, account.nacked)
+                assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
+                asked = {node for node, _ in share.due_us}
+                if name in turn.queues:
+                    replicas = {turn.queues[name].master, *turn.queues[name].mirrors}
+                    assert asked <= replicas, f"{name}: a publisher waits for {asked}, its replicas are {replicas}"
+    explained = EMPTY
+    for loss in turn.losses:
+        if loss.queue == name:
+            assert not runs.common(explained, loss.numbers), f"{name}: {loss.numbers} was lost twice"
+            explained = runs.union(explained, loss.numbers)
+    assert explained == account.lost, f"{name}: {account.lost} is lost, {explained} is explained"
+
+
+# What an event may change
+
+
+def check_change(before: Snapshot, turn: Turn) -> None:
+    """Everything that holds between two states."""
+    assert turn.now_us >= before.now_us, "time went back"
+    for name, queue in turn.queues.items():
+        had = before.queues.get(name)
+        if had is not None:
+            check_disks(before, had, queue)
+    for entry in turn.entries[before.entries :]:
+        if entry.event == "messages_confirmed" and entry.queue in turn.queues:
+            numbers = runs.normal(map(tuple, entry.detail["ids"]))
+            check_confirmed(before, turn, turn.queues[entry.queue], numbers)
+    for name, account in before.ledger.items():
+        for field in ("published", "promotions", "unsynchronised_promotions", "bytes_replicated"):
+            assert getattr(turn.ledger[name], field) >= getattr(account, field), f"{name}: {field} went back"
+        for field in ("confirmed", "nacked", "acknowledged", "lost", "refused", "delivered"):
+            gone = runs.minus(getattr(account, field), getattr(turn.ledger[name], field))
+            assert not gone, f"{name}: {gone} is no longer {field}"
+
+
+def check_disks(before: Snapshot, had: Queue, queue: Queue) -> None:
+    """A node that is down gets no messages."""
+    for node, copy in enumerate(queue.contents):
+        if before.nodes[node].status not in (RUNNING, BOOTING, "waiting") and copy:
+            new = runs.minus(copy, had.contents[node] or EMPTY)
+            assert not new, f"{queue.name}: {new} came to node {node}, which is down"
+
+
+def check_confirmed(before: Snapshot, turn: Turn, queue: Queue, numbers: Runs) -> None:
+    """What is confirmed is on every replica that was asked and is still there."""
+    present = runs.common(numbers, queue.content)
+    for waiting in before.unconfirmed:
+        for share in waiting.shares:
+            if share.queue == queue.name and runs.common(share.numbers, numbers):
+                for node in {node for node, _ in share.due_us}.intersection(queue.replicas):
+                    missing = runs.minus(present, queue.contents[node] or EMPTY)
+                    assert not missing or node in queue.depth_unknown or not turn.is_running(node), (
+                        f"{queue.name}: {missing} was confirmed, but is not at {node}"
+                    )
+
+
+# What is so once a cluster has settled
+
+
+def check_settled(settings, moment: Moment) -> None:
+    """Nothing is left half done."""
+    turn = Turn(settings, moment, 0)
+    assert turn.settled()
+    check_state(turn)
+    assert not {node.status for node in turn.nodes} & {STOPPING, BOOTING}, "a node stops or boots for ever"
+    assert not turn.unconfirmed, "a publisher waits for ever"
+    for name, queue in turn.queues.items():
+        assert queue.up or queue.abandoned, f"{name}: nobody knows what becomes of it"
+        waiting = [parked for parked in queue.parked if not isinstance(parked.operation, Resume)]
+        assert not waiting, f"{name}: {waiting} wait for ever"
+        check_served(turn, queue)
+        if queue.up:
+            check_policy(turn, queue)
+    for consumer in turn.consumers.values():
+        if consumer.state == "active" and consumer.subscription:
+            assert turn.is_running(consumer.node), f"consumer {consumer.name} is on a node that is down"
+            assert consumer.queue in turn.queues, f"consumer {consumer.name} is active, but its queue is gone"
+            queue = turn.queues[consumer.queue]
+            resumes = {parked.operation.consumer for parked in queue.parked if isinstance(parked.operation, Resume)}
+            assert consumer.name in {*queue.consumers, *resumes}, f"{queue.name} does not know consumer {consumer.name}"
+
+
+def check_served(turn: Turn, queue: Queue) -> None:
+    """No message waits that a consumer could have."""
+    waiting = ready(queue) if queue.up else EMPTY
+    idle = [name for name in queue.consumers if turn.consumers[name].capacity != 0]
+    assert not (waiting and idle), f"{queue.name}: {waiting} is ready and {idle} wait for it"
+
+
+def check_policy(turn: Turn, queue: Queue) -> None:
+    """The replicas are those that policy asks for."""
+    name, asked = queue.name, None if queue.owner else queue.mirroring
+    assert queue.mirrored == (asked is not None), f"{name}: mirrored is {queue.mirrored}, its policy says {asked}"
+    running = turn.running()
+    target = wanted(Turn(turn.settings, turn.before, 0), queue, running)
+    replicas = (queue.master, *queue.mirrors)
+    if asked is not None and asked.mode == HaMode.EXACTLY:
+        assert len(replicas) == min(asked.count, len(running)), f"{name}: {replicas} of {asked.count} replicas"
+    else:
+        assert set(replicas) == set(target), f"{name}: {replicas} where {target} are asked for"
+    if asked is not None and asked.sync_mode == SyncMode.AUTOMATIC and not queue.depth_unknown:
+        assert set(queue.synchronised) == set(queue.mirrors), f"{name}: not synchronised, though automatic"
+
+
+def check_trace(moment: Moment) -> None:
+    """The trace is in order, uses the closed lists, and tells of each loss how it came about."""
+    trace = moment.trace()
+    assert [entry.number for entry in trace] == list(range(len(trace)))
+    assert all(earlier.t_us <= later.t_us for earlier, later in pairwise(trace))
+    for entry in trace:
+        assert entry.event in EVENTS
+        for field in entry.detail:
+            assert field in EVENTS[entry.event], f"{field} of {entry.event} is not documented"
+        assert entry.because is None or entry.because < entry.number
+    for loss in moment.losses:
+        assert loss.cause in CAUSES
+        entry = trace[loss.entry]
+        assert entry.event == "messages_lost" and entry.detail["ids"] == runs.as_lists(loss.numbers)
+        while entry.because is not None:
+            entry = trace[entry.because]
+        assert entry.event in BEGINNINGS, f"the loss of {loss.numbers} begins with {entry}"

@@ -1,0 +1,325 @@
+"""Faults that the property tests found, or that were made to try them: each as its shortest story and what should come
+of it."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from hawb.scenario.expect import check
+from hawb.scenario.load import read_scenario
+from hawb.scenario.run import Run
+
+# Nodes a, b and c, and the policy that a story names for all queues whose name begins with q.
+POLICIES = {
+    "none": None,
+    "all": {"ha-mode": "all"},
+    "automatic": {"ha-mode": "all", "ha-sync-mode": "automatic"},
+    "careful": {"ha-mode": "all", "ha-promote-on-failure": "when-synced", "ha-promote-on-shutdown": "always"},
+}
+
+# b joins q, which has three messages, as an unsynchronised mirror that may not take over.
+UNSYNCHRONISED = """
+  - declare: {queue: q, node: a}
+  - stop: [b, c]
+  - publish: {queue: q, count: 3}
+  - {start: b, at: 2}
+"""
+# b and c are down, q has 30 messages; synchronising them takes three seconds.
+BEHIND = """
+  - declare: {queue: q, node: a}
+  - stop: [b, c]
+  - publish: {queue: q, count: 30}
+"""
+
+FOUND = [
+    pytest.param(
+        "careful",
+        UNSYNCHRONISED
+        + """
+  - {publish: {queue: q, count: 5, node: b}, at: 20}
+  - {kill: a, at: 20.0001}
+  - start: a
+""",
+        "{queues: {q: {ids: [[1, 3]]}}, ledger: {q: {confirmed: [[1, 3]]}}}",
+        id="what is published after the master died is not on its disk",
+    ),
+    pytest.param(
+        "careful",
+        UNSYNCHRONISED
+        + """
+  - {publish: {queue: q, count: 5, node: b}, at: 20}
+  - {kill: a, at: 20.0006}
+""",
+        "{ledger: {q: {confirmed: [[1, 3]], nacked: [[4, 8]]}}}",
+        id="a mirror that refuses to take over confirms nothing",
+    ),
+    pytest.param(
+        "careful",
+        UNSYNCHRONISED
+        + """
+  - declare: {queue: r, node: b}
+  - consume: {consumer: c1, queue: q, node: b}
+  - kill: a
+  - close: c1
+  - consume: {consumer: c1, queue: r, node: b}
+  - start: a
+""",
+        "{consumers: {c1: {state: active, queue: r, unacknowledged: []}}, queues: {q: {messages_ready: 3}}}",
+        id="a channel does not resume a consumer that was closed",
+    ),
+    pytest.param(
+        "careful",
+        UNSYNCHRONISED
+        + """
+  - declare: {queue: r, node: b}
+  - consume: {consumer: c1, queue: q, node: b}
+  - kill: a
+  - close: c1
+  - consume: {consumer: c1, queue: r, node: b}
+  - wait: 100
+""",
+        "{consumers: {c1: {state: active, queue: r, cancel_notified: false}}}",
+        id="a channel's patience does not cancel another subscription",
+    ),
+    pytest.param(
+        "careful",
+        UNSYNCHRONISED
+        + """
+  - {kill: a, at: 10}
+  - {get: {queue: q, count: 1}, at: 20}
+  - {start: a, at: 30}
+  - {kill: a, at: 60}
+  - {get: {queue: q, count: 1}, at: 70}
+  - {start: a, at: 100}
+""",
+        "{errors: [], time_s: 105.0005, queues: {q: {ids: [[3, 3]]}}}",
+        id="the patience of an operation ends when it is served",
+    ),
+    pytest.param(
+        "all",
+        """
+  - declare: {queue: q, node: b}
+  - kill: [a, b, c]
+  - clear_policy: p
+  - start: [a, b, c]
+""",
+        "{queues: {q: {master: b, mirrored: false, mirrors: []}}}",
+        id="a policy that changed while nobody served applies when somebody does",
+    ),
+    pytest.param(
+        "all",
+        """
+  - declare: {queue: q, node: a}
+  - {clear_policy: p, at: 1}
+  - {kill: a, at: 1}
+""",
+        "{queues: {q: {master: b, mirrored: false, mirrors: []}}}",
+        id="a policy that changed as the master died applies to its successor",
+    ),
+    pytest.param(
+        "automatic",
+        BEHIND
+        + """
+  - {start: b, at: 10}
+  - {start: c, at: 11}
+""",
+        "{queues: {q: {synchronised_mirrors: [b, c], state: running}}}",
+        id="who joins during a synchronisation is synchronised after it",
+    ),
+    pytest.param(
+        "automatic",
+        BEHIND
+        + """
+  - {start: b, at: 10}
+  - {clear_policy: p, at: 16}
+  - {expect: {queues: {q: {state: syncing, mirrors: [b]}}}, at: 17}
+""",
+        "{queues: {q: {state: running, mirrors: [], mirrored: false}}}",
+        id="a policy waits for the end of a synchronisation",
+    ),
+    pytest.param(
+        "automatic",
+        BEHIND
+        + """
+  - consume: {consumer: c1, queue: q, node: a}
+  - consume: {consumer: c2, queue: q, node: a}
+  - {start: b, at: 10}
+  - {close: c1, at: 16}
+  - {kill: b, at: 17}
+""",
+        "{consumers: {c2: {unacknowledged: [[1, 30]]}}, time_s: 17.0005}",
+        id="a synchronisation that lost its mirrors lets the queue go on",
+    ),
+    pytest.param(
+        "automatic",
+        BEHIND
+        + """
+  - {start: b, at: 10}
+  - {kill: b, at: 18.0009}
+""",
+        "{queues: {q: {replicas: {b: {messages: 0}}}}}",
+        id="a mirror that died gets nothing from a synchronisation",
+    ),
+    pytest.param(
+        "all",
+        BEHIND
+        + """
+  - {start: b, at: 10}
+  - {sync_queue: q, at: 20}
+  - {cancel_sync_queue: q, at: 21}
+  - purge: q
+  - expect: {queues: {q: {messages: 0, mirrors: [b], synchronised_mirrors: []}}}
+  - start: c
+""",
+        "{queues: {q: {synchronised_mirrors: [b, c]}}}",
+        id="a mirror that lost count is synchronised only after the next broadcast",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: a}
+  - publish: {queue: r, count: 3}
+  - consume: {consumer: c1, queue: r, node: a}
+  - cancel: c1
+  - consume: {consumer: c1, queue: r, node: a}
+  - ack: {consumer: c1}
+""",
+        "{queues: {r: {messages: 0}}, ledger: {r: {removed: {acknowledged: [[1, 3]]}}}}",
+        id="who consumes again still holds what it held",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: a}
+  - publish: {queue: r, count: 5}
+  - get: {queue: r, count: 2, ack: false, consumer: h}
+  - close: h
+  - get: {queue: r, count: 1, ack: false, consumer: h}
+""",
+        "{consumers: {h: {received: [[1, 2]], unacknowledged: [[1, 1]]}}}",
+        id="a holder that comes again has received what it received",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: a}
+  - declare: {queue: s, node: a}
+  - publish: {queue: r, count: 3}
+  - consume: {consumer: c1, queue: s, node: a}
+  - get: {queue: r, count: 2, ack: false, consumer: c1}
+  - publish: {queue: s, count: 5}
+""",
+        "{consumers: {c1: {queue: s, unacknowledged: [[1, 5]]}}, errors: [{step: 4}]}",
+        id="a consumer of one queue is no holder of another",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: a}
+  - publish: {queue: r, count: 3}
+  - consume: {consumer: c1, queue: r, node: a, ack: auto, prefetch: 1}
+""",
+        "{consumers: {c1: {received: [[1, 3]]}}, queues: {r: {messages: 0}}}",
+        id="prefetch does not count what needs no acknowledgement",
+    ),
+    pytest.param(
+        "all",
+        """
+  - declare: {queue: q, node: a}
+  - publish: {queue: q, count: 30}
+  - {set_policy: {name: p, pattern: '^q', definition: {ha-mode: nodes, ha-params: [b]}}, at: 1}
+  - {kill: b, at: 1.0007}
+  - start: b
+""",
+        "{queues: {q: {state: running, master: b, ids: [[1, 30]]}}}",
+        id="a master that policy drops has a successor at once",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: a}
+  - consume: {consumer: c1, queue: r, node: b, ack: auto}
+  - {kill: b, at: 1}
+  - {publish: {queue: r, count: 3, node: a}, at: 1}
+""",
+        "{ledger: {r: {lost: [[1, 3]], removed: {acknowledged: []}}}, consumers: {c1: {received: []}}}",
+        id="a dead client acknowledges nothing",
+    ),
+    pytest.param(
+        "all",
+        """
+  - declare: {queue: q, node: a}
+  - stop: [b, c]
+  - publish: {queue: q, count: 3}
+  - start: b
+  - {clear_policy: p, at: 20}
+  - {sync_queue: q, at: 20}
+""",
+        "{queues: {q: {mirrors: [], state: running, messages: 3}}}",
+        id="a synchronisation asked for as the policy goes",
+    ),
+]
+
+
+def run_of(policy: str, steps: str, **cluster: object) -> Run:
+    """A story's run."""
+    given = {
+        "scenario": "found",
+        "cluster": {"nodes": ["a", "b", "c"], "version": "3.10", "timing": {"sync_messages_s": 10}} | cluster,
+        "steps": yaml.safe_load(steps),
+    }
+    if POLICIES[policy]:
+        given["policies"] = [{"name": "p", "pattern": "^q", "definition": POLICIES[policy]}]
+    return Run.of(read_scenario(given))
+
+
+@pytest.mark.parametrize(("policy", "steps", "expect"), FOUND)
+def test_found_once(policy, steps, expect):
+    differences = check(run_of(policy, steps), yaml.safe_load(expect))
+    assert not differences, "\n".join(map(str, differences))
+
+
+BACK_AT_ONCE = """
+  - declare: {queue: q, node: a}
+  - publish: {queue: q, count: 3}
+  - {kill: b, at: 1}
+  - {start: b, at: 1}
+"""
+
+
+def test_a_node_that_is_back_before_anybody_noticed_is_an_empty_mirror():
+    run = run_of("all", BACK_AT_ONCE, timing={"start_s": 0})
+    assert not check(run, {"queues": {"q": {"mirrors": ["c", "b"], "synchronised_mirrors": ["c"]}}})
+
+
+STOPPED_TWICE = """
+  - {stop: a, at: 0}
+  - {kill: a, at: 1}
+  - {start: a, at: 1}
+  - {stop: a, at: 3}
+"""
+
+
+def test_a_shutdown_ends_in_its_own_time():
+    run = run_of("none", STOPPED_TWICE, timing={"stop_s": 10, "start_s": 1})
+    assert [entry.t_us for entry in run.moment().trace() if entry.event == "node_stopped"] == [13_000_000]
+
+
+@pytest.mark.parametrize(("went", "nacked", "redelivered"), [("stopped", [[6, 6]], []), ("killed", [], [[1, 5]])])
+def test_it_matters_how_a_node_went_that_is_down_at_the_start(went, nacked, redelivered):
+    scenario = {
+        "scenario": "found",
+        "cluster": {"nodes": ["a", "b"], "version": "3.10", "down": {"b": went}},
+        "policies": [{"name": "p", "pattern": "^q", "definition": POLICIES["all"]}],
+        "queues": [{"queue": "q", "master": "b", "messages": 5, "recoverable_mirrors": []}],
+        "steps": [{"publish": {"queue": "q", "count": 1}}, {"start": "b"}],
+    }
+    run = Run.of(read_scenario(scenario))
+    expected = {"ledger": {"q": {"nacked": nacked}}, "queues": {"q": {"redelivered": redelivered}}}
+    assert not check(run, expected)
+
+
+def test_deaths_of_one_step_are_not_each_others_cause():
+    trace = run_of("none", "[{kill: [a, b]}]").moment().trace()
+    assert [entry.because for entry in trace if entry.event == "node_killed"] == [None, None]

@@ -1,0 +1,119 @@
+"""The rules compile as they are written, and compiled they decide the same on every input of up to four nodes.
+
+A compiled function can call only compiled ones, so each is compiled after those that it calls. Sequences go in as
+arrays, as the kernel of the studies holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+from types import FunctionType, ModuleType
+
+import numba
+import numpy as np
+import pytest
+from conftest import LONG
+from rule_inputs import Nodes, arrangements, records, subsets, subsets_both_ways, with_available
+
+from hawb.rules import locators, promotion, selection
+
+SIZES = (1, 2, 3, 4, 5) if LONG else (1, 2, 3, 4)
+LARGEST = SIZES[-1]
+
+
+def rules_of(module: ModuleType) -> list[FunctionType]:
+    """The functions that a module defines."""
+    return [rule for rule in vars(module).values() if getattr(rule, "__module__", None) == module.__name__]
+
+
+@cache
+def compiled(rule: FunctionType) -> Callable:
+    """The rule, compiled with compiled forms of the rules that it calls."""
+    called = {name: rule.__globals__[name] for name in rule.__code__.co_names if name in rule.__globals__}
+    jitted = {name: compiled(other) for name, other in called.items() if isinstance(other, FunctionType)}
+    return numba.njit(FunctionType(rule.__code__, rule.__globals__ | jitted, rule.__name__))
+
+
+@cache
+def array(nodes: Nodes) -> np.ndarray:
+    """Nodes as the kernel holds them."""
+    return np.array(nodes, dtype=np.int64)
+
+
+def agree(rule: FunctionType, *given) -> None:
+    """The rule decides the same in both forms."""
+    plain = rule(*given)
+    fast = compiled(rule)(*(array(value) if isinstance(value, tuple) else value for value in given))
+    assert (list(fast) if isinstance(plain, list) else fast) == plain, (rule.__name__, given)
+
+
+def lists_of(size: int) -> list[Nodes]:
+    """What a policy may list: in every order, for five nodes in two."""
+    nodes = tuple(range(size))
+    return list(arrangements(nodes) if size < 5 else subsets_both_ways(nodes))
+
+
+def wanted_inputs(size: int) -> Iterator[tuple]:
+    """Every input of `wanted_replicas`. A queue whose master does not run and that has no synchronised mirror asks for
+    nothing."""
+    lists = lists_of(size)
+    for record, available in with_available(size):
+        free = tuple(node for node in available if node != record.master and node not in record.mirrors)
+        yield selection.ALL, 0, (), *record, available, free
+        for count, shuffled in product(range(1, size + 2), (free, free[::-1])):
+            yield selection.EXACTLY, count, (), *record, available, shuffled
+        if record.synchronised or record.master in available:
+            for listed in lists:
+                yield selection.NODES, 0, listed, *record, available, free
+
+
+@pytest.mark.parametrize("module", [selection, promotion, locators])
+def test_no_rule_is_left_out(module):
+    tried = {
+        selection: {"wanted_replicas", "all_nodes", "exactly", "listed_nodes", "without_repeats"},
+        promotion: {"candidate", "refuses_on_failure", "takes_mirrors_down", "recoverable_mirrors"},
+        locators: {"master_candidates", "locate"},
+    }
+    assert {rule.__name__ for rule in rules_of(module)} == tried[module]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_wanted_replicas_and_all_that_it_calls(size):
+    for given in wanted_inputs(size):
+        agree(selection.wanted_replicas, *given)
+
+
+def test_selection_function_by_function():
+    for record, available in with_available(3):
+        free = tuple(node for node in available if node not in (record.master, *record.mirrors))
+        agree(selection.all_nodes, record.master, available)
+        agree(selection.exactly, 2, record.master, record.mirrors, free)
+        if record.synchronised or record.master in available:
+            agree(selection.listed_nodes, (2, 0), record.master, record.synchronised, available)
+    for nodes in product(range(3), repeat=4):
+        agree(selection.without_repeats, nodes)
+
+
+def test_promotion():
+    for size in SIZES[:4]:
+        for record, alive in product(records(size), list(subsets(tuple(range(size))))):
+            agree(promotion.candidate, record.master, record.mirrors, alive)
+    for synchronised, value in product(range(LARGEST), (promotion.WHEN_SYNCED, promotion.ALWAYS)):
+        agree(promotion.refuses_on_failure, synchronised, value)
+        agree(promotion.takes_mirrors_down, synchronised, value)
+    orders = list(arrangements(tuple(range(4))))
+    for recoverable, mirrors, running in product(orders, orders, list(subsets(tuple(range(4))))):
+        agree(promotion.recoverable_mirrors, recoverable, mirrors, running)
+
+
+def test_locators():
+    nodes = tuple(range(4))
+    modes = (-1, selection.ALL, selection.EXACTLY, selection.NODES)
+    for mode, listed, client, running in product(modes, list(arrangements(nodes)), nodes, list(subsets(nodes))):
+        agree(locators.master_candidates, mode, listed, client, running)
+    strategies = (locators.CLIENT_LOCAL, locators.MIN_MASTERS, locators.RANDOM)
+    for strategy, client, candidates in product(strategies, nodes, list(subsets(nodes))):
+        for counts, index in product(product(range(3), repeat=4), range(max(len(candidates), 1))):
+            agree(locators.locate, strategy, client, candidates, counts, index)

@@ -1,0 +1,271 @@
+"""A run: what steps begin when, and that one can go back, aside and on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from conftest import LONG
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_properties import concrete, programs
+
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import load, read_scenario
+from hawb.scenario.outcome import outcome, outcome_json
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Expect
+
+HEAD = """
+scenario: t
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies: [{name: ha, pattern: '^q', definition: {ha-mode: all}}]
+steps:
+"""
+
+
+def run_of(*steps: str) -> Run:
+    """The run of steps written as in a file."""
+    return Run.of(load(HEAD + "".join(f"  - {step}\n" for step in steps)))
+
+
+def times(run: Run, event: str) -> list[float]:
+    """When something happened."""
+    return [told["t"] for told in outcome(run)["events"] if told["event"] == event]
+
+
+# When a step begins
+
+
+def test_a_step_without_a_time_begins_when_the_step_before_has_settled():
+    run = run_of("stop: a", "kill: b")
+    (stopped,), (killed,) = times(run, "node_stopped"), times(run, "node_killed")
+    assert stopped == killed == 1.0
+
+
+def test_a_step_with_a_time_begins_then_whatever_is_in_flight():
+    run = run_of("stop: a", "{kill: b, at: 0.25}")
+    assert times(run, "node_killed") == [0.25]
+    assert times(run, "node_stopped") == [1.0]
+
+
+def test_a_time_that_is_past_means_at_once():
+    run = run_of("wait: 7", "{kill: a, at: 3}", "{kill: b, at: 2}")
+    assert times(run, "node_killed") == [7.0, 7.0]
+
+
+def test_a_time_to_come_is_waited_for():
+    run = run_of("{kill: a, at: 3}", "kill: b")
+    assert times(run, "node_killed") == [3.0, 3.0005]
+
+
+def test_a_wait_passes_time_and_a_wait_within_a_shutdown_too():
+    assert outcome(run_of("wait: 2.5", "wait: 0.25"))["time_s"] == 2.75
+    run = run_of("stop: a", "{wait: 0.2, at: 0.3}", "{kill: b, at: 0.5}")
+    assert times(run, "node_killed") == [0.5]
+
+
+def test_a_wait_lets_timers_run_out():
+    waits = ("kill: a", "kill: [b, c]", "start: b")
+    assert outcome(run_of(*waits))["nodes"]["b"] == "waiting"
+    assert outcome(run_of(*waits, "wait: 299"))["nodes"]["b"] == "waiting"
+    assert outcome(run_of(*waits, "wait: 301"))["nodes"]["b"] == "down"
+
+
+@pytest.mark.parametrize("first", ["a", "b", "c"])
+def test_steps_at_the_same_time_all_happen_before_anything_reacts(first):
+    others = [node for node in "abc" if node != first]
+    run = run_of(
+        "declare: {queue: q1, node: a}",
+        f"{{kill: {first}, at: 5}}",
+        *(f"{{kill: {node}, at: 5}}" for node in others),
+    )
+    events = [told["event"] for told in outcome(run)["events"]]
+    assert "promoted" not in events
+    assert events.index("node_down_noticed") > max(i for i, event in enumerate(events) if event == "node_killed")
+
+
+def test_a_publish_at_the_moment_of_a_kill_is_on_its_way_when_the_master_dies():
+    head = "declare: {queue: q1, node: a}"
+    steps = ["{kill: a, at: 5}", "{publish: {queue: q1, count: 2, node: b}, at: 5}"]
+    forward, backward = run_of(head, *steps), run_of(head, *reversed(steps))
+    assert outcome(forward)["queues"] == outcome(backward)["queues"]
+    assert outcome(forward)["queues"]["q1"]["master"] == "b"
+
+
+def test_a_client_that_goes_at_the_moment_of_a_kill_gives_its_messages_to_nobody():
+    """What a consumer gives back may reach another one only after all steps of that moment."""
+    steps = ["{close: c1, at: 5}", "{kill: a, at: 5}"]
+    head = [
+        "declare: {queue: r, node: a}",
+        "publish: {queue: r, count: 3}",
+        "consume: {consumer: c1, queue: r, node: a}",
+        "consume: {consumer: c2, queue: r, node: a, ack: auto}",
+    ]
+    forward, backward = run_of(*head, *steps), run_of(*head, *reversed(steps))
+    assert outcome(forward)["consumers"]["c2"]["received"] == []
+    assert outcome(forward)["queues"] == outcome(backward)["queues"]
+
+
+def test_what_ends_at_the_moment_of_a_step_ends_after_it():
+    """A shutdown of one second and a kill one second after it began: the kill comes first."""
+    run = run_of("stop: a", "{kill: a, at: 1}")
+    assert times(run, "node_stopped") == [] and times(run, "node_killed") == [1.0]
+
+
+# Expectations change nothing
+
+
+def without_expectations(scenario: Scenario) -> Scenario:
+    """The scenario without its expect steps and its expect."""
+    steps = tuple(step for step in scenario.steps if not isinstance(step.verb, Expect))
+    return msgspec.structs.replace(scenario, steps=steps, expect=None)
+
+
+def told(run: Run) -> dict:
+    """The outcome without the indices of steps, which expect steps move."""
+    said = outcome(run)
+    events = [{key: value for key, value in event.items() if key != "step"} for event in said["events"]]
+    errors = [{key: value for key, value in error.items() if key != "step"} for error in said["errors"]]
+    return said | {"events": events, "errors": errors}
+
+
+@pytest.mark.parametrize("expectation", ["expect: {}", "{expect: {}, at: 0.0001}", "{expect: {}, at: 900}"])
+@pytest.mark.parametrize("place", range(5))
+def test_a_file_runs_the_same_with_and_without_its_expectations(expectation, place):
+    steps = [
+        "declare: {queue: q1, node: a}",
+        "kill: a",
+        "{publish: {queue: q1, count: 2, node: b}, at: 0.0001}",
+        "start: a",
+    ]
+    steps.insert(place, expectation)
+    run = run_of(*steps)
+    assert told(run) == told(Run.of(without_expectations(run.scenario)))
+
+
+def test_the_same_bytes_under_any_hash_seed(tmp_path):
+    file = tmp_path / "story.yaml"
+    steps = ["declare: {queue: q1, node: a}", "publish: {queue: q1, count: 3}", "stop: [b, c]", "start: [c, b]"]
+    file.write_text(HEAD.replace("all", "exactly, ha-params: 2") + "".join(f"  - {step}\n" for step in steps))
+    program = "import sys; from hawb.cli import main; main(['run', sys.argv[1], '--json'])"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program, file], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(told) == 1 and told.pop().startswith(b"{")
+
+
+# Back, aside and on
+
+
+def played(program) -> Run:
+    given_, groups = program
+    return Run.of(read_scenario(given_ | {"steps": concrete(given_, groups)}))
+
+
+@settings(max_examples=300 if LONG else 25)
+@given(programs())
+def test_step_by_step_is_the_whole_file_however_often_one_looks(program):
+    whole = played(program)
+    run = Run(msgspec.structs.replace(whole.scenario, steps=()))
+    for step in whole.scenario.steps:
+        outcome_json(run)
+        run.apply(step)
+    assert run.scenario == whole.scenario
+    assert outcome_json(run) == outcome_json(whole)
+
+
+@settings(max_examples=300 if LONG else 25)
+@given(programs(), st.data())
+def test_undo_goes_back_to_what_was(program, data):
+    run = played(program)
+    steps = run.steps
+    kept = data.draw(st.integers(0, len(steps)))
+    for step in reversed(steps[kept:]):
+        assert run.undo() == step
+    assert run.steps == steps[:kept]
+    fresh = Run.of(msgspec.structs.replace(run.scenario, steps=steps[:kept]))
+    assert outcome_json(run) == outcome_json(fresh)
+    for step in steps[kept:]:
+        run.apply(step)
+    assert outcome_json(run) == outcome_json(played(program))
+
+
+def test_undo_without_steps():
+    run = run_of("kill: a")
+    run.undo()
+    with pytest.raises(IndexError):
+        run.undo()
+
+
+def test_a_copy_goes_its_own_way():
+    run = run_of("declare: {queue: q1, node: a}")
+    before = outcome_json(run)
+    other = run.copy()
+    other.apply_plain({"kill": "a"})
+    assert outcome_json(run) == before and len(run.steps) == 1
+    run.apply_plain({"kill": "b"})
+    assert outcome(other)["nodes"] == {"a": "down", "b": "running", "c": "running"}
+    assert outcome(run)["nodes"] == {"a": "running", "b": "down", "c": "running"}
+    other.undo()
+    assert outcome_json(other) == before
+
+
+def test_moments_on_the_way():
+    run = run_of("declare: {queue: q1, node: a}", "kill: a", "{start: a, at: 0.0002}")
+    masters = [run.moment(steps).state.queues["q1"].master for steps in (1, 2, 3)]
+    assert masters == [0, 1, 1]
+    assert run.moment_of(1).state == run.moment(1).state
+    assert run.moment_of(2).state.queues["q1"].master == 0, "nobody has noticed yet"
+    assert run.moment(0).state.queues == {}
+
+
+# What has no rules
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ({"power_off": "a"}, "power_off"),
+        ({"partition": [["a"], ["b", "c"]]}, "partition"),
+        ({"publish": {"queue": "q", "count": 1, "mode": "tx"}}, "tx"),
+        ({"consume": {"consumer": "c", "queue": "q", "rate": 5}}, "rate"),
+        ({"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum"}}}, "quorum"),
+    ],
+)
+def test_a_step_without_rules_is_refused_by_name_and_changes_nothing(step, words):
+    run = run_of("declare: {queue: q1, node: a}")
+    before = outcome_json(run)
+    with pytest.raises(ScenarioRefused) as refused:
+        run.apply_plain(step)
+    assert words in str(refused.value) and refused.value.step == 1
+    assert outcome_json(run) == before and len(run.steps) == 1
+    with pytest.raises(ScenarioRefused) as refused:
+        Run(read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b", "c"]}, "steps": [step]}))
+    assert words in str(refused.value) and refused.value.step == 0
+
+
+def test_a_policy_that_rabbitmq_would_refuse_cannot_stand_at_the_start():
+    with pytest.raises(ScenarioRefused, match="ha-mode"):
+        Run(load("scenario: t\ncluster: {nodes: [a]}\npolicies: [{name: p, pattern: q, definition: {ha-params: 2}}]\n"))
+
+
+def test_what_rabbitmq_refuses_is_an_error_of_its_step_and_the_story_goes_on():
+    run = run_of(
+        "purge: nowhere",
+        "stop: a",
+        "{purge: nowhere, at: 9}",
+        "kill: a",
+        "set_policy: {name: p, pattern: '(', definition: {ha-mode: all}}",
+        "declare: {queue: q1, node: a}",
+        "declare: {queue: q1, node: b}",
+    )
+    errors = [(error["step"], error["code"]) for error in outcome(run)["errors"]]
+    assert errors == [(0, 404), (2, 404), (3, None), (4, None), (5, None)]
+    assert outcome(run)["queues"]["q1"]["master"] == "b"
