@@ -24,7 +24,7 @@ from hawb.rules.policies import HaMode, SyncMode
 MOST_EVENTS = 20_000
 """More events than this between two steps are a cluster that never settles."""
 
-BEGINNINGS = {"node_killed", "node_stopping", "policy_set", "policy_cleared", "queue_declared"}
+BEGINNINGS = {"node_killed", "node_stopping", "policy_set", "policy_cleared", "queue_declared", "messages_delivered"}
 """Events with which the story of a loss may begin: a fault, or a step that a person took."""
 
 
