@@ -49,7 +49,7 @@ def listed_nodes(listed, master, synchronised, available):
     While no mirror is synchronised the master is added to the list (and the list loses its order), so that it stays
     until somebody holds all it holds. With no listed node running the master is kept alone. A master that is not listed
     gives way to the first listed node that is synchronised, or else to the most recently synchronised mirror, listed or
-    not.
+    not. So either the master is available or a mirror is synchronised: without both there is nothing to choose from.
     """
     if len(synchronised) == 0:
         candidates = sorted([node for node in available if node in listed or node == master])
