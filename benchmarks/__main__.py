@@ -6,7 +6,7 @@ import importlib
 import platform
 import sys
 
-BENCHMARKS = ("engine", "command", "lab", "sweep")
+BENCHMARKS = ("engine", "depth", "command", "lab", "sweep")
 
 
 def main(names: list[str]) -> None:
