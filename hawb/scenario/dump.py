@@ -5,6 +5,7 @@ A step, a policy, a queue and a setting of the cluster each stand on a line of t
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -78,12 +79,24 @@ def _argument(verb: Verb) -> Any:
 def _fields(struct: msgspec.Struct) -> dict[str, Any]:
     """The fields that differ from their defaults."""
     found = {}
-    for field in msgspec.structs.fields(struct):
-        value = getattr(struct, field.name)
-        made = field.default_factory is not msgspec.NODEFAULT
-        if value != (field.default_factory() if made else field.default):
-            found[field.encode_name] = plain(value)
+    for name, written, default in _defaults(type(struct)):
+        value = getattr(struct, name)
+        if value != default:
+            found[written] = plain(value)
     return found
+
+
+@cache
+def _defaults(struct: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
+    """Each field with the name that files use and its default; a file may hold a hundred thousand of one struct."""
+    return [
+        (
+            field.name,
+            field.encode_name,
+            field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory(),
+        )
+        for field in msgspec.structs.fields(struct)
+    ]
 
 
 def _lay_out(key: str, value: Any) -> Any:

@@ -25,9 +25,9 @@ from yaml.resolver import Resolver
 
 from hawb.scenario.refused import QUOTE, ScenarioRefused, Where
 
-MAX_BYTES = 16 * 2**20
+MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
-MAX_VALUES = 1_000_000
+MAX_VALUES = 5_000_000
 MAX_DIGITS = 400
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
