@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hawb.lab.policy_draft import KEYS, PolicyDraft, Reached
+from hawb.lab.policy_panel import reach_html
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES
 
@@ -81,6 +82,16 @@ def test_the_winner_of_each_queue_is_told():
 def test_the_draft_stands_in_place_of_the_policy_that_it_changes():
     old = Policy.of("ha-all", "^ha", {"expires": 9}, priority=99)
     assert DRAFT.reach({"ha.x": {"type": "classic"}}, [old], PROFILE) == [Reached("ha.x", "ha-all", True, ())]
+
+
+def test_where_it_wins_it_is_shown_as_merged_with_the_operator_policy_that_applies():
+    cap = Policy.of("cap", "^ha", {"max-length": 5, "ha-mode": "nodes", "ha-params": ["a"]})
+    (reached,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [], PROFILE, [cap])
+    assert reached.operator == "cap" and reached.merged["max-length"] == 5 and reached.merged["ha-mode"] == "all"
+    assert "together with operator policy cap it says" in reach_html([reached])
+    better = Policy.of("better", "^ha", {"max-length": 7}, priority=99)
+    (beaten,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [better], PROFILE, [cap])
+    assert (beaten.wins, beaten.operator, beaten.merged) == (False, None, {})
 
 
 def test_a_policy_of_mirroring_reaches_no_quorum_queue():

@@ -13,6 +13,7 @@ from hawb.rules.promotion import (
     NOBODY,
     WHEN_SYNCED,
     candidate,
+    offline_heir,
     recoverable_mirrors,
     refuses_on_failure,
     takes_mirrors_down,
@@ -51,3 +52,12 @@ def test_recoverable_mirrors_are_those_that_mirror_or_are_down(size):
             known = [node for node in after if node in recoverable]
             assert after[: len(known)] == known, "new ones come last"
             assert known == [node for node in recoverable if node in known], "the others keep their order"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_offline_heir_is_the_first_recoverable_member_that_does_not_run(size):
+    nodes = tuple(range(size))
+    for recoverable, forgotten in product(list(arrangements(nodes)), nodes):
+        for members, running in product(list(subsets(nodes)), list(subsets(nodes))):
+            fit = [node for node in recoverable if node in set(members) - set(running) - {forgotten}]
+            assert offline_heir(recoverable, forgotten, members, running) == (fit[0] if fit else NOBODY)

@@ -40,7 +40,7 @@ def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
     """One step, as a file writes it."""
     node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
     queue, consumer = st.sampled_from(QUEUES), st.sampled_from(CONSUMERS)
-    count, yes, mode = st.integers(1, 30), st.booleans(), st.sampled_from(["confirm", "plain"])
+    count, yes, mode = st.integers(1, 30), st.booleans(), st.sampled_from(["confirm", "plain", "tx"])
 
     def verb(name: str, **fields: st.SearchStrategy) -> st.SearchStrategy[dict]:
         return st.fixed_dictionaries(fields).map(lambda argument: {name: argument})
@@ -52,7 +52,8 @@ def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
         verb("publish", queue=queue, count=count, node=node, persistent=yes, mode=mode),
         verb("publish", queues=st.just(list(QUEUES)), count=count, node=node),
         verb("consume", consumer=consumer, queue=queue, node=node, prefetch=st.sampled_from([0, 1, 5]),
-             ack=st.sampled_from(["manual", "manual", "auto"]), cancel_on_ha_failover=yes),
+             ack=st.sampled_from(["manual", "manual", "auto"]), cancel_on_ha_failover=yes, global_prefetch=yes,
+             exclusive=st.sampled_from([False, False, False, True]), priority=st.sampled_from([0, 0, 1])),
         verb("ack", consumer=consumer, count=st.sampled_from([1, 4, "all"])),
         verb("nack", consumer=consumer, count=st.sampled_from([1, 4, "all"]), requeue=yes),
         verb("get", queue=queue, count=st.integers(1, 10), ack=yes, consumer=st.sampled_from(["c1", "h"])),
@@ -62,14 +63,23 @@ def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
     )  # fmt: skip
     queues = st.one_of(
         verb("declare", queue=queue, node=node, durable=yes),
+        verb("declare", queue=queue, node=node, arguments=st.just({"x-single-active-consumer": True})),
         verb("declare", queue=queue, node=node, exclusive=yes, auto_delete=yes),
         verb("delete", queue=queue, node=node, if_empty=yes, if_unused=yes),
     )
     operations = st.one_of(
         policies(nodes).map(lambda entry: {"set_policy": entry}),
         st.just({"clear_policy": "p"}),
+        operator_policies(nodes).map(lambda entry: {"set_operator_policy": entry}),
+        st.just({"clear_operator_policy": "p"}),
         queue.map(lambda name: {"sync_queue": name}),
+        verb("crash", queue=queue),
+        verb("crash", queue=queue, node=node),
         queue.map(lambda name: {"cancel_sync_queue": name}),
+        verb("transfer_leadership", queue=queue, node=node),
+        st.builds(lambda name, chosen: {name: chosen}, st.sampled_from(["wipe", "reset", "join"]), node),
+        verb("forget_cluster_node", node=node),
+        st.just({"rebalance": True}),
         st.sampled_from([0.001, 1, 70, 400]).map(lambda seconds: {"wait": seconds}),
     )
     return st.one_of(faults, faults, clients, clients, clients, queues, operations)
@@ -98,6 +108,17 @@ def policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
     )
 
 
+def operator_policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
+    """An operator policy for every queue: what 3.13 takes, and others refuse."""
+    left_out = ("ha-promote-on-shutdown", "ha-promote-on-failure")
+
+    def taken(entry: dict) -> dict:
+        definition = {key: value for key, value in entry["definition"].items() if key not in left_out}
+        return entry | {"definition": definition}
+
+    return policies(nodes).map(taken)
+
+
 @st.composite
 def programs(draw, least: int = 1) -> tuple[dict, list[Group]]:
     """A scenario that has a policy and queues, and groups of steps: in each the first begins when the cluster has
@@ -105,15 +126,16 @@ def programs(draw, least: int = 1) -> tuple[dict, list[Group]]:
     nodes = tuple("abcde"[: draw(st.integers(2, 5))])
     cluster = {
         "nodes": list(draw(st.permutations(nodes))),
-        "version": draw(st.sampled_from(["3.8", "3.10"])),
+        "version": draw(st.sampled_from(["3.8", "3.10", "3.13"])),
         "queue_master_locator": draw(st.sampled_from(["client-local", "client-local", "min-masters", "random"])),
         "timing": draw(st.sampled_from(TIMINGS)),
     }
     given = {"scenario": "found by chance", "seed": draw(st.integers(0, 3)), "cluster": cluster}
     node, queue = st.sampled_from(nodes), st.sampled_from(QUEUES)
+    arguments = st.sampled_from([{}, {}, {"x-single-active-consumer": True}])
     first = [
         {"set_policy": draw(policies(nodes))},
-        *({"declare": {"queue": name, "node": draw(node)}} for name in QUEUES),
+        *({"declare": {"queue": name, "node": draw(node), "arguments": draw(arguments)}} for name in QUEUES),
         {"publish": {"queues": list(QUEUES), "count": 10, "node": draw(node)}},
         {"consume": {"consumer": "c1", "queue": draw(queue), "node": draw(node), "prefetch": 5}},
     ]
@@ -151,12 +173,14 @@ def returns(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
 
 
 def races(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
-    """Messages are published, and before they are confirmed nodes go or policy changes."""
+    """Messages are published, and before they are confirmed nodes go, processes crash or policy changes."""
     node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
     disturbances = st.one_of(
         st.builds(lambda verb, chosen: {verb: chosen}, st.sampled_from(["kill", "stop"]), some),
         policies(nodes).map(lambda entry: {"set_policy": entry}),
-    )
+        st.builds(lambda queue, at: {"crash": {"queue": queue} | at}, st.sampled_from(QUEUES),
+                  st.one_of(st.just({}), node.map(lambda name: {"node": name}))),
+    )  # fmt: skip
     return st.builds(
         lambda node, queue, delay_s, disturbance: [
             [(0, {"publish": {"queue": queue, "count": 3, "node": node}}), (delay_s, disturbance)]
@@ -184,13 +208,22 @@ def play(run: Run, groups: list[Group], check: Callable[[Run], None]) -> None:
 
 
 def get_well(run: Run) -> None:
-    """Starts what is down until nothing is."""
+    """Starts what is down, and takes in again what is no member, until nothing is left."""
     for _ in run.settings.names:
-        nodes = run.moment().state.nodes
-        down = [name for name, node in zip(run.settings.names, nodes, strict=True) if node.status == DOWN]
-        if not down:
-            return
-        run.apply_plain({"start": down})
+        nodes = dict(zip(run.settings.names, run.moment().state.nodes, strict=True))
+        down = [name for name, node in nodes.items() if node.status == DOWN]
+        outside = [name for name in down if not nodes[name].member or nodes[name].virgin]
+        if inside := [name for name in down if name not in outside]:
+            run.apply_plain({"start": inside})
+        for name in outside:
+            run.apply_plain({"reset": name})
+            run.apply_plain({"join": name})
+
+
+def waits_for_an_outsider(run: Run) -> bool:
+    """Whether no member can boot because one that stopped later never will: what force_boot is for."""
+    nodes = run.moment().state.nodes
+    return not run.moment().state.running() and any(node.virgin or not node.member for node in nodes)
 
 
 def check_sound(run: Run) -> None:
@@ -200,13 +233,17 @@ def check_sound(run: Run) -> None:
 
 
 def check_well(run: Run) -> None:
-    """Every node runs and every queue is served, but for a replicated one that was not durable and has lost its last
-    replica: its record stays and can only be deleted."""
+    """Every node runs and every queue is served, but for one whose process crashed for good, and a replicated one with
+    nothing left to serve, since it was not durable or its copies were dropped: its record can only be deleted."""
     check_sound(run)
+    if waits_for_an_outsider(run):
+        return
     moment = run.moment()
     assert {node.status for node in moment.state.nodes} == {RUNNING}
     for name, queue in moment.state.queues.items():
-        if not queue.durable and queue.abandoned:
+        if queue.failed:
+            continue
+        if queue.abandoned:
             assert not queue.content and is_replicated(queue), name
             continue
         assert queue.up and queue.sync is None and not queue.parked, name

@@ -17,7 +17,7 @@ import pytest
 from conftest import LONG
 from rule_inputs import Nodes, arrangements, records, subsets, subsets_both_ways, with_available
 
-from hawb.rules import locators, promotion, selection
+from hawb.rules import locators, promotion, rebalancing, selection
 
 SIZES = (1, 2, 3, 4, 5) if LONG else (1, 2, 3, 4)
 LARGEST = SIZES[-1]
@@ -69,12 +69,15 @@ def wanted_inputs(size: int) -> Iterator[tuple]:
                 yield selection.NODES, 0, listed, *record, available, free
 
 
-@pytest.mark.parametrize("module", [selection, promotion, locators])
+@pytest.mark.parametrize("module", [selection, promotion, locators, rebalancing])
 def test_no_rule_is_left_out(module):
     tried = {
         selection: {"wanted_replicas", "all_nodes", "exactly", "listed_nodes", "without_repeats"},
-        promotion: {"candidate", "refuses_on_failure", "takes_mirrors_down", "recoverable_mirrors"},
+        promotion: {
+            "candidate", "refuses_on_failure", "takes_mirrors_down", "recoverable_mirrors", "offline_heir",
+        },
         locators: {"master_candidates", "locate"},
+        rebalancing: {"most_masters", "next_to_move", "destination"},
     }
     assert {rule.__name__ for rule in rules_of(module)} == tried[module]
 
@@ -106,6 +109,10 @@ def test_promotion():
     orders = list(arrangements(tuple(range(4))))
     for recoverable, mirrors, running in product(orders, orders, list(subsets(tuple(range(4))))):
         agree(promotion.recoverable_mirrors, recoverable, mirrors, running)
+    members = list(subsets(tuple(range(4))))
+    for recoverable, forgotten, known in product(orders, range(4), members):
+        for running in members[::3]:
+            agree(promotion.offline_heir, recoverable, forgotten, known, running)
 
 
 def test_locators():
@@ -117,3 +124,14 @@ def test_locators():
     for strategy, client, candidates in product(strategies, nodes, list(subsets(nodes))):
         for counts, index in product(product(range(3), repeat=4), range(max(len(candidates), 1))):
             agree(locators.locate, strategy, client, candidates, counts, index)
+
+
+def test_rebalancing():
+    nodes = (0, 1, 2)
+    for queues in range(1, 5):
+        for masters in product(nodes, repeat=queues):
+            agree(rebalancing.most_masters, queues, len(nodes))
+            agree(rebalancing.destination, (1, 2), masters)
+            some_tried = [(0,) * queues, (1,) + (0,) * (queues - 1)]
+            for lengths, tried in product(product((0, 1, 2), repeat=queues), some_tried):
+                agree(rebalancing.next_to_move, masters, lengths, tried, 1, nodes)

@@ -234,7 +234,6 @@ def test_moments_on_the_way():
     [
         ({"power_off": "a"}, "power_off"),
         ({"partition": [["a"], ["b", "c"]]}, "partition"),
-        ({"publish": {"queue": "q", "count": 1, "mode": "tx"}}, "tx"),
         ({"consume": {"consumer": "c", "queue": "q", "rate": 5}}, "rate"),
         ({"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum"}}}, "quorum"),
     ],

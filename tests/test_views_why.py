@@ -238,8 +238,8 @@ def test_a_message_that_was_delivered_twice():
         nodes=("a", "b"),
     )
     assert (
-        "It was delivered 2 times: to consumer c1 at 0.003 s, then b took over at 0.003 s, to which its predecessor's "
-        "deliveries are unknown, to consumer c1 at 0.003 s."
+        "It was delivered 2 times: to consumer c1 at 0.003 s, then b took over at 0.004 s, to which its predecessor's "
+        "deliveries are unknown, to consumer c1 at 0.004 s."
     ) in why(told, "q", 1)
 
 

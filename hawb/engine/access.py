@@ -24,6 +24,8 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         refuse_locked(turn, queue)
     elif queue.up and queue.sync is None:
         return queue
+    elif queue.failed:
+        turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")
     elif queue.abandoned and not is_replicated(queue):
         refuse_home_node_down(turn, queue)
     else:

@@ -8,13 +8,16 @@ from hawb.engine import (
     access,
     confirms,
     consuming,
+    crashes,
     events,
     failover,
+    maintenance,
     membership,
     mirroring,
     policy_changes,
     publishing,
     queues,
+    subscriptions,
     synchronisation,
 )
 from hawb.engine.turn import Turn
@@ -24,7 +27,7 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
     """An operation has waited as long as it may."""
     operation = access.withdraw(turn, event)
     if isinstance(operation, events.Resume):
-        consuming.stop_resuming(turn, operation)
+        subscriptions.stop_resuming(turn, operation)
     else:
         access.refuse_timeout(turn, operation)
 
@@ -35,13 +38,14 @@ HANDLERS: dict[type, Callable] = {
     events.Purge: queues.purge,
     events.AutoDelete: queues.auto_delete,
     events.ConnectionCloses: queues.connection_closes,
-    events.ConsumerCloses: consuming.client_closes,
+    events.ConsumerCloses: subscriptions.client_closes,
     events.Publish: publishing.publish,
     events.ConfirmsDue: confirms.due,
-    events.Consume: consuming.consume,
-    events.Resume: consuming.resume,
+    events.Consume: subscriptions.consume,
+    events.Resume: subscriptions.resume,
     events.Get: consuming.get,
     events.Settle: consuming.settle,
+    events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,
     events.ShutDown: membership.shut_down,
     events.Stopped: membership.stopped,
@@ -49,12 +53,16 @@ HANDLERS: dict[type, Callable] = {
     events.BootAttempt: membership.boot,
     events.BootGivesUp: membership.give_up,
     events.ReplicaGone: failover.replicas_gone,
+    events.CrashNoticed: crashes.noticed,
+    events.ProcessRestarts: crashes.restart,
     events.MirrorJoins: mirroring.join,
     events.PolicyTakesEffect: policy_changes.take_effect,
     events.AutomaticSync: synchronisation.automatic,
     events.ManualSync: synchronisation.manual,
     events.SyncCancelled: synchronisation.cancel,
     events.SyncFinished: synchronisation.finish,
+    events.TransferLeadership: maintenance.transfer_leadership,
+    events.Rebalance: maintenance.rebalance,
     events.DepthFell: synchronisation.drained,
 }
 """Who handles what stands on the agenda."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hawb.engine import mirroring, queues, runs
 from hawb.engine.naming import split_queue
-from hawb.engine.policy_changes import applying, mirroring_of, name_of, tell
+from hawb.engine.policy_changes import OPERATOR, USER, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, State
 from hawb.engine.turn import Moment, Turn
@@ -38,22 +38,30 @@ class Standing(Struct, frozen=True):
 
 
 def begin(
-    settings: Settings, down: Mapping[int, str], policies: Iterable[Policy], standing: Iterable[Standing]
+    settings: Settings,
+    down: Mapping[int, str],
+    policies: Iterable[Policy],
+    standing: Iterable[Standing],
+    operator_policies: Iterable[Policy] = (),
+    strangers: Container[int] = (),
 ) -> Moment:
-    """The moment before the first step. `down` are the nodes that do not run, in the order in which they went."""
-    turn = Turn(settings, Moment(State(0, first_nodes(settings, down), tuple(policies))), step=-1)
-    for policy in turn.policies:
-        tell(turn, "policy_in_force", policy)
+    """The moment before the first step. `down` are the nodes that do not run, in the order in which they went, and
+    `strangers` those that have not joined the cluster yet."""
+    first = State(0, first_nodes(settings, down, strangers), tuple(policies), tuple(operator_policies))
+    turn = Turn(settings, Moment(first), step=-1)
+    for kind in (USER, OPERATOR):
+        for policy in of_kind(turn, kind):
+            tell(turn, f"{kind}policy_in_force", policy)
     stopped = {node for node, how in down.items() if how == "stopped"}
     for queue in standing:
         place(turn, queue, stopped)
     return turn.finish()
 
 
-def first_nodes(settings: Settings, down: Mapping[int, str]) -> tuple[Node, ...]:
+def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Container[int]) -> tuple[Node, ...]:
     """The nodes and what they believe of each other: whoever is down believes that those run that went after it."""
-    members = set(settings.file_order)
-    nodes = {}
+    members = {node for node in settings.file_order if node not in strangers}
+    nodes = {node: Node(DOWN, member=False, virgin=True) for node in settings.file_order if node in strangers}
     for node in down:
         members.discard(node)
         nodes[node] = Node(DOWN, frozenset(members))
@@ -65,8 +73,7 @@ def first_nodes(settings: Settings, down: Mapping[int, str]) -> tuple[Node, ...]
 def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
     """Puts a queue where it stands. `stopped` are the nodes that went down in a controlled way."""
     vhost, _ = split_queue(standing.name)
-    policy = applying(turn, standing.name, standing.type)
-    asked = mirroring_of(policy)
+    found = in_force(turn, standing.name, standing.type)
     everything = runs.run(1, standing.messages)
     turn.add_queue(
         Queue(
@@ -77,9 +84,8 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
             auto_delete=standing.auto_delete,
             owner=None,
             arguments=standing.arguments,
-            policy=name_of(policy),
-            mirroring=asked,
-            mirrored=asked is not None and standing.type == "classic",
+            **found.record,
+            mirrored=found.mirroring is not None and standing.type == "classic",
             master=standing.master,
             contents=tuple(None for _ in turn.nodes),
             batches=(Batch(1, standing.messages, standing.size_bytes, True),) if standing.messages else (),

@@ -2,7 +2,11 @@
 
 Source: `rabbit_channel` and `unconfirmed_messages` (3.8.0 and later). A replica that goes away is no longer waited for;
 when none is left, the message is confirmed if one of them had answered, and nacked otherwise. A message routed to
-several queues is confirmed or nacked as one. Transactions are not here.
+several queues is confirmed or nacked as one.
+
+A transaction is the same with one answer for all its messages (`rabbit_channel:maybe_complete_tx`): tx.commit-ok when
+every replica has answered, and a closed channel where a confirming one would have sent a nack. Nothing is taken back:
+what a queue has taken it keeps, though the transaction failed.
 """
 
 from __future__ import annotations
@@ -17,10 +21,10 @@ from hawb.engine.state import Share, Unconfirmed
 from hawb.engine.turn import Turn
 
 
-def await_answers(turn: Turn, node: int, shares: tuple[Share, ...]) -> None:
+def await_answers(turn: Turn, node: int, shares: tuple[Share, ...], *, transaction: bool) -> None:
     """A channel at `node` begins to wait for its messages' replicas."""
     number = turn.next_number()
-    turn.unconfirmed = (*turn.unconfirmed, Unconfirmed(number, node, shares))
+    turn.unconfirmed = (*turn.unconfirmed, Unconfirmed(number, node, shares, transaction, turn.step))
     last_us = max((due_us for share in shares for _, due_us in share.due_us), default=turn.now_us)
     turn.schedule(last_us - turn.now_us, ConfirmsDue(number))
 
@@ -34,6 +38,23 @@ def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
     """A queue's replicas at `nodes` are gone: nobody waits for them any more."""
     gone = frozenset(nodes)
     _update(turn, lambda share: _without(turn, share, gone) if share.queue == queue else share)
+
+
+def replica_crashed(turn: Turn, queue: str, node: int) -> None:
+    """The process of a queue at `node` crashed: what waits for it is nacked at once, whoever else has answered."""
+    struck = [waiting for waiting in turn.unconfirmed if _waits_for(turn, waiting, queue, node)]
+    turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in struck)
+    for waiting in struck:
+        _answer(turn, waiting, confirmed=False)
+    forget_replicas(turn, queue, [node])
+
+
+def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
+    return any(
+        share.queue == queue and at == node and due_us > turn.now_us
+        for share in waiting.shares
+        for at, due_us in share.due_us
+    )
 
 
 def queue_deleted(turn: Turn, queue: str) -> None:
@@ -68,29 +89,31 @@ def _update(
         if chosen(waiting):
             waiting = replace(waiting, shares=tuple(map(change, waiting.shares)))
             if all(due_us <= turn.now_us for share in waiting.shares for _, due_us in share.due_us):
-                _answer(turn, waiting)
+                _answer(turn, waiting, confirmed=all(share.answered or share.due_us for share in waiting.shares))
                 continue
         left.append(waiting)
     turn.unconfirmed = tuple(left)
 
 
-def _answer(turn: Turn, waiting: Unconfirmed) -> None:
+def _answer(turn: Turn, waiting: Unconfirmed, *, confirmed: bool) -> None:
     """Confirms if every queue has the messages somewhere, nacks otherwise; on a node that is gone nobody listens."""
     if not turn.is_running(waiting.node):
         _say_nothing(turn, waiting)
         return
-    confirmed = all(share.answered or share.due_us for share in waiting.shares)
+    told, field = ANSWERS[waiting.transaction, confirmed]
     for share in waiting.shares:
-        (confirm if confirmed else nack)(turn, share.queue, share.numbers)
+        if field is not None:
+            turn.book(share.queue, **{field: runs.union(getattr(turn.account(share.queue), field), share.numbers)})
+        turn.emit(told, queue=share.queue, ids=share.numbers)
+    if field is None:
+        turn.refuse(406, "PRECONDITION_FAILED - partial tx completion", waiting.step)
 
 
-def confirm(turn: Turn, queue: str, numbers: runs.Runs) -> None:
-    """The publisher is told that the broker has the messages."""
-    turn.book(queue, confirmed=runs.union(turn.account(queue).confirmed, numbers))
-    turn.emit("messages_confirmed", queue=queue, ids=numbers)
-
-
-def nack(turn: Turn, queue: str, numbers: runs.Runs) -> None:
-    """The publisher is told that the broker does not have the messages."""
-    turn.book(queue, nacked=runs.union(turn.account(queue).nacked, numbers))
-    turn.emit("messages_nacked", queue=queue, ids=numbers)
+ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
+    (False, True): ("messages_confirmed", "confirmed"),
+    (False, False): ("messages_nacked", "nacked"),
+    (True, True): ("transaction_committed", "confirmed"),
+    (True, False): ("transaction_failed", None),
+}
+"""The event that tells of an answer and the field of the ledger that books it, by whether the messages are a
+transaction's and whether they are confirmed. The end of a channel is told as the error of its step."""

@@ -1,11 +1,12 @@
-"""Consumers: what is sent to them, what comes back, and what they notice of a failover.
+"""Deliveries: what is sent to consumers, and what comes back from them.
 
-Source: `rabbit_queue_consumers`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by the master alone,
-wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its place and is sent
-again, and acknowledgements of what the old master had sent go nowhere.
+Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by
+the master alone, wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its
+place and is sent again, and acknowledgements of what the old master had sent go nowhere.
 
-With several consumers messages are dealt one by one, in turn. Beyond DEALT_SINGLY messages at a time they are dealt in
-equal lots, so that the cost does not grow with the depth.
+Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
+One that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
+DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import runs
-from hawb.engine.access import is_replicated, served
-from hawb.engine.events import AutoDelete, Consume, ConsumerCloses, DepthFell, Get, Resume, Settle
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Consumer, Queue
+from hawb.engine.access import served
+from hawb.engine.events import DeliveryArrives, DepthFell, Get, NodeGoneNoticed, Settle
+from hawb.engine.runs import Runs
+from hawb.engine.state import NOWHERE, RUNNING, STOPPING, Consumer, Queue
 from hawb.engine.turn import Turn
 
 DEALT_SINGLY = 10_000
@@ -27,48 +28,90 @@ def ready(queue: Queue) -> Runs:
     return runs.minus(queue.content, queue.unacknowledged)
 
 
+def is_single_active(queue: Queue) -> bool:
+    """Whether the queue serves one consumer at a time (x-single-active-consumer)."""
+    return dict(queue.arguments).get("x-single-active-consumer") is True
+
+
+def circle(turn: Turn, queue: Queue) -> list[str]:
+    """The consumers that take turns, those of the highest priority first, and of these the one that is due."""
+    served_ones = [queue.active_consumer] if is_single_active(queue) else queue.consumers
+    taking = [one for one in served_ones if one is not None and not turn.consumers[one].blocked]
+    return sorted(taking, key=lambda one: -turn.consumers[one].priority)
+
+
 def deliver(turn: Turn, name: str) -> None:
-    """Sends what is ready to consumers that have room, in turn."""
+    """Sends what is ready to consumers that have room, by priority and in turn."""
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
-    waiting, order = ready(queue), list(queue.consumers)
+    waiting, order = ready(queue), circle(turn, queue)
     if not waiting or not order:
         return
     lot = 1 + runs.size(waiting) // DEALT_SINGLY if len(order) > 1 else runs.size(waiting)
     hands: dict[str, list[tuple[int, int]]] = {}
-    room = {consumer: turn.consumers[consumer].capacity for consumer in order}
-    while waiting and (taker := next((one for one in order if room[one] != 0), None)):
+    room = {one: turn.consumers[one].capacity for one in order}
+    while waiting and order:
+        taker = order.pop(0)
+        if room[taker] == 0:
+            turn.change_consumer(taker, blocked=True)
+            continue
         hand = runs.head(waiting, lot if room[taker] is None else min(lot, room[taker]))
         waiting = runs.minus(waiting, hand)
         hands.setdefault(taker, []).extend(hand)
         room[taker] = None if room[taker] is None else room[taker] - runs.size(hand)
-        order.append(order.pop(order.index(taker)))
-    turn.change_queue(name, consumers=tuple(order))
+        priority = turn.consumers[taker].priority
+        order.insert(sum(turn.consumers[other].priority >= priority for other in order), taker)
+    others = (one for one in queue.consumers if one not in order)
+    turn.change_queue(name, consumers=(*order, *others))
     for consumer, pairs in hands.items():
-        hand_over(turn, name, consumer, runs.normal(pairs))
+        delay_us = turn.link_us(queue.master, turn.consumers[consumer].node)
+        hand_over(turn, name, consumer, runs.normal(pairs), delay_us)
 
 
-def hand_over(turn: Turn, name: str, consumer_name: str, numbers: Runs) -> None:
-    """Messages are on their way to a client; with automatic acknowledgement they have left the queue. A client whose
-    node is gone, which the queue does not know yet, never gets them."""
+def come_back(turn: Turn, name: str) -> bool:
+    """Whether a consumer that had left the circle for want of room has some again; then it is the last in turn."""
+    consumer = turn.consumers[name]
+    if not consumer.blocked or consumer.capacity == 0:
+        return False
+    turn.change_consumer(name, blocked=False)
+    others = (other for other in turn.queues[consumer.queue].consumers if other != name)
+    turn.change_queue(consumer.queue, consumers=(*others, name))
+    return True
+
+
+def hand_over(turn: Turn, name: str, consumer_name: str, numbers: Runs, delay_us: int = 0) -> None:
+    """Messages are sent to a client; with automatic acknowledgement the queue has let go of them."""
     consumer, queue = turn.consumers[consumer_name], turn.queues[name]
     entry = turn.emit(
         "messages_delivered", node=consumer.node, queue=name, consumer=consumer_name, ids=numbers,
         redelivered=runs.as_lists(runs.common(queue.redelivered, numbers)),
     )  # fmt: skip
-    arrives = turn.is_running(consumer.node)
-    if arrives:
-        turn.ledger[name] = turn.account(name).with_delivered(numbers)
-        turn.change_consumer(consumer_name, received=runs.union(consumer.received, numbers))
-    if not consumer.automatic:
-        turn.change_consumer(consumer_name, held=runs.union(consumer.held, numbers))
-        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
-    elif arrives:
+    if consumer.automatic:
         take_out(turn, name, numbers, "acknowledged")
     else:
-        drop(turn, name, numbers)
-        turn.lose(name, numbers, "auto_ack_in_flight", because=entry)
+        turn.change_consumer(consumer_name, held=runs.union(consumer.held, numbers))
+        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+    delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
+    if delay_us and turn.is_running(consumer.node):
+        turn.schedule(delay_us, delivery, entry)
+    else:
+        arrive(turn, delivery)
+
+
+def arrive(turn: Turn, event: DeliveryArrives) -> None:
+    """A client has its messages, unless its node or the one that sent them has died by now. Then those that wait for an
+    acknowledgement go back to their place as soon as that is noticed; those acknowledged automatically are lost."""
+    consumer = turn.consumers[event.consumer]
+    ends = ((event.sender, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
+    dead = next((node for node, well in ends if turn.nodes[node].status not in well), NOWHERE)
+    if dead == NOWHERE:
+        turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)
+        turn.change_consumer(consumer.name, received=runs.union(consumer.received, event.numbers))
+    elif event.automatic:
+        gone = runs.common(event.numbers, dict(turn.account(event.queue).removed)["acknowledged"])
+        turn.ledger[event.queue] = turn.account(event.queue).with_returned(gone)
+        turn.lose(event.queue, gone, "auto_ack_in_flight", because=turn.cause_of(NodeGoneNoticed(dead)))
 
 
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
@@ -80,16 +123,17 @@ def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 def drop(turn: Turn, name: str, numbers: Runs) -> None:
     """Every replica drops messages, and a mirror may become synchronised by it."""
     queue = turn.queues[name]
-    left = runs.minus(queue.content, numbers)
+    contents = tuple(
+        content if content is None or not turn.alive(queue, node) else runs.minus(content, numbers)
+        for node, content in enumerate(queue.contents)
+    )
+    oldest = min(lowest(content or ()) for content in contents)
     turn.change_queue(
         name,
-        contents=tuple(
-            content if content is None or not turn.alive(queue, node) else runs.minus(content, numbers)
-            for node, content in enumerate(queue.contents)
-        ),
+        contents=contents,
         unacknowledged=runs.minus(queue.unacknowledged, numbers),
         redelivered=runs.minus(queue.redelivered, numbers),
-        batches=tuple(batch for batch in queue.batches if batch.last >= lowest(left)),
+        batches=tuple(batch for batch in queue.batches if batch.last >= oldest),
     )
     if len(queue.synchronised) < len(queue.mirrors):
         turn.schedule(0, DepthFell(name))
@@ -116,33 +160,6 @@ def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 # What clients do
 
 
-def consume(turn: Turn, operation: Consume) -> None:
-    """basic.consume: the queue begins to send."""
-    if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
-        return
-    known = turn.consumers.get(operation.consumer)
-    if known is not None and known.state == "active":
-        refuse_tag(turn, known)
-        return
-    if holds_of_another(turn, known, queue):
-        return
-    consumer = Consumer(
-        name=operation.consumer,
-        queue=operation.queue,
-        node=operation.node,
-        connection=operation.connection,
-        subscription=turn.next_number(),
-        prefetch=operation.prefetch,
-        automatic=operation.automatic,
-        cancel_on_ha_failover=operation.cancel_on_ha_failover,
-        cancel_notify=operation.cancel_notify,
-    )
-    turn.consumers[operation.consumer] = with_past(consumer, known)
-    turn.change_queue(queue.name, consumers=(*queue.consumers, operation.consumer))
-    turn.emit("consumer_started", node=operation.node, queue=queue.name, consumer=operation.consumer)
-    deliver(turn, queue.name)
-
-
 def refuse_tag(turn: Turn, known: Consumer) -> None:
     """530 for a name that stands for a subscription already."""
     turn.refuse(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{known.name}'")
@@ -160,7 +177,9 @@ def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
     """A consumer with what its name has received and holds from before."""
     if known is None:
         return consumer
-    return replace(consumer, held=known.held, stale=known.stale, received=known.received)
+    return replace(
+        consumer, held=known.held, stale=known.stale, received=known.received, carried=runs.size(known.held)
+    )
 
 
 def get(turn: Turn, operation: Get) -> None:
@@ -200,6 +219,7 @@ def settle(turn: Turn, operation: Settle) -> None:
         ignore_stale(turn, consumer, stale, operation.verdict)
     if numbers:
         VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, numbers)
+    if come_back(turn, consumer.name) or operation.verdict == "requeue":
         deliver(turn, consumer.queue)
 
 
@@ -238,127 +258,3 @@ VERDICTS = {"ack": acknowledge, "reject": reject, "requeue": requeue}
 """What basic.ack, and basic.nack without and with requeue, do to messages."""
 
 
-def cancel(turn: Turn, name: str) -> None:
-    """basic.cancel: nothing more is sent; what the consumer holds it keeps."""
-    consumer = turn.change_consumer(name, state="cancelled")
-    unsubscribe(turn, name)
-    turn.emit(
-        "consumer_cancelled", node=consumer.node, queue=consumer.queue, consumer=name, reason="client", notified=False
-    )
-
-
-def client_closes(turn: Turn, event: ConsumerCloses) -> None:
-    """A client closes its consumer's channel."""
-    if turn.consumers[event.consumer].state != "closed":
-        close(turn, event.consumer, "client")
-
-
-def close(turn: Turn, name: str, reason: str) -> None:
-    """The consumer's channel is gone: what it held goes back, and others get it."""
-    held = turn.consumers[name].held
-    consumer = turn.change_consumer(name, state="closed", held=EMPTY, stale=EMPTY)
-    unsubscribe(turn, name)
-    turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
-    put_back(turn, consumer.queue, held, "consumer_gone")
-    deliver(turn, consumer.queue)
-
-
-def unsubscribe(turn: Turn, name: str) -> None:
-    """The queue no longer knows the consumer; an auto-delete queue goes with its last one."""
-    queue = turn.queues.get(turn.consumers[name].queue)
-    if queue is None or name not in queue.consumers:
-        return
-    left = tuple(other for other in queue.consumers if other != name)
-    turn.change_queue(queue.name, consumers=left)
-    if queue.auto_delete and not left:
-        turn.schedule(0, AutoDelete(queue.name))
-
-
-# What consumers notice of a failover
-
-
-def follow_new_master(turn: Turn, name: str) -> None:
-    """A mirror took over. Consumers that asked for it are cancelled; for the others their channel consumes again in
-    silence. What they held is back in the queue, and their acknowledgements will go nowhere."""
-    for consumer in detach(turn, name):
-        if consumer.cancel_on_ha_failover:
-            cancel_by_server(turn, consumer, "failover", notified=consumer.cancel_notify)
-        else:
-            turn.emit("consumer_moved", node=consumer.node, queue=name, consumer=consumer.name)
-            turn.change_queue(name, consumers=(*turn.queues[name].consumers, consumer.name))
-
-
-def lose_master(turn: Turn, name: str) -> None:
-    """Nobody took over. Channels try to consume again; on a queue without replicas that fails at once, on a replicated
-    one when their patience is over, and then the consumer is cancelled."""
-    queue = turn.queues[name]
-    for consumer in detach(turn, name):
-        if is_replicated(queue) and not consumer.cancel_on_ha_failover:
-            turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
-        else:
-            cancel_by_server(turn, consumer, "master_down", notified=consumer.cancel_notify)
-
-
-def resume(turn: Turn, operation: Resume) -> None:
-    """A channel consumes again for a client that does not know of it."""
-    consumer = subscribed(turn, operation)
-    if consumer is None:
-        return
-    queue = turn.queues.get(operation.queue)
-    if queue is None:
-        cancel_by_server(turn, consumer, "queue_deleted", notified=consumer.cancel_notify)
-    elif served(turn, operation) is not None:
-        turn.emit("consumer_moved", node=consumer.node, queue=queue.name, consumer=consumer.name)
-        turn.change_queue(queue.name, consumers=(*queue.consumers, consumer.name))
-        deliver(turn, queue.name)
-
-
-def subscribed(turn: Turn, operation: Resume) -> Consumer | None:
-    """The consumer, if its client still wants what the channel tries to resume."""
-    consumer = turn.consumers[operation.consumer]
-    return consumer if consumer.state == "active" and consumer.subscription == operation.subscription else None
-
-
-def stop_resuming(turn: Turn, operation: Resume) -> None:
-    """The channel's patience is over."""
-    consumer = subscribed(turn, operation)
-    if consumer is not None:
-        cancel_by_server(turn, consumer, "master_down", notified=consumer.cancel_notify)
-
-
-def queue_deleted(turn: Turn, queue: Queue) -> None:
-    """Consumers of a queue that is gone are cancelled; holders hold nothing any more."""
-    for consumer in detach(turn, queue.name):
-        cancel_by_server(turn, consumer, "queue_deleted", notified=consumer.cancel_notify)
-
-
-def detach(turn: Turn, name: str) -> list[Consumer]:
-    """Takes all consumers and holders off a queue whose master is gone. What they held is stale. Returns the active
-    consumers, those whose node runs."""
-    for consumer in list(turn.consumers.values()):
-        if consumer.queue == name and consumer.state != "closed":
-            turn.change_consumer(consumer.name, held=EMPTY, stale=runs.union(consumer.stale, consumer.held))
-    queue = turn.queues.get(name)
-    active = [
-        consumer
-        for consumer in turn.consumers.values()
-        if consumer.queue == name
-        and consumer.subscription
-        and consumer.state == "active"
-        and turn.is_running(consumer.node)
-    ]
-    if queue is not None:
-        active.sort(
-            key=lambda consumer: queue.consumers.index(consumer.name) if consumer.name in queue.consumers else -1
-        )
-        turn.change_queue(name, consumers=())
-    return active
-
-
-def cancel_by_server(turn: Turn, consumer: Consumer, reason: str, *, notified: bool) -> None:
-    """The broker cancels a consumer; a client that can receive basic.cancel is told."""
-    turn.change_consumer(consumer.name, state="cancelled", cancel_notified=notified)
-    turn.emit(
-        "consumer_cancelled", node=consumer.node, queue=consumer.queue, consumer=consumer.name, reason=reason,
-        notified=notified,
-    )  # fmt: skip

@@ -40,14 +40,16 @@ class Purge(Operation, frozen=True, kw_only=True):
 
 
 class Publish(Operation, frozen=True, kw_only=True):
-    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `struck` is one
-    of them whose master died with the messages in its mailbox."""
+    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
+    for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
+    `queues` whose master died with the messages in its mailbox."""
 
     queues: tuple[str, ...]
     count: int
     size_bytes: int
     persistent: bool
     confirm: bool
+    transaction: bool = False
     struck: str | None = None
 
 
@@ -56,7 +58,10 @@ class Consume(Operation, frozen=True, kw_only=True):
 
     consumer: str
     prefetch: int = 0
+    global_prefetch: bool = False
     automatic: bool = False
+    exclusive: bool = False
+    priority: int = 0
     cancel_on_ha_failover: bool = False
     cancel_notify: bool = True
 
@@ -132,6 +137,21 @@ class ReplicaGone(Struct, frozen=True):
     queue: str
 
 
+class CrashNoticed(Struct, frozen=True):
+    """Channels and replicas learn that a queue's process at a node crashed; `final` if it is not started again."""
+
+    queue: str
+    node: int
+    final: bool
+
+
+class ProcessRestarts(Struct, frozen=True):
+    """A queue's process that crashed was started again, and looks what it is to be."""
+
+    queue: str
+    node: int
+
+
 class MirrorJoins(Struct, frozen=True):
     """A new mirror process joins its queue's group."""
 
@@ -171,10 +191,31 @@ class SyncFinished(Struct, frozen=True):
     number: int
 
 
+class TransferLeadership(Struct, frozen=True):
+    """A queue's master is to move to `node`."""
+
+    queue: str
+    node: int
+
+
+class Rebalance(Struct, frozen=True):
+    """rabbitmq-queues rebalance reaches the cluster."""
+
+
 class ConfirmsDue(Struct, frozen=True):
     """The last replica asked has answered, for an `Unconfirmed` by its number."""
 
     number: int
+
+
+class DeliveryArrives(Struct, frozen=True):
+    """Messages that a queue's master at `sender` has sent reach the node of their consumer."""
+
+    queue: str
+    sender: int
+    consumer: str
+    automatic: bool
+    numbers: tuple[tuple[int, int], ...]
 
 
 class DepthFell(Struct, frozen=True):

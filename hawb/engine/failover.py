@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine import confirms, consuming, publishing, queues, runs
+from hawb.engine import confirms, consuming, publishing, queues, runs, subscriptions
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
@@ -38,6 +38,9 @@ def replicas_gone(turn: Turn, event: ReplicaGone) -> None:
 def bury(turn: Turn, name: str) -> None:
     """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`)."""
     queue = turn.queues[name]
+    if queue.failed and not turn.is_running(queue.master):
+        fall_with_node(turn, name)
+        return
     alive = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
     dead = [node for node in queue.mirrors if node not in alive]
     heir = promotion.candidate(queue.master, queue.mirrors, alive)
@@ -51,6 +54,13 @@ def bury(turn: Turn, name: str) -> None:
         promote(turn, name, heir)
 
 
+def fall_with_node(turn: Turn, name: str) -> None:
+    """The node goes on which a queue's process crashed for the last time: now the queue is down like any other."""
+    queue = turn.change_queue(name, failed=False)
+    if not queue.durable and not is_replicated(queue):
+        queues.remove(turn, name, "node_down")
+
+
 def promote_on_failure(queue: Queue) -> Promote:
     """ha-promote-on-failure of the policy in force; without one a mirror that is left over takes over."""
     return queue.mirroring.promote_on_failure if is_replicated(queue) else Promote.ALWAYS
@@ -62,7 +72,8 @@ def bury_mirrors(turn: Turn, name: str, dead: list[int]) -> None:
         return
     queue = turn.queues[name]
     for node in dead:
-        turn.emit("mirror_removed", node=node, queue=name, reason="node_down")
+        reason = "crashed" if turn.is_running(node) else "node_down"
+        turn.emit("mirror_removed", node=node, queue=name, reason=reason)
     mirrors = tuple(node for node in queue.mirrors if node not in dead)
     turn.change_queue(
         name,
@@ -132,7 +143,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     note_promotion(turn, name, synchronised=was_synchronised)
     turn.because = entry
     confirms.forget_replicas(turn, name, gone)
-    consuming.follow_new_master(turn, name)
+    subscriptions.follow_new_master(turn, name)
     synchronise_drained(turn, name, "promotion")
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
@@ -155,11 +166,15 @@ def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
 
 def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs | None]:
     """What the replicas at `nodes`, which are gone, would find on their disks: persistent messages of a durable queue,
-    and nothing where the copy was deleted because the node still runs."""
+    and nothing where the copy was deleted because the node still runs, or with its disk. A
+    process that crashed deletes nothing."""
     kept = persistent(queue.batches)
     return {
         node: None
-        if queue.contents[node] is None or not queue.durable or turn.is_running(node)
+        if queue.contents[node] is None
+        or not queue.durable
+        or turn.nodes[node].virgin
+        or (turn.is_running(node) and node not in queue.crashed)
         else runs.common(queue.contents[node], kept)
         for node in nodes
     }
@@ -180,8 +195,8 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
     queue = turn.queues[name]
     entry = turn.emit("queue_down", node=queue.master, queue=name, reason=reason)
     confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
-    kept = runs.common(queue.content, persistent(queue.batches)) if queue.durable else EMPTY
-    turn.lose(name, runs.minus(queue.content, kept), loss_with_process(queue), because=entry)
+    kept = on_disks(turn, queue, [queue.master])[queue.master] or EMPTY
+    turn.lose(name, runs.minus(queue.content, kept), loss_with_process(turn, queue), because=entry)
     delivered = runs.union(queue.redelivered, queue.unacknowledged)
     turn.change_queue(
         name,
@@ -193,17 +208,22 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         abandoned=True,
     )
     turn.because = entry
-    if queue.durable or (is_replicated(queue) and turn.running()):
+    stays = is_replicated(queue) or queue.master in queue.crashed
+    if queue.durable or (stays and turn.running()):
         release(turn, name)
-        consuming.lose_master(turn, name)
+        subscriptions.lose_master(turn, name)
     else:
         queues.remove(turn, name, "node_down")
 
 
-def loss_with_process(queue: Queue) -> str:
-    """The cause of losing what only the memory of a queue's last process held."""
+def loss_with_process(turn: Turn, queue: Queue) -> str:
+    """The cause of losing what a queue's last process held and its node's disk does not have."""
     if queue.owner is not None:
         return "exclusive_queue"
+    if turn.is_running(queue.master) and queue.master not in queue.crashed:
+        return "dropped_replicas"
+    if queue.durable and turn.nodes[queue.master].virgin:
+        return "disk_lost"
     return "transient_message" if queue.durable else "transient_queue"
 
 

@@ -19,7 +19,16 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hawb.engine import runs
-from hawb.engine.events import BootAttempt, BootGivesUp, ConfirmsDue, GiveUp, Resume, Stopped, SyncFinished
+from hawb.engine.events import (
+    BootAttempt,
+    BootGivesUp,
+    ConfirmsDue,
+    DeliveryArrives,
+    GiveUp,
+    Resume,
+    Stopped,
+    SyncFinished,
+)
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, Queue, Settings, State
 from hawb.rules.policies import HaMode
@@ -79,7 +88,8 @@ NAMES_MATTER = {("queue-master-locator", "min-masters"), ("ha-mode", "all"), ("h
 def _interchangeable(state: State, settings: Settings) -> bool:
     if settings.queue_master_locator == "min-masters":
         return False
-    if any(setting in NAMES_MATTER for policy in state.policies for setting in policy.settings):
+    policies = (*state.policies, *state.operator_policies)
+    if any(setting in NAMES_MATTER for policy in policies for setting in policy.settings):
         return False
     modes = [queue.mirroring.mode for queue in state.queues.values() if queue.mirroring is not None]
     return all(mode == HaMode.EXACTLY for mode in modes)
@@ -93,6 +103,8 @@ def _new_names(state: State) -> list[int]:
     def signature(node: int) -> tuple:
         return (
             state.nodes[node].status,
+            state.nodes[node].member,
+            state.nodes[node].virgin,
             len(state.nodes[node].believes_running),
             tuple(_role(queue, node) for queue in queues),
             tuple(name for name, at in clients if at == node),
@@ -115,7 +127,8 @@ def _role(queue: Queue, node: int) -> tuple:
 
 def _node(state: State, node: int, names: list[int]) -> tuple:
     value = state.nodes[node]
-    return value.status, tuple(sorted(names[other] for other in value.believes_running))
+    believed = tuple(sorted(names[other] for other in value.believes_running))
+    return value.status, value.member, value.virgin, believed
 
 
 def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
@@ -127,6 +140,8 @@ def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: li
         if runs.common(((batch.first, batch.last),), rank.present)
     )
     fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
+    fields["crashed"] = tuple(sorted(names[node] for node in queue.crashed))
+    fields["crashes"] = tuple((names[node], state.time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
     fields["parked"] = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
@@ -145,7 +160,7 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int
 
 
 def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
-    return names[waiting.node], tuple(
+    return names[waiting.node], waiting.transaction, tuple(
         (
             share.queue,
             ranks[share.queue](share.numbers) if share.queue in ranks else runs.size(share.numbers),
@@ -172,6 +187,8 @@ def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
         return names[event.node], state.nodes[event.node].boots == event.boot
     if isinstance(event, GiveUp):
         return event.queue, [parked.number for parked in state.queues[event.queue].parked].index(event.number)
+    if isinstance(event, DeliveryArrives):
+        return event.queue, event.consumer, names[event.sender]
     if isinstance(event, Resume):
         return event.queue, event.consumer, state.consumers[event.consumer].subscription == event.subscription
     return _values(event, names)

@@ -60,6 +60,14 @@ class Account(Struct, frozen=True):
             removed=tuple((name, runs.union(had, numbers) if name == reason else had) for name, had in self.removed),
         )
 
+    def with_returned(self, numbers: Runs) -> Account:
+        """`numbers`, which were lost or had left the queue, are in it again."""
+        return replace(
+            self,
+            lost=runs.minus(self.lost, numbers),
+            removed=tuple((name, runs.minus(had, numbers)) for name, had in self.removed),
+        )
+
     def with_delivered(self, numbers: Runs) -> Account:
         """`numbers` were sent to a client."""
         again = runs.common(self.delivered, numbers)

@@ -6,7 +6,7 @@ Source: `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_amqqueue:on_node_down`, 
 
 from __future__ import annotations
 
-from hawb.engine import confirms, consuming, failover, mirroring, queues
+from hawb.engine import confirms, failover, mirroring, queues, subscriptions
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
 from hawb.engine.state import BOOTING, DOWN, RUNNING, STOPPING, WAITING
@@ -129,11 +129,17 @@ def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
     close_clients(turn, gone)
 
 
+def notice_if_gone(turn: Turn, node: int) -> None:
+    """Whoever has not noticed yet that a node went notices it now."""
+    if turn.unschedule(NodeGoneNoticed(node)):
+        node_gone_noticed(turn, NodeGoneNoticed(node))
+
+
 def close_clients(turn: Turn, node: int) -> None:
     """Connections of clients at a node are gone, with their consumers and exclusive queues."""
     for consumer in list(turn.consumers.values()):
         if consumer.node == node and consumer.state != "closed":
-            consuming.close(turn, consumer.name, "node_down")
+            subscriptions.close(turn, consumer.name, "node_down")
     for name in turn.queue_names():
         owner = turn.queues[name].owner
         if owner is not None and owner[1] == node:
@@ -148,12 +154,32 @@ def boot(turn: Turn, event: BootAttempt) -> None:
     node = turn.nodes[event.node]
     if (node.status, node.boots) != (BOOTING, event.boot):
         return
+    if not node.member or node.virgin:
+        refuse_boot(turn, event.node)
+        return
     turn.change_node(event.node, status=WAITING)
     let_waiting_nodes_in(turn)
     if turn.nodes[event.node].status == WAITING:
         turn.emit("node_waiting", node=event.node, waits_for=turn.settings.named(awaited(turn, event.node)))
         retries_us = BOOT_RETRIES * turn.settings.timing.boot_retry_us
         turn.schedule(retries_us, BootGivesUp(event.node, event.boot), priority=TIMER)
+
+
+BOOT_REFUSALS = {
+    (True, True): ("wiped", "inconsistent_cluster: the others think that '{node}' is a member, but it disagrees"),
+    (False, False): ("forgotten", "inconsistent_cluster: '{node}' thinks that it is a member, but the others disagree"),
+    (False, True): ("not_joined", "node '{node}' has not joined the cluster"),
+}
+"""Why a node may not boot as one of the cluster, by whether it is a member and whether it is virgin."""
+
+
+def refuse_boot(turn: Turn, node: int) -> None:
+    """A node and the others disagree whether it is one of them, so it exits (`rabbit_mnesia:check_nodes_consistency`);
+    one that has not joined would run as a cluster of its own, which is no part of this one."""
+    value = turn.change_node(node, status=DOWN)
+    reason, text = BOOT_REFUSALS[value.member, value.virgin]
+    turn.because = turn.emit("node_boot_refused", node=node, reason=reason)
+    turn.refuse(None, text.format(node=turn.settings.names[node]))
 
 
 def awaited(turn: Turn, node: int) -> list[int]:
@@ -186,8 +212,7 @@ def give_up(turn: Turn, event: BootGivesUp) -> None:
 def come_up(turn: Turn, node: int) -> None:
     """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
     policy wants it in as an empty mirror. Peers that had not noticed it go notice it now."""
-    if turn.unschedule(NodeGoneNoticed(node)):
-        node_gone_noticed(turn, NodeGoneNoticed(node))
+    notice_if_gone(turn, node)
     others = frozenset(turn.running())
     turn.change_node(node, status=RUNNING, believes_running=others)
     for other in others:
@@ -208,6 +233,8 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
         mirrors=tuple(mirror for mirror in queue.mirrors if mirror != node),
         synchronised=tuple(mirror for mirror in queue.synchronised if mirror != node),
         recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node),
+        crashed=queue.crashed - {node},
+        crashes=tuple(pair for pair in queue.crashes if pair[0] != node),
     )
     if queue.master == node:
         if not queue.up and queue.durable:

@@ -48,9 +48,11 @@ def shuffled(turn: Turn, nodes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def add_mirrors(turn: Turn, name: str, because: int | None = None) -> None:
-    """Starts the mirrors that policy asks for and that are missing; each joins after a link latency."""
+    """Starts the mirrors that policy asks for and that are missing; each joins after a link latency. A node where the
+    queue's process has just crashed gets no other in its place."""
     queue = turn.queues[name]
-    for node in wanted(turn, queue, turn.running()):
+    available = [node for node in turn.running() if node not in queue.crashed]
+    for node in wanted(turn, queue, available):
         if node not in queue.replicas and node != queue.master:
             turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node), because)
 
@@ -78,6 +80,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
         mirrored=True,
+        crashed=queue.crashed - {node},
     )
     turn.emit("mirror_added", node=node, queue=name, synchronised=queue.up and not queue.content)
 
@@ -126,10 +129,10 @@ def leave_if_unlisted(turn: Turn, name: str) -> None:
 # Leaving
 
 
-def drop_master(turn: Turn, name: str) -> None:
-    """Policy takes the master away: its copy is deleted and the rest is a failover like any other."""
+def drop_master(turn: Turn, name: str, reason: str = "policy") -> None:
+    """The master is taken away: its copy is deleted and the rest is a failover like any other."""
     queue = turn.queues[name]
-    entry = turn.emit("master_down", node=queue.master, queue=name, reason="policy")
+    entry = turn.emit("master_down", node=queue.master, queue=name, reason=reason)
     end_master(turn, name, stopped=False)
     turn.schedule(0, ReplicaGone(name), entry)
 

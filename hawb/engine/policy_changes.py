@@ -1,4 +1,8 @@
-"""Policies set and cleared, and what queues make of it.
+"""Policies and operator policies set and cleared, and what queues make of it.
+
+Both kinds are matched in the same way, each for itself: one policy and one operator policy apply to a queue, and what
+they say is merged key by key. The kinds are told apart by the prefix that operator policies' names have everywhere, in
+a cluster's state, a queue's record and the trace (`USER`, `OPERATOR`).
 
 Source: `rabbit_policy`, `rabbit_mirror_queue_misc:update_mirrors`. Setting a policy changes the record of each queue it
 now applies to at once; the queue's master looks at its mirrors a little later and sees only the last of several quick
@@ -6,6 +10,8 @@ changes. Missing mirrors are added first, then surplus replicas dropped, the mas
 """
 
 from __future__ import annotations
+
+from msgspec import Struct
 
 from hawb.engine import mirroring
 from hawb.engine.access import is_replicated
@@ -22,12 +28,47 @@ SIMULATED_SETTINGS = HA_SETTINGS | {"queue-master-locator"}
 """Policy settings that have rules here. Others are carried, and the trace says that they change nothing."""
 
 
-def set_policy(turn: Turn, policy: Policy) -> None:
-    """`rabbitmqctl set_policy`, with RabbitMQ's validation done by the caller."""
-    others = [other for other in turn.policies if (other.vhost, other.name) != (policy.vhost, policy.name)]
-    turn.policies = (*others, policy)
-    turn.because = tell(turn, "policy_set", policy)
-    reconsider_all(turn, policy.vhost)
+USER, OPERATOR = "", "operator_"
+"""The two kinds of policies, by the prefix of their names."""
+
+
+class InForce(Struct, frozen=True):
+    """The policy and the operator policy that apply to a queue."""
+
+    policy: Policy | None
+    operator_policy: Policy | None
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """What they say together."""
+        return policies.effective_definition(self.policy, self.operator_policy)
+
+    @property
+    def mirroring(self) -> Mirroring | None:
+        """What they ask for in the way of mirrors."""
+        return policies.mirroring(self.definition)
+
+    @property
+    def record(self) -> dict[str, object]:
+        """The fields of a queue's record that say it."""
+        return {
+            "policy": name_of(self.policy),
+            "operator_policy": name_of(self.operator_policy),
+            "mirroring": self.mirroring,
+        }
+
+
+def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
+    """`rabbitmqctl set_policy` or `set_operator_policy`, with RabbitMQ's validation done by the caller."""
+    left = [other for other in of_kind(turn, kind) if (other.vhost, other.name) != (policy.vhost, policy.name)]
+    setattr(turn, f"{kind}policies", (*left, policy))
+    turn.because = tell(turn, f"{kind}policy_set", policy)
+    reconsider_all(turn, policy.vhost, kind)
+
+
+def of_kind(turn: Turn, kind: str) -> tuple[Policy, ...]:
+    """All policies, or all operator policies."""
+    return getattr(turn, f"{kind}policies")
 
 
 def tell(turn: Turn, event: str, policy: Policy) -> int:
@@ -42,25 +83,33 @@ def tell(turn: Turn, event: str, policy: Policy) -> int:
     return entry
 
 
-def clear_policy(turn: Turn, name: str, vhost: str) -> None:
-    """`rabbitmqctl clear_policy`"""
-    left = tuple(policy for policy in turn.policies if (policy.vhost, policy.name) != (vhost, name))
-    if left == turn.policies:
-        turn.refuse(None, f"Parameter does not exist: policy '{name}' in vhost '{vhost}'")
+def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
+    """`rabbitmqctl clear_policy` or `clear_operator_policy`"""
+    had = of_kind(turn, kind)
+    left = tuple(policy for policy in had if (policy.vhost, policy.name) != (vhost, name))
+    if left == had:
+        words = f"{kind}policy".replace("_", " ")
+        turn.refuse(None, f"Parameter does not exist: {words} '{name}' in vhost '{vhost}'")
         return
-    turn.policies = left
-    turn.because = turn.emit("policy_cleared", name=name, vhost=vhost)
-    reconsider_all(turn, vhost)
+    setattr(turn, f"{kind}policies", left)
+    turn.because = turn.emit(f"{kind}policy_cleared", name=name, vhost=vhost)
+    reconsider_all(turn, vhost, kind)
 
 
-def applying(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> Policy | None:
-    """The one policy that applies to a queue. Says so where RabbitMQ leaves the choice open, and where a pattern was
-    given up."""
+def in_force(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> InForce:
+    """The policies that apply to a queue."""
+    return InForce(*(applying(turn, name, queue_type, kind, declaring) for kind in (USER, OPERATOR)))
+
+
+def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool) -> Policy | None:
+    """The one policy of a kind that applies to a queue. Says so where RabbitMQ leaves the choice open, and where a
+    pattern was given up."""
     vhost, short = split_queue(name)
-    for policy in turn.policies:
+    given = of_kind(turn, kind)
+    for policy in given:
         if policy.vhost == vhost and patterns.outcome(policy.pattern, short) is Match.GAVE_UP:
             turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern)
-    found = policies.matching(turn.policies, vhost, short, queue_type, turn.settings.profile, declaring)
+    found = policies.matching(given, vhost, short, queue_type, turn.settings.profile, declaring)
     tied = policies.ties(found)
     if tied:
         turn.emit("policy_tie", queue=name, policies=[policy.name for policy in tied], chosen=found[0].name)
@@ -72,27 +121,24 @@ def name_of(policy: Policy | None) -> str | None:
     return None if policy is None else policy.name
 
 
-def mirroring_of(policy: Policy | None) -> Mirroring | None:
-    """What a policy asks for in the way of mirrors."""
-    return None if policy is None else policies.mirroring(policy.definition)
-
-
-def reconsider_all(turn: Turn, vhost: str) -> None:
-    """Matches the policies anew for every queue of a virtual host."""
+def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
+    """Matches the policies anew for every queue of a virtual host; those of one kind have changed."""
     for name in turn.queue_names():
         if turn.queues[name].vhost == vhost:
-            reconsider(turn, name)
+            reconsider(turn, name, kind)
 
 
-def reconsider(turn: Turn, name: str) -> None:
-    """Matches the policies anew for one queue."""
-    queue = turn.queues[name]
-    policy = applying(turn, name, queue.type)
-    asked = mirroring_of(policy)
-    if (name_of(policy), asked) == (queue.policy, queue.mirroring):
+def reconsider(turn: Turn, name: str, kind: str) -> None:
+    """Matches the policies anew for one queue. Others than before may get a mirror now: those too whose process has
+    crashed for good and is off the record."""
+    had = turn.queues[name]
+    record = in_force(turn, name, had.type).record
+    if all(getattr(had, field) == value for field, value in record.items()):
         return
-    turn.change_queue(name, policy=name_of(policy), mirroring=asked)
-    entry = turn.emit("policy_applied", queue=name, policy=name_of(policy), was=queue.policy)
+    crashed = had.crashed & {had.master, *had.mirrors}
+    queue = turn.change_queue(name, crashed=crashed, **record)
+    field = f"{kind}policy"
+    entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=getattr(had, field))
     if queue.type == "classic":
         turn.schedule(turn.settings.timing.link_latency_us, PolicyTakesEffect(name), entry)
 

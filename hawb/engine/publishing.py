@@ -33,7 +33,7 @@ def publish(turn: Turn, operation: Publish) -> None:
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)
     if operation.confirm and None not in shares:
-        confirms.await_answers(turn, operation.node, shares)
+        confirms.await_answers(turn, operation.node, shares, transaction=operation.transaction)
     for name in operation.queues:
         deliver(turn, name)
 
@@ -52,6 +52,9 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         return Share(name, numbers, (), answered=True)
     if queue.up:
         return take(turn, operation, queue, numbers)
+    if queue.failed:
+        refuse(turn, name, numbers, "crashed")
+        return Share(name, numbers, ())
     if not is_replicated(queue):
         refuse(turn, name, numbers, "home_node_down")
         return Share(name, numbers, (), answered=True)

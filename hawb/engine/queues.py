@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hawb.engine import chance, confirms, consuming, mirroring, runs
+from hawb.engine import chance, confirms, consuming, mirroring, runs, subscriptions
 from hawb.engine.access import is_replicated, refuse_locked, release, served
 from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, SyncFinished
 from hawb.engine.naming import described, split_queue
-from hawb.engine.policy_changes import applying, mirroring_of, name_of
+from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 from hawb.rules import locators
-from hawb.rules.policies import Policy
 
 LOCATORS = {
     "client-local": locators.CLIENT_LOCAL,
@@ -26,7 +25,7 @@ LOCATORS = {
     "random": locators.RANDOM,
 }
 
-SIMULATED_ARGUMENTS = ("x-queue-type", "x-queue-master-locator")
+SIMULATED_ARGUMENTS = ("x-queue-type", "x-queue-master-locator", "x-single-active-consumer")
 """Queue arguments that have rules here. Others are carried, and the trace says that they change nothing."""
 
 
@@ -83,9 +82,8 @@ def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, curren
 def create(turn: Turn, operation: Declare) -> None:
     """A new queue: policy, place, master, mirrors, in this order."""
     vhost, _ = split_queue(operation.queue)
-    policy = applying(turn, operation.queue, "classic", declaring=True)
-    asked, exclusive = mirroring_of(policy), operation.exclusive
-    place = master_node(turn, operation, policy)
+    found, exclusive = in_force(turn, operation.queue, "classic", declaring=True), operation.exclusive
+    place = master_node(turn, operation, found)
     turn.add_queue(
         Queue(
             name=operation.queue,
@@ -95,9 +93,8 @@ def create(turn: Turn, operation: Declare) -> None:
             auto_delete=operation.auto_delete,
             owner=(operation.connection, operation.node) if exclusive else None,
             arguments=operation.arguments,
-            policy=name_of(policy),
-            mirroring=asked,
-            mirrored=asked is not None and not exclusive,
+            **found.record,
+            mirrored=found.mirroring is not None and not exclusive,
             master=place,
             contents=tuple(EMPTY if node == place else None for node in range(len(turn.nodes))),
         )
@@ -106,6 +103,7 @@ def create(turn: Turn, operation: Declare) -> None:
     queue = turn.queues[operation.queue]
     entry = turn.emit(
         "queue_declared", node=place, queue=queue.name, type="classic", policy=queue.policy,
+        operator_policy=queue.operator_policy,
         master=turn.settings.names[place], mirrors=turn.settings.named(queue.mirrors),
     )  # fmt: skip
     turn.because = entry
@@ -132,15 +130,15 @@ def tell_not_simulated(turn: Turn, queue: Queue) -> None:
         turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 
 
-def master_node(turn: Turn, operation: Declare, policy: Policy | None) -> int:
-    """The node for a new queue's master. The queue's argument comes before the policy and that before the
+def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
+    """The node for a new queue's master. The queue's argument comes before the policies and those before the
     configuration; a strategy that does not exist counts as not set."""
     if operation.exclusive and not turn.settings.profile.locates_exclusive:
         return operation.node
-    asked = None if operation.exclusive else mirroring_of(policy)
+    asked = None if operation.exclusive else found.mirroring
     given = (
         dict(operation.arguments).get("x-queue-master-locator"),
-        None if policy is None else policy.definition.get("queue-master-locator"),
+        found.definition.get("queue-master-locator"),
         turn.settings.queue_master_locator,
     )
     strategy = next(
@@ -162,11 +160,14 @@ def master_node(turn: Turn, operation: Declare, policy: Policy | None) -> int:
 
 def delete(turn: Turn, operation: Delete) -> None:
     """queue.delete. A replicated queue without a master or a living mirror is deleted by force
-    (`rabbit_classic_queue:wait_for_promoted_or_stopped`); deleting what is not there is no error."""
+    (`rabbit_classic_queue:wait_for_promoted_or_stopped`), one that crashed for good as well
+    (`rabbit_amqqueue:delete_crashed`); deleting what is not there is no error."""
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node):
         return
-    if queue.abandoned and is_replicated(queue) and not any(map(turn.is_running, queue.mirrors)):
+    if queue.failed:
+        remove(turn, queue.name, "client")
+    elif queue.abandoned and is_replicated(queue) and not any(map(turn.is_running, queue.mirrors)):
         if operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:
@@ -223,4 +224,4 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     turn.because = entry
     turn.book(name, down=turn.account(name).down.end(turn.now_us), syncing=turn.account(name).syncing.end(turn.now_us))
     confirms.queue_deleted(turn, name)
-    consuming.queue_deleted(turn, queue)
+    subscriptions.queue_deleted(turn, queue)

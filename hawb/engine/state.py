@@ -62,15 +62,18 @@ class Settings(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A cluster member and what it believes.
+    """A node and what it believes.
 
     `believes_running` are the members that it thinks run, itself left out. It is what a node remembers when it goes
-    down, and what decides whether it may boot alone.
+    down, and what decides whether it may boot alone. `member` is whether the others count it as one of theirs, `virgin`
+    whether its disk is empty, so that it knows of no cluster; only members that are not virgin ever run.
     """
 
     status: str = RUNNING
     believes_running: frozenset[int] = frozenset()
     boots: int = 0
+    member: bool = True
+    virgin: bool = False
 
 
 class Batch(Struct, frozen=True):
@@ -109,8 +112,10 @@ class Queue(Struct, frozen=True, cache_hash=True):
     `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
     lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
     broadcast. `up` is whether the master's process runs; `stopped` whether it last ended in a controlled way;
-    `abandoned` whether it is settled that nobody takes over and the queue waits for its master's node. `parked` are
-    operations of clients that wait for the queue to serve again.
+    `abandoned` whether it is settled that nobody takes over and the queue waits for its master's node. `crashed` are
+    the nodes whose process crashed and has not started again, `crashes` the recent crashes (node, time_us), `failed`
+    whether the master's process crashed too often to be started again. `parked` are operations of
+    clients that wait for the queue to serve again.
     """
 
     name: str
@@ -121,6 +126,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
     owner: tuple[str, int] | None
     arguments: tuple[tuple[str, object], ...]
     policy: str | None
+    operator_policy: str | None
     mirroring: Mirroring | None
     master: int
     contents: tuple[Runs | None, ...]
@@ -136,6 +142,10 @@ class Queue(Struct, frozen=True, cache_hash=True):
     redelivered: Runs = EMPTY
     unacknowledged: Runs = EMPTY
     consumers: tuple[str, ...] = ()
+    active_consumer: str | None = None
+    crashed: frozenset[int] = frozenset()
+    crashes: tuple[tuple[int, int], ...] = ()
+    failed: bool = False
     parked: tuple[Parked, ...] = ()
     sync: Sync | None = None
     members: tuple[int, ...] = ()
@@ -156,7 +166,8 @@ class Consumer(Struct, frozen=True):
     """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
     `held` is what the queue waits to have acknowledged; `stale` what the client still believes it holds from a master
-    that is gone, whose acknowledgements go nowhere.
+    that is gone, whose acknowledgements go nowhere. `carried` is how many messages it held when it subscribed, from an
+    earlier subscription or fetched; `blocked` whether the queue found it without room when it was due.
     """
 
     name: str
@@ -165,29 +176,43 @@ class Consumer(Struct, frozen=True):
     connection: str
     subscription: int = 0
     prefetch: int = 0
+    global_prefetch: bool = False
     automatic: bool = False
+    exclusive: bool = False
+    priority: int = 0
     cancel_on_ha_failover: bool = False
     cancel_notify: bool = True
     state: str = "active"
     held: Runs = EMPTY
     stale: Runs = EMPTY
+    carried: int = 0
+    blocked: bool = False
     received: Runs = EMPTY
     cancel_notified: bool = False
 
     @property
     def capacity(self) -> int | None:
-        """How many more messages it takes; None for no limit. Prefetch counts only what is to be acknowledged."""
+        """How many more messages it takes; None for no limit. Prefetch counts only what is to be acknowledged.
+
+        A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
+        and one more with each answer to any. A global one is the channel's (`rabbit_limiter`): it counts all that the
+        client has not answered, what a master that is gone had sent included."""
         if self.prefetch == 0 or self.automatic:
             return None
-        return max(0, self.prefetch - sum(last - first + 1 for first, last in self.held))
+        held = sum(last - first + 1 for first, last in self.held)
+        stale = sum(last - first + 1 for first, last in self.stale)
+        return max(0, self.prefetch - (held + stale if self.global_prefetch else held - self.carried))
 
 
 class Unconfirmed(Struct, frozen=True):
-    """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to."""
+    """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to. `transaction` is
+    whether tx.commit waits for them, and `step` the step that published them."""
 
     number: int
     node: int
     shares: tuple[Share, ...]
+    transaction: bool = False
+    step: int = -1
 
 
 class Share(Struct, frozen=True):

@@ -135,6 +135,10 @@ class Turn:
         self._pending = sum(priority != TIMER for _, priority, *_ in left)
         return True
 
+    def cause_of(self, event: object) -> int | None:
+        """The trace entry behind an event on the agenda; None if it does not stand there."""
+        return next((cause for _, _, _, cause, _, pending in self.agenda if pending == event), None)
+
     def next_number(self) -> int:
         """A number never given before in this cluster's life: for events, synchronisations and draws."""
         self.counter += 1
@@ -177,7 +181,7 @@ class Turn:
         """Whether the queue's replica at `node` is a running process."""
         if node == queue.master:
             return queue.up
-        return node in queue.mirrors and self.is_running(node)
+        return node in queue.mirrors and self.is_running(node) and node not in queue.crashed
 
     def link_us(self, a: int, b: int) -> int:
         """How long a message takes from one node to another; nothing within a node."""
@@ -233,6 +237,16 @@ class Turn:
         self.book(queue, lost=runs.union(account.lost, numbers))
         entry = self.emit("messages_lost", queue=queue, because=because, ids=numbers, cause=cause)
         self.losses.append(Loss(queue, numbers, cause, entry))
+
+    def take_back(self, queue: str, numbers: Runs) -> None:
+        """Books messages as being in the queue again that had been lost or had left it: an old copy is served."""
+        if not numbers:
+            return
+        self.ledger[queue] = self.account(queue).with_returned(numbers)
+        self.emit("messages_returned", queue=queue, ids=numbers)
+        left = [replace(loss, numbers=runs.minus(loss.numbers, numbers)) if loss.queue == queue else loss
+                for loss in self.losses]  # fmt: skip
+        self.losses = [loss for loss in left if loss.numbers]
 
     def remove(self, queue: str, numbers: Runs, reason: str) -> None:
         """Books messages as having left the queue in an orderly way."""

@@ -239,7 +239,8 @@ class Controller:
 
     def reach(self, draft: PolicyDraft) -> list[Reached]:
         """The queues that a draft matches, and which policy would win there."""
-        return draft.reach(self.outcome["queues"], self.policies, self.profile)
+        operators = self._now.run.moment().state.operator_policies
+        return draft.reach(self.outcome["queues"], self.policies, self.profile, operators)
 
     # How it is done
 

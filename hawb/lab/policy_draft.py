@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hawb.engine.naming import split_queue
-from hawb.rules.policies import Policy, matching, ties
+from hawb.rules.policies import Policy, effective, effective_definition, matching, ties
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import Profile
 from hawb.views import policy_commands
@@ -82,8 +82,15 @@ class PolicyDraft:
         """The policy that setting it would make; None while something is wrong."""
         return None if self.message(profile) else Policy.of(**self.argument())
 
-    def reach(self, queues: Mapping[str, Mapping], others: Iterable[Policy], profile: Profile) -> list[Reached]:
-        """The queues (of an outcome) that the draft matches, and which policy would win there."""
+    def reach(
+        self,
+        queues: Mapping[str, Mapping],
+        others: Iterable[Policy],
+        profile: Profile,
+        operators: Iterable[Policy] = (),
+    ) -> list[Reached]:
+        """The queues (of an outcome) that the draft matches, which policy would win there, and what it would say
+        together with the operator policy that applies."""
         mine = self.policy(profile)
         if mine is None:
             return []
@@ -94,7 +101,10 @@ class PolicyDraft:
             found = matching(policies, vhost, name, seen["type"], profile)
             if mine in found:
                 tied = [policy.name for policy in ties(found) if policy is not mine] if mine in ties(found) else []
-                reached.append(Reached(queue, found[0].name, found[0] is mine, tuple(tied)))
+                cap = effective(operators, vhost, name, seen["type"], profile) if found[0] is mine else None
+                merged = {} if cap is None else effective_definition(mine, cap)
+                operator = None if cap is None else cap.name
+                reached.append(Reached(queue, found[0].name, found[0] is mine, tuple(tied), operator, merged))
         return reached
 
     def renderings(self, profile: Profile) -> dict[str, str]:
@@ -105,12 +115,15 @@ class PolicyDraft:
 
 @dataclass(frozen=True)
 class Reached:
-    """A queue that a draft matches: the policy that would win there, whether it is the draft, and who ties with it."""
+    """A queue that a draft matches: the policy that would win there, whether it is the draft, and who ties with it.
+    Where the draft wins and an operator policy applies too, its name and what both would say together."""
 
     queue: str
     winner: str
     wins: bool
     tied: tuple[str, ...]
+    operator: str | None = None
+    merged: Mapping[str, object] = field(default_factory=dict)
 
 
 def as_json(text: str) -> object:

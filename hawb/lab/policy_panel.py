@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from html import escape
 
@@ -156,4 +157,6 @@ def reach_html(reached: Sequence[Reached]) -> str:
         words.append(f"beaten for {listing(beaten)}")
     if tied := sorted({name for one in reached for name in one.tied}):
         words.append(f"same priority as {listing(tied)}: RabbitMQ leaves open which wins")
+    merged = dict.fromkeys((one.operator, json.dumps(one.merged)) for one in reached if one.operator is not None)
+    words += [f"together with operator policy {shown(name)} it says {definition}" for name, definition in merged]
     return f"<div>{html('; '.join(words))}</div>"

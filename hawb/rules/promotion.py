@@ -1,8 +1,8 @@
 """Who takes over when replicas die, and who may not.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue` and `promote_slave`, `rabbit_mirror_queue_master:terminate`,
-`rabbit_mirror_queue_misc:store_updated_slaves` and `update_recoverable`. Plain functions over integers, see
-`hawb.rules.selection`.
+`rabbit_mirror_queue_misc:store_updated_slaves` and `update_recoverable`, `rabbit_amqqueue:forget_all_durable`. Plain
+functions over integers, see `hawb.rules.selection`.
 """
 
 NOBODY = -1
@@ -44,3 +44,15 @@ def recoverable_mirrors(recoverable, mirrors, running):
     """
     kept = [node for node in recoverable if node in mirrors or node not in running]
     return kept + [node for node in mirrors if node not in recoverable]
+
+
+def offline_heir(recoverable, forgotten, members, running):
+    """The node that is to recover a queue from its own disk when its master's node is forgotten; NOBODY if none may.
+
+    The first of the recoverable mirrors, oldest first, whose node is a member and does not run: a running one has
+    deleted its copy. The guide says the one that stopped most recently, the broker does not look at that.
+    """
+    for node in recoverable:
+        if node != forgotten and node in members and node not in running:
+            return node
+    return NOBODY

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import consuming, events, membership, policy_changes
+from hawb.engine import clustering, crashes, events, membership, policy_changes, subscriptions
 from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.policy_changes import OPERATOR, USER
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, verbs
-from hawb.scenario.forms import OnNodes, Verb
+from hawb.scenario.forms import OnNode, OnNodes, Verb
 
 
 def send(turn: Turn, verb: Verb, operation: Callable[..., events.Operation], queue: str, node: str | None, **fields):
@@ -36,16 +37,18 @@ def full_name(queue: str) -> str:
     return join_queue(*split_queue(queue))
 
 
-def set_policy(turn: Turn, verb: verbs.SetPolicy) -> None:
-    reason = beginning.policy_refusal(verb, turn.settings)
+def set_policy(turn: Turn, verb: verbs.SetPolicy | verbs.SetOperatorPolicy) -> None:
+    operator = isinstance(verb, verbs.SetOperatorPolicy)
+    reason = beginning.policy_refusal(verb, turn.settings, operator=operator)
     if reason is not None:
         turn.refuse(None, reason)
     else:
-        policy_changes.set_policy(turn, beginning.policy_of(verb))
+        policy_changes.set_policy(turn, beginning.policy_of(verb), OPERATOR if operator else USER)
 
 
-def clear_policy(turn: Turn, verb: verbs.ClearPolicy) -> None:
-    policy_changes.clear_policy(turn, verb.name, verb.vhost)
+def clear_policy(turn: Turn, verb: verbs.ClearPolicy | verbs.ClearOperatorPolicy) -> None:
+    kind = OPERATOR if isinstance(verb, verbs.ClearOperatorPolicy) else USER
+    policy_changes.clear_policy(turn, verb.name, verb.vhost, kind)
 
 
 def declare(turn: Turn, verb: verbs.Declare) -> None:
@@ -72,7 +75,7 @@ def publish(turn: Turn, verb: verbs.Publish) -> None:
     send(
         turn, verb, events.Publish, names[0], verb.node,
         queues=names, count=verb.count, size_bytes=verb.size, persistent=verb.persistent,
-        confirm=verb.mode == "confirm",
+        confirm=verb.mode != "plain", transaction=verb.mode == "tx",
     )  # fmt: skip
 
 
@@ -80,6 +83,7 @@ def consume(turn: Turn, verb: verbs.Consume) -> None:
     send(
         turn, verb, events.Consume, verb.queue, verb.node,
         connection=verb.connection, consumer=verb.consumer, prefetch=verb.prefetch, automatic=verb.ack == "auto",
+        global_prefetch=verb.global_prefetch, exclusive=verb.exclusive, priority=verb.priority,
         cancel_on_ha_failover=verb.cancel_on_ha_failover, cancel_notify=verb.cancel_notify,
     )  # fmt: skip
 
@@ -114,7 +118,7 @@ def cancel(turn: Turn, verb: verbs.Cancel) -> None:
     if consumer is None or consumer.state != "active":
         turn.refuse(None, f"there is no active consumer '{verb.consumer}'")
     else:
-        consuming.cancel(turn, verb.consumer)
+        subscriptions.cancel(turn, verb.consumer)
 
 
 def close(turn: Turn, verb: verbs.Close) -> None:
@@ -134,6 +138,20 @@ def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNod
         engine(turn, [turn.settings.node(name) for name in verb.nodes])
 
     return act
+
+
+def on_node(engine: Callable[[Turn, int], None]) -> Callable[[Turn, OnNode], None]:
+    """A verb for a node."""
+
+    def act(turn: Turn, verb: OnNode) -> None:
+        engine(turn, turn.settings.node(verb.node))
+
+    return act
+
+
+def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
+    origin = turn.first_running() if verb.from_ is None else turn.settings.node(verb.from_)
+    clustering.forget_cluster_node(turn, turn.settings.node(verb.node), origin)
 
 
 def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
@@ -161,9 +179,31 @@ def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
         turn.schedule(0, events.SyncCancelled(name))
 
 
+def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
+    node = turn.settings.node(verb.node)
+    if (name := on_mirrored_queue(turn, verb.queue)) is not None:
+        if turn.is_running(node):
+            turn.schedule(0, events.TransferLeadership(name, node))
+        else:
+            turn.refuse(None, f"node '{verb.node}' is not running")
+
+
+def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
+    if turn.first_running() == NOWHERE:
+        turn.refuse(None, "no node is running")
+    else:
+        turn.schedule(0, events.Rebalance())
+
+
+def crash(turn: Turn, verb: verbs.Crash) -> None:
+    crashes.crash(turn, full_name(verb.queue), None if verb.node is None else turn.settings.node(verb.node))
+
+
 ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.SetPolicy: set_policy,
+    verbs.SetOperatorPolicy: set_policy,
     verbs.ClearPolicy: clear_policy,
+    verbs.ClearOperatorPolicy: clear_policy,
     verbs.Declare: declare,
     verbs.Delete: delete,
     verbs.Purge: purge,
@@ -177,7 +217,14 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Stop: on_nodes(membership.stop),
     verbs.Kill: on_nodes(membership.kill),
     verbs.Start: on_nodes(membership.start),
+    verbs.Wipe: on_node(clustering.wipe),
+    verbs.Join: on_node(clustering.join),
+    verbs.Reset: on_node(clustering.reset),
+    verbs.ForgetClusterNode: forget_cluster_node,
+    verbs.Crash: crash,
     verbs.SyncQueue: sync_queue,
     verbs.CancelSyncQueue: cancel_sync_queue,
+    verbs.TransferLeadership: transfer_leadership,
+    verbs.Rebalance: rebalance,
 }
 """The verbs that have rules."""

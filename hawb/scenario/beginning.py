@@ -60,27 +60,30 @@ def microseconds(seconds: float) -> int:
 
 def begin(scenario: Scenario, settings: Settings) -> Moment:
     """The moment before the first step. Raises ScenarioRefused for a policy that RabbitMQ would not have accepted."""
-    for index, entry in enumerate(scenario.policies):
-        reason = policy_refusal(entry, settings)
-        if reason is not None:
-            raise ScenarioRefused(f"RabbitMQ would refuse this policy: {reason}", ("policies", index))
+    for field, operator in (("policies", False), ("operator_policies", True)):
+        for index, entry in enumerate(getattr(scenario, field)):
+            reason = policy_refusal(entry, settings, operator=operator)
+            if reason is not None:
+                raise ScenarioRefused(f"RabbitMQ would refuse this policy: {reason}", (field, index))
     return cluster.begin(
         settings,
         {settings.node(name): how for name, how in scenario.cluster.down.items()},
         [policy_of(entry) for entry in scenario.policies],
         [standing_of(entry, settings.node) for entry in scenario.queues],
+        [policy_of(entry) for entry in scenario.operator_policies],
+        {settings.node(name) for name in settings.names if name not in scenario.cluster.nodes},
     )
 
 
-def policy_refusal(entry: PolicyEntry, settings: Settings) -> str | None:
-    """RabbitMQ's reason for refusing to set a policy; None if it takes it."""
+def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = False) -> str | None:
+    """RabbitMQ's reason for refusing to set a policy, or an operator policy; None if it takes it."""
     fields = {
         "pattern": entry.pattern,
         "definition": entry.definition,
         "priority": entry.priority,
         "apply_to": entry.apply_to,
     }
-    return refusal(fields, settings.profile)
+    return refusal(fields, settings.profile, operator=operator)
 
 
 def policy_of(entry: PolicyEntry) -> Policy:

@@ -44,6 +44,7 @@ class ExpectedQueue(Part):
     state: State
     durable: bool
     policy: str | None
+    operator_policy: str | None
     messages: Count
     messages_ready: Count
     messages_unacknowledged: Count
@@ -105,6 +106,7 @@ class ExpectedConsumer(Part):
     """A consumer, or the holder of a get."""
 
     state: Literal["active", "cancelled", "closed"]
+    activity_status: Literal["up", "single_active", "waiting"] | None
     queue: Queue
     received: Runs
     unacknowledged: Runs

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 
 from hawb.engine import runs
+from hawb.engine.consuming import is_single_active
 from hawb.engine.ledger import Account
 from hawb.engine.naming import split_queue
 from hawb.engine.runs import as_lists
@@ -48,7 +49,7 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
         "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
         "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
-        "consumers": {name: consumer_outcome(state.consumers[name]) for name in sorted(state.consumers)},
+        "consumers": {name: consumer_outcome(state, state.consumers[name]) for name in sorted(state.consumers)},
         "publishers": {},
         "availability": {name: availability_outcome(account, state.time_us) for name, account in ledger.items()},
         "errors": [
@@ -72,6 +73,7 @@ def queue_outcome(state: State, settings: Settings, queue: Queue) -> dict:
         "type": queue.type,
         "durable": queue.durable,
         "policy": queue.policy,
+        "operator_policy": queue.operator_policy,
         "messages": runs.size(content),
         "messages_ready": runs.size(content) - runs.size(unacknowledged),
         "messages_unacknowledged": runs.size(unacknowledged),
@@ -168,15 +170,26 @@ def losses_outcome(moment: Moment) -> list[dict]:
     ]
 
 
-def consumer_outcome(consumer: Consumer) -> dict:
+def consumer_outcome(state: State, consumer: Consumer) -> dict:
     """One consumer or holder."""
     return {
         "state": consumer.state,
+        "activity_status": activity_status(state, consumer),
         "queue": consumer.queue,
         "received": as_lists(consumer.received),
         "unacknowledged": as_lists(consumer.held),
         "cancel_notified": consumer.cancel_notified,
     }
+
+
+def activity_status(state: State, consumer: Consumer) -> str | None:
+    """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it; None where the queue knows none."""
+    queue = state.queues.get(consumer.queue)
+    if queue is None or consumer.name not in queue.consumers:
+        return None
+    if not is_single_active(queue):
+        return "up"
+    return "single_active" if queue.active_consumer == consumer.name else "waiting"
 
 
 def availability_outcome(account: Account, now_us: int) -> dict:

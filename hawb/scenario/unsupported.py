@@ -8,19 +8,18 @@ from hawb.engine.naming import join_queue, split_queue
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.forms import Verb
 from hawb.scenario.refused import ScenarioRefused, Where
-from hawb.scenario.verbs import Consume, Declare, Expect, Publish, Wait
+from hawb.scenario.verbs import Consume, Declare, Expect, ForgetClusterNode, Publish, Wait
 
 ACCEPTED: dict[type[Verb], dict[str, Collection]] = {
-    Publish: {"mode": ("confirm", "plain"), "priority": (None,)},
-    Consume: {"global_prefetch": (False,), "exclusive": (False,), "priority": (0,), "rate": (None,)},
+    ForgetClusterNode: {"offline": (False,)},
+    Publish: {"priority": (None,)},
+    Consume: {"rate": (None,)},
 }
 """Fields of which only some values have rules."""
 
 
 def check_scenario(scenario: Scenario, verbs: Collection[type[Verb]]) -> None:
     """Raises ScenarioRefused for the first thing in a scenario that has no rules. `verbs` are those that have."""
-    if scenario.operator_policies:
-        raise _refused("operator policies", ("operator_policies",))
     quorum = quorum_queues(scenario)
     for index, step in enumerate(scenario.steps):
         check_step(step, index, verbs, quorum)

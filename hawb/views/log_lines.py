@@ -6,7 +6,7 @@ synchronised because messages left the queue, have no line here either.
 
 Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror`, `drop_mirror`),
 `rabbit_mirror_queue_slave` (`promote_me`), `rabbit_mirror_queue_master` (`sync_mirrors`, `terminate`),
-`rabbit_mirror_queue_sync`, `rabbit_node_monitor`, `rabbit_table`, `rabbit`.
+`rabbit_mirror_queue_sync`, `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_table`, `rabbit`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ LINES: dict[tuple[str, str | None], str] = {
     ("queue_declared", None): "Mirrored {queue}: Adding mirror on node {mirror}",
     ("mirror_added", None): "Mirrored {queue}: Adding mirror on node {node}",
     ("mirror_removed", "policy"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("mirror_removed", "transfer"): "Mirrored {queue}: Dropping queue mirror on node {node}",
     ("master_down", "policy"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("master_down", "transfer"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("rebalance_started", None): "Starting queue rebalance operation: 'all' for vhosts matching '.*' and queues "
+    "matching '.*'",
     ("promoted", None): "Mirrored {queue}: Promoting mirror <{node}> to {master}",
     ("mirrors_stopped", None): "Mirrored {queue}: Stopping all nodes on master shutdown since no synchronised mirror "
     "(replica) is available",
@@ -30,6 +34,7 @@ LINES: dict[tuple[str, str | None], str] = {
     ("node_stopping", None): "RabbitMQ is asked to stop...",
     ("node_waiting", None): "Waiting for Mnesia tables for 30000 ms, 9 retries left",
     ("node_down_noticed", None): "rabbit on node {node} down",
+    ("node_forgotten", None): "Removing node {node} from cluster",
 }
 """By event and, where it decides, the reason in its detail."""
 

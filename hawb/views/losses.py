@@ -18,7 +18,9 @@ from hawb.views.words import counted, listing, messages, seconds, shown, size
 MASTER_ENDS = {
     "node_killed": "was killed",
     "node_stopped": "was shut down in a controlled way",
+    "crashed": "crashed",
     "policy": "was dropped as the policy asked for",
+    "transfer": "was dropped so that another takes over",
 }
 """How a master ended, by the reason of `master_down`."""
 
@@ -164,15 +166,19 @@ def _no_synchronisation(outcome: dict, queue: str, index: int) -> str:
         return ""
     if _setting(definition, "ha-sync-mode") == "automatic":
         return ": the synchronisation that ha-sync-mode automatic asks for had not begun"
-    return f": {_said(definition, 'ha-sync-mode')}, and nobody asked for a synchronisation"
+    return f": {_said(outcome, queue, index, 'ha-sync-mode')}, and nobody asked for a synchronisation"
 
 
 def _setting(definition: dict, key: str) -> str:
     return definition.get(key, DEFAULTS[key])
 
 
-def _said(definition: dict, key: str) -> str:
-    return f"{key} is {_setting(definition, key)}{'' if key in definition else ' (its default)'}"
+def _said(outcome: dict, queue: str, index: int, key: str) -> str:
+    """The value of a setting in force, and who set it where that is not the queue's policy."""
+    in_force = PoliciesInForce(outcome)
+    definition, operators = in_force.definition(queue, index), in_force.decided_by_operator(queue, index, key)
+    origin = "" if operators is None else f" (set by operator policy {shown(operators)})"
+    return f"{key} is {_setting(definition, key)}{origin if key in definition else ' (its default)'}"
 
 
 def _permission(outcome: dict, queue: str, index: int, fault: dict | None) -> str:
@@ -182,14 +188,14 @@ def _permission(outcome: dict, queue: str, index: int, fault: dict | None) -> st
     took = f"{shown(heir['node'])} took over {f'with the {counted(has)} that it had' if has else 'empty'}"
     in_force = PoliciesInForce(outcome)
     definition = in_force.definition(queue, index)
-    if definition is None and in_force.name(queue, index) is not None:
-        return f"The policy {shown(in_force.name(queue, index))} let that happen: {took}."
+    if definition is None and (names := in_force.names(queue, index)):
+        return f"The {'policies' if len(names) > 1 else 'policy'} {listing(names)} let that happen: {took}."
     if definition is None or "ha-mode" not in definition:
         return f"No policy asked for mirrors any more, so nothing stood in the way: {took}."
     keys = ["ha-promote-on-failure"]
     if fault and fault["detail"]["reason"] == "node_stopped":
         keys.insert(0, "ha-promote-on-shutdown")
-    told = " and ".join(_said(definition, key) for key in keys)
+    told = " and ".join(_said(outcome, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         told += ", but that only asks whether the queue's record lists any synchronised mirror, and it did"
     return f"{told}, so {took}."
@@ -255,6 +261,7 @@ EXPLANATIONS: dict[str, Callable[[dict, dict, int | None], str]] = {
     "unsynchronised_promotion": _unsynchronised_promotion,
     "transient_message": _went_down("They were not persistent, so they were gone with the last process that had them."),
     "transient_queue": _went_down("The queue was not durable, and its last replica ended."),
+    "dropped_replicas": _went_down("Every replica but one mirror was dropped, and their copies deleted."),
     "exclusive_queue": _went_down("The queue was exclusive, and such a queue is never mirrored."),
 }
 """How each cause is explained; any other by the chain of its events."""

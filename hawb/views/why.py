@@ -138,7 +138,7 @@ def _refused(outcome: dict, queue: str, number: int) -> str:
     return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}{since}"
 
 
-NO_MASTER = ("home_node_down", "master_died", "master_stopped", "no_master")
+NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
 """The reasons of a refusal behind which stands the end of a master."""
 
 
@@ -183,6 +183,9 @@ def _answers(outcome: dict, queue: str, ids: list[list[int]]) -> list[str]:
     for answer, words in (("confirmed", "The broker confirmed"), ("nacked", "The broker nacked")):
         if common := _common(account[answer], ids):
             told.append(f"{words} {_which(common, ids)}.")
+    if not told and (failed := _last(outcome, queue, "transaction_failed", ids[0][0])) is not None:
+        when = f"at {seconds(failed['t'])} s"
+        return [f"The publisher's channel was closed {when} instead of committing the transaction."]
     it, its = ("it", "its publisher") if size(ids) == 1 else ("them", "their publishers")
     if not told and published(outcome, queue, ids[0][0]) is None:
         were = "it was" if it == "it" else "they were"

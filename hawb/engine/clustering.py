@@ -1,0 +1,145 @@
+"""Who belongs to the cluster: nodes join, are reset, are forgotten by the others, or lose their disks.
+
+Source: `rabbit_mnesia` (`join_cluster`, `reset`, `forget_cluster_node`), `rabbit_amqqueue:forget_all_durable`, the
+guide's #promotion-while-down; that a forgotten node does not boot was seen on a 3.10.8 cluster.
+
+What a forgotten node's queues come back with is what an heir's disk holds, which may be less than its last master had,
+and may also be messages that have left the queue since that disk was written: those are delivered again.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import failover, membership, queues, runs
+from hawb.engine.mirroring import with_content
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING
+from hawb.engine.turn import Turn
+from hawb.rules import promotion
+
+NOBODY_ONLINE = "no_running_cluster_nodes: no other member is online"
+
+
+def join(turn: Turn, node: int) -> None:
+    """A node that knows of no cluster becomes a member and boots as one."""
+    value, name = turn.nodes[node], turn.settings.names[node]
+    if value.status != DOWN:
+        turn.refuse(None, still_running(name))
+    elif value.member and not value.virgin:
+        turn.refuse(None, f"already_member: '{name}' is already a member of this cluster")
+    elif value.member or not value.virgin:
+        turn.refuse(None, f"inconsistent_cluster: '{name}' and the cluster disagree whether it is a member")
+    elif not turn.running():
+        turn.refuse(None, NOBODY_ONLINE)
+    else:
+        turn.change_node(node, member=True, virgin=False, believes_running=frozenset(turn.running()))
+        turn.because = turn.emit("node_joined", node=node)
+        membership.start(turn, [node])
+
+
+def reset(turn: Turn, node: int) -> None:
+    """A node that is down forgets the cluster and all that it had on its disk; the others forget it. The only member
+    has nobody to tell, and is an empty cluster afterwards."""
+    value, name = turn.nodes[node], turn.settings.names[node]
+    alone = value.member and not any(other.member for at, other in enumerate(turn.nodes) if at != node)
+    if value.status != DOWN:
+        turn.refuse(None, still_running(name))
+    elif value.member and not alone and not turn.running():
+        turn.refuse(None, NOBODY_ONLINE)
+    else:
+        turn.because = turn.emit("node_reset", node=node)
+        if value.member:
+            leave(turn, node, "node_reset")
+        if alone:
+            turn.policies = turn.operator_policies = ()
+        turn.change_node(node, member=alone, virgin=not alone, believes_running=frozenset())
+
+
+def still_running(name: str) -> str:
+    """The refusal of what needs a node that is down."""
+    return f"mnesia_unexpectedly_running: Mnesia is still running on node '{name}'"
+
+
+def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
+    """The members forget one of them that is down, as told to `origin`, and what it was the master of goes to an heir
+    or is deleted."""
+    name = turn.settings.names[node]
+    if origin == NOWHERE:
+        turn.refuse(None, "no node is running")
+    elif not turn.is_running(origin):
+        turn.refuse(None, f"offline_node_no_offline_flag: node '{turn.settings.names[origin]}' is not running")
+    elif not turn.nodes[node].member:
+        turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
+    elif turn.nodes[node].status != DOWN:
+        turn.refuse(None, f"failed_to_remove_node: RabbitMQ on node '{name}' must be stopped before it can be removed")
+    else:
+        turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
+        leave(turn, node, "node_forgotten")
+
+
+def wipe(turn: Turn, node: int) -> None:
+    """A node's disk is lost, and the node with it if it was up. The others still count it as a member."""
+    if turn.nodes[node].status in (RUNNING, STOPPING, BOOTING, WAITING):
+        membership.kill(turn, [node])
+    turn.change_node(node, virgin=True)
+    turn.because = turn.emit("disk_lost", node=node)
+    lose_copies(turn, node, "disk_lost")
+
+
+# What becomes of its queues
+
+
+def leave(turn: Turn, node: int, reason: str) -> None:
+    """A member that is down is none any more."""
+    cause = turn.because
+    membership.notice_if_gone(turn, node)
+    turn.because = cause
+    turn.change_node(node, member=False)
+    for name in turn.queue_names():
+        turn.because = cause
+        queue = turn.queues[name]
+        if queue.type == "classic" and queue.durable and queue.master == node:
+            bequeath(turn, name, reason)
+    turn.because = cause
+    lose_copies(turn, node, reason)
+
+
+def bequeath(turn: Turn, name: str, reason: str) -> None:
+    """A queue whose master's node is no member any more waits for a recoverable mirror's node and what that has on its
+    disk; without one it is deleted."""
+    queue = turn.queues[name]
+    members = [node for node, value in enumerate(turn.nodes) if value.member]
+    heir = promotion.offline_heir(queue.recoverable, queue.master, members, turn.running())
+    if heir == promotion.NOBODY:
+        turn.lose(name, queue.content, reason)
+        queues.remove(turn, name, reason)
+        return
+    content = failover.on_disks(turn, queue, [heir])[heir] or EMPTY
+    missing, returned = runs.minus(queue.content, content), runs.minus(content, queue.content)
+    turn.because = turn.emit(
+        "heir_chosen", node=heir, queue=name, was=turn.settings.names[queue.master],
+        messages=runs.size(content), missing=runs.size(missing),
+    )  # fmt: skip
+    held = {node: runs.common(queue.contents[node] or EMPTY, content) for node in queue.mirrors}
+    turn.change_queue(
+        name,
+        master=heir,
+        mirrors=tuple(node for node in queue.mirrors if node != heir),
+        contents=with_content(queue.contents, held | {queue.master: None, heir: content}),
+        redelivered=content,
+    )
+    turn.lose(name, missing, reason)
+    turn.take_back(name, returned)
+
+
+def lose_copies(turn: Turn, node: int, cause: str) -> None:
+    """What a node that is down had on its disk is gone. Of a queue that waits for that node nothing is left; where the
+    others have not noticed that it is down, that is told when they do."""
+    for name in turn.queue_names():
+        queue = turn.queues[name]
+        if queue.type != "classic" or queue.contents[node] is None:
+            continue
+        if queue.master != node:
+            turn.change_queue(name, contents=with_content(queue.contents, {node: None}))
+        elif queue.abandoned:
+            turn.lose(name, queue.content, cause)
+            turn.change_queue(name, contents=with_content(queue.contents, {node: EMPTY}), redelivered=EMPTY)

@@ -1,0 +1,88 @@
+"""A queue's process crashes while its node runs on.
+
+A supervisor starts the process again, six crashes within ten seconds apart. What it becomes is decided when it starts
+(`rabbit_prequeue:init`): with a live master elsewhere a new, empty mirror, whatever policy says; without any other live
+replica the master, from disk. Publishers whose messages wait for the crashed process are nacked at once, because its
+exit is an abnormal one (`rabbit_channel:handle_publishing_queue_down`, `rabbit_misc:is_abnormal_exit`).
+
+Sources beside these: `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
+`rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. That a
+consumer of a queue without mirrors is cancelled follows from the source (`rabbit_amqqueue:with` fails at once in state
+crashed), but is a race that the restart could win.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import confirms, failover, mirroring
+from hawb.engine.access import is_replicated
+from hawb.engine.events import AutomaticSync, CrashNoticed, ProcessRestarts
+from hawb.engine.naming import described
+from hawb.engine.turn import Turn
+
+MOST_RESTARTS = 5
+PERIOD_US = 10_000_000
+"""The supervisor gives up with one crash more than this within the period."""
+
+RETRY_US = 25_000
+"""How long a restarted process waits before it looks again whether another has become master."""
+
+
+def crash(turn: Turn, name: str, node: int | None) -> None:
+    """The process of a queue at `node` (None: its master's) dies."""
+    queue = turn.queues.get(name)
+    if queue is None:
+        turn.refuse(None, f"{described(name)} was not found")
+        return
+    at = queue.master if node is None else node
+    if not turn.alive(queue, at):
+        turn.refuse(None, f"{described(name)} has no running process on node '{turn.settings.names[at]}'")
+        return
+    before = (pair for pair in queue.crashes if turn.now_us - pair[1] <= PERIOD_US)
+    recent = (*before, (at, turn.now_us))
+    final = [where for where, _ in recent].count(at) > MOST_RESTARTS
+    turn.change_queue(name, crashes=recent, crashed=queue.crashed | {at})
+    turn.because = turn.emit("process_crashed", node=at, queue=name, final=final)
+    if at == queue.master:
+        turn.because = turn.emit("master_down", node=at, queue=name, reason="crashed")
+        mirroring.end_master(turn, name, stopped=False)
+    turn.schedule(turn.settings.timing.link_latency_us, CrashNoticed(name, at, final))
+
+
+def noticed(turn: Turn, event: CrashNoticed) -> None:
+    """Channels and the other replicas learn of a crash: the one nack what waits, the others act on the death."""
+    queue = turn.queues.get(event.queue)
+    if queue is None or event.node not in queue.crashed or not turn.is_running(event.node):
+        return
+    name, was_master = event.queue, event.node == queue.master
+    others = any(turn.alive(queue, node) for node in (queue.master, *queue.mirrors))
+    confirms.replica_crashed(turn, name, event.node)
+    turn.change_queue(name, failed=event.final and was_master)
+    failover.bury(turn, name)
+    if turn.queues[name].up:
+        turn.change_queue(name, failed=False)
+    if event.final:
+        return
+    again = ProcessRestarts(name, event.node)
+    if others:
+        turn.schedule(RETRY_US if was_master else 0, again)
+    else:
+        restart(turn, again)
+
+
+def restart(turn: Turn, event: ProcessRestarts) -> None:
+    """The supervisor has started the process again, and it looks what it is to be."""
+    queue = turn.queues.get(event.queue)
+    if queue is None or event.node not in queue.crashed or not turn.is_running(event.node):
+        return
+    if not queue.up and not queue.abandoned:
+        turn.schedule(RETRY_US, event)
+        return
+    queue = turn.change_queue(queue.name, crashed=queue.crashed - {event.node})
+    if queue.master == event.node:
+        on_disk = mirroring.with_content(queue.contents, {event.node: queue.content})
+        turn.change_queue(queue.name, contents=on_disk)
+        failover.recover(turn, queue.name)
+    elif queue.up and is_replicated(queue):
+        mirroring.enlist(turn, queue.name, event.node)
+        mirroring.synchronise_drained(turn, queue.name, "joined")
+        turn.schedule(0, AutomaticSync(queue.name))

@@ -1,0 +1,45 @@
+"""Which masters `rabbitmq-queues rebalance` moves, and where to.
+
+Source: `rabbit_amqqueue:rebalance`, `iterative_rebalance`, `maybe_migrate`. Plain functions over integers, see
+`hawb.rules.selection`: `masters[queue]` is the node of a queue's master, `lengths[queue]` its messages.
+"""
+
+NOTHING = -1
+
+
+def most_masters(queues_count, nodes_count):
+    """How many masters a node may keep: the replicated queues shared out evenly, rounded up."""
+    return (queues_count + nodes_count - 1) // nodes_count
+
+
+def next_to_move(masters, lengths, tried, most, nodes):
+    """The queue to move next: of the first node, in alphabetical order, with more than `most` masters the shortest
+    queue that was not tried yet, of equals the first; NOTHING when every node has at most `most` or only queues already
+    tried.
+    """
+    for node in nodes:
+        count = 0
+        shortest = NOTHING
+        for queue in range(len(masters)):
+            if masters[queue] == node:
+                count += 1
+                if tried[queue] == 0 and (shortest == NOTHING or lengths[queue] < lengths[shortest]):
+                    shortest = queue
+        if count > most and shortest != NOTHING:
+            return shortest
+    return NOTHING
+
+
+def destination(candidates, masters):
+    """The candidate with the fewest masters, of equals the first; NOTHING without candidates."""
+    chosen = NOTHING
+    fewest = 0
+    for node in candidates:
+        count = 0
+        for master in masters:
+            if master == node:
+                count += 1
+        if chosen == NOTHING or count < fewest:
+            chosen = node
+            fewest = count
+    return chosen

@@ -1,0 +1,42 @@
+"""Which masters are moved, on every small input: as RabbitMQ's loop would, and to an end."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from hawb.rules.rebalancing import NOTHING, destination, most_masters, next_to_move
+
+NODES = (0, 1, 2)
+
+
+@pytest.mark.parametrize(("queues", "nodes", "most"), [(6, 3, 2), (7, 3, 3), (1, 3, 1), (0, 3, 0), (3, 1, 3)])
+def test_masters_are_shared_out_evenly_rounded_up(queues, nodes, most):
+    assert most_masters(queues, nodes) == most
+
+
+def test_the_shortest_queue_of_the_first_node_with_too_many_goes_first():
+    assert next_to_move([0, 0, 0, 1], [5, 2, 9, 1], [0, 0, 0, 0], 2, NODES) == 1
+    assert next_to_move([0, 0, 0, 1], [5, 2, 9, 1], [0, 1, 0, 0], 2, NODES) == 0
+    assert next_to_move([0, 0, 1, 1], [5, 2, 9, 1], [0, 0, 0, 0], 2, NODES) == NOTHING
+
+
+def test_of_equal_queues_the_first_and_of_equal_nodes_the_first():
+    assert next_to_move([1, 1, 1], [4, 4, 4], [0, 0, 0], 2, NODES) == 0
+    assert destination([2, 1], [0, 0]) == 2
+    assert destination([2, 1], [2, 0]) == 1
+    assert destination([], [0]) == NOTHING
+
+
+@pytest.mark.parametrize("masters", list(product(NODES, repeat=5)))
+def test_with_a_replica_everywhere_it_ends_balanced(masters):
+    masters, tried, most = list(masters), [0] * 5, most_masters(5, 3)
+    for _ in masters:
+        moving = next_to_move(masters, [1, 2, 3, 4, 5], tried, most, NODES)
+        if moving == NOTHING:
+            break
+        tried[moving] = 1
+        masters[moving] = destination([node for node in NODES if node != masters[moving]], masters)
+    assert next_to_move(masters, [1, 2, 3, 4, 5], tried, most, NODES) == NOTHING
+    assert max(masters.count(node) for node in NODES) <= most
