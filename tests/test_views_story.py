@@ -8,9 +8,9 @@ import pytest
 from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, policy, recorded, steps
 
 from hawb.engine.trace import CAUSES, EVENTS
-from hawb.views import story
 from hawb.views.log_lines import log_lines
 from hawb.views.policies_in_force import PoliciesInForce
+from hawb.views.sentences import SENTENCES, TONES, VARIED_BY
 from hawb.views.story import sentences
 
 
@@ -19,14 +19,14 @@ def texts(told: dict) -> list[str]:
 
 
 def test_every_event_has_a_sentence_and_a_tone():
-    assert story.SENTENCES.keys() == EVENTS.keys()
-    assert {tone for tone, _ in story.SENTENCES.values()} <= set(story.TONES)
+    assert SENTENCES.keys() == EVENTS.keys()
+    assert {tone for tone, _ in SENTENCES.values()} <= set(TONES)
 
 
-@pytest.mark.parametrize("event", [name for name, (_, text) in story.SENTENCES.items() if isinstance(text, dict)])
+@pytest.mark.parametrize("event", [name for name, (_, text) in SENTENCES.items() if isinstance(text, dict)])
 def test_every_reason_that_the_closed_list_names_has_its_sentence(event):
-    variants = set(story.SENTENCES[event][1])
-    field = story.VARIED_BY.get(event, "reason")
+    variants = set(SENTENCES[event][1])
+    field = VARIED_BY.get(event, "reason")
     if event == "messages_lost":
         assert variants == CAUSES.keys()
     elif listed := re.search(rf"\b{field}: ([a-z_, ]+)", EVENTS[event]):
@@ -36,7 +36,7 @@ def test_every_reason_that_the_closed_list_names_has_its_sentence(event):
 
 
 def test_every_cause_is_told():
-    assert story.SENTENCES["messages_lost"][1].keys() == CAUSES.keys()
+    assert SENTENCES["messages_lost"][1].keys() == CAUSES.keys()
 
 
 def test_the_story_of_a_loss():

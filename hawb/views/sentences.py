@@ -1,0 +1,271 @@
+"""What is said of each event of `hawb.engine.trace.EVENTS`: the one table of sentences that `story` fills in."""
+
+from __future__ import annotations
+
+TONES = ("plain", "fault", "recovery", "promotion", "loss", "refusal")
+
+VARIED_BY = {
+    "consumer_cancelled": "reason",
+    "messages_lost": "cause",
+    "mirror_added": "synchronised",
+    "process_crashed": "final",
+    "mirror_synchronised": "how",
+    "promoted": "synchronised",
+}
+"""The field of its detail that an event's sentence depends on, where that is not `reason`. See also `_variant`."""
+
+SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
+    "policy_in_force": (
+        "plain",
+        "Policy {name} is in force from the start for queues that match {pattern}: {definition}.",
+    ),
+    "policy_set": ("plain", "Policy {name} was set for queues that match {pattern}: {definition}."),
+    "policy_cleared": ("plain", "Policy {name} was cleared."),
+    "policy_applied": (
+        "plain",
+        {
+            "none": "Policy {was} does not apply to {queues} any more, and no other does.",
+            "first": "Policy {policy} now applies to {queues}.",
+            "same": "Policy {policy} applies to {queues} with its new definition.",
+            "other": "Policy {policy} now applies to {queues} in place of {was}.",
+        },
+    ),
+    "operator_policy_in_force": (
+        "plain",
+        "Operator policy {name} is in force from the start for queues that match {pattern}: {definition}.",
+    ),
+    "operator_policy_set": ("plain", "Operator policy {name} was set for queues that match {pattern}: {definition}."),
+    "operator_policy_cleared": ("plain", "Operator policy {name} was cleared."),
+    "operator_policy_applied": (
+        "plain",
+        {
+            "none": "Operator policy {was} does not apply to {queues} any more, and no other does.",
+            "first": "Operator policy {policy} now applies to {queues}, besides any policy.",
+            "same": "Operator policy {policy} applies to {queues} with its new definition.",
+            "other": "Operator policy {policy} now applies to {queues} in place of {was}.",
+        },
+    ),
+    "policy_tie": (
+        "plain",
+        "Policies {policies} match {queues} with equal priority. RabbitMQ leaves open which wins; here {chosen} does.",
+    ),
+    "pattern_gave_up": (
+        "plain",
+        "Matching the pattern {pattern} of policy {policy} took too many steps and counts as no match.",
+    ),
+    "not_simulated": ("plain", "There are no rules for {what}{of_queues} here: nothing follows from it."),
+    "queue_declared": ("plain", "{queues} was declared on {node}, {placed}."),
+    "queue_deleted": (
+        "plain",
+        {
+            "client": "{queues} was deleted with {messages} in it.",
+            "auto_delete": "{queues} was deleted with {messages} in it: its last consumer has gone.",
+            "exclusive_owner_gone": "{queues} was deleted with {messages} in it: its owner's connection has gone.",
+            "node_down": "{queues} is gone with its node: it was not durable.",
+            "node_forgotten": "{queues} was deleted: its master's node was forgotten, and no stopped one had a mirror.",
+            "node_reset": "{queues} was deleted: its master's node was reset, and no stopped one had a mirror.",
+        },
+    ),
+    "queue_purged": ("plain", "{queues} was purged of {messages}."),
+    "messages_published": ("plain", "{Ids} {were} published to {queues} and reached {replicas}."),
+    "messages_confirmed": ("plain", "The publisher got a confirm for {ids} of {queues}."),
+    "messages_nacked": ("refusal", "The publisher got a nack for {ids} of {queues}."),
+    "transaction_committed": ("plain", "The publisher was told that its transaction is committed: {ids} of {queues}."),
+    "transaction_failed": (
+        "refusal",
+        "The publisher's channel was closed instead of committing its transaction: {ids} of {queues}.",
+    ),
+    "messages_unanswered": (
+        "refusal",
+        "The publisher of {ids} to {queues} will never be told what became of them: its connection went with its node.",
+    ),
+    "messages_refused": (
+        "refusal",
+        {
+            "home_node_down": "No queue took {ids}: the node of {queues} is down, and it has no mirrors.",
+            "master_died": "No queue took {ids}: they waited for the master of {queues} and went with it.",
+            "master_stopped": "No queue took {ids}: the master of {queues} was shut down and no mirror may serve it.",
+            "no_master": "No queue took {ids}: {queues} has lost its master and no mirror may serve it.",
+            "crashed": "No queue took {ids}: the process of {queues} has crashed for good.",
+            "no_queue": "No queue took {ids}: there is no {queues}.",
+            "client_node_gone": "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
+        },
+    ),
+    "messages_delivered": (
+        "plain",
+        {
+            False: "{Ids} of {queues} {were} delivered to {consumer}.",
+            True: "{Ids} of {queues} {were} delivered to {consumer}, {redelivered} marked as redelivered.",
+        },
+    ),
+    "messages_acknowledged": ("plain", "{Consumer} acknowledged {ids} of {queues}, and the queue let go of them."),
+    "acknowledgement_ignored": (
+        "fault",
+        "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: nobody heard it.",
+    ),
+    "messages_requeued": (
+        "plain",
+        {
+            "nack": "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
+            "consumer_gone": "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+        },
+    ),
+    "messages_rejected": ("plain", "{Consumer} rejected {ids} of {queues} for good, and the queue let go of them."),
+    "consumer_started": ("plain", "{Consumer} began to consume from {queues}, connected to {node}."),
+    "consumer_activated": ("plain", "{Consumer} became the single active consumer of {queues}."),
+    "consumer_cancelled": (
+        "fault",
+        {
+            "client": "{Consumer} stopped consuming from {queues}.",
+            "queue_deleted": "{Consumer} was cancelled, because {queues} is gone; its client was {told}.",
+            "failover": "{Consumer} of {queues} was cancelled because of the failover, as it had asked for; "
+            "its client was {told}.",
+            "master_down": "{Consumer} was cancelled, because {queues} has no master; its client was {told}.",
+            "in_use": "{Consumer} was cancelled, because others consume from {queues} by now; its client was {told}.",
+        },
+    ),
+    "consumer_closed": (
+        "plain",
+        {
+            "client": "{Consumer} of {queues} closed its channel.",
+            "node_down": "{Consumer} of {queues} is gone: it was connected to {node}.",
+        },
+    ),
+    "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
+    "node_stopping": ("fault", "{node} was shut down in a controlled way."),
+    "node_stopped": ("fault", "The controlled shutdown of {node} was completed."),
+    "process_crashed": (
+        "fault",
+        {
+            False: "The process of {queues} on {node} crashed and is started again.",
+            True: "The process of {queues} on {node} crashed too often within 10 s and is not started again.",
+        },
+    ),
+    "node_killed": ("fault", "{node} was killed."),
+    "node_booting": ("plain", "{node} began to boot."),
+    "node_waiting": ("fault", "{node} waits with its boot for {waits_for}, which may know more than it does."),
+    "node_gave_up": ("fault", "{node} gave up waiting for {waits_for} and exited."),
+    "node_boot_refused": (
+        "refusal",
+        {
+            "wiped": "{node} did not boot: its disk is empty, but the others count it as a member.",
+            "forgotten": "{node} did not boot: it counts itself as a member, but the others have forgotten it.",
+            "not_joined": "{node} did not boot as one of the cluster, which it has not joined.",
+        },
+    ),
+    "node_joined": ("recovery", "{node} joined the cluster."),
+    "node_reset": ("fault", "{node} was reset: it forgot the cluster and its data."),
+    "node_forgotten": ("fault", "{origin} was told to forget {node}: it is no member of the cluster any more."),
+    "disk_lost": ("fault", "{node} lost its disk."),
+    "heir_chosen": (
+        "promotion",
+        "{queues}, which was on {was}, now waits for {node} and the {messages} on its disk; it lacks {missing}.",
+    ),
+    "messages_returned": (
+        "fault",
+        "{Ids} {were} in {queues} again, though they had left it: the disk that is served now is older than that.",
+    ),
+    "node_running": ("recovery", "{node} is up."),
+    "node_down_noticed": ("fault", "{by} learnt that {node} is gone."),
+    "mirror_added": (
+        "plain",
+        {
+            True: "{node} joined {queues} as a mirror, and as there were no messages it is synchronised.",
+            False: "{node} joined {queues} as an empty mirror that is not synchronised: it gets what is published from "
+            "now on.",
+        },
+    ),
+    "mirror_removed": (
+        "fault",
+        {
+            "node_down": "{queues} lost the mirror on {node} with its node.",
+            "crashed": "{queues} lost the mirror on {node}, whose process had crashed.",
+            "policy": "{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted.",
+            "master_shutdown": "The mirror of {queues} on {node} was stopped and deleted its copy.",
+            "transfer": "{queues} dropped the mirror on {node} so that its master moves; its copy was deleted.",
+        },
+    ),
+    "mirror_synchronised": (
+        "recovery",
+        {
+            "joined": "The mirror of {queues} on {node} is synchronised: there is nothing that it lacks.",
+            "drained": "The mirror of {queues} on {node} is synchronised: all that it lacked has left the queue.",
+            "synchronisation": "The mirror of {queues} on {node} is synchronised: it was sent everything.",
+            "promotion": "The mirror of {queues} on {node} is synchronised: it holds all that the new master does.",
+        },
+    ),
+    "master_down": (
+        "fault",
+        {
+            "node_killed": "{queues} lost the master on {node} with its node.",
+            "crashed": "{queues} lost the master on {node} with its process.",
+            "node_stopped": "The master of {queues} on {node} was shut down with its node.",
+            "policy": "{queues} dropped the master on {node}, as the policy asks for; its copy was deleted.",
+            "transfer": "{queues} dropped the master on {node} so that another takes over; its copy was deleted.",
+        },
+    ),
+    "rebalance_started": ("plain", "Masters are to be shared out: at most {most} on a node."),
+    "leadership_transferred": ("plain", "The master of {queues} is moved from {was} to {node} on purpose."),
+    "mirrors_stopped": (
+        "fault",
+        "None of the mirrors of {queues} on {mirrors} was synchronised, so the master that was shut down stopped them.",
+    ),
+    "promotion_refused": (
+        "refusal",
+        "{node} deleted its copy of {queues} instead of taking over: no mirror was synchronised, and "
+        "ha-promote-on-failure is when-synced.",
+    ),
+    "promoted": (
+        "promotion",
+        {
+            True: "{node}, a synchronised mirror, took over {queues} from {was} with {messages}.",
+            False: "{node}, a mirror that was not synchronised, took over {queues} from {was} with {messages}; "
+            "it lacked {missing}.",
+        },
+    ),
+    "queue_down": (
+        "fault",
+        {
+            "no_mirror": "{queues} is down: there is no mirror to take over from {node}.",
+            "mirrors_stopped": "{queues} is down until {node} is back: its mirrors were stopped.",
+            "promotion_refused": "{queues} is down until {node} is back: no mirror may take over.",
+        },
+    ),
+    "queue_recovered": ("recovery", "{queues} is served by {node} again, from its disk, with {messages}."),
+    "sync_started": (
+        "plain",
+        "{queues} began to send its {messages} to the mirror on {mirrors}; nobody is served for {expected_s} s.",
+    ),
+    "sync_finished": ("recovery", "The mirror of {queues} on {mirrors} was sent everything and is synchronised."),
+    "sync_ended": (
+        "fault",
+        {
+            "cancelled": "The synchronisation of {queues} was cancelled; the mirrors that took part are empty now.",
+            "master_down": "The synchronisation of {queues} ended with its master; the mirrors that took part are "
+            "empty now.",
+            "mirrors_gone": "The synchronisation of {queues} ended, because the mirrors that took part are gone.",
+        },
+    ),
+    "sync_not_needed": ("plain", "There was nothing to synchronise: all mirrors of {queues} are synchronised."),
+    "messages_lost": (
+        "loss",
+        {
+            "unsynchronised_promotion": "{Ids} of {queues} {were} lost: the new master does not have them.",
+            "transient_message": "{Ids} of {queues} {were} lost: no process holds them any more, and they were not "
+            "persistent.",
+            "transient_queue": "{Ids} of {queues} {were} lost with its last process: the queue was not durable.",
+            "exclusive_queue": "{Ids} of {queues} {were} lost with its only process: the queue was exclusive.",
+            "dropped_replicas": "{Ids} of {queues} {were} lost: every copy was dropped but one, and that mirror "
+            "deleted its own.",
+            "disk_lost": "{Ids} of {queues} {were} lost with the disk that they were on.",
+            "node_forgotten": "{Ids} of {queues} {were} lost: their master's node was forgotten, and no stopped mirror "
+            "has them.",
+            "node_reset": "{Ids} of {queues} {were} lost: their master's node was reset, and no stopped mirror has "
+            "them.",
+            "auto_ack_in_flight": "{Ids} of {queues} {were} lost on the way to their consumer with a node that died: "
+            "with automatic acknowledgement the queue had let go of them.",
+        },
+    ),
+    "step_refused": ("refusal", "RabbitMQ refused this: {refusal}."),
+}
+"""Each event's tone and sentence, or its sentences by the field that VARIED_BY names."""
