@@ -19,13 +19,11 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from hawb.broker.untrusted import ImportRefused, Table, check_json, decode, named, quoted, read_text
+from hawb.rules.profiles import PROFILES
 from hawb.scenario.fields import Name, Priority
 
 Key = tuple[str, str]
 """(virtual host, name)."""
-
-PROFILES = {"3.8": "3.8.9", "3.10": "3.10.8", "3.13": "3.13.7", "4.0": "4.0.5"}
-"""The scenario contract's rules profiles and the release that each one is exactly."""
 
 _TYPES = {"rabbit_classic_queue": "classic", "rabbit_quorum_queue": "quorum", "rabbit_stream_queue": "stream"}
 _LETTERHEAD = {"product_name", "product_version", "explanation", "original_cluster_name", "rabbitmq_definition_format"}

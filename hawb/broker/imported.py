@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hawb.broker.definitions import PROFILES, Definitions, profile, read_definitions
+from hawb.broker.definitions import Definitions, profile, read_definitions
 from hawb.broker.listings import Listings
 from hawb.broker.queue_entries import QueueEntries
 from hawb.broker.untrusted import named, quoted
+from hawb.rules.profiles import PROFILES
 
 _SETTINGS = "cluster_partition_handling, queue_master_locator, the quorum and mirroring settings and the network"
 _MOST_MADE_UP_NODES = 7
@@ -74,9 +75,10 @@ def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
         given = f"release {quoted(release)}" if release else "no release"
         notes.append(f"{given} in the files: profile 3.8, the default")
         return "3.8"
-    if release != PROFILES[version]:
+    exact = PROFILES[version].release
+    if release != exact:
         notes.append(
-            f"release {quoted(release)}: profile {version} is the nearest, with the rules of {PROFILES[version]}"
+            f"release {quoted(release)}: profile {version} is the nearest, with the rules of {exact}"
         )
     return version
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.runs import EMPTY, Runs, size
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import Profile
 
@@ -199,8 +199,7 @@ class Consumer(Struct, frozen=True):
         client has not answered, what a master that is gone had sent included."""
         if self.prefetch == 0 or self.automatic:
             return None
-        held = sum(last - first + 1 for first, last in self.held)
-        stale = sum(last - first + 1 for first, last in self.stale)
+        held, stale = size(self.held), size(self.stale)
         return max(0, self.prefetch - (held + stale if self.global_prefetch else held - self.carried))
 
 
