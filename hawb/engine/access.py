@@ -83,11 +83,11 @@ def release(turn: Turn, name: str) -> None:
         turn.change_queue(name, parked=())
 
 
-def withdraw(turn: Turn, event: GiveUp) -> Operation:
-    """Takes an operation that has waited long enough out of the waiting."""
+def withdraw(turn: Turn, event: GiveUp) -> Operation | None:
+    """Takes an operation that has waited long enough out of the waiting; None if it waits on another side by now."""
     queue = turn.queues[event.queue]
     turn.change_queue(queue.name, parked=tuple(parked for parked in queue.parked if parked.number != event.number))
-    return next(parked.operation for parked in queue.parked if parked.number == event.number)
+    return next((parked.operation for parked in queue.parked if parked.number == event.number), None)
 
 
 def refuse_timeout(turn: Turn, operation: Operation) -> None:

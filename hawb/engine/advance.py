@@ -28,7 +28,7 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
     operation = access.withdraw(turn, event)
     if isinstance(operation, events.Resume):
         subscriptions.stop_resuming(turn, operation)
-    else:
+    elif operation is not None:
         access.refuse_timeout(turn, operation)
 
 
@@ -71,7 +71,8 @@ HANDLERS: dict[type, Callable] = {
 def one(turn: Turn) -> None:
     """The next event happens."""
     event = turn.take()
-    HANDLERS[type(event)](turn, event)
+    if event is not None:
+        HANDLERS[type(event)](turn, event)
 
 
 def until_settled(turn: Turn) -> None:

@@ -10,7 +10,7 @@ from hawb.engine import mirroring, queues, runs
 from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, State
+from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, Side, State
 from hawb.engine.turn import Moment, Turn
 from hawb.rules.policies import Policy
 
@@ -47,7 +47,8 @@ def begin(
 ) -> Moment:
     """The moment before the first step. `down` are the nodes that do not run, in the order in which they went, and
     `strangers` those that have not joined the cluster yet."""
-    first = State(0, first_nodes(settings, down, strangers), tuple(policies), tuple(operator_policies))
+    side = Side(0, tuple(policies), tuple(operator_policies))
+    first = State(0, first_nodes(settings, down, strangers), (side,))
     turn = Turn(settings, Moment(first), step=-1)
     for kind in (USER, OPERATOR):
         for policy in of_kind(turn, kind):

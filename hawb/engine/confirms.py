@@ -26,7 +26,7 @@ def await_answers(turn: Turn, node: int, shares: tuple[Share, ...], *, transacti
     number = turn.next_number()
     turn.unconfirmed = (*turn.unconfirmed, Unconfirmed(number, node, shares, transaction, turn.step))
     last_us = max((due_us for share in shares for _, due_us in share.due_us), default=turn.now_us)
-    turn.schedule(last_us - turn.now_us, ConfirmsDue(number))
+    turn.schedule(last_us - turn.now_us, ConfirmsDue(number, node))
 
 
 def due(turn: Turn, event: ConfirmsDue) -> None:
@@ -35,14 +35,19 @@ def due(turn: Turn, event: ConfirmsDue) -> None:
 
 
 def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
-    """A queue's replicas at `nodes` are gone: nobody waits for them any more."""
+    """A queue's replicas at `nodes` are gone: no channel of the side in focus waits for them any more."""
     gone = frozenset(nodes)
-    _update(turn, lambda share: _without(turn, share, gone) if share.queue == queue else share)
+    _update(
+        turn,
+        lambda share: _without(turn, share, gone) if share.queue == queue else share,
+        lambda waiting: turn.is_here(waiting.node),
+    )
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
     """The process of a queue at `node` crashed: what waits for it is nacked at once, whoever else has answered."""
-    struck = [waiting for waiting in turn.unconfirmed if _waits_for(turn, waiting, queue, node)]
+    here = [waiting for waiting in turn.unconfirmed if turn.is_here(waiting.node)]
+    struck = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in struck)
     for waiting in struck:
         _answer(turn, waiting, confirmed=False)
@@ -59,7 +64,11 @@ def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
 
 def queue_deleted(turn: Turn, queue: str) -> None:
     """A queue is gone by a client's wish: what waited for it counts as confirmed."""
-    _update(turn, lambda share: replace(share, due_us=(), answered=True) if share.queue == queue else share)
+    _update(
+        turn,
+        lambda share: replace(share, due_us=(), answered=True) if share.queue == queue else share,
+        lambda waiting: turn.is_here(waiting.node),
+    )
 
 
 def client_gone(turn: Turn, node: int) -> None:

@@ -103,7 +103,7 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
     """A client has its messages, unless its node or the one that sent them has died by now. Then those that wait for an
     acknowledgement go back to their place as soon as that is noticed; those acknowledged automatically are lost."""
     consumer = turn.consumers[event.consumer]
-    ends = ((event.sender, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
+    ends = ((event.node, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
     dead = next((node for node, well in ends if turn.nodes[node].status not in well), NOWHERE)
     if dead == NOWHERE:
         turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)

@@ -203,16 +203,17 @@ class Rebalance(Struct, frozen=True):
 
 
 class ConfirmsDue(Struct, frozen=True):
-    """The last replica asked has answered, for an `Unconfirmed` by its number."""
+    """The last replica asked has answered, for an `Unconfirmed` by its number, of a channel at `node`."""
 
     number: int
+    node: int
 
 
 class DeliveryArrives(Struct, frozen=True):
-    """Messages that a queue's master at `sender` has sent reach the node of their consumer."""
+    """Messages that a queue's master at `node` has sent reach the node of their consumer."""
 
     queue: str
-    sender: int
+    node: int
     consumer: str
     automatic: bool
     numbers: tuple[tuple[int, int], ...]

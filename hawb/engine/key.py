@@ -30,7 +30,7 @@ from hawb.engine.events import (
     SyncFinished,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, Queue, Settings, State
+from hawb.engine.state import NOWHERE, Queue, Settings, Side, State
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master"}
@@ -41,33 +41,43 @@ def key(state: State, settings: Settings) -> tuple:
     """A hashable value that is equal for two states of one cluster when nothing that happens later can tell them
     apart."""
     names = _new_names(state) if _interchangeable(state, settings) else list(range(len(state.nodes)))
-    ranks = {name: _Ranks(state, queue) for name, queue in state.queues.items()}
+    ranks = {name: _Ranks(state, name) for name in {name for side in state.sides for name in side.queues}}
     place = sorted(range(len(state.nodes)), key=names.__getitem__)
+    sides = {side.number: index for index, side in enumerate(state.sides)}
     return (
-        tuple(_node(state, node, names) for node in place),
-        state.policies,
-        state.operator_policies,
-        tuple(_queue(state, state.queues[name], ranks[name], place, names) for name in sorted(state.queues)),
+        tuple(_node(state, node, names, sides) for node in place),
+        tuple(_side(state, side, ranks, place, names) for side in state.sides),
+        tuple(sorted(link for link, _ in state.cuts)),
+        tuple((sent.link, _values(sent.delivery, names)) for sent in state.under_way),
+        tuple(sorted((name, names[node]) for name, node in state.connections)),
         tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
-        tuple(_event(state, entry, names) for entry in sorted(state.agenda)),
+        tuple(_event(state, entry, names, sides) for entry in sorted(state.agenda)),
+    )
+
+
+def _side(state: State, side: Side, ranks: dict[str, _Ranks], place: list[int], names: list[int]) -> tuple:
+    queues = side.queues
+    return (
+        side.policies,
+        side.operator_policies,
+        tuple(_queue(state, queues[name], ranks[name], place, names) for name in sorted(queues)),
     )
 
 
 class _Ranks:
     """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
 
-    def __init__(self, state: State, queue: Queue):
-        held = [content for content in queue.contents if content]
+    def __init__(self, state: State, name: str):
+        queues = [side.queues[name] for side in state.sides if name in side.queues]
+        held = [content for queue in queues for content in queue.contents if content]
         held += [
             part
             for consumer in state.consumers.values()
-            if consumer.queue == queue.name
+            if consumer.queue == name
             for part in (consumer.held, consumer.stale)
         ]
-        held += [
-            share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == queue.name
-        ]
+        held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
         self.present = runs.normal(pair for part in held for pair in part)
         self._firsts = [first for first, _ in self.present]
         self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
@@ -86,7 +96,7 @@ NAMES_MATTER = {("queue-master-locator", "min-masters"), ("ha-mode", "all"), ("h
 
 
 def _interchangeable(state: State, settings: Settings) -> bool:
-    if settings.queue_master_locator == "min-masters":
+    if settings.queue_master_locator == "min-masters" or state.cuts or len(state.sides) > 1:
         return False
     policies = (*state.policies, *state.operator_policies)
     if any(setting in NAMES_MATTER for policy in policies for setting in policy.settings):
@@ -125,10 +135,10 @@ def _role(queue: Queue, node: int) -> tuple:
     )
 
 
-def _node(state: State, node: int, names: list[int]) -> tuple:
+def _node(state: State, node: int, names: list[int], sides: dict[int, int]) -> tuple:
     value = state.nodes[node]
     believed = tuple(sorted(names[other] for other in value.believes_running))
-    return value.status, value.member, value.virgin, believed
+    return value.status, value.member, value.virgin, sides[value.side], believed
 
 
 def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
@@ -171,9 +181,10 @@ def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[in
     )
 
 
-def _event(state: State, entry: tuple, names: list[int]) -> tuple:
-    due_us, priority, _, _, _, event = entry
-    return due_us - state.time_us, priority, type(event).__name__, *_meaning(state, event, names)
+def _event(state: State, entry: tuple, names: list[int], sides: dict[int, int]) -> tuple:
+    due_us, priority, _, _, _, side, event = entry
+    kind = type(event).__name__
+    return due_us - state.time_us, priority, sides.get(side), kind, *_meaning(state, event, names)
 
 
 def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
@@ -181,14 +192,16 @@ def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
     if isinstance(event, ConfirmsDue):
         return tuple(index for index, waiting in enumerate(state.unconfirmed) if waiting.number == event.number)
     if isinstance(event, SyncFinished):
-        queue = state.queues.get(event.queue)
-        return event.queue, queue is not None and queue.sync is not None and queue.sync.number == event.number
+        queues = [side.queues[event.queue] for side in state.sides if event.queue in side.queues]
+        return event.queue, any(queue.sync is not None and queue.sync.number == event.number for queue in queues)
     if isinstance(event, BootAttempt | BootGivesUp | Stopped):
         return names[event.node], state.nodes[event.node].boots == event.boot
     if isinstance(event, GiveUp):
-        return event.queue, [parked.number for parked in state.queues[event.queue].parked].index(event.number)
+        waiting = [parked.number for side in state.sides if event.queue in side.queues
+                   for parked in side.queues[event.queue].parked]  # fmt: skip
+        return event.queue, event.number in waiting and waiting.index(event.number)
     if isinstance(event, DeliveryArrives):
-        return event.queue, event.consumer, names[event.sender]
+        return event.queue, event.consumer, names[event.node]
     if isinstance(event, Resume):
         return event.queue, event.consumer, state.consumers[event.consumer].subscription == event.subscription
     return _values(event, names)

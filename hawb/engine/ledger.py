@@ -36,7 +36,8 @@ class Outage(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True):
-    """One queue name's entry. It outlives the queue."""
+    """One queue name's entry. It outlives the queue. `left_one_side` are messages that left the queue for a reason on one
+    side of a partition while another still had them."""
 
     published: int = 0
     confirmed: Runs = EMPTY
@@ -52,6 +53,7 @@ class Account(Struct, frozen=True):
     promotions: int = 0
     unsynchronised_promotions: int = 0
     bytes_replicated: int = 0
+    left_one_side: tuple[tuple[str, Runs], ...] = ()
 
     def with_removed(self, reason: str, numbers: Runs) -> Account:
         """`numbers` left the queue for `reason`, one of REMOVALS."""

@@ -5,6 +5,9 @@ change with the one before it, so keeping a state costs a reference. msgspec Str
 C, cost a third of a frozen dataclass and cache their hash. Mappings inside a `State` are never written to once it
 exists.
 
+While a network is whole there is one `Side`: what the cluster knows of itself. Nodes that have lost sight of each other
+go on with a copy of it each, and from then on the copies differ.
+
 Nodes are indices in alphabetical order of their names (Erlang's term order, which decides RabbitMQ's ties), simulated
 time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
 """
@@ -23,6 +26,11 @@ NOWHERE = -1
 """The node of something that has none."""
 
 RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
+PAUSED = "paused"
+"""A node whose broker has stopped itself until it sees enough of the others again (cluster_partition_handling)."""
+
+NEVER_US = 1 << 62
+"""The time of an answer that does not come."""
 
 
 class Timing(Struct, frozen=True):
@@ -38,6 +46,20 @@ class Timing(Struct, frozen=True):
     election_us: int = 300_000
 
 
+class PartitionHandling(Struct, frozen=True):
+    """cluster_partition_handling: `mode` is ignore, pause_minority, autoheal or pause_if_all_down, the last with the
+    nodes that it looks for and how it recovers where both sides have one of them."""
+
+    mode: str = "ignore"
+    nodes: tuple[int, ...] = ()
+    recover: str = "ignore"
+
+    @property
+    def heals(self) -> bool:
+        """Whether the losing sides of a partition restart by themselves."""
+        return "autoheal" in (self.mode, self.recover)
+
+
 class Settings(Struct, frozen=True):
     """What does not change while a cluster lives: its nodes' names, the broker's version and configuration, the
     seed."""
@@ -51,6 +73,7 @@ class Settings(Struct, frozen=True):
     queue_master_locator: str = "client-local"
     sync_batch_size: int = 4096
     sync_max_bytes_per_s: int = 0
+    partition_handling: PartitionHandling = PartitionHandling()
 
     def node(self, name: str) -> int:
         """The index of the node called `name`."""
@@ -66,7 +89,8 @@ class Node(Struct, frozen=True):
 
     `believes_running` are the members that it thinks run, itself left out. It is what a node remembers when it goes
     down, and what decides whether it may boot alone. `member` is whether the others count it as one of theirs, `virgin`
-    whether its disk is empty, so that it knows of no cluster; only members that are not virgin ever run.
+    whether its disk is empty, so that it knows of no cluster; only members that are not virgin ever run. `side` is the
+    number of the side whose records it has, on its disk while it is down.
     """
 
     status: str = RUNNING
@@ -74,6 +98,7 @@ class Node(Struct, frozen=True):
     boots: int = 0
     member: bool = True
     virgin: bool = False
+    side: int = 0
 
 
 class Batch(Struct, frozen=True):
@@ -203,6 +228,15 @@ class Consumer(Struct, frozen=True):
         return max(0, self.prefetch - (held + stale if self.global_prefetch else held - self.carried))
 
 
+class UnderWay(Struct, frozen=True):
+    """A delivery on the link between two nodes that drops everything, and the step and trace entry behind it."""
+
+    link: tuple[int, int]
+    delivery: object
+    step: int
+    because: int | None
+
+
 class Unconfirmed(Struct, frozen=True):
     """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to. `transaction` is
     whether tx.commit waits for them, and `step` the step that published them."""
@@ -224,9 +258,22 @@ class Share(Struct, frozen=True):
     answered: bool = False
 
 
+class Side(Struct, frozen=True):
+    """What nodes that see each other know together: policies and the records of queues."""
+
+    number: int
+    policies: tuple[Policy, ...] = ()
+    operator_policies: tuple[Policy, ...] = ()
+    queues: Mapping[str, Queue] = {}
+
+
 class State(Struct, frozen=True):
-    """The whole cluster at one moment. `agenda` is what will happen, a heap of (time_us, priority,
-    number, the trace entry behind it, the step behind it, event).
+    """The whole cluster at one moment. `sides` has the one of the first running node first, and one that nobody has on
+    his disk any more is gone. `agenda` is what will happen, a heap of (time_us, priority, number, the trace entry
+    behind it, the step behind it, the side it belongs to, event).
+
+    `cuts` are the links that drop everything, pairs of nodes (the smaller first) with a number that tells one cut from
+    another. `under_way` is what was sent over such a link and is neither there nor given up.
 
     `numbers` counts, for each queue name ever used, the messages published to it; `counter` numbers events, and with
     them draws.
@@ -234,15 +281,35 @@ class State(Struct, frozen=True):
 
     time_us: int
     nodes: tuple[Node, ...]
-    policies: tuple[Policy, ...] = ()
-    operator_policies: tuple[Policy, ...] = ()
-    queues: Mapping[str, Queue] = {}
+    sides: tuple[Side, ...] = (Side(0),)
     consumers: Mapping[str, Consumer] = {}
     unconfirmed: tuple[Unconfirmed, ...] = ()
     agenda: tuple[tuple, ...] = ()
+    cuts: tuple[tuple[tuple[int, int], int], ...] = ()
+    under_way: tuple[UnderWay, ...] = ()
+    connections: frozenset[tuple[str, int]] = frozenset()
     numbers: Mapping[str, int] = {}
     counter: int = 0
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies that the first running node knows."""
+        return self.sides[0].policies
+
+    @property
+    def operator_policies(self) -> tuple[Policy, ...]:
+        """The operator policies that the first running node knows."""
+        return self.sides[0].operator_policies
+
+    @property
+    def queues(self) -> Mapping[str, Queue]:
+        """The queues as the first running node knows them."""
+        return self.sides[0].queues
 
     def running(self) -> list[int]:
         """Running nodes in alphabetical order."""
         return [index for index, node in enumerate(self.nodes) if node.status == RUNNING]
+
+    def nodes_of(self, side: Side) -> list[int]:
+        """The nodes that have a side's records, running or on their disks, in alphabetical order."""
+        return [index for index, node in enumerate(self.nodes) if node.side == side.number]

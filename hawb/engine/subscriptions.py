@@ -188,16 +188,15 @@ def queue_deleted(turn: Turn, queue: Queue) -> None:
 def detach(turn: Turn, name: str) -> list[Consumer]:
     """Takes all consumers and holders off a queue whose master is gone. What they held is stale. Returns the active
     consumers, those whose node runs."""
-    for consumer in list(turn.consumers.values()):
-        if consumer.queue == name and consumer.state != "closed":
+    for consumer in turn.consumers_of(name):
+        if consumer.state != "closed":
             stale = runs.union(consumer.stale, consumer.held)
             turn.change_consumer(consumer.name, held=EMPTY, stale=stale, blocked=False)
     queue = turn.queues.get(name)
     active = [
         consumer
-        for consumer in turn.consumers.values()
-        if consumer.queue == name
-        and consumer.subscription
+        for consumer in turn.consumers_of(name)
+        if consumer.subscription
         and consumer.state == "active"
         and turn.is_running(consumer.node)
     ]

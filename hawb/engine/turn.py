@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from hawb.engine import runs
 from hawb.engine.ledger import Account, Loss
-from hawb.engine.runs import Runs
-from hawb.engine.state import NOWHERE, RUNNING, Consumer, Node, Queue, Settings, State
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import NOWHERE, RUNNING, Consumer, Node, Queue, Settings, Side, State
 from hawb.engine.trace import Entry
+from hawb.rules.policies import Policy
 
 REACTION = 1
 TIMER = 2
@@ -56,6 +57,25 @@ class Moment(Struct, frozen=True):
         return [entry for chapter in reversed(chapters) for entry in chapter]
 
 
+class Records:
+    """A side while a turn writes to it."""
+
+    def __init__(self, side: Side):
+        self.number = side.number
+        self.policies = side.policies
+        self.operator_policies = side.operator_policies
+        self.queues = dict(side.queues)
+
+    def frozen(self) -> Side:
+        """The side as a value."""
+        return Side(self.number, self.policies, self.operator_policies, self.queues)
+
+
+def place_of(event: object) -> int | None:
+    """The node at which an event happens, whatever side that belongs to by then; None for one of a queue as such."""
+    return getattr(event, "node", None)
+
+
 class Turn:
     """A moment being continued. Handlers read and write it; `finish` gives the next moment."""
 
@@ -67,9 +87,11 @@ class Turn:
         self.step = step
         self.because: int | None = None
         self.nodes: list[Node] = list(state.nodes)
-        self.policies = state.policies
-        self.operator_policies = state.operator_policies
-        self.queues: dict[str, Queue] = dict(state.queues)
+        self.sides = {side.number: Records(side) for side in state.sides}
+        self.focus = self.sides[state.sides[0].number]
+        self.cuts = dict(state.cuts)
+        self.under_way = state.under_way
+        self.connections = state.connections
         self.consumers: dict[str, Consumer] = dict(state.consumers)
         self.unconfirmed = state.unconfirmed
         self.numbers: dict[str, int] = dict(state.numbers)
@@ -87,9 +109,10 @@ class Turn:
         state = State(
             time_us=self.now_us,
             nodes=tuple(self.nodes),
-            policies=self.policies,
-            operator_policies=self.operator_policies,
-            queues=self.queues,
+            sides=self._frozen_sides(),
+            cuts=tuple(self.cuts.items()),
+            under_way=self.under_way,
+            connections=self.connections,
             consumers=self.consumers,
             unconfirmed=self.unconfirmed,
             agenda=tuple(self.agenda),
@@ -105,6 +128,45 @@ class Turn:
             entries_before=self._first_entry,
             before=self.before,
         )
+
+    def _frozen_sides(self) -> tuple[Side, ...]:
+        first = self.first_running()
+        shown = self.before.state.sides[0].number if first == NOWHERE else self.nodes[first].side
+        shown = shown if shown in self.sides else min(self.sides)
+        return tuple(self.sides[number].frozen() for number in sorted(self.sides, key=lambda one: (one != shown, one)))
+
+    # Whose records are read and written
+
+    @property
+    def queues(self) -> dict[str, Queue]:
+        """The queues as the side in focus knows them."""
+        return self.focus.queues
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies that the side in focus knows."""
+        return self.focus.policies
+
+    @policies.setter
+    def policies(self, policies: tuple[Policy, ...]) -> None:
+        self.focus.policies = policies
+
+    @property
+    def operator_policies(self) -> tuple[Policy, ...]:
+        """The operator policies that the side in focus knows."""
+        return self.focus.operator_policies
+
+    @operator_policies.setter
+    def operator_policies(self, policies: tuple[Policy, ...]) -> None:
+        self.focus.operator_policies = policies
+
+    def look_from(self, node: int) -> None:
+        """Puts the side of `node` in focus: from now on its records are read and written."""
+        self.focus = self.sides[self.nodes[node].side]
+
+    def is_here(self, node: int) -> bool:
+        """Whether `node` belongs to the side in focus."""
+        return self.nodes[node].side == self.focus.number
 
     # What is to happen
 
@@ -122,12 +184,14 @@ class Turn:
         cause = self.because if because is None else because
         self._pending += priority != TIMER
         behind = self.step if step is None else step
-        heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, behind, event))
+        side = self.focus.number
+        heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, behind, side, event))
         return number
 
     def unschedule(self, event: object) -> bool:
-        """Takes an event off the agenda, as often as it stands there; False if it does not."""
-        left = [entry for entry in self.agenda if entry[-1] != event]
+        """Takes an event of the side in focus off the agenda, as often as it stands there; False if it does not."""
+        here = self.focus.number
+        left = [entry for entry in self.agenda if entry[-1] != event or entry[-2] != here]
         if len(left) == len(self.agenda):
             return False
         heapq.heapify(left)
@@ -137,7 +201,7 @@ class Turn:
 
     def cause_of(self, event: object) -> int | None:
         """The trace entry behind an event on the agenda; None if it does not stand there."""
-        return next((cause for _, _, _, cause, _, pending in self.agenda if pending == event), None)
+        return next((entry[3] for entry in self.agenda if entry[-1] == event), None)
 
     def next_number(self) -> int:
         """A number never given before in this cluster's life: for events, synchronisations and draws."""
@@ -152,36 +216,72 @@ class Turn:
         """Whether only timers are left."""
         return self._pending == 0
 
-    def take(self) -> object:
-        """Takes the next event off the agenda and moves time to it."""
-        due_us, priority, _, self.because, self.step, event = heapq.heappop(self.agenda)
+    def take(self) -> object | None:
+        """Takes the next event off the agenda, moves time to it and puts its side in focus: that of its node, or where
+        it has none the one that it was planned on. None for an event whose side is gone."""
+        due_us, priority, _, self.because, self.step, side, event = heapq.heappop(self.agenda)
         self._pending -= priority != TIMER
         self.now_us = max(self.now_us, due_us)
+        node = place_of(event)
+        side = side if node is None else self.nodes[node].side
+        if side not in self.sides:
+            return None
+        self.focus = self.sides[side]
         return event
+
+    def share_plans(self, side: int, other: int) -> None:
+        """What is planned on a side for its queues is planned on another too, which has just split off it."""
+        for due_us, priority, _, cause, step, planned_on, event in list(self.agenda):
+            if planned_on == side and place_of(event) is None:
+                self._pending += priority != TIMER
+                heapq.heappush(self.agenda, (due_us, priority, self.next_number(), cause, step, other, event))
 
     # What is so
 
     def running(self) -> list[int]:
-        """Running nodes, in alphabetical order."""
-        return [index for index, node in enumerate(self.nodes) if node.status == RUNNING]
+        """Running nodes of the side in focus, in alphabetical order."""
+        return [index for index in range(len(self.nodes)) if self.is_running(index)]
 
     def is_running(self, node: int) -> bool:
-        """Whether `node` runs."""
+        """Whether `node` runs, on the side in focus."""
+        value = self.nodes[node]
+        return value.status == RUNNING and value.side == self.focus.number
+
+    def runs_anywhere(self, node: int) -> bool:
+        """Whether `node` runs, on whatever side."""
         return self.nodes[node].status == RUNNING
 
     def first_running(self) -> int:
-        """The first running node in the order of the scenario's list; NOWHERE if none runs."""
-        return next((node for node in self.settings.file_order if self.is_running(node)), NOWHERE)
+        """The first running node of all in the order of the scenario's list; NOWHERE if none runs."""
+        return next((node for node in self.settings.file_order if self.runs_anywhere(node)), NOWHERE)
+
+    def linked(self, a: int, b: int) -> bool:
+        """Whether what one of two nodes sends reaches the other."""
+        return (min(a, b), max(a, b)) not in self.cuts
 
     def queue_names(self) -> Iterator[str]:
         """All queues in alphabetical order, safe against queues that go meanwhile."""
         return (name for name in sorted(self.queues) if name in self.queues)
+
+    def consumers_of(self, queue: str) -> list[Consumer]:
+        """The consumers and holders of a queue on the side in focus, whether they are subscribed or not."""
+        return [one for one in self.consumers.values() if one.queue == queue and self.is_here(one.node)]
 
     def alive(self, queue: Queue, node: int) -> bool:
         """Whether the queue's replica at `node` is a running process."""
         if node == queue.master:
             return queue.up
         return node in queue.mirrors and self.is_running(node) and node not in queue.crashed
+
+    def follows(self, queue: Queue, node: int) -> bool:
+        """Whether the queue's replica at `node` is a running process that what the master sends reaches."""
+        return self.alive(queue, node) and self.linked(queue.master, node)
+
+    def held_elsewhere(self, name: str) -> Runs:
+        """What other sides than the one in focus have in a queue of that name."""
+        contents = [side.queues[name].content for side in self.sides.values()
+                    if side is not self.focus and name in side.queues]  # fmt: skip
+        return runs.normal(pair for content in contents for pair in content) if contents else EMPTY
 
     def link_us(self, a: int, b: int) -> int:
         """How long a message takes from one node to another; nothing within a node."""
@@ -230,7 +330,8 @@ class Turn:
         return number
 
     def lose(self, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-        """Books messages as lost for good."""
+        """Books messages as lost for good, unless another side still has them."""
+        numbers = runs.minus(numbers, self.held_elsewhere(queue))
         if not numbers:
             return
         account = self.account(queue)
@@ -249,9 +350,26 @@ class Turn:
         self.losses = [loss for loss in left if loss.numbers]
 
     def remove(self, queue: str, numbers: Runs, reason: str) -> None:
-        """Books messages as having left the queue in an orderly way."""
+        """Books messages as having left the queue in an orderly way; for those that another side still has that is only
+        noted, and holds when that side has given them up."""
         if numbers:
-            self.ledger[queue] = self.account(queue).with_removed(reason, numbers)
+            still = runs.common(numbers, self.held_elsewhere(queue))
+            self.ledger[queue] = self.account(queue).with_removed(reason, runs.minus(numbers, still))
+            if still:
+                self.book(queue, left_one_side=(*self.account(queue).left_one_side, (reason, still)))
+
+    def give_up(self, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
+        """Books messages that a side has given up and no side has any more: those that left the queue on another side
+        in an orderly way as that, the others as lost."""
+        gone = runs.minus(numbers, runs.union(self.held_elsewhere(queue), self.held_here(queue)))
+        for reason, noted in self.account(queue).left_one_side:
+            self.ledger[queue] = self.account(queue).with_removed(reason, runs.common(gone, noted))
+            gone = runs.minus(gone, noted)
+        self.lose(queue, gone, cause, because)
+
+    def held_here(self, name: str) -> Runs:
+        """What a queue of that name has on the side in focus."""
+        return self.queues[name].content if name in self.queues else EMPTY
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
         """Notes that RabbitMQ refused the step at hand."""
