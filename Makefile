@@ -9,10 +9,10 @@ BIN := $(VENV)/bin
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-long bench lock clean
+.PHONY: help setup lab test test-broker test-long bench lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(VENV)/installed ## make .venv with hawb and everything it needs
 
@@ -23,6 +23,9 @@ lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
 test: setup ## style, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
 	$(BIN)/pytest --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+
+test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
+	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests
 
 test-long: setup ## the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests

@@ -1,14 +1,17 @@
-"""The command `hawb`. Exit status 0 for done, 1 when `hawb check` finds a difference, 2 for input that is refused.
+"""The command `hawb`. Exit status 0: done; 1: `check` or `compare` found a difference; 2: input was refused.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +20,9 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.load import ScenarioRefused, load
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
+
+if TYPE_CHECKING:
+    from hawb.broker.cluster import Bench
 
 STDIN = "-"
 
@@ -49,9 +55,17 @@ def main() -> None:
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
+@click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
 @refusing
-def run(file: Path, as_json: bool) -> None:
-    """Play a scenario FILE (- for standard input) and show its outcome."""
+def run(file: Path, as_json: bool, on: str) -> None:
+    """Play a scenario FILE (- for standard input) and show its outcome.
+
+    With --on broker a real RabbitMQ cluster plays it: this machine's own rabbitmq-server, in network namespaces of its
+    own, which takes root. Its outcome is always JSON; what no broker tells is left out and listed.
+    """
+    if on == "broker":
+        run_on_broker(file)
+        return
     played = play(file)[1]
     if as_json:
         from hawb.scenario.outcome import outcome_json
@@ -62,6 +76,57 @@ def run(file: Path, as_json: bool) -> None:
         from hawb.views.listing import report
 
         click.echo(report(outcome(played)))
+
+
+def run_on_broker(file: Path) -> None:
+    """Plays a scenario on a real cluster and prints the outcome as JSON."""
+    real = broker_room()
+    scenario = read(file)
+    try:
+        with real.bench() as bench:
+            click.echo(json.dumps(real.play(bench, scenario).outcome, sort_keys=True))
+    except real.CannotPlay as reason:
+        raise SystemExit(refuse(f"{file}: {reason}")) from None
+
+
+@main.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+def compare(files: tuple[Path, ...]) -> None:
+    """Play scenario FILES on the model and on a real RabbitMQ cluster and print what differs, field by field."""
+    real = broker_room()
+    try:
+        with real.bench() as bench:
+            statuses = [compare_one(real, bench, file) for file in files]
+    except real.CannotPlay as reason:
+        raise SystemExit(refuse(reason)) from None
+    raise SystemExit(max(statuses))
+
+
+def compare_one(real: ModuleType, bench: Bench, file: Path) -> int:
+    """Compares one file and prints its line; the exit status for it."""
+    from hawb.broker.compare import compare as differences
+
+    try:
+        played = real.play(bench, read(file))
+        found = differences(played)
+    except real.CannotPlay as reason:
+        return refuse(f"{file}: {reason}")
+    except ScenarioRefused as refused:
+        return refuse(refused)
+    click.echo(f"{'differs' if found else 'ok     '}  {file}: {played.scenario.scenario}")
+    for difference in found:
+        click.echo(f"         {difference}")
+    return 1 if found else 0
+
+
+def broker_room() -> ModuleType:
+    """The module that plays scenarios on a real cluster; ends the program where its client library is missing."""
+    try:
+        from hawb.broker import real
+    except ModuleNotFoundError as missing:
+        reason = f"a real broker takes hawb's extra `broker`, which is not installed: {missing.name} is missing"
+        raise SystemExit(refuse(reason)) from None
+    return real
 
 
 @main.command()
@@ -86,9 +151,14 @@ def check_one(file: Path) -> int:
     return 1 if found else 0
 
 
+def read(file: Path) -> Scenario:
+    """A scenario file, or standard input. Raises ScenarioRefused, which names the file."""
+    return load(sys.stdin.buffer.read(), "standard input") if str(file) == STDIN else load(file)
+
+
 def play(file: Path) -> tuple[Scenario, Run]:
     """A scenario file and its run. Raises ScenarioRefused, which names the file."""
-    scenario = load(sys.stdin.buffer.read(), "standard input") if str(file) == STDIN else load(file)
+    scenario = read(file)
     try:
         return scenario, Run.of(scenario)
     except ScenarioRefused as refused:

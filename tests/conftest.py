@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 LONG = os.environ.get("HAWB_LONG") == "1"
+BROKER = os.environ.get("HAWB_BROKER") == "1"
+SEED = int(os.environ.get("HAWB_SEED", random.randrange(2**32) if LONG else 0))
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
 # ones. A test that sets max_examples itself has the same count in both.
@@ -20,11 +23,15 @@ settings.register_profile(
 settings.load_profile("long" if LONG else "ci")
 
 
+def pytest_report_header() -> str:
+    """What to set for the same random programs again."""
+    return f"random programs: HAWB_SEED={SEED}"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves tests marked `long` to `make test-long`."""
-    if LONG:
-        return
-    left_out = [item for item in items if item.get_closest_marker("long")]
+    """Leaves tests marked `long` to `make test-long`, and those marked `broker` to `make test-broker`."""
+    unasked = [mark for mark, asked in (("long", LONG), ("broker", BROKER)) if not asked]
+    left_out = [item for item in items if any(map(item.get_closest_marker, unasked))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

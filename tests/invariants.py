@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from itertools import pairwise
 from unittest import mock
 
-from hawb.engine import advance, ledger, runs
-from hawb.engine.consuming import is_single_active, ready
+from hawb.engine import advance, alarms, ledger, limits, runs
+from hawb.engine.consuming import is_single_active
+from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.events import Resume
 from hawb.engine.mirroring import wanted
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import BOOTING, RUNNING, STOPPING, Queue
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.engine.turn import Moment, Turn
+from hawb.rules.limits import DROP_HEAD
 from hawb.rules.policies import HaMode, SyncMode
 
 MOST_EVENTS = 20_000
@@ -27,7 +29,7 @@ MOST_EVENTS = 20_000
 BEGINNINGS = {
     "node_killed", "node_stopping", "process_crashed", "policy_set", "policy_cleared", "operator_policy_set",
     "operator_policy_cleared", "queue_declared", "leadership_transferred", "rebalance_started",
-    "node_forgotten", "node_reset", "disk_lost",
+    "node_forgotten", "node_reset", "disk_lost", "node_lost_power", "links_cut", "links_healed", "node_booting", "node_drained",
 }  # fmt: skip
 """Events with which the story of a loss may begin: a fault, or a step that a person took."""
 
@@ -57,7 +59,7 @@ class Snapshot:
     def __init__(self, turn: Turn):
         self.now_us = turn.now_us
         self.nodes = list(turn.nodes)
-        self.queues = dict(turn.queues)
+        self.sides = {number: dict(side.queues) for number, side in turn.sides.items()}
         self.unconfirmed = turn.unconfirmed
         self.ledger = dict(turn.ledger)
         self.entries = len(turn.entries)
@@ -69,19 +71,41 @@ class Snapshot:
 def check_state(turn: Turn) -> None:
     """Everything that holds after each event."""
     assert all(due_us >= turn.now_us for due_us, *_ in turn.agenda), "something was to happen in the past"
-    outsiders = [node for node, value in enumerate(turn.nodes) if value.virgin or not value.member]
-    assert not set(outsiders) & set(turn.running()), "a node runs that is no member or knows of no cluster"
-    for name, queue in turn.queues.items():
-        check_replicas(turn, queue)
-        check_contents(turn, queue)
-        check_deliveries(turn, queue)
-        account = turn.account(name)
-        assert (account.down.since_us is None) == queue.up, f"{name}: its outage is counted wrongly"
-        assert (account.syncing.since_us is None) == (queue.sync is None), f"{name}: its blockage is counted wrongly"
+    focus = turn.focus
+    for _side in turn.each_side():
+        check_side(turn)
+    turn.focus = focus
+    check_sides(turn)
     for name, account in turn.ledger.items():
-        content = turn.queues[name].content if name in turn.queues else EMPTY
+        found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
+        content = runs.normal(pair for queue in found for pair in queue.content)
         assert ledger.imbalance(account, content) is None, f"{name}: {ledger.imbalance(account, content)}"
         check_account(turn, name, account)
+        if found:
+            up, syncing = any(queue.up for queue in found), any(queue.sync for queue in found)
+            assert (account.down.since_us is None) == up, f"{name}: its outage is counted wrongly"
+            assert (account.syncing.since_us is not None) == syncing, f"{name}: its blockage is counted wrongly"
+
+
+def check_side(turn: Turn) -> None:
+    """What holds for what the nodes of the side in focus know."""
+    outsiders = [node for node, value in enumerate(turn.nodes) if value.virgin or not value.member]
+    assert not set(outsiders) & set(turn.running()), "a node runs that is no member or knows of no cluster"
+    for queue in turn.queues.values():
+        check_replicas(turn, queue)
+        check_contents(turn, queue)
+        check_limits(turn, queue)
+        check_deliveries(turn, queue)
+
+
+def check_sides(turn: Turn) -> None:
+    """Running nodes of one side believe each other running, and none of another."""
+    for node, value in enumerate(turn.nodes):
+        assert value.side in turn.sides, f"node {node} has records that nobody has"
+        for other in value.believes_running if value.status == RUNNING else ():
+            assert turn.nodes[other].side == value.side, f"node {node} believes {other} running, which is elsewhere"
+    holders = {value.side for value in turn.nodes if value.member and not value.virgin}
+    assert holders == set(turn.sides) or len(turn.sides) == 1, f"of {set(turn.sides)} only {holders} are on a disk"
 
 
 def check_replicas(turn: Turn, queue: Queue) -> None:
@@ -98,9 +122,11 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
     if queue.owner is not None:
         assert not queue.mirrors and not queue.durable, f"{name}: exclusive, yet mirrored or durable"
     if queue.sync is not None:
-        assert queue.up and queue.sync.mirrors, f"{name}: a synchronisation without a master or without a mirror"
+        taking_part = queue.sync.mirrors or queue.sync.held_us is not None
+        assert queue.up and taking_part, f"{name}: a synchronisation without a master or without a mirror"
         assert set(queue.sync.mirrors) <= set(queue.mirrors), f"{name}: it synchronises what are no mirrors"
-    assert not queue.parked or not queue.up or queue.sync is not None, f"{name}: {queue.parked} wait for nothing"
+    reached = [one for one in queue.parked if turn.linked(one.operation.node, queue.master)]
+    assert not reached or not queue.up or queue.sync is not None, f"{name}: {reached} wait for nothing"
 
 
 def check_contents(turn: Turn, queue: Queue) -> None:
@@ -110,8 +136,11 @@ def check_contents(turn: Turn, queue: Queue) -> None:
         if turn.alive(queue, node):
             copy = queue.contents[node]
             assert copy is not None, f"{name}: the mirror at {node} has no copy"
-            assert not runs.minus(copy, content), f"{name}: the mirror at {node} holds {copy}, its master {content}"
-            if node in queue.synchronised:
+            behind = runs.minus(copy, content)
+            assert not behind or not turn.follows(queue, node), (
+                f"{name}: the mirror at {node} holds {copy}, its master {content}"
+            )
+            if node in queue.synchronised and turn.follows(queue, node):
                 assert copy == content, f"{name}: the synchronised mirror at {node} holds {copy}, its master {content}"
     bodies = runs.normal((batch.first, batch.last) for batch in queue.batches)
     assert not runs.minus(content, bodies), f"{name}: of some of {content} the size is not known"
@@ -120,13 +149,27 @@ def check_contents(turn: Turn, queue: Queue) -> None:
         assert contents is None or contents == runs.normal(contents), f"{name}: {contents} are no runs"
 
 
+def check_limits(turn: Turn, queue: Queue) -> None:
+    """A queue that is served is not too long unless it takes nothing then, and its head has not expired."""
+    if not queue.up or queue.sync is not None:
+        return
+    name, in_effect = queue.name, queue.limits_in_effect
+    if in_effect.overflow == DROP_HEAD:
+        assert not limits.excess(queue), f"{name}: it is too long by {limits.excess(queue)}"
+    head = next(pieces(queue.batches, in_order(queue, ready(queue))), None)
+    if head is not None and head[2].expires_us is not None:
+        expires_us, timer_us = head[2].expires_us, queue.ttl_timer_us
+        assert expires_us >= turn.now_us, f"{name}: its head expired at {expires_us}"
+        assert timer_us is not None and timer_us <= expires_us, f"{name}: nobody looks at its head at {expires_us}"
+
+
 def check_deliveries(turn: Turn, queue: Queue) -> None:
     """What consumers have, and who they are."""
     name, held = queue.name, EMPTY
-    for consumer in turn.consumers.values():
-        if consumer.queue == name:
-            assert not runs.common(held, consumer.held), f"{name}: {consumer.held} was given to two consumers"
-            held = runs.union(held, consumer.held)
+    for consumer in turn.consumers_of(name):
+        assert not runs.common(held, consumer.held), f"{name}: {consumer.held} was given to two consumers"
+        assert runs.normal(consumer.in_sequence) == consumer.held, f"{name}: {consumer.in_sequence} in order"
+        held = runs.union(held, consumer.held)
     assert not runs.minus(queue.unacknowledged, queue.content), f"{name}: what is unacknowledged is not there"
     assert held == queue.unacknowledged or not queue.up, f"{name}: {held} is held, {queue.unacknowledged} waited for"
     assert len(set(queue.consumers)) == len(queue.consumers), f"{name}: a consumer twice in {queue.consumers}"
@@ -146,8 +189,8 @@ def check_active_consumer(turn: Turn, queue: Queue) -> None:
     else:
         assert exclusive in ([], list(queue.consumers)), f"{queue.name}: {exclusive} are not alone"
         assert [queue.active_consumer] == (exclusive or [None]), f"{queue.name}: {queue.active_consumer} is active"
-    for consumer in turn.consumers.values():
-        if consumer.queue == queue.name and consumer.blocked:
+    for consumer in turn.consumers_of(queue.name):
+        if consumer.blocked:
             assert consumer.name in queue.consumers and consumer.capacity == 0, f"{queue.name}: {consumer} has room"
 
 
@@ -165,9 +208,18 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
                 answered = runs.union(account.confirmed, account.nacked)
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
                 asked = {node for node, _ in share.due_us}
-                if name in turn.queues:
-                    replicas = {turn.queues[name].master, *turn.queues[name].mirrors}
+                side = turn.sides[turn.nodes[waiting.node].side]
+                if name in side.queues:
+                    replicas = {side.queues[name].master, *side.queues[name].mirrors}
                     assert asked <= replicas, f"{name}: a publisher waits for {asked}, its replicas are {replicas}"
+    for publisher in turn.publishers.values():
+        for run in publisher.unanswered if publisher.queue == name else ():
+            answered = runs.common(run.numbers, runs.union(account.confirmed, account.nacked))
+            assert not answered, f"{name}: {answered} were answered already"
+            side = turn.sides[turn.nodes[publisher.node].side]
+            if name in side.queues:
+                replicas = {side.queues[name].master, *side.queues[name].mirrors}
+                assert dict(run.delays_us).keys() <= replicas, f"{name}: {publisher} waits for others than {replicas}"
     explained = EMPTY
     for loss in turn.losses:
         if loss.queue == name:
@@ -182,14 +234,16 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
 def check_change(before: Snapshot, turn: Turn) -> None:
     """Everything that holds between two states."""
     assert turn.now_us >= before.now_us, "time went back"
-    for name, queue in turn.queues.items():
-        had = before.queues.get(name)
-        if had is not None:
-            check_disks(before, had, queue)
+    for number, side in turn.sides.items():
+        for name, queue in side.queues.items():
+            had = before.sides.get(number, {}).get(name)
+            if had is not None:
+                check_disks(before, number, had, queue)
     for entry in turn.entries[before.entries :]:
-        if entry.event in ("messages_confirmed", "transaction_committed") and entry.queue in turn.queues:
+        if entry.event in ("messages_confirmed", "transaction_committed") and len(turn.sides) == 1:
             numbers = runs.normal(map(tuple, entry.detail["ids"]))
-            check_confirmed(before, turn, turn.queues[entry.queue], numbers)
+            if entry.queue in turn.queues:
+                check_confirmed(before, turn, turn.queues[entry.queue], numbers)
     back = {entry.queue for entry in turn.entries[before.entries :] if entry.event == "messages_returned"}
     for name, account in before.ledger.items():
         for field in ("published", "promotions", "unsynchronised_promotions", "bytes_replicated"):
@@ -200,10 +254,11 @@ def check_change(before: Snapshot, turn: Turn) -> None:
             assert not gone, f"{name}: {gone} is no longer {field}"
 
 
-def check_disks(before: Snapshot, had: Queue, queue: Queue) -> None:
+def check_disks(before: Snapshot, side: int, had: Queue, queue: Queue) -> None:
     """A node that is down gets no messages."""
     for node, copy in enumerate(queue.contents):
-        if before.nodes[node].status not in (RUNNING, BOOTING, "waiting") and copy:
+        here = before.nodes[node].side == side
+        if before.nodes[node].status not in (RUNNING, BOOTING, "waiting") and copy and here:
             new = runs.minus(copy, had.contents[node] or EMPTY)
             assert not new, f"{queue.name}: {new} came to node {node}, which is down"
 
@@ -230,14 +285,23 @@ def check_settled(settings, moment: Moment) -> None:
     assert turn.settled()
     check_state(turn)
     assert not {node.status for node in turn.nodes} & {STOPPING, BOOTING}, "a node stops or boots for ever"
+    if turn.cuts or any(value.silent or value.awaits for value in turn.nodes) or len(turn.sides) > 1:
+        return  # Somebody is waiting for what nobody has noticed yet, or sees only half of it.
     assert not turn.unconfirmed, "a publisher waits for ever"
+    assert not turn.stalled and not turn.under_way, "something waits for a node that has been missed"
     for name, queue in turn.queues.items():
         assert queue.up or queue.abandoned, f"{name}: nobody knows what becomes of it"
+        if queue.sync is not None:
+            held = queue.sync.held_us is not None and alarms.holds_synchronisation(turn, queue.master)
+            assert held, f"{name}: it synchronises for ever"
+            continue
         waiting = [parked for parked in queue.parked if not isinstance(parked.operation, Resume)]
         assert not waiting, f"{name}: {waiting} wait for ever"
         check_served(turn, queue)
+        assert not queue.up or queue.limits_in_effect == queue.limits, f"{name}: it has not heard of its policy"
         if queue.up:
             check_policy(turn, queue)
+    check_alarms(turn)
     for consumer in turn.consumers.values():
         if consumer.state == "active" and consumer.subscription:
             assert turn.is_running(consumer.node), f"consumer {consumer.name} is on a node that is down"
@@ -245,6 +309,20 @@ def check_settled(settings, moment: Moment) -> None:
             queue = turn.queues[consumer.queue]
             resumes = {parked.operation.consumer for parked in queue.parked if isinstance(parked.operation, Resume)}
             assert consumer.name in {*queue.consumers, *resumes}, f"{queue.name} does not know consumer {consumer.name}"
+
+
+def check_alarms(turn: Turn) -> None:
+    """What alarms block, and nothing else."""
+    for node, resource in turn.alarms:
+        unnoticed = turn.runs_anywhere(node) or turn.nodes[node].silent
+        assert unnoticed, f"the {resource} alarm of node {node} has outlived it"
+    for unread in turn.unread:
+        name, node, _ = unread.connection
+        if not turn.nodes[node].silent:
+            open_still = turn.runs_anywhere(node) and not turn.nodes[node].drained
+            assert open_still, f"connection {name} to {node} is blocked, but it is closed"
+            assert alarms.blocks_publishing(turn, node), f"{unread} waits for nothing"
+        assert unread.connection in turn.connections, f"{unread} waits, but its connection is closed"
 
 
 def check_served(turn: Turn, queue: Queue) -> None:

@@ -1,4 +1,5 @@
-"""The lab's notebook in a real JupyterLab and browser: a person kills a master, reads the loss, takes it back."""
+"""The lab's notebook in a real JupyterLab and browser: a person kills a master, reads the loss, takes it back, and
+parts the master from its mirror."""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.browser
-def test_a_loss_and_its_cause_are_read_on_the_page_and_taken_back(folder, unavailable):
+def test_a_loss_is_read_and_taken_back_and_a_partition_seen_from_both_sides(folder, unavailable):
     if CHROMIUM is None:
         unavailable("there is no chromium on the PATH")
     if find_spec("playwright") is None:
@@ -132,3 +133,9 @@ def test_a_loss_and_its_cause_are_read_on_the_page_and_taken_back(folder, unavai
         cause.wait_for(state="detached")
         assert lab.get_by_text("lost: why?").count() == 0
         assert master.get_by_role("button", name="kill").is_visible()
+        master.get_by_role("combobox").select_option(label="cut off from all others (partition)")
+        lab.locator(".hawb-links").get_by_text("1 link down").wait_for()
+        lab.get_by_role("button", name="wait").click()
+        lab.locator(".hawb-matrix").get_by_text("by b", exact=True).wait_for()
+        lab.get_by_role("button", name="heal").click()
+        lab.locator(".hawb-links").wait_for(state="hidden")

@@ -35,27 +35,87 @@ def test_a_kill_loses_what_the_mirror_did_not_hold_and_undo_brings_it_back(lab):
     assert not lab.can_redo
 
 
-def test_undo_leads_back_through_an_opened_scenario_and_then_out_of_it(lab, tmp_path):
+def test_opening_a_scenario_is_one_action_to_take_back(lab, tmp_path):
     file = tmp_path / "one.yaml"
     file.write_text("{scenario: One, cluster: {nodes: [x, y]}, steps: [kill: x]}")
     lab.act("start", "c")
     lab.open_scenario(file)
-    assert lab.outcome["nodes"] == {"x": "down", "y": "running"}
-    lab.undo()
-    assert lab.outcome["nodes"] == {"x": "running", "y": "running"}
-    assert lab.was is None
+    assert (lab.outcome["nodes"], lab.was["nodes"]["x"]) == ({"x": "down", "y": "running"}, "running")
     lab.undo()
     assert lab.outcome["nodes"] == {"a": "running", "b": "running", "c": "running"}
     lab.undo()
-    lab.redo(), lab.redo(), lab.redo()
+    lab.redo(), lab.redo()
     assert lab.outcome["nodes"] == {"x": "down", "y": "running"}
 
 
-def test_undo_ends_at_the_beginning(lab):
-    for _ in range(100):
-        lab.undo()
+def test_there_is_nothing_to_take_back_at_first(lab):
+    before = lab.outcome
     assert not lab.can_undo
-    assert lab.outcome["events"] == []
+    lab.undo()
+    assert lab.outcome is before
+
+
+def test_a_story_is_walked_back_and_forth(lab):
+    end, steps = lab.outcome, len(lab.now.run.steps)
+    for _ in range(100):
+        lab.step_back()
+    assert (lab.story_place, lab.outcome["events"], lab.next_step) == ((0, steps), [], "set_policy")
+    assert lab.was is not None
+    for _ in range(100):
+        lab.step_forward()
+    assert (lab.story_place, lab.outcome, lab.next_step) == ((steps, steps), end, "")
+
+
+def test_what_is_done_amid_a_story_does_not_take_away_what_is_ahead(lab):
+    lab.step_back()
+    lab.step_back()
+    lab.act("sync_queue", "ha.orders")
+    assert lab.next_step == "publish"
+    lab.step_forward()
+    lab.step_forward()
+    assert lab.outcome["queues"]["ha.orders"]["synchronised_mirrors"] == ["b"]
+    assert lab.outcome["nodes"]["c"] == "down"
+    lab.undo()
+    assert lab.next_step == "stop"
+
+
+def test_another_profile_or_seed_keeps_the_place_in_the_story(lab):
+    lab.step_back()
+    lab.set_profile("3.13")
+    lab.set_seed("5")
+    played, steps = lab.story_place
+    assert (steps - played, lab.next_step, lab.outcome["seed"], lab.profile.version) == (1, "stop", 5, "3.13")
+
+
+def test_a_node_that_nobody_knows_yet_joins_and_what_is_ahead_stays(lab):
+    lab.step_back()
+    lab.act("join", "d")
+    assert lab.messages == {}
+    assert lab.outcome["nodes"]["d"] == "running"
+    lab.step_forward()
+    assert lab.outcome["nodes"] == {"a": "running", "b": "running", "c": "down", "d": "running"}
+
+
+def test_all_that_passes_by_playing_is_one_wait(lab):
+    since = lab.outcome["time_s"]
+    lab.act("kill", "b")
+    lab.pass_time(5.0)
+    lab.pass_time(0.5)
+    assert lab.now.run.steps[-1].verb.seconds == 5.5
+    assert lab.now.run.steps[-2].name == "kill"
+    assert lab.outcome["time_s"] > since + 5
+    lab.undo()
+    assert lab.now.run.steps[-1].name == "kill"
+
+
+def test_a_cluster_has_timers_as_long_as_something_will_happen_by_itself(lab):
+    lab.act("kill", "a")
+    lab.act("kill", "b")
+    assert not lab.has_timers
+    lab.act("start", "a")
+    assert (lab.outcome["nodes"]["a"], lab.has_timers) == ("waiting", True)
+    lab.pass_time(600)
+    assert not lab.has_timers
 
 
 def test_an_action_after_undo_ends_redo(lab):
@@ -83,7 +143,7 @@ def test_what_rabbitmq_refuses_is_shown_in_its_words_then_ours_and_can_be_undone
         ("kill", "z", ["not a node of this cluster", "'z'", "a, b, c"]),
         ("declare", {"queue": ""}, ["declare.queue", "''"]),
         ("frobnicate", True, ["unknown verb"]),
-        ("partition", [["a"], ["b", "c"]], ["partition", "has no rules"]),
+        ("add_member", {"queue": "ha.orders", "node": "a"}, ["add_member", "has no rules"]),
     ],
 )
 def test_bad_input_becomes_the_message_of_its_place_and_changes_nothing(lab, verb, argument, words):
@@ -110,7 +170,7 @@ def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_w
 
 
 def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
-    (tmp_path / "later.yaml").write_text("{scenario: Later, cluster: {nodes: [a]}, steps: [heal: true]}")
+    (tmp_path / "later.yaml").write_text("{scenario: Later, cluster: {nodes: [a]}, steps: [shrink: a]}")
     lab.open_scenario(tmp_path / "later.yaml")
     assert "later.yaml" in lab.messages[Place.SCENARIO]
     lab.open_scenario(tmp_path / "missing.yaml")
@@ -145,6 +205,14 @@ def test_uploads_open_as_an_export_does(lab):
     lab.open_uploads([])
     assert "the definitions are missing" in lab.messages[Place.SCENARIO]
     assert lab.outcome is before
+
+
+def test_uploads_of_one_virtual_host_are_told_whose_they_are(lab):
+    definitions = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
+    lab.open_uploads([("d.json", definitions)], vhost="shop")
+    assert list(lab.outcome["queues"]) == ["shop::q"]
+    lab.open_uploads([("d.json", b"{")], vhost="shop")
+    assert lab.messages[Place.SCENARIO].startswith("d.json")
 
 
 def test_another_profile_plays_the_same_steps_and_names_those_that_are_refused_now(lab, tmp_path):
@@ -188,6 +256,16 @@ def test_a_policy_is_set_and_cleared(lab):
     assert lab.outcome["queues"]["plain.log"]["mirrors"] == []
     lab.clear_policy(PolicyDraft("plain"))
     assert "Parameter does not exist" in lab.messages[Place.POLICY]
+
+
+def test_an_operator_policy_is_set_and_cleared(lab):
+    cap = PolicyDraft("cap", "^ha", others='{"max-length": 5}', kind="operator_policy")
+    lab.set_policy(cap)
+    assert lab.outcome["queues"]["ha.orders"]["operator_policy"] == "cap"
+    assert [policy.name for policy in lab.operator_policies] == ["cap"]
+    assert [(one.queue, one.partner) for one in lab.reach(cap)] == [("ha.orders", "ha-all")]
+    lab.clear_policy(cap)
+    assert lab.operator_policies == ()
 
 
 def test_a_policy_that_rabbitmq_refuses_is_a_refused_step_and_one_without_a_name_none(lab):
@@ -259,10 +337,21 @@ def test_a_step_can_have_a_time_amid_what_is_in_flight(lab):
     lab.act("publish", {"queue": "ha.orders", "count": 300_000}, Place.QUEUES)
     lab.act("sync_queue", "ha.orders", Place.QUEUES)
     began = max(event["t"] for event in lab.outcome["events"] if event["event"] == "sync_started")
-    lab.act("cancel_sync_queue", "ha.orders", Place.QUEUES, at=f"{began + 1:.3f}")
-    assert lab.outcome["events"][-1]["event"] == "sync_ended"
-    lab.act("kill", "a", at="soon")
-    assert "at: not accepted" in lab.messages[Place.NODES]
+    lab.at = f"{began + 1:.3f}"
+    lab.act("cancel_sync_queue", "ha.orders", Place.QUEUES)
+    assert (lab.outcome["events"][-1]["event"], lab.at) == ("sync_ended", "")
+    lab.at = "soon"
+    lab.act("kill", "a")
+    assert list(lab.messages) == [Place.TIME]
+    assert "at: not accepted" in lab.messages[Place.TIME]
+    assert lab.at == "soon"
+
+
+def test_a_refusal_knows_its_field(lab):
+    lab.act("publish", {"queue": "ha.orders", "count": "many"}, Place.STEP)
+    assert lab.field == "count"
+    lab.act("kill", ["a", "z"], Place.STEP)
+    assert lab.field == ""
 
 
 def test_profiles_are_named_with_their_releases():

@@ -14,7 +14,10 @@ import ipywidgets as widgets
 import pytest
 
 from hawb.lab.controller import Controller
+from hawb.lab.node_column import MENU
 from hawb.lab.page import Lab
+from hawb.lab.policy_panel import UNSET
+from hawb.scenario.load import read_step
 
 NASTY = "<script>alert('1')</script>&\"x\""
 
@@ -35,12 +38,17 @@ def page_text(lab: Lab) -> str:
     return unescape(re.sub(r"<[^>]*>", " ", found))
 
 
+def fits(description: str, label: str) -> bool:
+    """Whether a button is called so, but for a glyph beside its name."""
+    return label in (description, description[2:])
+
+
 def press(lab: Lab, label: str) -> None:
     """Presses the first button of that name that can be seen."""
     next(
         part
         for part in parts(lab)
-        if isinstance(part, widgets.Button) and label in part.description and part.layout.display != "none"
+        if isinstance(part, widgets.Button) and fits(part.description, label) and part.layout.display != "none"
     ).click()
 
 
@@ -61,7 +69,7 @@ def test_a_node_offers_what_can_be_done_in_its_state(lab):
         buttons = lab.cluster.nodes[number].buttons.items()
         return [label for label, button in buttons if button.layout.display != "none"]
 
-    assert [offered(number) for number in range(3)] == [["controlled stop", "kill"]] * 2 + [["start"]]
+    assert [offered(number) for number in range(3)] == [["stop", "kill"]] * 2 + [["start"]]
     lab.controller.act("kill", "a")
     lab.controller.act("kill", "b")
     lab.controller.act("start", "a")
@@ -75,7 +83,7 @@ def test_operations_go_to_the_chosen_queue(lab):
     operations.count.value, operations.size.value, operations.node.value = "5", "2048", "b"
     press(lab, "publish")
     assert lab.controller.outcome["queues"]["ha.orders"]["messages"] == 115
-    press(lab, "synchronise")
+    press(lab, "sync")
     assert lab.controller.outcome["queues"]["ha.orders"]["synchronised_mirrors"] == ["b"]
     press(lab, "get")
     press(lab, "purge")
@@ -88,19 +96,19 @@ def test_operations_go_to_the_chosen_queue(lab):
 
 
 def test_lanes_show_the_roles_for_the_chosen_queue(lab):
-    assert "Lanes of the nodes" in lab.lanes.value
+    assert "Lanes of the nodes" in lab.time.lanes.value
     lab.cluster.operations.queue.value = "ha.orders"
-    assert "the roles of the nodes for ha.orders" in lab.lanes.value
+    assert "the roles of the nodes for ha.orders" in lab.time.lanes.value
 
 
 def test_a_step_has_its_time_and_the_next_one_none(lab):
-    operations = lab.cluster.operations
-    operations.queue.value, operations.at.value = "ha.orders", "20.5"
+    lab.cluster.operations.queue.value, lab.time.at.value = "ha.orders", "20.5"
     press(lab, "publish")
-    assert (lab.controller.outcome["events"][-2]["t"], operations.at.value) == (20.5, "")
-    operations.at.value = "21"
+    assert (lab.controller.outcome["events"][-2]["t"], lab.time.at.value) == (20.5, "")
+    lab.time.at.value = "soon"
     press(lab, "kill")
-    assert (lab.controller.outcome["events"][-1]["t"] >= 21, operations.at.value) == (True, "")
+    assert "at: not accepted" in unescape(lab.time.message.box.value)
+    assert lab.time.at.value == "soon"
 
 
 def test_a_wrong_field_is_answered_below_its_row_and_stays_as_it_was_typed(lab):
@@ -181,6 +189,122 @@ def test_uploads_are_opened_definitions_first(lab):
     assert "notes of the import" in page_text(lab)
 
 
+def test_the_virtual_host_of_an_upload_is_passed_on(lab):
+    content = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
+    told = {"name": "d.json", "type": "", "size": 0, "last_modified": datetime(2024, 1, 1)}
+    lab.toolbar.vhost.value = "shop"
+    lab.toolbar.definitions.value = (told | {"content": memoryview(content)},)
+    assert list(lab.controller.outcome["queues"]) == ["shop::q"]
+
+
+def choose(lab: Lab, node: int, label: str) -> None:
+    """Chooses what is called so in a node's menu, before any command."""
+    menu = lab.cluster.nodes[node].menu
+    menu.value = next(value for told, value in menu.options if label in (told, told.partition(" (")[0]))
+
+
+def test_what_else_can_be_done_to_a_node_is_in_its_menu(lab):
+    choose(lab, 0, "wipe: its disk is lost")
+    assert lab.controller.outcome["nodes"]["a"] == "down"
+    assert lab.cluster.nodes[0].menu.value == ""
+    assert "force boot" not in str(lab.cluster.nodes[1].menu.options)
+    choose(lab, 2, "join")
+    assert "RabbitMQ refused join" in unescape(lab.cluster.on_nodes.box.value)
+
+
+def test_every_action_of_a_menu_is_a_verb_with_an_argument_that_files_take():
+    for label, (verb, argument, _) in MENU.items():
+        assert read_step({verb: argument("a", ["b", "c"])}, ["a", "b", "c"]).name == verb, label
+
+
+def test_a_partition_is_drawn_while_links_are_down_and_each_side_has_its_row(lab):
+    assert (lab.cluster.heal.disabled, lab.cluster.links.layout.display) == (True, "none")
+    choose(lab, 0, "cut off from all others")
+    assert "2 links down" in page_text(lab)
+    assert (lab.cluster.heal.disabled, lab.cluster.links.layout.display) == (False, None)
+    assert not lab.time.play.disabled
+    lab.time.wait.click()
+    assert lab.cluster.matrix.value.count("as seen by b") == 3
+    press(lab, "heal")
+    assert (lab.cluster.heal.disabled, lab.cluster.links.value) == (True, "")
+    assert lab.time.play.disabled
+
+
+def test_the_form_of_a_partition_is_a_click_away(lab):
+    press(lab, "partition…")
+    assert (lab.step.verb.value, lab.editors.selected_index) == ("partition", 1)
+    lab.step.play.click()
+    assert lab.controller.cut_links == [("a", "b"), ("a", "c")]
+
+
+def test_an_alarm_stands_at_its_node(lab):
+    choose(lab, 1, "memory alarm")
+    assert "memory alarm" in lab.cluster.nodes[1].head.value
+    choose(lab, 1, "memory alarm is over")
+    assert "memory alarm" not in lab.cluster.nodes[1].head.value
+
+
+def test_the_story_is_walked_on_the_page(lab):
+    before = page_text(lab)
+    press(lab, "◀ step")
+    assert lab.controller.outcome["nodes"]["c"] == "running"
+    assert "11 of 12" in page_text(lab)
+    assert lab.time.forward.tooltip == "play the step ahead: stop"
+    press(lab, "step ▶")
+    assert page_text(lab) == before
+    press(lab, "undo")
+    assert "11 of 12" in page_text(lab)
+
+
+def test_waiting_is_a_step(lab):
+    since = lab.controller.outcome["time_s"]
+    lab.time.seconds.value = "12.5"
+    lab.time.wait.click()
+    assert lab.controller.outcome["time_s"] == since + 12.5
+    lab.time.seconds.value = "long"
+    lab.time.wait.click()
+    assert "'long'" in unescape(lab.time.message.box.value)
+
+
+def test_clients_are_listed_and_settle_what_they_hold(lab):
+    lab.open_form("consume")
+    lab.step.form.inputs["consumer"].widget.value = NASTY
+    lab.step.form.inputs["queue"].widget.value = "ha.orders"
+    lab.step.form.inputs["prefetch"].widget.value = "7"
+    lab.step.play.click()
+    assert lab.step.message.box.value == ""
+    assert "<script" not in lab.clients.table.value
+    clients = lab.clients
+    assert clients.client.options == (NASTY,)
+    clients.client.value, clients.count.value = NASTY, "3"
+    press(lab, "nack")
+    clients.count.value = "2"
+    press(lab, "ack")
+    assert lab.controller.outcome["queues"]["ha.orders"]["messages"] == 108
+    press(lab, "cancel")
+    assert lab.controller.outcome["consumers"][NASTY]["state"] == "cancelled"
+    press(lab, "close")
+    assert lab.controller.outcome["consumers"][NASTY]["state"] == "closed"
+    clients.client.value = "nobody"
+    clients.count.value = "all"
+    press(lab, "ack")
+    assert "no consumer 'nobody'" in unescape(clients.message.box.value)
+
+
+def test_operator_policies_are_edited_beside_policies(lab):
+    policy = lab.policy
+    policy.name.value, policy.kind.value, policy.others.value = "cap", "operator_policy", '{"max-length": 5}'
+    assert "are not recognised policy settings" in policy.opinion.value
+    policy.settings["ha-mode"].value = UNSET
+    assert "together with policy ha-all it says" in unescape(policy.opinion.value)
+    assert "rabbitmqctl clear_operator_policy cap" in policy.rendering.value
+    press(lab, "set policy")
+    assert policy.policy.label == "cap (operator policy)"
+    assert lab.controller.outcome["queues"]["ha.orders"]["operator_policy"] == "cap"
+    press(lab, "clear policy")
+    assert lab.controller.operator_policies == ()
+
+
 def test_why_is_asked_and_answered_on_the_page(lab):
     press(lab, "kill")
     lab.story.question.value = "ha.orders/1"
@@ -219,7 +343,10 @@ def test_names_from_files_are_text_on_the_page(lab, tmp_path):
 
 
 def test_every_control_has_a_name_and_says_what_it_does(lab):
-    controls = widgets.Button | widgets.Text | widgets.Dropdown | widgets.Checkbox | widgets.FileUpload
+    controls = (
+        *(widgets.Button, widgets.Text, widgets.Dropdown, widgets.Combobox),
+        *(widgets.Checkbox, widgets.FileUpload, widgets.SelectMultiple),
+    )
     silent = [part for part in parts(lab) if isinstance(part, controls) and not part.tooltip]
     assert silent == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,28 +17,32 @@ PROFILE = PROFILES["3.10"]
 DRAFT = PolicyDraft("ha-all", r"^ha\.", settings={"ha-mode": "all"})
 
 
+def with_settings(mode: str, params: str = "") -> PolicyDraft:
+    return replace(DRAFT, settings={"ha-mode": mode, "ha-params": params})
+
+
 def test_a_draft_that_rabbitmq_accepts_has_no_message():
     assert DRAFT.message(PROFILE) is None
     assert DRAFT.definition() == {"ha-mode": "all"}
 
 
 def test_numbers_and_lists_are_json_and_the_rest_is_text():
-    draft = DRAFT.with_setting("ha-mode", "exactly").with_setting("ha-params", " 2 ")
+    draft = with_settings("exactly", " 2 ")
     assert draft.definition() == {"ha-mode": "exactly", "ha-params": 2}
-    draft = DRAFT.with_setting("ha-mode", "nodes").with_setting("ha-params", '["a", "b"]')
+    draft = with_settings("nodes", '["a", "b"]')
     assert draft.definition() == {"ha-mode": "nodes", "ha-params": ["a", "b"]}
 
 
 @pytest.mark.parametrize("text", ["two", "[1", "NaN", "[" * 100_000])
 def test_what_is_no_json_is_passed_on_as_text_so_that_rabbitmq_complains(text):
-    draft = DRAFT.with_setting("ha-mode", "exactly").with_setting("ha-params", text)
+    draft = with_settings("exactly", text)
     assert draft.definition()["ha-params"] == text
     assert 'ha-mode="exactly" takes an integer' in draft.message(PROFILE)
 
 
 def test_an_empty_field_leaves_its_key_out():
-    assert DRAFT.with_setting("ha-mode", " ").definition() == {}
-    assert "no policy provided" in DRAFT.with_setting("ha-mode", "").message(PROFILE)
+    assert with_settings(" ").definition() == {}
+    assert "no policy provided" in with_settings("").message(PROFILE)
 
 
 @pytest.mark.parametrize(
@@ -87,11 +93,31 @@ def test_the_draft_stands_in_place_of_the_policy_that_it_changes():
 def test_where_it_wins_it_is_shown_as_merged_with_the_operator_policy_that_applies():
     cap = Policy.of("cap", "^ha", {"max-length": 5, "ha-mode": "nodes", "ha-params": ["a"]})
     (reached,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [], PROFILE, [cap])
-    assert reached.operator == "cap" and reached.merged["max-length"] == 5 and reached.merged["ha-mode"] == "all"
-    assert "together with operator policy cap it says" in reach_html([reached])
+    assert reached.partner == "cap" and reached.merged["max-length"] == 5 and reached.merged["ha-mode"] == "all"
+    assert "together with operator policy cap it says" in reach_html([reached], "operator policy")
     better = Policy.of("better", "^ha", {"max-length": 7}, priority=99)
     (beaten,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [better], PROFILE, [cap])
-    assert (beaten.wins, beaten.operator, beaten.merged) == (False, None, {})
+    assert (beaten.wins, beaten.partner, beaten.merged) == (False, None, {})
+
+
+def test_an_operator_policy_is_edited_against_others_of_its_kind_and_wins_over_the_policy():
+    draft = replace(DRAFT, kind="operator_policy", settings={"ha-mode": "all", "ha-sync-mode": "automatic"})
+    mine = Policy.of("mine", "^ha", {"ha-sync-mode": "manual", "expires": 9}, priority=99)
+    queues, profile = {"ha.x": {"type": "classic"}}, PROFILES["3.13"]
+    (reached,) = draft.reach(queues, [mine], profile)
+    assert (reached.wins, reached.partner) == (True, "mine")
+    assert reached.merged == {"expires": 9, "ha-mode": "all", "ha-sync-mode": "automatic"}
+    (reached,) = draft.reach(queues, [], profile, [mine])
+    assert (reached.wins, reached.winner) == (False, "mine")
+
+
+def test_an_operator_policy_may_say_less_and_is_set_by_its_own_commands():
+    draft = replace(DRAFT, kind="operator_policy")
+    assert "are not recognised policy settings" in draft.message(PROFILE)
+    renderings = replace(draft, settings={}, others='{"expires": 9}').renderings(PROFILE)
+    assert renderings["rabbitmqctl"].splitlines()[-1] == "rabbitmqctl clear_operator_policy ha-all"
+    assert renderings["HTTP API"].splitlines()[-1] == "DELETE /api/operator-policies/%2F/ha-all"
+    assert "To clear it: Open Admin > Policies; " in renderings["Management UI"]
 
 
 def test_a_policy_of_mirroring_reaches_no_quorum_queue():

@@ -114,7 +114,7 @@ def test_many_groups_leave_fewer_steps():
         ("a{37,17}", '{"numbers out of order in {} quantifier",7}'),
         ("abc\\", '{"\\\\ at end of pattern",4}'),
         ("(?z)", '{"unrecognized character after (? or (?-",2}'),
-        ("\\u0061", '{"PCRE does not support \\\\L, \\\\l, \\\\N{name}, \\\\U, or \\\\u",2}'),
+        ("\\u0061", '{"PCRE does not support \\\\L, \\\\l, \\\\N{name}, \\\\U, or \\\\u",1}'),
         ("\\x{100}", '{"character value in \\\\x{} or \\\\o{} is too large",6}'),
         ("(*LIMIT_HEAP=20000000)a", '{"(*VERB) not recognized",2}'),
         ("(*L\\IM\\IT_HEAP=20000000)a", '{"(*VERB) not recognized",2}'),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -10,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, recorded
 
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
 from hawb.views import lanes
+from hawb.views.replicas import seen_by
 from hawb.views.roles import node_states, roles
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,6 +66,71 @@ steps: [{kill: a}]
     spans = roles(told, "q")
     assert [what for _, what in spans["a"]] == ["master", "none"]
     assert [what for _, what in spans["c"]] == ["synchronised"]
+
+
+SCENARIOS = sorted((Path(__file__).parents[1] / "data" / "scenarios").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_states_and_roles_end_as_the_outcome_has_them_for_each_node_by_its_own_account(file):
+    told = outcome(Run.of(load(file)))
+    for node, spans in node_states(told).items():
+        assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
+    for name, queue in told["queues"].items():
+        if queue["type"] == "classic":
+            last = {node: spans[-1][1] for node, spans in roles(told, name).items()}
+            assert {node: role for node, role in last.items() if role not in role_of(queue, node)} == {}
+
+
+def role_of(queue: dict, node: str) -> tuple[str, ...]:
+    """The role of a node as its side of the cluster sees it; a view leaves open which mirrors are synchronised."""
+    seen = seen_by(queue, [node])
+    if node == seen["master"] and seen["state"] != "down":
+        return ("master",)
+    if node not in seen["mirrors"]:
+        return ("none",)
+    if seen["synchronised_mirrors"] is None:
+        return "synchronised", "unsynchronised"
+    return ("synchronised" if node in seen["synchronised_mirrors"] else "unsynchronised",)
+
+
+PAUSED = """
+scenario: s
+cluster: {nodes: [a, b, c], cluster_partition_handling: pause_minority}
+steps:
+  - set_policy: {name: p, pattern: q, definition: {ha-mode: all}}
+  - declare: {queue: q, node: b}
+  - partition: [[a], [b, c]]
+  - wait: 80
+"""
+
+
+def test_a_node_that_pauses_is_paused_and_has_no_role():
+    told = play(PAUSED)
+    assert node_states(told)["a"][-1][1] == "paused"
+    assert roles(told, "q")["a"][-1][1] == "none"
+    told = play(PAUSED.replace("node: b", "node: c").replace("partition: [[a], [b, c]]", "cut: [[a, b]]"))
+    assert [what for _, what in roles(told, "q")["a"]] == ["none", "unsynchronised", "synchronised", "none"]
+    assert any(title.startswith("a: paused from") for title in titles(lanes.svg(told)))
+
+
+def test_a_node_that_loses_power_is_down_at_once_and_has_no_role():
+    told = play(PAUSED.replace("partition: [[a], [b, c]]", "power_off: b").replace("wait: 80", "wait: 1"))
+    assert [what for _, what in node_states(told)["b"]] == ["running", "down"]
+    assert [what for _, what in roles(told, "q")["b"]] == ["none", "master", "none"]
+
+
+def test_links_that_go_down_and_work_again_are_marked_on_the_lanes_at_their_ends():
+    told = titles(
+        lanes.svg(
+            play(
+                "scenario: s\ncluster: {nodes: [a, b, c]}\n"
+                "steps: [{cut: [[a, b]], at: 1}, {wait: 2}, {heal: true}, {wait: 1}]"
+            )
+        )
+    )
+    assert len([title for title in told if title.startswith("1.0 s")]) == 2
+    assert len([title for title in told if title.startswith("3.0 s")]) == 3
 
 
 def test_an_unknown_queue_is_refused_with_those_there_are():

@@ -104,6 +104,62 @@ def test_a_recorded_outcome_has_roles_but_no_contents_of_mirrors():
     assert ElementTree.fromstring(matrix.svg(recorded(was)))
 
 
+DISPUTED = {
+    "nodes": {"a": "running", "b": "running", "c": "running"},
+    "partitions": [["a"], ["b", "c"]],
+    "queues": {
+        "q": {
+            "type": "classic", "state": "running", "durable": True, "policy": "p", "master": "a", "mirrors": [],
+            "synchronised_mirrors": [], "recoverable_mirrors": ["b", "c"], "messages": 110, "ids": [[1, 110]],
+            "replicas": {"a": {"role": "master", "online": True, "synchronised": True, "syncing": False,
+                               "messages": 110}},
+            "views": [
+                {"nodes": ["a"], "state": "running", "master": "a", "mirrors": [], "ids": [[1, 110]]},
+                {"nodes": ["b", "c"], "state": "running", "master": "b", "mirrors": ["c"], "ids": [[101, 110]]},
+            ],
+        }
+    },
+}  # fmt: skip
+"""By hand: two sides of a partition, each with a master."""
+
+
+def test_a_queue_that_two_sides_see_differently_has_a_row_for_each_of_them():
+    assert matrix.text(DISPUTED).splitlines()[1:] == [
+        "q (running, as a sees it): a ■ master, 110 messages",
+        "q (running, as b and c see it): b ■ master, 10 messages; c ◍ mirror",
+    ]
+    told = titles(matrix.svg(DISPUTED))
+    assert "q: running, as seen by b, c" in told
+    assert told[-3:] == ["a: on another side", "b: master, 10 messages", "c: mirror"]
+    assert matrix.summary(DISPUTED).endswith("; not the same on all sides: q.")
+
+
+def test_a_side_that_tells_more_than_the_contract_asks_for_is_shown_with_it():
+    replica = {"online": True, "synchronised": True, "syncing": False, "messages": 10}
+    replicas_seen = {"b": replica | {"role": "master"}, "c": replica | {"role": "mirror"}}
+    queue = DISPUTED["queues"]["q"]
+    views = [queue["views"][0], queue["views"][1] | {"replicas": replicas_seen}]
+    told = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
+    assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror, 10 messages")
+    views = [queue["views"][0], queue["views"][1] | {"synchronised_mirrors": ["c"]}]
+    told = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
+    assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror")
+
+
+def test_sides_are_compared_with_the_whole_that_they_were():
+    whole = {key: value for key, value in DISPUTED["queues"]["q"].items() if key != "views"}
+    was = DISPUTED | {"queues": {"q": whole}}
+    assert "b: no replica → master, 10 messages" in titles(matrix.svg(DISPUTED, was))
+    assert [row.side for row in matrix.rows(was, DISPUTED)] == [()]
+
+
+def test_alarms_and_maintenance_stand_with_a_nodes_state():
+    told = steps() | {"alarms": [{"node": "b", "resource": "memory"}], "maintenance": ["b", "c"]}
+    assert matrix.text(told) == "nodes: a running, b running (memory alarm, maintenance), c running (maintenance)"
+    assert "b is running (memory alarm, maintenance)" in matrix.summary(told)
+    assert ">running, maintenance</text>" in matrix.svg(told)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_cannot_leave_their_place(name):
     svg = matrix.svg(hostile(name))

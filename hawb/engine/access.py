@@ -22,7 +22,7 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):
         refuse_locked(turn, queue)
-    elif queue.up and queue.sync is None:
+    elif queue.up and queue.sync is None and turn.linked(operation.node, queue.master):
         return queue
     elif queue.failed:
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")
@@ -61,6 +61,14 @@ def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
 def is_replicated(queue: Queue) -> bool:
     """Whether policy asks for mirrors. Exclusive queues never have any."""
     return queue.mirroring is not None and queue.owner is None
+
+
+def is_busy(turn: Turn, queue: Queue, node: int) -> bool:
+    """Whether what clients at a node send waits on its way to a queue: it synchronises, nobody knows yet who serves it,
+    or its master does not answer."""
+    if queue.up:
+        return queue.sync is not None or not turn.linked(node, queue.master)
+    return not queue.abandoned
 
 
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:

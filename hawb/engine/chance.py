@@ -12,6 +12,8 @@ from __future__ import annotations
 
 SHUFFLE_MIRRORS = 1
 RANDOM_LOCATOR = 2
+DRAIN_DESTINATION = 3
+CUT_OFF = 4
 """Purposes of draws. Those of studies begin at 100 (`hawb.study`)."""
 
 _WORD = 0xFFFFFFFF

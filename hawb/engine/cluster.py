@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from msgspec import Struct
 
-from hawb.engine import mirroring, queues, runs
+from hawb.engine import expiry, limits, mirroring, queues, runs
 from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
@@ -19,7 +19,8 @@ class Standing(Struct, frozen=True):
     """A queue that exists at the start, in nodes' indices. A quorum queue has `members` and its leader as `master`. A
     queue whose place is not known (`master` NOWHERE and no `members`) is placed as if the first node had declared it.
 
-    A mirror that is not synchronised is taken to hold nothing of what is there: a listing tells no more.
+    A mirror that is not synchronised is taken to hold nothing of what is there, and messages to have been published
+    just now: a listing tells no more.
     """
 
     name: str
@@ -76,6 +77,7 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
     vhost, _ = split_queue(standing.name)
     found = in_force(turn, standing.name, standing.type)
     everything = runs.run(1, standing.messages)
+    record = found.record(standing.type, standing.arguments)
     turn.add_queue(
         Queue(
             name=standing.name,
@@ -85,14 +87,18 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
             auto_delete=standing.auto_delete,
             owner=None,
             arguments=standing.arguments,
-            **found.record,
+            **record,
+            limits_in_effect=record["limits"],
             mirrored=found.mirroring is not None and standing.type == "classic",
             master=standing.master,
             contents=tuple(None for _ in turn.nodes),
-            batches=(Batch(1, standing.messages, standing.size_bytes, True),) if standing.messages else (),
             unacknowledged=runs.head(everything, standing.unacknowledged),
         )
     )
+    queue = turn.queues[standing.name]
+    if standing.messages:
+        batch = Batch(1, standing.messages, standing.size_bytes, True, expires_us=expiry.expires_us(turn, queue))
+        turn.change_queue(queue.name, batches=(batch,))
     turn.numbers[standing.name] = standing.messages
     turn.book(standing.name, published=standing.messages)
     if standing.type == "quorum":
@@ -100,6 +106,8 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
     else:
         place_replicas(turn, standing, everything, stopped)
         queues.tell_not_simulated(turn, turn.queues[standing.name])
+        if turn.queues[standing.name].up:
+            limits.adopt(turn, standing.name)
 
 
 def place_members(turn: Turn, standing: Standing, everything: runs.Runs) -> None:
@@ -137,8 +145,7 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
         stopped=queue.master in stopped,
         redelivered=EMPTY if up or queue.master in stopped else everything,
     )
-    if not up:
-        turn.book(queue.name, down=turn.account(queue.name).down.begin(0))
+    turn.count_times(queue.name)
 
 
 def fill(turn: Turn, nodes: Iterable[int], content: runs.Runs) -> tuple[runs.Runs | None, ...]:

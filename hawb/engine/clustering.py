@@ -9,7 +9,7 @@ and may also be messages that have left the queue since that disk was written: t
 
 from __future__ import annotations
 
-from hawb.engine import failover, membership, queues, runs
+from hawb.engine import failover, membership, queues, runs, sides
 from hawb.engine.mirroring import with_content
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING
@@ -51,12 +51,41 @@ def reset(turn: Turn, node: int) -> None:
             leave(turn, node, "node_reset")
         if alone:
             turn.policies = turn.operator_policies = ()
-        turn.change_node(node, member=alone, virgin=not alone, believes_running=frozenset())
+        turn.change_node(node, member=alone, virgin=not alone, believes_running=frozenset(), remembers=None)
 
 
 def still_running(name: str) -> str:
     """The refusal of what needs a node that is down."""
     return f"mnesia_unexpectedly_running: Mnesia is still running on node '{name}'"
+
+
+def force_boot(turn: Turn, node: int) -> None:
+    """A node that is down boots from the records that it has, whoever stopped after it (`rabbit_mnesia:force_load_next_boot`)."""
+    name = turn.settings.names[node]
+    if turn.nodes[node].status != DOWN:
+        turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
+    else:
+        turn.change_node(node, may_boot_alone=True)
+        membership.start(turn, [node])
+
+
+def forget_offline(turn: Turn, node: int, origin: int) -> None:
+    """A node that is down forgets another while nobody runs, as if it had been the last to stop, and will wait for nobody
+    when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up."""
+    name, at = turn.settings.names[node], turn.settings.names[origin]
+    if turn.nodes[origin].status != DOWN:
+        turn.refuse(None, f"online_node_offline_flag: node '{at}' is running")
+    elif not turn.nodes[node].member or node == origin:
+        turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
+    elif not turn.nodes[origin].member or turn.nodes[origin].virgin:
+        turn.refuse(None, f"not_a_cluster_node: node '{at}' is not in the cluster")
+    elif any(map(turn.runs_anywhere, range(len(turn.nodes)))):
+        turn.refuse(None, "removing_node_from_offline_node: other members are running")
+    else:
+        turn.because = turn.emit("node_forgotten", node=node, origin=at)
+        sides.go_back(turn, origin)
+        turn.change_node(origin, may_boot_alone=True)
+        leave(turn, node, "node_forgotten")
 
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
@@ -80,7 +109,7 @@ def wipe(turn: Turn, node: int) -> None:
     """A node's disk is lost, and the node with it if it was up. The others still count it as a member."""
     if turn.nodes[node].status in (RUNNING, STOPPING, BOOTING, WAITING):
         membership.kill(turn, [node])
-    turn.change_node(node, virgin=True)
+    turn.change_node(node, virgin=True, remembers=None)
     turn.because = turn.emit("disk_lost", node=node)
     lose_copies(turn, node, "disk_lost")
 
@@ -134,6 +163,15 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
 def lose_copies(turn: Turn, node: int, cause: str) -> None:
     """What a node that is down had on its disk is gone. Of a queue that waits for that node nothing is left; where the
     others have not noticed that it is down, that is told when they do."""
+    because = turn.because
+    for _side in turn.each_side():
+        turn.because = because
+        lose_copies_here(turn, node, cause)
+    sides.drop_unheld(turn, because)
+
+
+def lose_copies_here(turn: Turn, node: int, cause: str) -> None:
+    """The same for the queues of the side in focus."""
     for name in turn.queue_names():
         queue = turn.queues[name]
         if queue.type != "classic" or queue.contents[node] is None:

@@ -15,23 +15,41 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine import answers, steady_confirms
 from hawb.engine.events import ConfirmsDue
-from hawb.engine.state import Share, Unconfirmed
+from hawb.engine.state import NEVER_US, Share, Unconfirmed
 from hawb.engine.turn import Turn
 
 
-def await_answers(turn: Turn, node: int, shares: tuple[Share, ...], *, transaction: bool) -> None:
+def await_answers(
+    turn: Turn, node: int, shares: tuple[Share, ...], *, transaction: bool, publisher: str | None = None
+) -> None:
     """A channel at `node` begins to wait for its messages' replicas."""
     number = turn.next_number()
-    turn.unconfirmed = (*turn.unconfirmed, Unconfirmed(number, node, shares, transaction, turn.step))
-    last_us = max((due_us for share in shares for _, due_us in share.due_us), default=turn.now_us)
-    turn.schedule(last_us - turn.now_us, ConfirmsDue(number, node))
+    waiting = Unconfirmed(number, node, shares, transaction, turn.step, publisher)
+    turn.unconfirmed = (*turn.unconfirmed, waiting)
+    due_us = (due_us for share in shares for _, due_us in share.due_us if due_us != NEVER_US)
+    turn.schedule(max(due_us, default=turn.now_us) - turn.now_us, ConfirmsDue(number, node))
 
 
 def due(turn: Turn, event: ConfirmsDue) -> None:
     """All replicas that are still there have answered, as far as they can."""
     _update(turn, lambda share: share, lambda waiting: waiting.number == event.number)
+
+
+def replica_answers(turn: Turn, queue: str, node: int, delay_us: int) -> None:
+    """A replica that was silent has got everything: its answers arrive so much later."""
+    due_us = turn.now_us + delay_us + turn.settings.timing.fsync_us
+
+    def heard(share: Share) -> Share:
+        pairs = tuple((at, due_us if (at, us) == (node, NEVER_US) else us) for at, us in share.due_us)
+        return replace(share, due_us=pairs) if share.queue == queue else share
+
+    for waiting in turn.unconfirmed:
+        if turn.is_here(waiting.node) and any(share.queue == queue for share in waiting.shares):
+            turn.schedule(due_us - turn.now_us, ConfirmsDue(waiting.number, waiting.node))
+    _update(turn, heard, lambda waiting: turn.is_here(waiting.node))
+    steady_confirms.replica_answers(turn, queue, node, due_us)
 
 
 def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
@@ -42,6 +60,7 @@ def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
         lambda share: _without(turn, share, gone) if share.queue == queue else share,
         lambda waiting: turn.is_here(waiting.node),
     )
+    steady_confirms.forget_replicas(turn, queue, gone)
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
@@ -51,6 +70,7 @@ def replica_crashed(turn: Turn, queue: str, node: int) -> None:
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in struck)
     for waiting in struck:
         _answer(turn, waiting, confirmed=False)
+    steady_confirms.replica_crashed(turn, queue, node)
     forget_replicas(turn, queue, [node])
 
 
@@ -69,19 +89,21 @@ def queue_deleted(turn: Turn, queue: str) -> None:
         lambda share: replace(share, due_us=(), answered=True) if share.queue == queue else share,
         lambda waiting: turn.is_here(waiting.node),
     )
+    steady_confirms.queue_deleted(turn, queue)
 
 
-def client_gone(turn: Turn, node: int) -> None:
-    """The node of a channel is gone: its publishers never hear."""
+def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None:
+    """The node of a channel is gone, or the connection to it: its publishers never hear."""
     for waiting in turn.unconfirmed:
         if waiting.node == node:
-            _say_nothing(turn, waiting)
+            _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
+    steady_confirms.client_gone(turn, node, reason)
 
 
-def _say_nothing(turn: Turn, waiting: Unconfirmed) -> None:
+def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:
     for share in waiting.shares:
-        turn.emit("messages_unanswered", queue=share.queue, ids=share.numbers, reason="client_node_gone")
+        answers.say_nothing(turn, share.queue, share.numbers, reason)
 
 
 def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
@@ -98,31 +120,25 @@ def _update(
         if chosen(waiting):
             waiting = replace(waiting, shares=tuple(map(change, waiting.shares)))
             if all(due_us <= turn.now_us for share in waiting.shares for _, due_us in share.due_us):
-                _answer(turn, waiting, confirmed=all(share.answered or share.due_us for share in waiting.shares))
+                _answer(turn, waiting, confirmed=all(map(_is_taken, waiting.shares)))
                 continue
         left.append(waiting)
     turn.unconfirmed = tuple(left)
 
 
+def _is_taken(share: Share) -> bool:
+    """Whether the queue has the messages somewhere: a replica has answered, and the master has rejected none."""
+    return not share.rejected and bool(share.answered or share.due_us)
+
+
 def _answer(turn: Turn, waiting: Unconfirmed, *, confirmed: bool) -> None:
-    """Confirms if every queue has the messages somewhere, nacks otherwise; on a node that is gone nobody listens."""
-    if not turn.is_running(waiting.node):
-        _say_nothing(turn, waiting)
+    """Confirms if every queue has the messages somewhere, nacks otherwise."""
+    if not answers.can_tell(turn, waiting.node):
+        _say_nothing(turn, waiting, "client_node_gone")
         return
-    told, field = ANSWERS[waiting.transaction, confirmed]
     for share in waiting.shares:
-        if field is not None:
-            turn.book(share.queue, **{field: runs.union(getattr(turn.account(share.queue), field), share.numbers)})
-        turn.emit(told, queue=share.queue, ids=share.numbers)
-    if field is None:
-        turn.refuse(406, "PRECONDITION_FAILED - partial tx completion", waiting.step)
-
-
-ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
-    (False, True): ("messages_confirmed", "confirmed"),
-    (False, False): ("messages_nacked", "nacked"),
-    (True, True): ("transaction_committed", "confirmed"),
-    (True, False): ("transaction_failed", None),
-}
-"""The event that tells of an answer and the field of the ledger that books it, by whether the messages are a
-transaction's and whether they are confirmed. The end of a channel is told as the error of its step."""
+        answers.tell(
+            turn, share.queue, share.numbers, waiting.publisher, transaction=waiting.transaction, confirmed=confirmed
+        )
+    if waiting.transaction and not confirmed:
+        answers.fail(turn, waiting.step, waiting.publisher)

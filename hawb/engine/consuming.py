@@ -11,21 +11,22 @@ DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
+
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine import dead_letters, expiry, limits, runs
 from hawb.engine.access import served
-from hawb.engine.events import DeliveryArrives, DepthFell, Get, NodeGoneNoticed, Settle
-from hawb.engine.runs import Runs
-from hawb.engine.state import NOWHERE, RUNNING, STOPPING, Consumer, Queue
+from hawb.engine.contents import in_order, ready, take_out
+from hawb.engine.events import DeliveryArrives, Get, NodeGoneNoticed, Settle
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import NOWHERE, RUNNING, STOPPING, Consumer, Queue, UnderWay
 from hawb.engine.turn import Turn
 
 DEALT_SINGLY = 10_000
-
-
-def ready(queue: Queue) -> Runs:
-    """What may be sent to a consumer."""
-    return runs.minus(queue.content, queue.unacknowledged)
+DEALT_OF_A_FLOW = 100
+"""Where clients have a rate (`flows`)."""
 
 
 def is_single_active(queue: Queue) -> bool:
@@ -40,24 +41,33 @@ def circle(turn: Turn, queue: Queue) -> list[str]:
     return sorted(taking, key=lambda one: -turn.consumers[one].priority)
 
 
-def deliver(turn: Turn, name: str) -> None:
-    """Sends what is ready to consumers that have room, by priority and in turn."""
+def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, int] | None = None) -> None:
+    """Sends what is ready to consumers that have room, by priority and in turn. What has expired is dropped when it
+    gets to the head; what is `new` goes to whoever waits for it even if it has no time. Consumers that go on answering
+    have `more_room` for so many messages."""
+    hand_out(turn, name, new, more_room or {})
+    expiry.drop_expired(turn, name)
+
+
+def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:
+    """Sends what has not expired."""
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
-    waiting, order = ready(queue), circle(turn, queue)
+    waiting = in_order(queue, runs.minus(ready(queue), runs.minus(expiry.expired(turn, queue), new)))
+    order = circle(turn, queue)
     if not waiting or not order:
         return
-    lot = 1 + runs.size(waiting) // DEALT_SINGLY if len(order) > 1 else runs.size(waiting)
+    lot = 1 + runs.size(waiting) // (DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY) if len(order) > 1 else runs.size(waiting)
     hands: dict[str, list[tuple[int, int]]] = {}
     room = {one: turn.consumers[one].capacity for one in order}
+    room = {one: left if left is None else left + more_room.get(one, 0) for one, left in room.items()}
     while waiting and order:
         taker = order.pop(0)
         if room[taker] == 0:
             turn.change_consumer(taker, blocked=True)
             continue
-        hand = runs.head(waiting, lot if room[taker] is None else min(lot, room[taker]))
-        waiting = runs.minus(waiting, hand)
+        hand, waiting = runs.split(waiting, lot if room[taker] is None else min(lot, room[taker]))
         hands.setdefault(taker, []).extend(hand)
         room[taker] = None if room[taker] is None else room[taker] - runs.size(hand)
         priority = turn.consumers[taker].priority
@@ -65,14 +75,14 @@ def deliver(turn: Turn, name: str) -> None:
     others = (one for one in queue.consumers if one not in order)
     turn.change_queue(name, consumers=(*order, *others))
     for consumer, pairs in hands.items():
-        delay_us = turn.link_us(queue.master, turn.consumers[consumer].node)
-        hand_over(turn, name, consumer, runs.normal(pairs), delay_us)
+        delay_us = 0 if turn.flowing else turn.link_us(queue.master, turn.consumers[consumer].node)
+        hand_over(turn, name, consumer, tuple(pairs), delay_us)
 
 
-def come_back(turn: Turn, name: str) -> bool:
+def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
     """Whether a consumer that had left the circle for want of room has some again; then it is the last in turn."""
     consumer = turn.consumers[name]
-    if not consumer.blocked or consumer.capacity == 0:
+    if not consumer.blocked or (consumer.capacity == 0 and not more_room):
         return False
     turn.change_consumer(name, blocked=False)
     others = (other for other in turn.queues[consumer.queue].consumers if other != name)
@@ -80,9 +90,10 @@ def come_back(turn: Turn, name: str) -> bool:
     return True
 
 
-def hand_over(turn: Turn, name: str, consumer_name: str, numbers: Runs, delay_us: int = 0) -> None:
-    """Messages are sent to a client; with automatic acknowledgement the queue has let go of them."""
+def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us: int = 0) -> None:
+    """Messages are sent to a client in their order; with automatic acknowledgement the queue has let go of them."""
     consumer, queue = turn.consumers[consumer_name], turn.queues[name]
+    numbers = runs.normal(ordered)
     entry = turn.emit(
         "messages_delivered", node=consumer.node, queue=name, consumer=consumer_name, ids=numbers,
         redelivered=runs.as_lists(runs.common(queue.redelivered, numbers)),
@@ -90,7 +101,9 @@ def hand_over(turn: Turn, name: str, consumer_name: str, numbers: Runs, delay_us
     if consumer.automatic:
         take_out(turn, name, numbers, "acknowledged")
     else:
-        turn.change_consumer(consumer_name, held=runs.union(consumer.held, numbers))
+        held = runs.union(consumer.held, numbers)
+        deliveries = runs.chain(consumer.in_sequence, ordered)
+        turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
         turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
     delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
     if delay_us and turn.is_running(consumer.node):
@@ -99,49 +112,34 @@ def hand_over(turn: Turn, name: str, consumer_name: str, numbers: Runs, delay_us
         arrive(turn, delivery)
 
 
+def is_sorted(pairs: Runs) -> bool:
+    """Whether messages stand in the order of their numbers."""
+    return all(before[1] < after[0] for before, after in pairwise(pairs))
+
+
 def arrive(turn: Turn, event: DeliveryArrives) -> None:
-    """A client has its messages, unless its node or the one that sent them has died by now. Then those that wait for an
-    acknowledgement go back to their place as soon as that is noticed; those acknowledged automatically are lost."""
+    """A client has its messages, unless its node or the one that sent them has died by now, or nothing passes between
+    them."""
     consumer = turn.consumers[event.consumer]
     ends = ((event.node, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
     dead = next((node for node, well in ends if turn.nodes[node].status not in well), NOWHERE)
-    if dead == NOWHERE:
+    if dead == NOWHERE and not turn.linked(event.node, consumer.node):
+        link = (min(event.node, consumer.node), max(event.node, consumer.node))
+        turn.under_way = (*turn.under_way, UnderWay(link, event, turn.step, turn.because))
+    elif dead == NOWHERE:
         turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)
         turn.change_consumer(consumer.name, received=runs.union(consumer.received, event.numbers))
-    elif event.automatic:
+    else:
+        lose_delivery(turn, event, turn.cause_of(NodeGoneNoticed(dead)))
+
+
+def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
+    """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as that is noticed,
+    those acknowledged automatically are lost."""
+    if event.automatic:
         gone = runs.common(event.numbers, dict(turn.account(event.queue).removed)["acknowledged"])
         turn.ledger[event.queue] = turn.account(event.queue).with_returned(gone)
-        turn.lose(event.queue, gone, "auto_ack_in_flight", because=turn.cause_of(NodeGoneNoticed(dead)))
-
-
-def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Messages leave the queue in an orderly way."""
-    drop(turn, name, numbers)
-    turn.remove(name, numbers, reason)
-
-
-def drop(turn: Turn, name: str, numbers: Runs) -> None:
-    """Every replica drops messages, and a mirror may become synchronised by it."""
-    queue = turn.queues[name]
-    contents = tuple(
-        content if content is None or not turn.alive(queue, node) else runs.minus(content, numbers)
-        for node, content in enumerate(queue.contents)
-    )
-    oldest = min(lowest(content or ()) for content in contents)
-    turn.change_queue(
-        name,
-        contents=contents,
-        unacknowledged=runs.minus(queue.unacknowledged, numbers),
-        redelivered=runs.minus(queue.redelivered, numbers),
-        batches=tuple(batch for batch in queue.batches if batch.last >= oldest),
-    )
-    if len(queue.synchronised) < len(queue.mirrors):
-        turn.schedule(0, DepthFell(name))
-
-
-def lowest(numbers: Runs) -> float:
-    """The smallest number; infinity if there is none."""
-    return numbers[0][0] if numbers else float("inf")
+        turn.lose(event.queue, gone, "auto_ack_in_flight", because=because)
 
 
 def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
@@ -155,6 +153,8 @@ def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
         unacknowledged=runs.minus(queue.unacknowledged, numbers),
         redelivered=runs.union(queue.redelivered, numbers),
     )
+    limits.drop_excess(turn, name)
+    expiry.drop_expired(turn, name)
 
 
 # What clients do
@@ -178,7 +178,12 @@ def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
     if known is None:
         return consumer
     return replace(
-        consumer, held=known.held, stale=known.stale, received=known.received, carried=runs.size(known.held)
+        consumer,
+        held=known.held,
+        deliveries=known.deliveries,
+        stale=known.stale,
+        received=known.received,
+        carried=runs.size(known.held),
     )
 
 
@@ -186,7 +191,9 @@ def get(turn: Turn, operation: Get) -> None:
     """basic.get: the oldest ready messages go to a holder, or are acknowledged at once."""
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
-    numbers = runs.head(ready(queue), operation.count)
+    expiry.touch(turn, queue.name)
+    ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
+    numbers = runs.head(ordered, operation.count)
     known = turn.consumers.get(operation.holder or "")
     if not numbers or holds_of_another(turn, known, queue):
         return
@@ -199,7 +206,8 @@ def get(turn: Turn, operation: Get) -> None:
     hand_over(turn, queue.name, holder.name, numbers)
     if operation.holder is None:
         del turn.consumers[holder.name]
-        acknowledge(turn, queue.name, holder.name, numbers)
+        acknowledge(turn, queue.name, holder.name, runs.normal(numbers))
+    expiry.drop_expired(turn, queue.name)
 
 
 def settle(turn: Turn, operation: Settle) -> None:
@@ -209,7 +217,7 @@ def settle(turn: Turn, operation: Settle) -> None:
     everything = runs.size(consumer.stale) + runs.size(consumer.held)
     count = everything if operation.count is None else operation.count
     stale = runs.head(consumer.stale, count)
-    numbers = runs.head(consumer.held, count - runs.size(stale))
+    numbers = runs.normal(runs.head(consumer.in_sequence, count - runs.size(stale)))
     if numbers and served(turn, operation) is None:
         return
     turn.change_consumer(
@@ -246,7 +254,7 @@ def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
 def reject(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
     """Messages are given up by a client and leave the queue."""
     turn.emit("messages_rejected", queue=name, consumer=consumer, ids=numbers)
-    take_out(turn, name, numbers, "rejected")
+    dead_letters.let_go(turn, name, numbers, dead_letters.REJECTED)
 
 
 def requeue(turn: Turn, name: str, _consumer: str, numbers: Runs) -> None:

@@ -6,9 +6,9 @@ replica the master, from disk. Publishers whose messages wait for the crashed pr
 exit is an abnormal one (`rabbit_channel:handle_publishing_queue_down`, `rabbit_misc:is_abnormal_exit`).
 
 Sources beside these: `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
-`rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. That a
-consumer of a queue without mirrors is cancelled follows from the source (`rabbit_amqqueue:with` fails at once in state
-crashed), but is a race that the restart could win.
+`rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. A consumer
+of a queue without mirrors goes on where the process is started again, as a 3.10.8 cluster showed; by the source it is a
+race, which the restart wins.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def restart(turn: Turn, event: ProcessRestarts) -> None:
     if queue.master == event.node:
         on_disk = mirroring.with_content(queue.contents, {event.node: queue.content})
         turn.change_queue(queue.name, contents=on_disk)
-        failover.recover(turn, queue.name)
+        failover.recover(turn, queue.name, "process_restarted")
     elif queue.up and is_replicated(queue):
         mirroring.enlist(turn, queue.name, event.node)
         mirroring.synchronise_drained(turn, queue.name, "joined")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.rules.policies import Policy
+
 # Operations of clients. `node` is where the client is connected.
 
 
@@ -39,24 +41,52 @@ class Purge(Operation, frozen=True, kw_only=True):
     """queue.purge"""
 
 
-class Publish(Operation, frozen=True, kw_only=True):
-    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
-    for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
-    `queues` whose master died with the messages in its mailbox."""
+class Bind(Operation, frozen=True, kw_only=True):
+    """exchange.declare of a durable direct exchange, and queue.bind to it"""
 
-    queues: tuple[str, ...]
+    exchange: str
+    routing_key: str
+
+
+class Messages(Operation, frozen=True, kw_only=True):
+    """`count` messages on their way to a queue, where consumers make `more_room` while they come. What they died of
+    before and their routing keys are a dead letter's (`state.Batch`). `copied` are queues whose mirrors had them before
+    one of these became master."""
+
     count: int
     size_bytes: int
     persistent: bool
+    more_room: int = 0
+    priority: int | None = None
+    deaths: tuple[tuple[str, str], ...] = ()
+    routing_keys: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
+
+
+class DeadLetters(Messages, frozen=True, kw_only=True):
+    """Messages that another queue, whose master is at `node`, has given up; `flowing` where steady clients have brought
+    it to that."""
+
+    flowing: bool = False
+
+
+class Publish(Messages, frozen=True, kw_only=True):
+    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
+    for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
+    `queues` whose master died with the messages in its mailbox, `publisher` the steady publisher whose they are."""
+
+    queues: tuple[str, ...]
     confirm: bool
     transaction: bool = False
     struck: str | None = None
+    publisher: str | None = None
 
 
 class Consume(Operation, frozen=True, kw_only=True):
-    """basic.consume"""
+    """basic.consume; with a `rate` the client answers for, or takes, so many messages a second."""
 
     consumer: str
+    rate: float | None = None
     prefetch: int = 0
     global_prefetch: bool = False
     automatic: bool = False
@@ -117,6 +147,33 @@ class NodeGoneNoticed(Struct, frozen=True):
     node: int
 
 
+class SetPolicy(Struct, frozen=True):
+    """A policy, or of another kind an operator policy, is set through `node`."""
+
+    node: int
+    policy: Policy
+    kind: str
+
+
+class ClearPolicy(Struct, frozen=True):
+    """A policy, or of another kind an operator policy, is cleared through `node`."""
+
+    node: int
+    name: str
+    vhost: str
+    kind: str
+
+
+class LinksTimeOut(Struct, frozen=True):
+    """Links have been silent for net_ticktime; `number` tells which cut them."""
+
+    number: int
+
+
+class LookAround(Struct, frozen=True):
+    """A second after something came back, nodes that wait for that look."""
+
+
 class BootAttempt(Struct, frozen=True):
     """A booting node tries to load its tables; `boot` tells this boot from later ones of the same node."""
 
@@ -153,10 +210,11 @@ class ProcessRestarts(Struct, frozen=True):
 
 
 class MirrorJoins(Struct, frozen=True):
-    """A new mirror process joins its queue's group."""
+    """A new mirror process joins its queue's group; `returning` where its node has just come up."""
 
     queue: str
     node: int
+    returning: bool = False
 
 
 class PolicyTakesEffect(Struct, frozen=True):
@@ -166,6 +224,26 @@ class PolicyTakesEffect(Struct, frozen=True):
     synchronise: bool = True
 
 
+class PolicyChanged(Struct, frozen=True):
+    """A queue's master at `node` hears that the limits its policy sets may be others."""
+
+    queue: str
+    node: int
+
+
+class MessagesExpire(Struct, frozen=True):
+    """A queue's master looks whether messages at its head have expired."""
+
+    queue: str
+
+
+class QueueExpires(Struct, frozen=True):
+    """A queue has been unused, under its master at `node`, for as long as it may be."""
+
+    queue: str
+    node: int
+
+
 class AutomaticSync(Struct, frozen=True):
     """A queue with ha-sync-mode automatic looks whether a mirror needs to be synchronised."""
 
@@ -173,9 +251,10 @@ class AutomaticSync(Struct, frozen=True):
 
 
 class ManualSync(Struct, frozen=True):
-    """rabbitmqctl sync_queue reaches the queue."""
+    """rabbitmqctl sync_queue reaches the queue's master at `node`."""
 
     queue: str
+    node: int
 
 
 class SyncCancelled(Struct, frozen=True):
@@ -189,6 +268,32 @@ class SyncFinished(Struct, frozen=True):
 
     queue: str
     number: int
+
+
+class SyncPauses(Struct, frozen=True):
+    """The batch of a synchronisation is over after which a memory alarm holds it."""
+
+    queue: str
+    number: int
+
+
+class SyncTooSlow(Struct, frozen=True):
+    """A batch of a synchronisation has taken net_ticktime and is not over."""
+
+    queue: str
+    number: int
+
+
+class AlarmsChanged(Struct, frozen=True):
+    """A node learns that a resource alarm was set or cleared, its own or another's."""
+
+    node: int
+
+
+class NodeDrains(Struct, frozen=True):
+    """rabbitmq-upgrade drain reaches a node."""
+
+    node: int
 
 
 class TransferLeadership(Struct, frozen=True):
@@ -225,6 +330,12 @@ class DepthFell(Struct, frozen=True):
     queue: str
 
 
+class ConsumerCancels(Struct, frozen=True):
+    """A client cancels its consumer."""
+
+    consumer: str
+
+
 class ConsumerCloses(Struct, frozen=True):
     """A client closes its consumer's channel."""
 
@@ -236,6 +347,7 @@ class ConnectionCloses(Struct, frozen=True):
 
     connection: str
     node: int
+    vhost: str
 
 
 class AutoDelete(Struct, frozen=True):

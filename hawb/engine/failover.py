@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine import confirms, consuming, publishing, queues, runs, subscriptions
+from msgspec.structs import replace
+
+from hawb.engine import confirms, consuming, limits, publishing, queues, runs, subscriptions
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
     abort_sync,
     add_mirrors,
+    finish_late_sync,
+    note_silent,
     recoverable,
     synchronise_drained,
     with_content,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Queue, Sync
+from hawb.engine.state import Batch, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 from hawb.rules.policies import Promote
@@ -92,11 +96,13 @@ def bury_mirrors(turn: Turn, name: str, dead: list[int]) -> None:
 
 
 def leave_sync(turn: Turn, name: str, dead: list[int]) -> None:
-    """Mirrors that died leave a synchronisation; the others go on, and without others it ends."""
+    """Mirrors that died leave a synchronisation; the others go on, and without others it ends. One that an alarm holds
+    notices that afterwards."""
     sync = turn.queues[name].sync
     left = tuple(node for node in sync.mirrors if node not in dead)
-    if left:
-        turn.change_queue(name, sync=Sync(left, sync.ends_us, sync.number))
+    if left or sync.held_us is not None:
+        turn.change_queue(name, sync=replace(sync, mirrors=left))
+        finish_late_sync(turn, name)
     else:
         abort_sync(turn, name, "mirrors_gone")
 
@@ -126,24 +132,35 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         "promoted", node=heir, queue=name, synchronised=was_synchronised, was=turn.settings.names[queue.master],
         messages=runs.size(content), missing=runs.size(missing),
     )  # fmt: skip
-    held = {node: runs.common(queue.contents[node] or EMPTY, content) for node in mirrors}
+    # gm hands on to the survivors what the dead had broadcast, so those that were synchronised still are.
+    held = {
+        node: content if node in queue.synchronised and turn.linked(heir, node)
+        else runs.common(queue.contents[node] or EMPTY, content)
+        for node in mirrors
+    }  # fmt: skip
     turn.change_queue(
         name,
         master=heir,
         mirrors=mirrors,
+        lagging=tuple(pair for pair in queue.lagging if not turn.linked(heir, pair[0])),
         synchronised=tuple(node for node in queue.synchronised if node in mirrors),
         recoverable=recoverable(turn, queue.recoverable, mirrors),
         contents=with_content(queue.contents, held | on_disks(turn, queue, gone)),
         depth_unknown=frozenset(),
         up=True,
+        unwritten=EMPTY,
         redelivered=content,
         unacknowledged=EMPTY,
     )
+    note_silent(turn, name)
     turn.lose(name, missing, "unsynchronised_promotion", because=entry)
+    turn.reclaim(name, content)
     note_promotion(turn, name, synchronised=was_synchronised)
     turn.because = entry
     confirms.forget_replicas(turn, name, gone)
     subscriptions.follow_new_master(turn, name)
+    limits.adopt(turn, name, starting=True)
+    turn.change_queue(name, parked=tuple(publishing.copied(parked, name) for parked in turn.queues[name].parked))
     synchronise_drained(turn, name, "promotion")
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
@@ -157,8 +174,8 @@ def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
         name,
         promotions=account.promotions + 1,
         unsynchronised_promotions=account.unsynchronised_promotions + (not synchronised),
-        down=account.down.end(turn.now_us),
     )
+    turn.count_times(name)
 
 
 # Down, and back
@@ -180,6 +197,20 @@ def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs |
     }
 
 
+def lose_unwritten(turn: Turn, name: str, node: int) -> None:
+    """A host loses power: messages that its replica had not yet answered for are not on its disk."""
+    queue = turn.queues[name]
+    shares = [share for waiting in turn.unconfirmed for share in waiting.shares if share.queue == name]
+    late = runs.normal(pair for share in shares for at, due_us in share.due_us
+                       if at == node and due_us - turn.link_us(*(node, queue.master)) > turn.now_us
+                       for pair in share.numbers)  # fmt: skip
+    if node == queue.master:
+        turn.change_queue(name, unwritten=late)
+    elif node in queue.mirrors and queue.contents[node]:
+        left = runs.minus(queue.contents[node], late)
+        turn.change_queue(name, contents=with_content(queue.contents, {node: left}))
+
+
 def persistent(batches: tuple[Batch, ...]) -> Runs:
     """The numbers of persistent messages."""
     return runs.normal((batch.first, batch.last) for batch in batches if batch.persistent)
@@ -195,7 +226,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
     queue = turn.queues[name]
     entry = turn.emit("queue_down", node=queue.master, queue=name, reason=reason)
     confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
-    kept = on_disks(turn, queue, [queue.master])[queue.master] or EMPTY
+    kept = runs.minus(on_disks(turn, queue, [queue.master])[queue.master] or EMPTY, queue.unwritten)
     turn.lose(name, runs.minus(queue.content, kept), loss_with_process(turn, queue), because=entry)
     delivered = runs.union(queue.redelivered, queue.unacknowledged)
     turn.change_queue(
@@ -206,6 +237,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         unacknowledged=EMPTY,
         parked=tuple(publishing.strike(parked, name) for parked in queue.parked),
         abandoned=True,
+        unwritten=EMPTY,
     )
     turn.because = entry
     stays = is_replicated(queue) or queue.master in queue.crashed
@@ -234,12 +266,13 @@ def forget_transient(turn: Turn) -> None:
             queues.remove(turn, name, "node_down")
 
 
-def recover(turn: Turn, name: str) -> None:
-    """The master's node is back and nobody took over meanwhile: the queue is served from its disk, and the mirrors that
-    policy asks for join empty."""
+def recover(turn: Turn, name: str, reason: str) -> None:
+    """The master's node is back, or its process, and nobody took over meanwhile: the queue is served from its disk, and
+    the mirrors that policy asks for join empty."""
     queue = turn.change_queue(name, up=True, abandoned=False)
-    turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content))
-    turn.book(name, down=turn.account(name).down.end(turn.now_us))
+    turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
+    turn.count_times(name)
+    limits.adopt(turn, name, starting=True)
     synchronise_drained(turn, name, "joined")
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)

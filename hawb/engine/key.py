@@ -25,12 +25,15 @@ from hawb.engine.events import (
     ConfirmsDue,
     DeliveryArrives,
     GiveUp,
+    LinksTimeOut,
     Resume,
     Stopped,
     SyncFinished,
+    SyncPauses,
+    SyncTooSlow,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, Queue, Settings, Side, State
+from hawb.engine.state import NOWHERE, Batch, Clock, Queue, Settings, Side, State, Sync, Unread
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master"}
@@ -41,19 +44,30 @@ def key(state: State, settings: Settings) -> tuple:
     """A hashable value that is equal for two states of one cluster when nothing that happens later can tell them
     apart."""
     names = _new_names(state) if _interchangeable(state, settings) else list(range(len(state.nodes)))
-    ranks = {name: _Ranks(state, name) for name in {name for side in state.sides for name in side.queues}}
+    remembered = [node.remembers for node in state.nodes if node.remembers is not None]
+    everywhere = (*state.sides, *remembered)
+    ranks = {name: _Ranks(everywhere, state, name) for name in {name for side in everywhere for name in side.queues}}
     place = sorted(range(len(state.nodes)), key=names.__getitem__)
     sides = {side.number: index for index, side in enumerate(state.sides)}
     return (
         tuple(_node(state, node, names, sides) for node in place),
+        tuple(_remembered(state, state.nodes[node].remembers, ranks, place, names) for node in place),
         tuple(_side(state, side, ranks, place, names) for side in state.sides),
         tuple(sorted(link for link, _ in state.cuts)),
+        tuple(_values(parked.operation, names) for parked in state.stalled),
         tuple((sent.link, _values(sent.delivery, names)) for sent in state.under_way),
-        tuple(sorted((name, names[node]) for name, node in state.connections)),
+        tuple(sorted((name, names[node], vhost) for name, node, vhost in state.connections)),
+        tuple(sorted((names[node], resource) for node, resource in state.alarms)),
+        tuple(_unread(state, unread, names) for unread in state.unread),
         tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
+        tuple(_publisher(state, name, ranks, names) for name in sorted(state.publishers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
         tuple(_event(state, entry, names, sides) for entry in sorted(state.agenda)),
     )
+
+
+def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], place: list[int], names: list[int]) -> tuple:
+    return () if side is None else _side(state, side, ranks, place, names)
 
 
 def _side(state: State, side: Side, ranks: dict[str, _Ranks], place: list[int], names: list[int]) -> tuple:
@@ -62,14 +76,15 @@ def _side(state: State, side: Side, ranks: dict[str, _Ranks], place: list[int], 
         side.policies,
         side.operator_policies,
         tuple(_queue(state, queues[name], ranks[name], place, names) for name in sorted(queues)),
+        side.exchanges,
     )
 
 
 class _Ranks:
     """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
 
-    def __init__(self, state: State, name: str):
-        queues = [side.queues[name] for side in state.sides if name in side.queues]
+    def __init__(self, sides: tuple[Side, ...], state: State, name: str):
+        queues = [side.queues[name] for side in sides if name in side.queues]
         held = [content for queue in queues for content in queue.contents if content]
         held += [
             part
@@ -78,6 +93,9 @@ class _Ranks:
             for part in (consumer.held, consumer.stale)
         ]
         held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
+        held += [
+            run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
+        ]
         self.present = runs.normal(pair for part in held for pair in part)
         self._firsts = [first for first, _ in self.present]
         self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
@@ -85,6 +103,10 @@ class _Ranks:
     def rank(self, number: int) -> int:
         at = bisect_right(self._firsts, number) - 1
         return self._before[at] + number - self._firsts[at]
+
+    def before(self, number: int) -> int:
+        """How many messages that are anywhere have smaller numbers."""
+        return runs.size(runs.common(self.present, ((0, number - 1),)))
 
     def __call__(self, numbers: Runs) -> Runs:
         present = runs.common(numbers, self.present)
@@ -108,13 +130,15 @@ def _interchangeable(state: State, settings: Settings) -> bool:
 def _new_names(state: State) -> list[int]:
     """For each node its place when nodes are sorted by what they are and hold."""
     queues = [state.queues[name] for name in sorted(state.queues)]
-    clients = sorted((consumer.name, consumer.node) for consumer in state.consumers.values())
+    clients = sorted((one.name, one.node) for one in (*state.consumers.values(), *state.publishers.values()))
 
     def signature(node: int) -> tuple:
         return (
             state.nodes[node].status,
             state.nodes[node].member,
             state.nodes[node].virgin,
+            state.nodes[node].drained,
+            sorted(resource for at, resource in state.alarms if at == node),
             len(state.nodes[node].believes_running),
             tuple(_role(queue, node) for queue in queues),
             tuple(name for name, at in clients if at == node),
@@ -138,25 +162,40 @@ def _role(queue: Queue, node: int) -> tuple:
 def _node(state: State, node: int, names: list[int], sides: dict[int, int]) -> tuple:
     value = state.nodes[node]
     believed = tuple(sorted(names[other] for other in value.believes_running))
-    return value.status, value.member, value.virgin, sides[value.side], believed
+    return value.status, value.member, value.virgin, value.drained, sides[value.side], believed
 
 
 def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
     fields = _renamed(queue, names)
     fields["contents"] = tuple(None if queue.contents[node] is None else rank(queue.contents[node]) for node in place)
     fields["batches"] = tuple(
-        (rank(((batch.first, batch.last),)), batch.size_bytes, batch.persistent)
+        (rank(((batch.first, batch.last),)), *_batch(state, batch))
         for batch in queue.batches
         if runs.common(((batch.first, batch.last),), rank.present)
     )
+    del fields["ttl_timer_us"]  # It stands on the agenda.
     fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
     fields["crashed"] = tuple(sorted(names[node] for node in queue.crashed))
     fields["crashes"] = tuple((names[node], state.time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
     fields["parked"] = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
-    fields["sync"] = None if queue.sync is None else tuple(names[node] for node in queue.sync.mirrors)
+    fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
+    fields["unwritten"] = rank(queue.unwritten)
+    fields["sync"] = None if queue.sync is None else _sync(state, queue.sync, names)
     return tuple(fields.values())
+
+
+def _batch(state: State, batch: Batch) -> tuple:
+    left_us = None if batch.expires_us is None else max(0, batch.expires_us - state.time_us)
+    kind = batch.size_bytes, batch.persistent, batch.priority, batch.deaths, batch.routing_keys
+    return *kind, left_us, batch.spacing_us
+
+
+def _sync(state: State, sync: Sync, names: list[int]) -> tuple:
+    held = sync.held_us is not None
+    elapsed_us = (sync.held_us if held else state.time_us) - sync.began_us
+    return tuple(names[node] for node in sync.mirrors), sync.effort, held, elapsed_us
 
 
 def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
@@ -166,7 +205,36 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int
     del fields["received"]
     fields["subscription"] = consumer.subscription != 0
     fields["held"], fields["stale"] = rank(consumer.held), rank(consumer.stale)
+    fields["clock"] = consumer.clock and _beat(state, consumer.clock, consumer.beats)
+    del fields["beats"]
+    fields["deliveries"] = consumer.deliveries and tuple(rank((pair,)) for pair in consumer.in_sequence)
     return tuple(fields.values())
+
+
+def _publisher(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+    publisher = state.publishers[name]
+    rank = ranks.get(publisher.queue, lambda numbers: runs.size(numbers))
+    unanswered = tuple(
+        (
+            rank(run.numbers),
+            _beat(state, run.clock, run.beat),
+            tuple(sorted((names[node], delay_us) for node, delay_us in run.delays_us)),
+            run.answered,
+        )
+        for run in publisher.unanswered
+    )
+    if publisher.closed:
+        return name, publisher.queue, names[publisher.node], publisher.mode, unanswered
+    return (
+        name, publisher.queue, names[publisher.node], publisher.mode, unanswered,
+        publisher.size_bytes, publisher.persistent, publisher.blocked_since_us is not None,
+        _beat(state, publisher.clock, publisher.beats),
+    )  # fmt: skip
+
+
+def _beat(state: State, clock: Clock, beats: int) -> tuple:
+    """A clock, and how long ago that beat was."""
+    return clock.rate, state.time_us - clock.time_us(beats)
 
 
 def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
@@ -176,9 +244,16 @@ def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[in
             ranks[share.queue](share.numbers) if share.queue in ranks else runs.size(share.numbers),
             tuple(sorted((names[node], due_us - state.time_us) for node, due_us in share.due_us)),
             share.answered,
+            bool(share.rejected),
         )
         for share in waiting.shares
     )
+
+
+def _unread(state: State, unread: Unread, names: list[int]) -> tuple:
+    name, node, vhost = unread.connection
+    kind = type(unread.operation).__name__
+    return name, names[node], vhost, kind, *_meaning(state, unread.operation, names)
 
 
 def _event(state: State, entry: tuple, names: list[int], sides: dict[int, int]) -> tuple:
@@ -191,9 +266,11 @@ def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
     """An event without the numbers that only tell it from a stale one."""
     if isinstance(event, ConfirmsDue):
         return tuple(index for index, waiting in enumerate(state.unconfirmed) if waiting.number == event.number)
-    if isinstance(event, SyncFinished):
+    if isinstance(event, SyncFinished | SyncPauses | SyncTooSlow):
         queues = [side.queues[event.queue] for side in state.sides if event.queue in side.queues]
         return event.queue, any(queue.sync is not None and queue.sync.number == event.number for queue in queues)
+    if isinstance(event, LinksTimeOut):
+        return tuple(sorted(link for link, number in state.cuts if number == event.number))
     if isinstance(event, BootAttempt | BootGivesUp | Stopped):
         return names[event.node], state.nodes[event.node].boots == event.boot
     if isinstance(event, GiveUp):

@@ -1,16 +1,19 @@
-"""Masters that are moved on purpose: transfer of leadership and rebalancing.
+"""Masters that are moved on purpose: transfer of leadership, rebalancing, and nodes that are put into maintenance mode.
 
-Source: `rabbit_mirror_queue_misc:transfer_leadership`, `rabbit_amqqueue:rebalance`. A transfer makes sure of a mirror
-at its destination and then drops all other replicas, the master among them, whether that mirror is synchronised or not:
-what it did not hold is lost (rabbitmq-server issue 2749). Afterwards policy brings mirrors back, empty. What moves, and
-where to, is decided in `hawb.rules.rebalancing`.
+Source: `rabbit_mirror_queue_misc:transfer_leadership`, `rabbit_amqqueue:rebalance`, `rabbit_maintenance`. A transfer
+makes sure of a mirror at its destination and then drops all other replicas, the master among them, whether that mirror
+is synchronised or not: what it did not hold is lost (rabbitmq-server issue 2749). Afterwards policy brings mirrors
+back, empty. What rebalancing moves, and where to, is decided in `hawb.rules.rebalancing`.
+
+A node that is drained runs on, and so do its masters and mirrors, but in 3.8.9 it gives the masters of mirrored queues
+away. It takes no clients, and the locators random and min-masters pass it over. A boot ends maintenance mode.
 """
 
 from __future__ import annotations
 
-from hawb.engine import mirroring, runs
-from hawb.engine.access import is_replicated
-from hawb.engine.events import PolicyTakesEffect, Rebalance, TransferLeadership
+from hawb.engine import chance, confirms, membership, mirroring, runs
+from hawb.engine.access import is_replicated, park
+from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferLeadership
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
@@ -22,7 +25,7 @@ def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
     if queue is None or not queue.up or not is_replicated(queue) or not turn.is_running(event.node):
         return
     if queue.sync is not None:
-        turn.schedule(queue.sync.ends_us - turn.now_us, event)
+        park(turn, queue, event)
         return
     turn.because = turn.emit(
         "leadership_transferred", node=event.node, queue=queue.name, was=turn.settings.names[queue.master]
@@ -44,10 +47,13 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
     masters = [queue.master for queue in queues]
     lengths = [runs.size(queue.content) for queue in queues]
     tried = [0] * len(queues)
-    running = turn.running()
-    most = rebalancing.most_masters(len(queues), len(running))
+    hosts = may_get_masters(turn, turn.running())
+    if not hosts:
+        turn.refuse(None, "badarith: every running node is being drained")
+        return
+    most = rebalancing.most_masters(len(queues), len(hosts))
     turn.because = turn.emit("rebalance_started", most=most)
-    while (moving := rebalancing.next_to_move(masters, lengths, tried, most, running)) != rebalancing.NOTHING:
+    while (moving := rebalancing.next_to_move(masters, lengths, tried, most, turn.running())) != rebalancing.NOTHING:
         tried[moving] = 1
         to = rebalancing.destination(candidates(turn, queues[moving]), masters)
         if to != rebalancing.NOTHING:
@@ -56,5 +62,51 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
 
 
 def candidates(turn: Turn, queue: Queue) -> list[int]:
-    """The other nodes that policy wants a replica on."""
-    return [node for node in mirroring.wanted(turn, queue, turn.running()) if node != queue.master]
+    """The other nodes that policy wants a replica on and that may get a master."""
+    others = [node for node in mirroring.wanted(turn, queue, turn.running()) if node != queue.master]
+    return may_get_masters(turn, others)
+
+
+def may_get_masters(turn: Turn, nodes: list[int]) -> list[int]:
+    """Those of `nodes` to which rebalancing moves masters."""
+    spares = turn.settings.profile.rebalance_spares_drained
+    return [node for node in nodes if not (spares and turn.nodes[node].drained)]
+
+
+# Maintenance mode
+
+
+def drain(turn: Turn, node: int) -> None:
+    """`rabbitmq-upgrade drain`"""
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
+        return
+    turn.change_node(node, drained=True)
+    turn.because = turn.emit("node_drained", node=node)
+    turn.schedule(0, NodeDrains(node))
+
+
+def node_drains(turn: Turn, event: NodeDrains) -> None:
+    """A node closes its clients' connections and gives masters away where its version does so: each to a random node
+    that runs and is not being drained itself, whether that has a replica or not."""
+    node = event.node
+    if not turn.is_running(node):
+        return
+    confirms.client_gone(turn, node, "connection_closed")
+    membership.close_clients(turn, node, "drained")
+    peers = [other for other in turn.running() if other != node and not turn.nodes[other].drained]
+    if not turn.settings.profile.drain_moves_masters or not peers:
+        return
+    for name in membership.masters_on(turn, node):
+        if is_replicated(turn.queues[name]):
+            draw = chance.below(len(peers), turn.settings.seed, chance.DRAIN_DESTINATION, turn.next_number(), 0)
+            turn.schedule(0, TransferLeadership(name, peers[draw]))
+
+
+def revive(turn: Turn, node: int) -> None:
+    """`rabbitmq-upgrade revive`. To revive a node that is not drained changes nothing."""
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
+    elif turn.nodes[node].drained:
+        turn.change_node(node, drained=False)
+        turn.emit("node_revived", node=node)

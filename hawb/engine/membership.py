@@ -6,10 +6,23 @@ Source: `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_amqqueue:on_node_down`, 
 
 from __future__ import annotations
 
-from hawb.engine import confirms, failover, mirroring, queues, subscriptions
+from collections.abc import Iterator
+
+from hawb.engine import (
+    alarms,
+    confirms,
+    connections,
+    failover,
+    metadata,
+    mirroring,
+    partition_handling,
+    queues,
+    sides,
+    subscriptions,
+)
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
-from hawb.engine.state import BOOTING, DOWN, RUNNING, STOPPING, WAITING
+from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import promotion
 
@@ -19,26 +32,58 @@ BOOT_RETRIES = 10
 
 def stop(turn: Turn, nodes: list[int]) -> None:
     """Controlled shutdown of nodes, all at the same moment."""
-    for node in checked(turn, nodes, RUNNING, "not running"):
+    for node in checked(turn, nodes, (RUNNING, PAUSED), "not running"):
         entry = turn.emit("node_stopping", node=node)
-        turn.schedule(0, ShutDown(node), entry)
+        if turn.nodes[node].status == PAUSED:
+            end(turn, node, "node_stopped", entry)
+        else:
+            turn.schedule(0, ShutDown(node), entry)
 
 
 def kill(turn: Turn, nodes: list[int]) -> None:
     """Nodes die without warning, all at the same moment; peers see the connections break."""
     latency_us = turn.settings.timing.link_latency_us
-    struck = checked(turn, nodes, (RUNNING, STOPPING, BOOTING, WAITING), "not running")
-    was_member = [node for node in struck if turn.nodes[node].status in (RUNNING, STOPPING)]
+    for node in strike(turn, nodes, "node_killed"):
+        turn.schedule(latency_us, NodeGoneNoticed(node))
+
+
+def power_off(turn: Turn, nodes: list[int]) -> None:
+    """Hosts lose power, all at the same moment: nobody tells the peers, who find out when net_ticktime is over. What had
+    not been written to disk by then is on no disk."""
+    for node in strike(turn, nodes, "node_lost_power"):
+        turn.change_node(node, silent=True)
+        for name in turn.queue_names():
+            failover.lose_unwritten(turn, name, node)
+        turn.schedule(metadata.ticktime_us(turn), NodeGoneNoticed(node), priority=TIMER)
+
+
+def strike(turn: Turn, nodes: list[int], how: str) -> Iterator[int]:
+    """Nodes are gone from one moment to the next. Gives those that others have to notice the absence of, each with its
+    side in focus."""
+    struck = checked(turn, nodes, (RUNNING, STOPPING, BOOTING, WAITING, PAUSED), "not running")
+    known = [node for node in struck if sides.is_up(turn, node)]
+    for node in known:
+        sides.remember(turn, node)
     for node in struck:
-        turn.change_node(node, status=DOWN)
+        turn.change_node(node, status=DOWN, awaits=None)
     for node in struck:
         turn.because = None
-        turn.because = turn.emit("node_killed", node=node)
-        if node in was_member:
+        turn.look_from(node)
+        turn.because = turn.emit(how, node=node)
+        if node in known:
             for name in masters_on(turn, node):
-                turn.emit("master_down", node=node, queue=name, reason="node_killed")
+                turn.emit("master_down", node=node, queue=name, reason=how)
                 mirroring.end_master(turn, name, stopped=False)
-            turn.schedule(latency_us, NodeGoneNoticed(node))
+            yield node
+
+
+def end(turn: Turn, node: int, how: str, because: int | None = None) -> None:
+    """A node whose broker has stopped goes down altogether, and so it can no longer be seen."""
+    turn.change_node(node, status=DOWN, awaits=None)
+    turn.because = turn.emit(how, node=node, because=because)
+    for _side in turn.each_side():
+        partition_handling.decide_who_pauses(turn)
+        partition_handling.pause(turn)
 
 
 def start(turn: Turn, nodes: list[int]) -> None:
@@ -48,6 +93,7 @@ def start(turn: Turn, nodes: list[int]) -> None:
         turn.change_node(node, status=BOOTING, boots=boot)
         entry = turn.emit("node_booting", node=node)
         turn.schedule(turn.settings.timing.start_us, BootAttempt(node, boot), entry)
+    partition_handling.look_again(turn)
 
 
 def checked(turn: Turn, nodes: list[int], status: str | tuple[str, ...], otherwise: str) -> list[int]:
@@ -69,6 +115,7 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
     turn.change_node(event.node, status=STOPPING)
     for name in masters_on(turn, event.node):
         shut_down_master(turn, name)
+    sides.remember(turn, event.node)
     timing = turn.settings.timing
     turn.schedule(timing.link_latency_us, NodeGoneNoticed(event.node))
     turn.schedule(timing.stop_us, Stopped(event.node, turn.nodes[event.node].boots))
@@ -102,31 +149,62 @@ def masters_on(turn: Turn, node: int) -> list[str]:
 
 
 def stopped(turn: Turn, event: Stopped) -> None:
-    """A controlled shutdown is complete."""
+    """A controlled shutdown is complete. A node that did it by itself waits until it may come back, or comes back at
+    once."""
     node = turn.nodes[event.node]
-    if (node.status, node.boots) == (STOPPING, event.boot):
-        turn.change_node(event.node, status=DOWN)
+    if (node.status, node.boots) != (STOPPING, event.boot):
+        return
+    if node.awaits is None:
+        end(turn, event.node, "node_stopped")
+    elif node.awaits == partition_handling.RESTART:
         turn.emit("node_stopped", node=event.node)
+        partition_handling.boot_again(turn, event.node)
+    else:
+        turn.change_node(event.node, status=PAUSED)
+        turn.emit("node_paused", node=event.node)
+        partition_handling.look_again(turn)
 
 
 def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
-    """The rest of the cluster learns that a node is gone: its clients' channels, its queues, its mirrors."""
-    gone = event.node
+    """Whoever still took a node for running learns that it is gone."""
+    turn.change_node(event.node, silent=False)
+    own, cause = turn.nodes[event.node].side, turn.because
+    for side in turn.each_side():
+        if side == own or any(event.node in turn.nodes[node].believes_running for node in turn.running()):
+            turn.because = cause
+            notice_gone(turn, [event.node])
+    metadata.release(turn)
+
+
+def notice_gone(turn: Turn, gone: list[int]) -> None:
+    """The side in focus learns that nodes are gone: their clients' channels, their queues, their mirrors. Those that run
+    on another side have only gone from here."""
     watchers = turn.running()
     for node in watchers:
-        turn.change_node(node, believes_running=turn.nodes[node].believes_running - {gone})
-    turn.because = turn.emit("node_down_noticed", node=gone, by=turn.settings.named(watchers))
+        turn.change_node(node, believes_running=turn.nodes[node].believes_running.difference(gone))
+    first = turn.because
+    for node in gone:
+        turn.because = turn.emit("node_down_noticed", node=node, because=first, by=turn.settings.named(watchers))
     cause = turn.because
-    confirms.client_gone(turn, gone)
+    dead = [node for node in gone if not turn.runs_anywhere(node)]
+    partition_handling.decide_who_pauses(turn)
+    for node in dead:
+        confirms.client_gone(turn, node)
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
-        if queue.type == "classic" and gone in (queue.master, *queue.mirrors):
+        if queue.type == "classic" and not {queue.master, *queue.mirrors}.isdisjoint(gone):
             failover.bury(turn, name)
     turn.because = cause
     if not watchers:
         failover.forget_transient(turn)
-    close_clients(turn, gone)
+    for node in gone:
+        if node in dead:
+            close_clients(turn, node, "node_down")
+        else:
+            close_exclusive_queues(turn, node)
+        alarms.node_gone(turn, node)
+    partition_handling.pause(turn)
 
 
 def notice_if_gone(turn: Turn, node: int) -> None:
@@ -135,15 +213,21 @@ def notice_if_gone(turn: Turn, node: int) -> None:
         node_gone_noticed(turn, NodeGoneNoticed(node))
 
 
-def close_clients(turn: Turn, node: int) -> None:
+def close_clients(turn: Turn, node: int, reason: str) -> None:
     """Connections of clients at a node are gone, with their consumers and exclusive queues."""
+    connections.node_gone(turn, node)
     for consumer in list(turn.consumers.values()):
         if consumer.node == node and consumer.state != "closed":
-            subscriptions.close(turn, consumer.name, "node_down")
+            subscriptions.close(turn, consumer.name, reason)
+    close_exclusive_queues(turn, node)
+
+
+def close_exclusive_queues(turn: Turn, node: int) -> None:
+    """The exclusive queues of connections to a node go with them."""
     for name in turn.queue_names():
-        owner = turn.queues[name].owner
+        owner, vhost = turn.queues[name].owner, turn.queues[name].vhost
         if owner is not None and owner[1] == node:
-            queues.connection_gone(turn, owner)
+            queues.connection_gone(turn, owner, vhost)
 
 
 # Coming up
@@ -184,13 +268,16 @@ def refuse_boot(turn: Turn, node: int) -> None:
 
 def awaited(turn: Turn, node: int) -> list[int]:
     """The nodes for which a booting node waits: those it believed running when it went, unless they wait as well and
-    did not see it go. With any member running it waits for nobody, since it can load its tables from there."""
-    if turn.running():
+    did not see it go. With any member running that it reaches it waits for nobody, since it can load its tables from
+    there."""
+    if turn.nodes[node].may_boot_alone or sides.reachable_side(turn, node) is not None:
         return []
     return [
         other
         for other in sorted(turn.nodes[node].believes_running)
-        if turn.nodes[other].status != WAITING or node not in turn.nodes[other].believes_running
+        if turn.nodes[other].status != WAITING
+        or node not in turn.nodes[other].believes_running
+        or not turn.linked(node, other)
     ]
 
 
@@ -213,8 +300,16 @@ def come_up(turn: Turn, node: int) -> None:
     """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
     policy wants it in as an empty mirror. Peers that had not noticed it go notice it now."""
     notice_if_gone(turn, node)
+    side = sides.reachable_side(turn, node)
+    if side is not None:
+        sides.take_over_records(turn, node, side)
+    elif turn.nodes[node].may_boot_alone:
+        sides.go_back(turn, node)
+    turn.look_from(node)
     others = frozenset(turn.running())
-    turn.change_node(node, status=RUNNING, believes_running=others)
+    turn.change_node(
+        node, status=RUNNING, believes_running=others, drained=False, awaits=None, may_boot_alone=False, remembers=None
+    )
     for other in others:
         turn.change_node(other, believes_running=turn.nodes[other].believes_running | {node})
     cause = turn.emit("node_running", node=node)
@@ -222,6 +317,7 @@ def come_up(turn: Turn, node: int) -> None:
         turn.because = cause
         if turn.queues[name].type == "classic":
             return_to_queue(turn, name, node)
+    partition_handling.look_again(turn)
 
 
 def return_to_queue(turn: Turn, name: str, node: int) -> None:
@@ -238,8 +334,8 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
     )
     if queue.master == node:
         if not queue.up and queue.durable:
-            failover.recover(turn, name)
+            failover.recover(turn, name, "node_running")
         return
     queue = turn.change_queue(name, contents=mirroring.with_content(queue.contents, {node: None}))
     if is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
-        turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node))
+        turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node, returning=True))

@@ -6,9 +6,17 @@ Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. Which replicas 
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms, consuming
+from hawb.engine import chance, confirms, consuming, limits
 from hawb.engine.access import is_replicated, release
-from hawb.engine.events import AutomaticSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
+from hawb.engine.events import (
+    AutomaticSync,
+    MirrorJoins,
+    PolicyTakesEffect,
+    ReplicaGone,
+    SyncFinished,
+    SyncPauses,
+    SyncTooSlow,
+)
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
@@ -57,16 +65,46 @@ def add_mirrors(turn: Turn, name: str, because: int | None = None) -> None:
             turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node), because)
 
 
+def note_silent(turn: Turn, name: str) -> None:
+    """Remembers from which message on a mirror that the master does not reach misses what the master gets."""
+    queue = turn.queues[name]
+    known = {node for node, _ in queue.lagging}
+    cut_off = [node for node in queue.mirrors if node not in known and not turn.linked(queue.master, node)]
+    if cut_off:
+        since = turn.numbers.get(name, 0) + 1
+        turn.change_queue(name, lagging=(*queue.lagging, *((node, since) for node in cut_off)))
+
+
+def finish_late_sync(turn: Turn, name: str) -> None:
+    """A synchronisation that waited for a mirror which did not answer ends now, if all the rest of it is done."""
+    queue = turn.queues[name]
+    sync = queue.sync
+    if sync is None or sync.held_us is not None or sync.began_us + sync.effort.duration_us > turn.now_us:
+        return
+    turn.schedule(0, SyncFinished(name, sync.number))
+
+
 def join(turn: Turn, event: MirrorJoins) -> None:
     """A mirror joins, empty whatever it held before, and is synchronised at once if the queue is empty."""
     queue = turn.queues.get(event.queue)
     if queue is None or not is_replicated(queue) or event.node in queue.replicas or not turn.is_running(event.node):
         return
+    if not turn.linked(queue.master, event.node):
+        return
     if event.node not in wanted(turn, queue, sorted({*queue.replicas, queue.master, event.node})):
         return
     enlist(turn, event.queue, event.node)
     synchronise_drained(turn, event.queue, "joined")
+    if event.returning and event.node not in turn.queues[event.queue].synchronised:
+        strike_recoverable(turn, event.queue, event.node)
     turn.schedule(0, AutomaticSync(event.queue))
+
+
+def strike_recoverable(turn: Turn, name: str, node: int) -> None:
+    """The others hear that a node is up just after its mirrors have joined: one that is not synchronised by then counts
+    as not recoverable, until the queue's mirrors change again (`rabbit_amqqueue:maybe_clear_recoverable_node`)."""
+    left = tuple(other for other in turn.queues[name].recoverable if other != node)
+    turn.change_queue(name, recoverable=left)
 
 
 def enlist(turn: Turn, name: str, node: int) -> None:
@@ -82,6 +120,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         mirrored=True,
         crashed=queue.crashed - {node},
     )
+    note_silent(turn, name)
     turn.emit("mirror_added", node=node, queue=name, synchronised=queue.up and not queue.content)
 
 
@@ -107,13 +146,18 @@ def synchronise_drained(turn: Turn, name: str, how: str) -> None:
         if node not in queue.synchronised
         and node not in queue.depth_unknown
         and turn.is_running(node)
+        and turn.linked(queue.master, node)
         and queue.contents[node] == queue.content
     ]
     if not complete:
         return
     for node in complete:
         turn.emit("mirror_synchronised", node=node, queue=name, how=how)
-    turn.change_queue(name, synchronised=(*reversed(complete), *queue.synchronised))
+    turn.change_queue(
+        name,
+        synchronised=(*reversed(complete), *queue.synchronised),
+        recoverable=recoverable(turn, queue.recoverable, queue.mirrors),
+    )
     leave_if_unlisted(turn, name)
 
 
@@ -159,16 +203,21 @@ def end_master(turn: Turn, name: str, *, stopped: bool) -> None:
     queue = turn.change_queue(name, up=False, stopped=stopped)
     if queue.sync is not None:
         abort_sync(turn, name, "master_down")
-    turn.book(name, down=turn.account(name).down.begin(turn.now_us))
+    turn.count_times(name)
+
+
+def unplan_sync(turn: Turn, queue: Queue) -> None:
+    """Takes what a synchronisation would have come to off the agenda."""
+    for event in (SyncFinished, SyncPauses, SyncTooSlow):
+        turn.unschedule(event(queue.name, queue.sync.number))
 
 
 def abort_sync(turn: Turn, name: str, reason: str) -> None:
     """Ends a synchronisation early: the mirrors purge what they received, and what they had before is gone too. They
     lost count of the master's depth (`rabbit_mirror_queue_sync:slave`). Cancelled, it is not tried again by itself."""
     queue = turn.queues[name]
-    turn.unschedule(SyncFinished(name, queue.sync.number))
+    unplan_sync(turn, queue)
     turn.emit("sync_ended", queue=name, reason=reason)
-    turn.book(name, syncing=turn.account(name).syncing.end(turn.now_us))
     left = [node for node in queue.sync.mirrors if node in queue.mirrors]
     turn.change_queue(
         name,
@@ -176,7 +225,9 @@ def abort_sync(turn: Turn, name: str, reason: str) -> None:
         contents=with_content(queue.contents, dict.fromkeys(left, EMPTY)),
         depth_unknown=queue.depth_unknown | frozenset(left),
     )
+    turn.count_times(name)
     if queue.up:
         turn.schedule(0, PolicyTakesEffect(name, synchronise=reason != "cancelled"))
         release(turn, name)
+        limits.drop_excess(turn, name)
         consuming.deliver(turn, name)

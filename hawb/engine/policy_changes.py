@@ -13,23 +13,26 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import mirroring
+from hawb.engine import metadata, mirroring
 from hawb.engine.access import is_replicated
-from hawb.engine.events import AutomaticSync, PolicyTakesEffect
+from hawb.engine.events import AutomaticSync, ClearPolicy, PolicyChanged, PolicyTakesEffect, SetPolicy
 from hawb.engine.naming import split_queue
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
-from hawb.rules import patterns, policies
+from hawb.rules import limits, patterns, policies
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
 
-SIMULATED_SETTINGS = HA_SETTINGS | {"queue-master-locator"}
+SIMULATED_SETTINGS = HA_SETTINGS | limits.LIMIT_SETTINGS | {"queue-master-locator"}
 """Policy settings that have rules here. Others are carried, and the trace says that they change nothing."""
 
 
 USER, OPERATOR = "", "operator_"
 """The two kinds of policies, by the prefix of their names."""
+
+KINDS = {USER: "user", OPERATOR: "operator"}
+"""What the trace calls them where no name has the prefix."""
 
 
 class InForce(Struct, frozen=True):
@@ -48,18 +51,21 @@ class InForce(Struct, frozen=True):
         """What they ask for in the way of mirrors."""
         return policies.mirroring(self.definition)
 
-    @property
-    def record(self) -> dict[str, object]:
-        """The fields of a queue's record that say it."""
+    def record(self, queue_type: str, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
+        """The fields of a queue's record that say it, for a queue with these arguments."""
+        limited = queue_type == "classic"
         return {
             "policy": name_of(self.policy),
             "operator_policy": name_of(self.operator_policy),
             "mirroring": self.mirroring,
+            "limits": limits.limits(self.definition, dict(arguments)) if limited else limits.NO_LIMITS,
         }
 
 
 def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
     """`rabbitmqctl set_policy` or `set_operator_policy`, with RabbitMQ's validation done by the caller."""
+    if metadata.stall(turn, SetPolicy(turn.first_running(), policy, kind)):
+        return
     left = [other for other in of_kind(turn, kind) if (other.vhost, other.name) != (policy.vhost, policy.name)]
     setattr(turn, f"{kind}policies", (*left, policy))
     turn.because = tell(turn, f"{kind}policy_set", policy)
@@ -85,6 +91,8 @@ def tell(turn: Turn, event: str, policy: Policy) -> int:
 
 def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
     """`rabbitmqctl clear_policy` or `clear_operator_policy`"""
+    if metadata.stall(turn, ClearPolicy(turn.first_running(), name, vhost, kind)):
+        return
     had = of_kind(turn, kind)
     left = tuple(policy for policy in had if (policy.vhost, policy.name) != (vhost, name))
     if left == had:
@@ -108,11 +116,12 @@ def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool)
     given = of_kind(turn, kind)
     for policy in given:
         if policy.vhost == vhost and patterns.outcome(policy.pattern, short) is Match.GAVE_UP:
-            turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern)
+            turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern, kind=KINDS[kind])
     found = policies.matching(given, vhost, short, queue_type, turn.settings.profile, declaring)
     tied = policies.ties(found)
     if tied:
-        turn.emit("policy_tie", queue=name, policies=[policy.name for policy in tied], chosen=found[0].name)
+        names = [policy.name for policy in tied]
+        turn.emit("policy_tie", queue=name, policies=names, chosen=found[0].name, kind=KINDS[kind])
     return found[0] if found else None
 
 
@@ -132,7 +141,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     """Matches the policies anew for one queue. Others than before may get a mirror now: those too whose process has
     crashed for good and is off the record."""
     had = turn.queues[name]
-    record = in_force(turn, name, had.type).record
+    record = in_force(turn, name, had.type).record(had.type, had.arguments)
     if all(getattr(had, field) == value for field, value in record.items()):
         return
     crashed = had.crashed & {had.master, *had.mirrors}
@@ -140,7 +149,8 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     field = f"{kind}policy"
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=getattr(had, field))
     if queue.type == "classic":
-        turn.schedule(turn.settings.timing.link_latency_us, PolicyTakesEffect(name), entry)
+        for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
+            turn.schedule(turn.settings.timing.link_latency_us, event, entry)
 
 
 def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:

@@ -10,15 +10,22 @@ a link's latency each way, the transfer to the mirrors, and a disk write at each
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
+
 from msgspec.structs import replace
 
-from hawb.engine import confirms, runs
-from hawb.engine.access import is_replicated, park
-from hawb.engine.consuming import deliver
-from hawb.engine.events import Publish
+from hawb.engine import confirms, dead_letters, expiry, limits, runs
+from hawb.engine.access import is_busy, is_replicated, park
+from hawb.engine.consuming import circle, deliver
+from hawb.engine.contents import ready
+from hawb.engine.dead_letters import EXPIRED, MAXLEN
+from hawb.engine.events import DeadLetters, Messages, Publish
+from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Parked, Queue, Share
+from hawb.engine.state import NEVER_US, Batch, Parked, Queue, Share
 from hawb.engine.turn import Turn
+from hawb.rules.limits import REJECT_PUBLISH_DLX
 
 
 def publish(turn: Turn, operation: Publish) -> None:
@@ -27,15 +34,43 @@ def publish(turn: Turn, operation: Publish) -> None:
     if operation.count == 0:
         return
     queues = [turn.queues[name] for name in operation.queues if name in turn.queues]
-    busy = next((queue for queue in queues if queue.sync is not None or not (queue.up or queue.abandoned)), None)
+    busy = next((queue for queue in queues if is_busy(turn, queue, operation.node)), None)
     if busy is not None:
         park(turn, busy, operation)
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)
     if operation.confirm and None not in shares:
-        confirms.await_answers(turn, operation.node, shares, transaction=operation.transaction)
+        for part in answered_alike(turn, operation, shares):
+            confirms.await_answers(
+                turn, operation.node, part, transaction=operation.transaction, publisher=operation.publisher
+            )
+    note_published(turn, operation)
     for name in operation.queues:
-        deliver(turn, name)
+        settle_down(turn, name, latest(turn, name, operation.count))
+
+
+def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
+    """What another queue has given up reaches this one. Nobody waits for an answer."""
+    queue, turn.flowing = turn.queues.get(event.queue), event.flowing
+    if queue is not None and queue.type != "classic":
+        turn.emit("not_simulated", queue=queue.name, what=["dead letters to a quorum queue"])
+    elif queue is not None and is_busy(turn, queue, event.node):
+        park(turn, queue, event)
+    elif queue is None or not queue.up:
+        reason = "no_queue" if queue is None else "no_master"
+        turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason=reason)
+    else:
+        numbers = number(turn, queue.name, event.count)
+        take(turn, event, queue, numbers)
+        settle_down(turn, queue.name, numbers)
+    turn.flowing = False
+
+
+def note_published(turn: Turn, operation: Publish) -> None:
+    """Counts a steady publisher's messages."""
+    name = operation.publisher
+    if name is not None:
+        turn.change_publisher(name, published=turn.publishers[name].published + operation.count)
 
 
 def route(turn: Turn, operation: Publish, name: str) -> Share | None:
@@ -72,6 +107,14 @@ def strike(parked: Parked, name: str) -> Parked:
     return replace(parked, operation=replace(parked.operation, struck=name))
 
 
+def copied(parked: Parked, name: str) -> Parked:
+    """What waits for a queue whose master is gone and has an heir: the mirrors have it from the channels, and keep it
+    marked as delivered, since they cannot know what the master did with it (`rabbit_mirror_queue_slave`)."""
+    if not isinstance(parked.operation, Publish):
+        return parked
+    return replace(parked, operation=replace(parked.operation, copied=(*parked.operation.copied, name)))
+
+
 def number(turn: Turn, name: str, count: int) -> Runs:
     """The next `count` numbers of the queue's name."""
     before = turn.numbers.get(name, 0)
@@ -86,10 +129,67 @@ def refuse(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     turn.emit("messages_refused", queue=name, ids=numbers, reason=reason)
 
 
-def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share:
-    """Every replica takes the messages. When the publisher can be told is known at once."""
-    takers = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
-    sent_bytes = (len(takers) - 1) * operation.count * operation.size_bytes
+def latest(turn: Turn, name: str, count: int) -> Runs:
+    """The last `count` numbers of the queue's name."""
+    return runs.run(turn.numbers[name] - count + 1, count)
+
+
+def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
+    """Every replica takes the messages that its master does not reject. When the publisher can be told is known at
+    once."""
+    taken = runs.head(numbers, fitting(turn, operation, queue))
+    rejected = runs.minus(numbers, taken)
+    due_us = store(turn, operation, queue, taken) if taken else (rejection(turn, operation, queue),)
+    reject(turn, operation, queue, rejected)
+    return Share(queue.name, numbers, due_us, rejected=rejected)
+
+
+def fitting(turn: Turn, operation: Messages, queue: Queue) -> int:
+    """How many of the messages the master does not reject. Until the first has to wait each finds the queue as it was:
+    what a consumer takes or what expires at once leaves no trace."""
+    fit = min(operation.count, limits.room(queue, operation.count, operation.size_bytes) + operation.more_room)
+    waiting, in_effect = ready(queue), queue.limits_in_effect
+    if fit in (0, operation.count):
+        return fit
+    if in_effect.message_ttl_ms == 0 and (in_effect.dead_letter_exchange is None or not waiting):
+        return operation.count
+    rooms = [] if waiting else [turn.consumers[consumer].capacity for consumer in circle(turn, queue)]
+    return operation.count if None in rooms else min(operation.count, fit + sum(rooms))
+
+
+def reject(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> None:
+    """The master has no room for messages (`rabbit_amqqueue_process:send_reject_publish`)."""
+    if not numbers:
+        return
+    if queue.limits_in_effect.overflow == REJECT_PUBLISH_DLX:
+        dead_letters.send(turn, queue, numbers, (batch(turn, operation, queue, numbers),), MAXLEN)
+    refuse(turn, queue.name, numbers, "max_length")
+
+
+def rejection(turn: Turn, operation: Messages, queue: Queue) -> tuple[int, int]:
+    """The master, and when the publisher's channel hears that it takes nothing."""
+    return queue.master, turn.now_us + turn.link_us(queue.master, operation.node)
+
+
+def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch:
+    """What the queue knows of the messages."""
+    return Batch(
+        numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
+        expiry.expires_us(turn, queue), operation.deaths, operation.routing_keys,
+    )  # fmt: skip
+
+
+def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
+    """`batches` and the next one, which is no other where it goes on as the last one ended."""
+    if batches and replace(batches[-1], first=new.first, last=new.last) == new and batches[-1].last + 1 == new.first:
+        return (*batches[:-1], replace(new, first=batches[-1].first))
+    return (*batches, new)
+
+
+def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
+    """Every replica takes the messages: which, and when each of them will have answered."""
+    takers = [node for node in (queue.master, *queue.mirrors) if turn.follows(queue, node)]
+    sent_bytes = (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
         queue.name,
@@ -97,16 +197,57 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share:
             runs.union(content or EMPTY, numbers) if node in takers else content
             for node, content in enumerate(queue.contents)
         ),
-        batches=(*queue.batches, Batch(numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent)),
+        batches=with_batch(queue.batches, batch(turn, operation, queue, numbers)),
+        redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
     turn.emit(
         "messages_published", queue=queue.name, ids=numbers, replicas=turn.settings.named(takers),
         bytes_replicated=sent_bytes,
     )  # fmt: skip
-    return Share(queue.name, numbers, tuple((node, answer_us(turn, operation, queue, node)) for node in takers))
+    due_us = [(node, answer_us(turn, operation, queue, node)) for node in takers]
+    return (*due_us, *((node, NEVER_US) for node in silent_mirrors(turn, queue)))
 
 
-def answer_us(turn: Turn, operation: Publish, queue: Queue, node: int) -> int:
+def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, int] | None = None) -> None:
+    """What has just come goes to consumers that have room. Of what is left a queue without time for it discards the
+    new, and one that is too long drops its head."""
+    deliver(turn, name, numbers, more_room)
+    queue = turn.queues.get(name)
+    if queue is None or not queue.up:
+        return
+    left = runs.common(ready(queue), numbers)
+    if left and queue.limits_in_effect.message_ttl_ms == 0 and queue.limits_in_effect.dead_letter_exchange is None:
+        turn.emit("messages_expired", queue=name, ids=left)
+        dead_letters.let_go(turn, name, left, EXPIRED)
+    limits.drop_excess(turn, name)
+    expiry.drop_expired(turn, name)
+
+
+def answered_alike(turn: Turn, operation: Publish, shares: tuple[Share, ...]) -> list[tuple[Share, ...]]:
+    """The messages in parts that are answered alike. A channel nacks what one queue rejects without waiting for the
+    others (`rabbit_channel`, reject_publish); a transaction has one answer."""
+    if operation.transaction or not any(share.rejected for share in shares):
+        return [shares]
+    kept = {operation.count - runs.size(share.rejected) for share in shares}
+    cuts = sorted({0, *kept, operation.count})
+    return [part_of(turn, operation, shares, start, end) for start, end in pairwise(cuts)]
+
+
+def part_of(turn: Turn, operation: Publish, shares: tuple[Share, ...], start: int, end: int) -> tuple[Share, ...]:
+    """The shares of the messages from the `start`-th up to the `end`-th, counted from 0."""
+    parts = []
+    for share in shares:
+        numbers = runs.run(share.numbers[0][0] + start, end - start)
+        parts.append(replace(share, numbers=numbers, rejected=runs.common(share.rejected, numbers)))
+    if not any(part.rejected for part in parts):
+        return tuple(parts)
+    return tuple(
+        replace(part, due_us=(rejection(turn, operation, turn.queues[part.queue]),) if part.rejected else ())
+        for part in parts
+    )
+
+
+def answer_us(turn: Turn, operation: Messages, queue: Queue, node: int) -> int:
     """When the publisher's channel has the answer of the replica at `node`."""
     timing = turn.settings.timing
     transfer_us = 0

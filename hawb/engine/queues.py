@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hawb.engine import chance, confirms, consuming, mirroring, runs, subscriptions
-from hawb.engine.access import is_replicated, refuse_locked, release, served
-from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, SyncFinished
+from hawb.engine import chance, confirms, expiry, limits, metadata, mirroring, runs, subscriptions
+from hawb.engine.access import is_replicated, park, refuse_locked, release, served
+from hawb.engine.contents import ready, take_out
+from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, QueueExpires
 from hawb.engine.naming import described, split_queue
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
-from hawb.rules import locators
+from hawb.rules import locators, queue_arguments
+from hawb.rules.limits import LIMIT_ARGUMENTS
 
 LOCATORS = {
     "client-local": locators.CLIENT_LOCAL,
@@ -25,7 +27,12 @@ LOCATORS = {
     "random": locators.RANDOM,
 }
 
-SIMULATED_ARGUMENTS = ("x-queue-type", "x-queue-master-locator", "x-single-active-consumer")
+SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
+    "x-queue-type",
+    "x-queue-master-locator",
+    "x-single-active-consumer",
+    "x-max-priority",
+}
 """Queue arguments that have rules here. Others are carried, and the trace says that they change nothing."""
 
 
@@ -38,36 +45,51 @@ def declare(turn: Turn, operation: Declare) -> None:
         redeclare(turn, operation, queue)
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
-    else:
+    elif not metadata.stall(turn, operation) and is_valid(turn, operation):
         create(turn, operation)
+
+
+def is_valid(turn: Turn, operation: Declare) -> bool:
+    """Whether RabbitMQ takes a new queue's arguments; if not, the step was refused."""
+    profile = turn.settings.profile
+    reason = queue_arguments.refusal(dict(operation.arguments), described(operation.queue), profile)
+    if reason is not None:
+        turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
+    return reason is None
 
 
 def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
     """The queue exists: it must be reachable, and the same."""
-    if served(turn, operation) is None or operation.passive:
+    if served(turn, operation) is None:
         return
+    if operation.passive or is_same(turn, operation, queue):
+        expiry.touch(turn, queue.name)
+
+
+def is_same(turn: Turn, operation: Declare, queue: Queue) -> bool:
+    """Whether a queue is declared as it is; if not, the step was refused."""
     if operation.exclusive != (queue.owner is not None):
         refuse_locked(turn, queue)
-        return
+        return False
     asked = {"durable": operation.durable and not operation.exclusive, "auto_delete": operation.auto_delete}
     current = {"durable": queue.durable, "auto_delete": queue.auto_delete}
     for field, value in asked.items():
         if value != current[field]:
             refuse_inequivalent(turn, queue, field, f"'{str(value).lower()}'", f"'{str(current[field]).lower()}'")
-            return
+            return False
     given, had = dict(operation.arguments), dict(queue.arguments)
-    for key in sorted(given.keys() | had.keys()):
-        if key.startswith("x-") and given.get(key) != had.get(key):
+    for key in queue_arguments.compared(turn.settings.profile):
+        if given.get(key) != had.get(key):
             refuse_inequivalent(turn, queue, key, argument_text(given, key), argument_text(had, key))
-            return
+            return False
+    return True
 
 
 def argument_text(arguments: dict[str, object], key: str) -> str:
     """An argument as the text of PRECONDITION_FAILED names it."""
     if key not in arguments:
         return "none"
-    kinds = {str: "longstr", bool: "bool", int: "signedint", float: "double"}
-    return f"the value '{arguments[key]}' of type '{kinds.get(type(arguments[key]), 'array')}'"
+    return f"the value '{arguments[key]}' of type '{queue_arguments.amqp_type(arguments[key])}'"
 
 
 def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, current: str) -> None:
@@ -93,7 +115,7 @@ def create(turn: Turn, operation: Declare) -> None:
             auto_delete=operation.auto_delete,
             owner=(operation.connection, operation.node) if exclusive else None,
             arguments=operation.arguments,
-            **found.record,
+            **found.record("classic", operation.arguments),
             mirrored=found.mirroring is not None and not exclusive,
             master=place,
             contents=tuple(EMPTY if node == place else None for node in range(len(turn.nodes))),
@@ -107,7 +129,9 @@ def create(turn: Turn, operation: Declare) -> None:
         master=turn.settings.names[place], mirrors=turn.settings.named(queue.mirrors),
     )  # fmt: skip
     turn.because = entry
+    turn.count_times(queue.name)
     tell_not_simulated(turn, queue)
+    limits.adopt(turn, queue.name, starting=True)
     mirroring.synchronise_drained(turn, queue.name, "joined")
 
 
@@ -150,6 +174,7 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
         operation.node,
         turn.running(),
     )
+    candidates = [node for node in candidates if not turn.nodes[node].drained]
     masters = Counter(queue.master for queue in turn.queues.values())
     count = [masters[node] for node in range(len(turn.nodes))]
     index = 0
@@ -163,7 +188,7 @@ def delete(turn: Turn, operation: Delete) -> None:
     (`rabbit_classic_queue:wait_for_promoted_or_stopped`), one that crashed for good as well
     (`rabbit_amqqueue:delete_crashed`); deleting what is not there is no error."""
     queue = turn.queues.get(operation.queue)
-    if queue is None or not turn.is_running(operation.node):
+    if queue is None or not turn.is_running(operation.node) or metadata.stall(turn, operation):
         return
     if queue.failed:
         remove(turn, queue.name, "client")
@@ -176,7 +201,7 @@ def delete(turn: Turn, operation: Delete) -> None:
         return
     elif operation.if_unused and queue.consumers:
         turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} in use")
-    elif operation.if_empty and consuming.ready(queue):
+    elif operation.if_empty and ready(queue):
         turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
     else:
         remove(turn, queue.name, "client")
@@ -186,10 +211,23 @@ def purge(turn: Turn, operation: Purge) -> None:
     """queue.purge: ready messages go, unacknowledged ones stay."""
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
-    numbers = consuming.ready(queue)
+    numbers = ready(queue)
     turn.emit("queue_purged", queue=queue.name, messages=runs.size(numbers))
     if numbers:
-        consuming.take_out(turn, queue.name, numbers, "purged")
+        take_out(turn, queue.name, numbers, "purged")
+
+
+def expire(turn: Turn, event: QueueExpires) -> None:
+    """A queue was unused for as long as it may be. One that synchronises looks at that afterwards."""
+    queue = turn.queues.get(event.queue)
+    if queue is None or not queue.up or queue.master != event.node or queue.consumers:
+        return
+    if queue.limits_in_effect.expires_ms is None:
+        return
+    if queue.sync is not None:
+        park(turn, queue, event)
+    else:
+        remove(turn, event.queue, "expired")
 
 
 def auto_delete(turn: Turn, event: AutoDelete) -> None:
@@ -201,13 +239,14 @@ def auto_delete(turn: Turn, event: AutoDelete) -> None:
 
 def connection_closes(turn: Turn, event: ConnectionCloses) -> None:
     """A client closes a connection: its exclusive queues go with it."""
-    connection_gone(turn, (event.connection, event.node))
+    turn.connections -= {(event.connection, event.node, event.vhost)}
+    connection_gone(turn, (event.connection, event.node), event.vhost)
 
 
-def connection_gone(turn: Turn, owner: tuple[str, int]) -> None:
-    """A connection is gone, and its exclusive queues with it."""
+def connection_gone(turn: Turn, owner: tuple[str, int], vhost: str) -> None:
+    """A connection to a virtual host is gone, and its exclusive queues with it."""
     for name in turn.queue_names():
-        if turn.queues[name].owner == owner:
+        if (turn.queues[name].owner, turn.queues[name].vhost) == (owner, vhost):
             remove(turn, name, "exclusive_owner_gone")
 
 
@@ -215,13 +254,14 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     """The queue is gone, with whatever it still held. Its consumers are told, and what waits for it is answered."""
     release(turn, name)
     queue = turn.queues[name]
+    expiry.stop_timers(turn, queue)
     left = runs.minus(queue.content, turn.account(name).lost)
     if queue.sync is not None:
-        turn.unschedule(SyncFinished(name, queue.sync.number))
+        mirroring.unplan_sync(turn, queue)
     entry = turn.emit("queue_deleted", queue=name, reason=reason, messages=runs.size(left))
     turn.remove(name, left, "deleted")
     del turn.queues[name]
     turn.because = entry
-    turn.book(name, down=turn.account(name).down.end(turn.now_us), syncing=turn.account(name).syncing.end(turn.now_us))
+    turn.count_times(name)
     confirms.queue_deleted(turn, name)
     subscriptions.queue_deleted(turn, queue)

@@ -9,6 +9,7 @@ Delivery order of a classic queue is the order of its numbers (a requeued messag
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 Runs = tuple[tuple[int, int], ...]
@@ -94,6 +95,35 @@ def head(runs: Runs, count: int) -> Runs:
         taken.append((first, last))
         count -= last - first + 1
     return tuple(taken)
+
+
+def split(runs: Runs, count: int) -> tuple[Runs, Runs]:
+    """The first `count` numbers and the rest, both in the order of `runs`, which here need not be sorted."""
+    for at, (first, last) in enumerate(runs):
+        if count <= last - first:
+            before, after = ((first, first + count - 1),), ((first + count, last), *runs[at + 1 :])
+            return runs[:at] + (before if count > 0 else EMPTY), after
+        count -= last - first + 1
+    return runs, EMPTY
+
+
+def within(runs: Runs, b: Runs) -> Runs:
+    """Numbers that are in `b` too, in the order of `runs`, which here need not be sorted."""
+    firsts = [first for first, _ in b]
+    kept: list[tuple[int, int]] = []
+    for first, last in runs:
+        at = max(0, bisect_right(firsts, first) - 1)
+        while at < len(b) and b[at][0] <= last:
+            kept.append((max(first, b[at][0]), min(last, b[at][1])))
+            at += 1
+    return tuple((first, last) for first, last in kept if first <= last)
+
+
+def chain(a: Runs, b: Runs) -> Runs:
+    """First `a` and then `b`, neither of which need be sorted."""
+    if a and b and a[-1][1] + 1 == b[0][0]:
+        return (*a[:-1], (a[-1][0], b[0][1]), *b[1:])
+    return a + b
 
 
 def contains(runs: Runs, number: int) -> bool:

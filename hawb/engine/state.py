@@ -15,10 +15,13 @@ time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from msgspec import Struct
 
-from hawb.engine.runs import EMPTY, Runs, size
+from hawb.engine.runs import EMPTY, Runs, run, size, within
+from hawb.engine.sync_effort import Effort
+from hawb.rules.limits import NO_LIMITS, Limits
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import Profile
 
@@ -90,7 +93,11 @@ class Node(Struct, frozen=True):
     `believes_running` are the members that it thinks run, itself left out. It is what a node remembers when it goes
     down, and what decides whether it may boot alone. `member` is whether the others count it as one of theirs, `virgin`
     whether its disk is empty, so that it knows of no cluster; only members that are not virgin ever run. `side` is the
-    number of the side whose records it has, on its disk while it is down.
+    number of the side whose records it has, on its disk while it is down, and `remembers` those records as they were
+    when it went, which others may have changed since. `silent` is whether it went without anybody having noticed,
+    `awaits` what must be so before a node that stops its broker by itself starts it again
+    (`hawb.engine.partition_handling`), `may_boot_alone` whether force_boot was asked for, `drained` whether it is in
+    maintenance mode.
     """
 
     status: str = RUNNING
@@ -99,23 +106,42 @@ class Node(Struct, frozen=True):
     member: bool = True
     virgin: bool = False
     side: int = 0
+    remembers: Side | None = None
+    silent: bool = False
+    awaits: str | None = None
+    may_boot_alone: bool = False
+    drained: bool = False
 
 
 class Batch(Struct, frozen=True):
-    """Messages published together: numbers `first` to `last`, `size_bytes` each."""
+    """Messages published together: numbers `first` to `last`, `size_bytes` each.
+
+    `expires_us` is when their time to live is over, that of each further one so much later (`spacing_us`, a fraction)
+    where a steady publisher sent them. A dead letter has the `deaths` that it died, (queue, reason), the
+    latest first, and the routing keys it was published with; a message that a client published goes by its queue's
+    name.
+    """
 
     first: int
     last: int
     size_bytes: int
     persistent: bool
+    priority: int | None = None
+    expires_us: int | None = None
+    deaths: tuple[tuple[str, str], ...] = ()
+    routing_keys: tuple[str, ...] = ()
+    spacing_us: int | Fraction = 0
 
 
 class Sync(Struct, frozen=True):
-    """A synchronisation under way: the mirrors that take part, oldest first, and when it will have ended."""
+    """A synchronisation under way: the mirrors that take part, oldest first, what there is to do, and when it began or
+    would have begun if nothing had held it. `held_us` is since when a memory alarm holds it; None: it goes on."""
 
     mirrors: tuple[int, ...]
-    ends_us: int
+    effort: Effort
+    began_us: int
     number: int
+    held_us: int | None = None
 
 
 class Parked(Struct, frozen=True):
@@ -136,8 +162,12 @@ class Queue(Struct, frozen=True, cache_hash=True):
 
     `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
     lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
-    broadcast. `up` is whether the master's process runs; `stopped` whether it last ended in a controlled way;
-    `abandoned` whether it is settled that nobody takes over and the queue waits for its master's node. `crashed` are
+    broadcast. `lagging` are mirrors that the master does not reach, each with the first message that it misses, `unwritten`
+    what was not yet on the disk of a master whose host lost power. `up` is whether the master's process runs; `stopped` whether it last ended in a controlled way;
+    `abandoned` whether it is settled that nobody takes over and the queue waits for its master's node. `limits` is what
+    the record says of lengths, lives and dead letters, and `limits_in_effect` what the master goes by, which hears of
+    a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an exchange
+    and a routing key. `crashed` are
     the nodes whose process crashed and has not started again, `crashes` the recent crashes (node, time_us), `failed`
     whether the master's process crashed too often to be started again. `parked` are operations of
     clients that wait for the queue to serve again.
@@ -164,6 +194,8 @@ class Queue(Struct, frozen=True, cache_hash=True):
     stopped: bool = False
     abandoned: bool = False
     batches: tuple[Batch, ...] = ()
+    lagging: tuple[tuple[int, int], ...] = ()
+    unwritten: Runs = EMPTY
     redelivered: Runs = EMPTY
     unacknowledged: Runs = EMPTY
     consumers: tuple[str, ...] = ()
@@ -174,6 +206,10 @@ class Queue(Struct, frozen=True, cache_hash=True):
     parked: tuple[Parked, ...] = ()
     sync: Sync | None = None
     members: tuple[int, ...] = ()
+    limits: Limits = NO_LIMITS
+    limits_in_effect: Limits = NO_LIMITS
+    ttl_timer_us: int | None = None
+    bindings: tuple[tuple[str, str], ...] = ()
 
     @property
     def content(self) -> Runs:
@@ -187,12 +223,31 @@ class Queue(Struct, frozen=True, cache_hash=True):
         return (self.master, *self.mirrors) if self.up else self.mirrors
 
 
+class Clock(Struct, frozen=True):
+    """The beats of a client with a rate: beat k is `start_us` + k / `rate`, a fraction, in beats a microsecond."""
+
+    start_us: int
+    rate: Fraction
+
+    def beats(self, time_us: int | Fraction) -> int:
+        """How many there have been by then."""
+        return max(0, (time_us - self.start_us) * self.rate // 1)
+
+    def time_us(self, beat: int) -> Fraction:
+        """When a beat is."""
+        return self.start_us + beat / self.rate
+
+
 class Consumer(Struct, frozen=True):
     """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
-    `held` is what the queue waits to have acknowledged; `stale` what the client still believes it holds from a master
+    `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that is
+    not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still believes it holds from a master
     that is gone, whose acknowledgements go nowhere. `carried` is how many messages it held when it subscribed, from an
     earlier subscription or fetched; `blocked` whether the queue found it without room when it was due.
+
+    One with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its `clock`, of
+    which `beats` are over.
     """
 
     name: str
@@ -214,6 +269,14 @@ class Consumer(Struct, frozen=True):
     blocked: bool = False
     received: Runs = EMPTY
     cancel_notified: bool = False
+    clock: Clock | None = None
+    beats: int = 0
+    deliveries: Runs = EMPTY
+
+    @property
+    def in_sequence(self) -> Runs:
+        """What it holds in the order of delivery."""
+        return within(self.deliveries, self.held) if self.deliveries else self.held
 
     @property
     def capacity(self) -> int | None:
@@ -221,7 +284,10 @@ class Consumer(Struct, frozen=True):
 
         A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
         and one more with each answer to any. A global one is the channel's (`rabbit_limiter`): it counts all that the
-        client has not answered, what a master that is gone had sent included."""
+        client has not answered, what a master that is gone had sent included. A client that takes so many a second and
+        acknowledges them automatically has room at its beats alone."""
+        if self.automatic and self.clock is not None:
+            return 0
         if self.prefetch == 0 or self.automatic:
             return None
         held, stale = size(self.held), size(self.stale)
@@ -237,34 +303,90 @@ class UnderWay(Struct, frozen=True):
     because: int | None
 
 
+class Unread(Struct, frozen=True):
+    """What a client asks over a connection (its name, node and virtual host) from which the broker does not read, and
+    the step that it belongs to."""
+
+    connection: tuple[str, int, str]
+    operation: object
+    step: int
+
+
 class Unconfirmed(Struct, frozen=True):
     """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to. `transaction` is
-    whether tx.commit waits for them, and `step` the step that published them."""
+    whether tx.commit waits for them, `step` the step that published them and `publisher` the steady publisher whose
+    they are, if they are one's."""
 
     number: int
     node: int
     shares: tuple[Share, ...]
     transaction: bool = False
     step: int = -1
+    publisher: str | None = None
 
 
 class Share(Struct, frozen=True):
     """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
-    answered (`due_us`), and whether one of them has."""
+    answered (`due_us`), and whether one of them has. Those of them that its master does not take are `rejected`."""
 
     queue: str
     numbers: Runs
     due_us: tuple[tuple[int, int], ...]
     answered: bool = False
+    rejected: Runs = EMPTY
+
+
+class Unanswered(Struct, frozen=True):
+    """Messages of a steady publisher, one at each beat of its `clock` from `beat` on, numbered in its queue from
+    `number` on: the replicas still asked and how long after its beat each has answered for a message (`delays_us`), and
+    whether one of them has."""
+
+    clock: Clock
+    beat: int
+    number: int
+    count: int
+    delays_us: tuple[tuple[int, int], ...]
+    answered: bool = False
+
+    @property
+    def numbers(self) -> Runs:
+        """The messages' numbers."""
+        return run(self.number, self.count)
+
+
+class Publisher(Struct, frozen=True):
+    """A client that publishes a message at each beat of its `clock`, connected to `node`.
+
+    `beats` are those whose messages have left it. `published` and `confirmed` count messages of all publishers that
+    had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long others have waited.
+    `step` is the step that started it.
+    """
+
+    name: str
+    queue: str
+    node: int
+    clock: Clock
+    size_bytes: int
+    persistent: bool
+    mode: str
+    step: int
+    closed: bool = False
+    beats: int = 0
+    published: int = 0
+    confirmed: int = 0
+    blocked_since_us: int | None = None
+    blocked_us: int = 0
+    unanswered: tuple[Unanswered, ...] = ()
 
 
 class Side(Struct, frozen=True):
-    """What nodes that see each other know together: policies and the records of queues."""
+    """What nodes that see each other know together: policies, the records of queues and the exchanges declared."""
 
     number: int
     policies: tuple[Policy, ...] = ()
     operator_policies: tuple[Policy, ...] = ()
     queues: Mapping[str, Queue] = {}
+    exchanges: frozenset[str] = frozenset()
 
 
 class State(Struct, frozen=True):
@@ -272,8 +394,12 @@ class State(Struct, frozen=True):
     his disk any more is gone. `agenda` is what will happen, a heap of (time_us, priority, number, the trace entry
     behind it, the step behind it, the side it belongs to, event).
 
-    `cuts` are the links that drop everything, pairs of nodes (the smaller first) with a number that tells one cut from
+    `connections` are those that clients have opened: name, node, virtual host. `stalled` is what waits because a change
+    of the metadata has to reach a node that does not answer. `cuts` are the links that drop everything, pairs of nodes (the smaller first) with a number that tells one cut from
     another. `under_way` is what was sent over such a link and is neither there nor given up.
+
+    `alarms` are the resource alarms that are set, each a node and its memory or disk; `unread` is what clients ask over
+    connections that the broker has blocked for it.
 
     `numbers` counts, for each queue name ever used, the messages published to it; `counter` numbers events, and with
     them draws.
@@ -283,11 +409,15 @@ class State(Struct, frozen=True):
     nodes: tuple[Node, ...]
     sides: tuple[Side, ...] = (Side(0),)
     consumers: Mapping[str, Consumer] = {}
+    publishers: Mapping[str, Publisher] = {}
     unconfirmed: tuple[Unconfirmed, ...] = ()
     agenda: tuple[tuple, ...] = ()
     cuts: tuple[tuple[tuple[int, int], int], ...] = ()
     under_way: tuple[UnderWay, ...] = ()
-    connections: frozenset[tuple[str, int]] = frozenset()
+    stalled: tuple[Parked, ...] = ()
+    connections: frozenset[tuple[str, int, str]] = frozenset()
+    alarms: frozenset[tuple[int, str]] = frozenset()
+    unread: tuple[Unread, ...] = ()
     numbers: Mapping[str, int] = {}
     counter: int = 0
 

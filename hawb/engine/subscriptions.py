@@ -15,11 +15,12 @@ here it is the order in which they stood, and so it is decided who is active the
 
 from __future__ import annotations
 
-from hawb.engine import runs
+from hawb.engine import expiry, runs
 from hawb.engine.access import is_replicated, served
 from hawb.engine.consuming import deliver, holds_of_another, is_single_active, put_back, refuse_tag, with_past
-from hawb.engine.events import AutoDelete, Consume, ConsumerCloses, Resume
+from hawb.engine.events import AutoDelete, Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.naming import described
+from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Consumer, Queue
 from hawb.engine.turn import Turn
@@ -51,6 +52,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         priority=operation.priority,
         cancel_on_ha_failover=operation.cancel_on_ha_failover,
         cancel_notify=operation.cancel_notify,
+        clock=None if operation.rate is None else clock_from(turn, operation.rate),
     )
     turn.consumers[operation.consumer] = with_past(consumer, known)
     turn.emit("consumer_started", node=operation.node, queue=queue.name, consumer=operation.consumer)
@@ -82,8 +84,11 @@ def activate(turn: Turn, name: str, consumer: str) -> None:
     turn.emit("consumer_activated", node=turn.consumers[consumer].node, queue=name, consumer=consumer)
 
 
-def cancel(turn: Turn, name: str) -> None:
+def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
     """basic.cancel: nothing more is sent; what the consumer holds it keeps."""
+    name = event.consumer
+    if turn.consumers[name].state != "active":
+        return
     consumer = turn.change_consumer(name, state="cancelled", blocked=False)
     turn.emit(
         "consumer_cancelled", node=consumer.node, queue=consumer.queue, consumer=name, reason="client", notified=False
@@ -103,8 +108,19 @@ def close(turn: Turn, name: str, reason: str) -> None:
     consumer = turn.change_consumer(name, state="closed", held=EMPTY, stale=EMPTY, blocked=False)
     turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
     unsubscribe(turn, name)
+    if held:
+        expiry.touch(turn, consumer.queue)
     put_back(turn, consumer.queue, held, "consumer_gone")
     deliver(turn, consumer.queue)
+
+
+def lose_sight(turn: Turn, name: str) -> None:
+    """Channels on another side of a partition are gone from here: what their consumers held goes back."""
+    for consumer in list(turn.consumers.values()):
+        if consumer.queue == name and not turn.is_here(consumer.node):
+            unsubscribe(turn, consumer.name)
+            put_back(turn, name, consumer.held, "consumer_gone")
+    deliver(turn, name)
 
 
 def unsubscribe(turn: Turn, name: str) -> None:
@@ -121,6 +137,7 @@ def unsubscribe(turn: Turn, name: str) -> None:
             activate(turn, queue.name, max(left, key=lambda other: turn.consumers[other].priority))
     if queue.auto_delete and not left:
         turn.schedule(0, AutoDelete(queue.name))
+    expiry.touch(turn, queue.name)
 
 
 # What consumers notice of a failover
@@ -138,11 +155,13 @@ def follow_new_master(turn: Turn, name: str) -> None:
 
 
 def lose_master(turn: Turn, name: str) -> None:
-    """Nobody took over. Channels try to consume again; on a queue without replicas that fails at once, on a replicated
-    one when their patience is over, and then the consumer is cancelled."""
+    """Nobody took over. Channels try to consume again: where only the process crashed, as soon as it is started again; on
+    a queue without replicas that fails at once, on a replicated one when their patience is over, and then the consumer
+    is cancelled."""
     queue = turn.queues[name]
     for consumer in detach(turn, name):
-        if is_replicated(queue) and not queue.failed and not consumer.cancel_on_ha_failover:
+        comes_back = is_replicated(queue) or queue.master in queue.crashed
+        if comes_back and not queue.failed and not consumer.cancel_on_ha_failover:
             turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
         else:
             cancel_by_server(turn, consumer, "master_down")

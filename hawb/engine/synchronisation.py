@@ -2,20 +2,32 @@
 
 Source: `rabbit_mirror_queue_sync`, `rabbit_mirror_queue_master:sync_mirrors`. Mirrors that are synchronised decline;
 the others purge what they hold and receive all of it. The slowest sets the pace. Ended early, they are left empty
-(`mirroring.abort_sync`).
+(`mirroring.abort_sync`). How long it takes is in `sync_effort`.
 
-The time it takes is a model: the larger of messages / sync_messages_s and bytes / network_mb_s (and bytes / throughput
-limit from 3.10 on), and a link latency for each batch.
+A memory alarm anywhere holds it before the first batch and between batches, until none is left; a disk alarm does not
+(`syncer_check_resources`, `syncer_loop`, `wait_for_resources`). The queue stays blocked meanwhile, and a client may
+cancel. That the last mirror is gone a held synchronisation notices when it is held no longer.
 """
 
 from __future__ import annotations
 
-from hawb.engine import mirroring, runs
-from hawb.engine.access import is_replicated, release
+from msgspec.structs import replace
+
+from hawb.engine import alarms, limits, metadata, mirroring, runs
+from hawb.engine.access import is_replicated, park, release
 from hawb.engine.consuming import deliver
-from hawb.engine.events import AutomaticSync, DepthFell, ManualSync, PolicyTakesEffect, SyncCancelled, SyncFinished
-from hawb.engine.runs import Runs
-from hawb.engine.state import Batch, Queue, Sync
+from hawb.engine.events import (
+    AutomaticSync,
+    DepthFell,
+    ManualSync,
+    PolicyTakesEffect,
+    SyncCancelled,
+    SyncFinished,
+    SyncPauses,
+    SyncTooSlow,
+)
+from hawb.engine.state import Queue, Settings, Sync
+from hawb.engine.sync_effort import Effort
 from hawb.engine.turn import Turn
 from hawb.rules.policies import SyncMode
 
@@ -26,7 +38,7 @@ def manual(turn: Turn, event: ManualSync) -> None:
     if queue is None or not queue.up or not is_replicated(queue):
         return
     if queue.sync is not None:
-        turn.schedule(queue.sync.ends_us - turn.now_us, event)
+        park(turn, queue, event)
     elif not begin(turn, queue):
         turn.emit("sync_not_needed", queue=event.queue)
 
@@ -44,36 +56,112 @@ def begin(turn: Turn, queue: Queue) -> bool:
     invited = tuple(node for node in queue.mirrors if node not in queue.synchronised and turn.is_running(node))
     if not invited:
         return False
-    number = turn.next_number()
-    batches, duration_us = effort(turn, queue)
-    turn.change_queue(queue.name, sync=Sync(invited, turn.now_us + duration_us, number))
-    turn.book(queue.name, syncing=turn.account(queue.name).syncing.begin(turn.now_us))
-    entry = turn.emit(
+    effort = effort_of(turn.settings, queue)
+    sync = Sync(invited, effort, turn.now_us, turn.next_number())
+    turn.change_queue(queue.name, sync=sync)
+    turn.count_times(queue.name)
+    turn.because = turn.emit(
         "sync_started", node=queue.master, queue=queue.name, mirrors=turn.settings.named(invited),
-        messages=runs.size(queue.content), batches=batches, expected_s=duration_us / 1_000_000,
+        messages=effort.messages, batches=effort.batches, expected_s=effort.duration_us / 1_000_000,
     )  # fmt: skip
-    turn.schedule(duration_us, SyncFinished(queue.name, number), entry)
+    if alarms.holds_synchronisation(turn, queue.master):
+        hold(turn, queue.name)
+    else:
+        plan(turn, queue.name, sync)
     return True
 
 
-def effort(turn: Turn, queue: Queue) -> tuple[int, int]:
-    """(batches, microseconds) that a synchronisation of the queue takes."""
-    timing, settings = turn.settings.timing, turn.settings
-    messages, total_bytes = runs.size(queue.content), size_bytes(queue.content, queue.batches)
-    batch_size = queue.mirroring.sync_batch_size or settings.sync_batch_size
-    batches = -(-messages // batch_size)
-    durations_us = [
-        messages * 1_000_000 // timing.sync_messages_per_s,
-        total_bytes * 1_000_000 // timing.network_bytes_per_s,
-    ]
-    if settings.sync_max_bytes_per_s:
-        durations_us.append(total_bytes * 1_000_000 // settings.sync_max_bytes_per_s)
-    return batches, max(durations_us) + batches * timing.link_latency_us
+def effort_of(settings: Settings, queue: Queue) -> Effort:
+    """What there is to do."""
+    timing, content = settings.timing, queue.content
+    counts = ((runs.size(runs.common(content, ((batch.first, batch.last),))), batch) for batch in queue.batches)
+    return Effort(
+        pieces=tuple((count, batch.size_bytes) for count, batch in counts if count),
+        batch_size=queue.mirroring.sync_batch_size or settings.sync_batch_size,
+        link_latency_us=timing.link_latency_us,
+        messages_per_s=timing.sync_messages_per_s,
+        network_bytes_per_s=timing.network_bytes_per_s,
+        most_bytes_per_s=settings.sync_max_bytes_per_s,
+    )
 
 
-def size_bytes(content: Runs, batches: tuple[Batch, ...]) -> int:
-    """How many bytes of message bodies there are."""
-    return sum(runs.size(runs.common(content, ((batch.first, batch.last),))) * batch.size_bytes for batch in batches)
+def plan(turn: Turn, name: str, sync: Sync) -> None:
+    """When a synchronisation will have ended if nothing comes between, and when a batch of it is too slow."""
+    turn.schedule(sync.began_us + sync.effort.duration_us - turn.now_us, SyncFinished(name, sync.number))
+    ticktime_us = metadata.ticktime_us(turn)
+    began_us = sync.effort.too_slow_us(ticktime_us)
+    if began_us is not None and (too_late_us := sync.began_us + began_us + ticktime_us) > turn.now_us:
+        turn.schedule(too_late_us - turn.now_us, SyncTooSlow(name, sync.number))
+
+
+def too_slow(turn: Turn, event: SyncTooSlow) -> list[tuple[int, int]]:
+    """A batch keeps links so long that the nodes at their ends hear no tick of each other. Returns these links."""
+    queue = turn.queues.get(event.queue)
+    if queue is None or queue.sync is None or queue.sync.number != event.number:
+        return []
+    mirrors = queue.sync.mirrors
+    turn.because = turn.emit(
+        "sync_too_slow", node=queue.master, queue=queue.name, mirrors=turn.settings.named(mirrors)
+    )
+    return [(min(queue.master, mirror), max(queue.master, mirror)) for mirror in mirrors]
+
+
+# Held by a memory alarm
+
+
+def heed_alarms(turn: Turn, node: int) -> None:
+    """A node looks at the alarms anew: the masters on it hold their synchronisations, or go on with them."""
+    cause = turn.because
+    for name in turn.queue_names():
+        turn.because = cause
+        if turn.queues[name].sync is not None and turn.queues[name].master == node:
+            heed(turn, name)
+
+
+def heed(turn: Turn, name: str) -> None:
+    """Holds a synchronisation while there is a memory alarm. The batch under way ends, and the last one ends it all."""
+    queue = turn.queues[name]
+    sync, pause = queue.sync, SyncPauses(name, queue.sync.number)
+    if not alarms.holds_synchronisation(turn, queue.master):
+        turn.unschedule(pause)
+        if sync.held_us is not None:
+            go_on(turn, queue)
+    elif sync.held_us is None:
+        turn.unschedule(pause)
+        left_us = sync.effort.end_of_batch_us(turn.now_us - sync.began_us) - (turn.now_us - sync.began_us)
+        if left_us >= 0:
+            turn.schedule(left_us, pause)
+
+
+def pause(turn: Turn, event: SyncPauses) -> None:
+    """The batch under way has arrived and the next one is held."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.sync is not None and queue.sync.number == event.number:
+        hold(turn, event.queue)
+
+
+def hold(turn: Turn, name: str) -> None:
+    """From now on nothing is sent."""
+    queue = turn.queues[name]
+    mirroring.unplan_sync(turn, queue)
+    turn.change_queue(name, sync=replace(queue.sync, held_us=turn.now_us))
+    turn.emit("sync_held", node=queue.master, queue=name)
+
+
+def go_on(turn: Turn, queue: Queue) -> None:
+    """The time that was left remains."""
+    if not queue.sync.mirrors:
+        mirroring.abort_sync(turn, queue.name, "mirrors_gone")
+        return
+    began_us = queue.sync.began_us + turn.now_us - queue.sync.held_us
+    sync = replace(queue.sync, began_us=began_us, held_us=None)
+    turn.change_queue(queue.name, sync=sync)
+    left_us = began_us + sync.effort.duration_us - turn.now_us
+    turn.because = turn.emit("sync_resumed", node=queue.master, queue=queue.name, expected_s=left_us / 1_000_000)
+    plan(turn, queue.name, sync)
+
+
+# Its end
 
 
 def finish(turn: Turn, event: SyncFinished) -> None:
@@ -82,13 +170,11 @@ def finish(turn: Turn, event: SyncFinished) -> None:
     if queue is None or queue.sync is None or queue.sync.number != event.number:
         return
     took_part = [node for node in queue.sync.mirrors if turn.alive(queue, node)]
-    sent_bytes = len(took_part) * size_bytes(queue.content, queue.batches)
-    account = turn.account(queue.name)
-    turn.book(
-        queue.name,
-        syncing=account.syncing.end(turn.now_us),
-        bytes_replicated=account.bytes_replicated + sent_bytes,
-    )
+    if not all(turn.follows(queue, node) for node in took_part):
+        return  # It goes on when that mirror is missed, or reached again.
+    sent_bytes = len(took_part) * queue.sync.effort.size_bytes
+    mirroring.unplan_sync(turn, queue)
+    turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.because = turn.emit(
         "sync_finished", queue=queue.name, mirrors=turn.settings.named(took_part), bytes_replicated=sent_bytes
     )
@@ -98,9 +184,11 @@ def finish(turn: Turn, event: SyncFinished) -> None:
         contents=mirroring.with_content(queue.contents, dict.fromkeys(took_part, queue.content)),
         depth_unknown=queue.depth_unknown - frozenset(took_part),
     )
+    turn.count_times(queue.name)
     mirroring.synchronise_drained(turn, queue.name, "synchronisation")
     turn.schedule(0, PolicyTakesEffect(queue.name))
     release(turn, queue.name)
+    limits.drop_excess(turn, queue.name)
     deliver(turn, queue.name)
 
 

@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import runs
+from hawb.engine.bulk import Bulk
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, RUNNING, Consumer, Node, Queue, Settings, Side, State
+from hawb.engine.state import NOWHERE, RUNNING, Consumer, Node, Publisher, Queue, Settings, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
@@ -65,10 +66,11 @@ class Records:
         self.policies = side.policies
         self.operator_policies = side.operator_policies
         self.queues = dict(side.queues)
+        self.exchanges = side.exchanges
 
     def frozen(self) -> Side:
         """The side as a value."""
-        return Side(self.number, self.policies, self.operator_policies, self.queues)
+        return Side(self.number, self.policies, self.operator_policies, self.queues, self.exchanges)
 
 
 def place_of(event: object) -> int | None:
@@ -91,8 +93,14 @@ class Turn:
         self.focus = self.sides[state.sides[0].number]
         self.cuts = dict(state.cuts)
         self.under_way = state.under_way
+        self.stalled = state.stalled
         self.connections = state.connections
+        self.alarms = state.alarms
+        self.unread = state.unread
         self.consumers: dict[str, Consumer] = dict(state.consumers)
+        self.publishers: dict[str, Publisher] = dict(state.publishers)
+        self.flowing = False
+        self._bulk = Bulk()
         self.unconfirmed = state.unconfirmed
         self.numbers: dict[str, int] = dict(state.numbers)
         self.agenda: list[tuple] = list(state.agenda)
@@ -106,14 +114,19 @@ class Turn:
 
     def finish(self) -> Moment:
         """The moment that this turn has reached."""
+        self.tell_flows()
         state = State(
             time_us=self.now_us,
             nodes=tuple(self.nodes),
             sides=self._frozen_sides(),
             cuts=tuple(self.cuts.items()),
             under_way=self.under_way,
+            stalled=self.stalled,
             connections=self.connections,
+            alarms=self.alarms,
+            unread=self.unread,
             consumers=self.consumers,
+            publishers=self.publishers,
             unconfirmed=self.unconfirmed,
             agenda=tuple(self.agenda),
             numbers=self.numbers,
@@ -160,9 +173,25 @@ class Turn:
     def operator_policies(self, policies: tuple[Policy, ...]) -> None:
         self.focus.operator_policies = policies
 
+    @property
+    def exchanges(self) -> frozenset[str]:
+        """The declared exchanges that the side in focus knows."""
+        return self.focus.exchanges
+
+    @exchanges.setter
+    def exchanges(self, exchanges: frozenset[str]) -> None:
+        self.focus.exchanges = exchanges
+
     def look_from(self, node: int) -> None:
         """Puts the side of `node` in focus: from now on its records are read and written."""
         self.focus = self.sides[self.nodes[node].side]
+
+    def each_side(self) -> Iterator[int]:
+        """Puts one side after the other in focus, safe against sides that come and go meanwhile."""
+        for number in list(self.sides):
+            if number in self.sides:
+                self.focus = self.sides[number]
+                yield number
 
     def is_here(self, node: int) -> bool:
         """Whether `node` belongs to the side in focus."""
@@ -189,9 +218,10 @@ class Turn:
         return number
 
     def unschedule(self, event: object) -> bool:
-        """Takes an event of the side in focus off the agenda, as often as it stands there; False if it does not."""
-        here = self.focus.number
-        left = [entry for entry in self.agenda if entry[-1] != event or entry[-2] != here]
+        """Takes an event of a node, or of a queue of the side in focus, off the agenda, as often as it stands there;
+        False if it does not."""
+        here = self.focus.number if place_of(event) is None else None
+        left = [entry for entry in self.agenda if entry[-1] != event or here not in (None, entry[-2])]
         if len(left) == len(self.agenda):
             return False
         heapq.heapify(left)
@@ -202,6 +232,10 @@ class Turn:
     def cause_of(self, event: object) -> int | None:
         """The trace entry behind an event on the agenda; None if it does not stand there."""
         return next((entry[3] for entry in self.agenda if entry[-1] == event), None)
+
+    def is_planned(self, event: object) -> bool:
+        """Whether an event stands on the agenda."""
+        return any(entry[-1] == event for entry in self.agenda)
 
     def next_number(self) -> int:
         """A number never given before in this cluster's life: for events, synchronisations and draws."""
@@ -304,6 +338,11 @@ class Turn:
         consumer = self.consumers[name] = replace(self.consumers[name], **fields)
         return consumer
 
+    def change_publisher(self, name: str, **fields) -> Publisher:
+        """The publisher with other fields."""
+        publisher = self.publishers[name] = replace(self.publishers[name], **fields)
+        return publisher
+
     def change_node(self, node: int, **fields) -> Node:
         """The node with other fields."""
         changed = self.nodes[node] = replace(self.nodes[node], **fields)
@@ -321,13 +360,27 @@ class Turn:
 
     def emit(
         self, event: str, node: int = NOWHERE, queue: str | None = None, because: int | None = None, **detail
-    ) -> int:
-        """Writes an entry of the trace and returns its number. Runs in `detail` become lists, as outcomes have them."""
+    ) -> int | None:
+        """Writes an entry of the trace and returns its number. Runs in `detail` become lists, as outcomes have them.
+        What is told of messages while clients' flows are taken in is put together, and told by `tell_flows`."""
         number = self._first_entry + len(self.entries)
+        if self.flowing and "ids" in detail:
+            self._bulk.add(event, node, queue, detail)
+            return self.because
+        if queue is not None:
+            self.tell_flows(queue)
+            number = self._first_entry + len(self.entries)
         cause = self.because if because is None else because
         told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
         self.entries.append(Entry(number, self.now_us, self.step, event, node, queue, told, cause))
         return number
+
+    def tell_flows(self, queue: str | None = None) -> None:
+        """Writes the entries about what flowed to and from a queue (None: all of them). They belong to no step."""
+        for told in self._bulk.take(queue):
+            number = self._first_entry + len(self.entries)
+            detail = {key: runs.as_lists(value) if key == "ids" else value for key, value in told.detail.items()}
+            self.entries.append(Entry(number, self.now_us, -1, told.event, told.node, told.queue, detail, None))
 
     def lose(self, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
         """Books messages as lost for good, unless another side still has them."""
@@ -343,11 +396,27 @@ class Turn:
         """Books messages as being in the queue again that had been lost or had left it: an old copy is served."""
         if not numbers:
             return
-        self.ledger[queue] = self.account(queue).with_returned(numbers)
+        had = self.account(queue)
+        noted = tuple((reason, again) for reason, left in had.removed if (again := runs.common(left, numbers)))
+        self.ledger[queue] = replace(had.with_returned(numbers), left_one_side=had.left_one_side + noted)
         self.emit("messages_returned", queue=queue, ids=numbers)
         left = [replace(loss, numbers=runs.minus(loss.numbers, numbers)) if loss.queue == queue else loss
                 for loss in self.losses]  # fmt: skip
         self.losses = [loss for loss in left if loss.numbers]
+
+    def reclaim(self, queue: str, content: Runs) -> None:
+        """Takes back what of `content`, which is served from now on, counts as lost or as having left the queue."""
+        account = self.account(queue)
+        gone = runs.normal(pair for part in (account.lost, *dict(account.removed).values()) for pair in part)
+        self.take_back(queue, runs.common(gone, content))
+
+    def count_times(self, name: str) -> None:
+        """Counts from now on, or no longer, that a queue has no master on any side, and that it synchronises."""
+        found = [side.queues[name] for side in self.sides.values() if name in side.queues]
+        account = self.account(name)
+        down = account.down.end if not found or any(queue.up for queue in found) else account.down.begin
+        syncing = account.syncing.begin if any(queue.sync for queue in found) else account.syncing.end
+        self.book(name, down=down(self.now_us), syncing=syncing(self.now_us))
 
     def remove(self, queue: str, numbers: Runs, reason: str) -> None:
         """Books messages as having left the queue in an orderly way; for those that another side still has that is only

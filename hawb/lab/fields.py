@@ -44,6 +44,18 @@ def dropdown(label: str, tooltip: str, options: Sequence, *, width: str = "auto"
     )
 
 
+def combobox(label: str, tooltip: str, placeholder: str = "", *, width: str = "auto") -> widgets.Combobox:
+    """A line of text with suggestions, taken at Enter or when left."""
+    return widgets.Combobox(
+        description=label,
+        tooltip=tooltip,
+        placeholder=placeholder,
+        continuous_update=False,
+        layout={"width": width},
+        style={"description_width": "initial"},
+    )
+
+
 def upload(label: str, tooltip: str, several: bool = False) -> widgets.FileUpload:
     """A button that takes a file, or `several`."""
     return widgets.FileUpload(description=label, tooltip=tooltip, multiple=several, layout={"width": "auto"})
@@ -82,10 +94,12 @@ def named(widget: widgets.Widget, *names: str) -> widgets.Widget:
 
 
 class Message:
-    """The answer that stands beside the field or the row where something was asked; nothing while there is none."""
+    """The answer that stands beside the field or the row where something was asked; nothing while there is none.
 
-    def __init__(self, place: Place):
-        self.place = place
+    Of a place's answers it shows all or, with `field`, only those about this field of a step ("": the whole step)."""
+
+    def __init__(self, place: Place, field: str | None = None):
+        self.place, self.field = place, field
         self.box = named(widgets.HTML(), "hawb-message")
 
     def beside(self, widget: widgets.Widget) -> widgets.VBox:
@@ -94,7 +108,8 @@ class Message:
 
     def show(self, controller: Controller) -> None:
         """Shows the controller's message for this place."""
-        self.box.value = message(controller.messages.get(self.place))
+        mine = self.field in (None, controller.field)
+        self.box.value = message(controller.messages.get(self.place) if mine else None)
 
 
 def message(words: str | None) -> str:

@@ -7,13 +7,15 @@ from pathlib import Path
 import ipywidgets as widgets
 
 from hawb.lab import fields
+from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
 from hawb.lab.controller import Controller
 from hawb.lab.ledger_panel import LedgerPanel
 from hawb.lab.policy_panel import PolicyPanel
+from hawb.lab.step_panel import StepPanel
 from hawb.lab.story_panel import StoryPanel
+from hawb.lab.time_panel import TimePanel
 from hawb.lab.toolbar_panel import ToolbarPanel
-from hawb.views import lanes
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
 
@@ -24,25 +26,35 @@ class Lab(widgets.VBox):
     def __init__(self, controller: Controller):
         self.controller = controller
         self.toolbar = ToolbarPanel(controller, self.redraw)
-        self.cluster = ClusterPanel(controller, self.redraw)
+        self.cluster = ClusterPanel(controller, self.redraw, self.open_form)
         self.policy = PolicyPanel(controller, self.redraw)
+        self.step = StepPanel(controller, self.redraw)
+        self.clients = ClientsPanel(controller, self.redraw, self.open_form)
         self.ledger = LedgerPanel(controller)
         self.story = StoryPanel(controller)
-        self.lanes = fields.named(widgets.HTML(), "hawb-lanes")
-        left = fields.column(self.cluster.box, self.ledger.box, name="hawb-left")
-        right = fields.column(self.policy.box, self.story.box, name="hawb-right")
+        self.time = TimePanel(controller, self.redraw)
+        self.editors = widgets.Tab([self.policy.box, self.step.box], titles=["Policy", "Any step"])
+        self.tables = widgets.Tab(
+            [*self.ledger.tables.values(), self.clients.box], titles=[*self.ledger.tables, "Clients"]
+        )
+        left = fields.column(self.cluster.box, fields.panel(self.tables), name="hawb-left")
+        right = fields.column(fields.panel(self.editors), self.story.box, name="hawb-right")
         panels = fields.named(widgets.HBox([left, right]), "hawb-panels")
         style = widgets.HTML(f"<style>{STYLE}</style>", layout={"display": "none"})
-        super().__init__([style, self.toolbar.box, panels, self.lanes])
+        super().__init__([style, self.toolbar.box, panels, self.time.box])
         self.add_class("hawb-lab")
         self.redraw()
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
-        for panel in (self.toolbar, self.cluster, self.policy, self.ledger, self.story):
+        panels = (self.toolbar, self.cluster, self.policy, self.step, self.ledger, self.clients, self.story, self.time)
+        for panel in panels:
             panel.show()
-        outcome, queue = self.controller.outcome, self.controller.queue
-        self.lanes.value = lanes.svg(outcome, queue if queue in outcome["queues"] else None)
+
+    def open_form(self, verb: str) -> None:
+        """Opens the form of a verb."""
+        self.step.open(verb)
+        self.editors.selected_index = 1
 
     def __repr__(self) -> str:
         return "hawb lab"

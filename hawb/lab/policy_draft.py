@@ -21,10 +21,14 @@ JSON_KEYS = ("ha-params", "ha-sync-batch-size")
 KEYS = (*TEXT_KEYS, *JSON_KEYS)
 """Keys with a field of their own: those that change something in the simulation. All others share one field."""
 
+POLICY, OPERATOR_POLICY = KINDS = ("policy", "operator_policy")
+"""What can be set and cleared, as the verbs call it."""
+
 
 @dataclass(frozen=True)
 class PolicyDraft:
-    """The editor's fields. `settings` has the text of those of `KEYS` that are filled in, `others` a JSON object."""
+    """The editor's fields. `settings` has the text of those of `KEYS` that are filled in, `others` a JSON object, and
+    `kind` is one of KINDS."""
 
     name: str = ""
     pattern: str = ""
@@ -33,18 +37,25 @@ class PolicyDraft:
     vhost: str = "/"
     settings: Mapping[str, str] = field(default_factory=dict)
     others: str = ""
+    kind: str = POLICY
 
     @classmethod
-    def of(cls, policy: Policy) -> PolicyDraft:
+    def of(cls, policy: Policy, kind: str = POLICY) -> PolicyDraft:
         """The draft that would set a policy as it is."""
         definition = policy.definition
         settings = {key: as_text(key, definition.pop(key)) for key in KEYS if key in definition}
         others = json.dumps(definition) if definition else ""
-        return cls(policy.name, policy.pattern, policy.apply_to, str(policy.priority), policy.vhost, settings, others)
+        names = (policy.name, policy.pattern, policy.apply_to, str(policy.priority), policy.vhost)
+        return cls(*names, settings, others, kind)
 
-    def with_setting(self, key: str, text: str) -> PolicyDraft:
-        """The draft with another text for a key; an empty one leaves the key out."""
-        return replace(self, settings=dict(self.settings) | {key: text})
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is an operator policy."""
+        return self.kind == OPERATOR_POLICY
+
+    def sets_the_same(self, other: PolicyDraft) -> bool:
+        """Whether setting one would replace the other."""
+        return (self.kind, self.vhost, self.name) == (other.kind, other.vhost, other.name)
 
     @property
     def complaint(self) -> str | None:
@@ -76,7 +87,7 @@ class PolicyDraft:
 
     def message(self, profile: Profile) -> str | None:
         """Why this cannot be set, in RabbitMQ's words and then in ours; None if it can."""
-        return "\n".join(filter(None, [refusal(self.argument(), profile), self.complaint])) or None
+        return "\n".join(filter(None, [refusal(self.argument(), profile, self.is_operator), self.complaint])) or None
 
     def policy(self, profile: Profile) -> Policy | None:
         """The policy that setting it would make; None while something is wrong."""
@@ -85,44 +96,47 @@ class PolicyDraft:
     def reach(
         self,
         queues: Mapping[str, Mapping],
-        others: Iterable[Policy],
+        policies: Iterable[Policy],
         profile: Profile,
         operators: Iterable[Policy] = (),
     ) -> list[Reached]:
-        """The queues (of an outcome) that the draft matches, which policy would win there, and what it would say
-        together with the operator policy that applies."""
+        """The queues (of an outcome) that the draft matches, which policy of its kind would win there, and what it
+        would say together with the one of the other kind that applies."""
         mine = self.policy(profile)
         if mine is None:
             return []
-        policies = [mine, *(other for other in others if (other.vhost, other.name) != (mine.vhost, mine.name))]
+        rivals, partners = (operators, policies) if self.is_operator else (policies, operators)
+        rivals = [mine, *(rival for rival in rivals if (rival.vhost, rival.name) != (mine.vhost, mine.name))]
         reached = []
         for queue, seen in queues.items():
             vhost, name = split_queue(queue)
-            found = matching(policies, vhost, name, seen["type"], profile)
+            found = matching(rivals, vhost, name, seen["type"], profile)
             if mine in found:
                 tied = [policy.name for policy in ties(found) if policy is not mine] if mine in ties(found) else []
-                cap = effective(operators, vhost, name, seen["type"], profile) if found[0] is mine else None
-                merged = {} if cap is None else effective_definition(mine, cap)
-                operator = None if cap is None else cap.name
-                reached.append(Reached(queue, found[0].name, found[0] is mine, tuple(tied), operator, merged))
+                partner = effective(partners, vhost, name, seen["type"], profile) if found[0] is mine else None
+                one = Reached(queue, found[0].name, found[0] is mine, tuple(tied))
+                if partner is not None:
+                    both = (partner, mine) if self.is_operator else (mine, partner)
+                    one = replace(one, partner=partner.name, merged=effective_definition(*both))
+                reached.append(one)
         return reached
 
     def renderings(self, profile: Profile) -> dict[str, str]:
-        """The same as a person would set it elsewhere, by tool; empty while something is wrong."""
+        """How a person would set it elsewhere, and clear it again, by tool; empty while something is wrong."""
         policy = self.policy(profile)
-        return {} if policy is None else {tool: render(policy) for tool, render in RENDERINGS.items()}
+        return {} if policy is None else {tool: render(policy, self.is_operator) for tool, render in TOOLS.items()}
 
 
 @dataclass(frozen=True)
 class Reached:
     """A queue that a draft matches: the policy that would win there, whether it is the draft, and who ties with it.
-    Where the draft wins and an operator policy applies too, its name and what both would say together."""
+    Where the draft wins and one of the other kind applies too, that one's name and what both would say together."""
 
     queue: str
     winner: str
     wins: bool
     tied: tuple[str, ...]
-    operator: str | None = None
+    partner: str | None = None
     merged: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -143,29 +157,32 @@ def as_text(key: str, value: object) -> str:
     return json.dumps(value) if key in JSON_KEYS else str(value)
 
 
-def _http(policy: Policy) -> str:
-    request = policy_commands.http_set(policy)
-    return f"{request.method} {request.path}\n{request.body}"
+def _http(policy: Policy, operator: bool) -> str:
+    setting, clearing = policy_commands.http_set(policy, operator), policy_commands.http_clear(policy, operator)
+    return f"{setting.method} {setting.path}\n{setting.body}\n{clearing.method} {clearing.path}"
 
 
-def _ui(policy: Policy) -> str:
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(policy_commands.ui_set(policy), 1))
+def _ui(policy: Policy, operator: bool) -> str:
+    setting, clearing = policy_commands.ui_set(policy, operator), policy_commands.ui_clear(policy, operator)
+    steps = [f"{number}. {step}" for number, step in enumerate(setting, 1)]
+    return "\n".join([*steps, f"To clear it: {'; '.join(clearing)}"])
 
 
-def _line(write: Callable[[list[str]], str]) -> Callable[[Policy], str]:
-    def render(policy: Policy) -> str:
+def _lines(write: Callable[[list[str]], str]) -> Callable[[Policy, bool], str]:
+    def render(policy: Policy, operator: bool) -> str:
+        arguments = policy_commands.set_arguments(policy, operator), policy_commands.clear_arguments(policy, operator)
         try:
-            return write(policy_commands.set_arguments(policy))
+            return "\n".join(map(write, arguments))
         except ValueError as error:
             return str(error)
 
     return render
 
 
-RENDERINGS = {
-    "rabbitmqctl": _line(policy_commands.unix_line),
-    "Windows": _line(policy_commands.windows_line),
+TOOLS: dict[str, Callable[[Policy, bool], str]] = {
+    "rabbitmqctl": _lines(policy_commands.unix_line),
+    "Windows": _lines(policy_commands.windows_line),
     "HTTP API": _http,
     "Management UI": _ui,
 }
-"""How a policy is set by each tool."""
+"""How a policy, or an operator policy, is set and cleared with each tool."""

@@ -11,7 +11,7 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed
-from hawb.lab.policy_draft import RENDERINGS, PolicyDraft, Reached
+from hawb.lab.policy_draft import KINDS, OPERATOR_POLICY, POLICY, TOOLS, PolicyDraft, Reached
 from hawb.views.words import html, listing, shown
 
 UNSET = "(not set)"
@@ -37,6 +37,9 @@ class PolicyPanel:
         self.controller, self.changed = controller, changed
         self.policy = fields.dropdown("edit", "a policy in force, or a new one", [("a new policy", NEW)])
         self.policy.observe(self._edit, "value")
+        self.kind = fields.dropdown(
+            "", "a policy, or an operator policy beside it", [(words(kind), kind) for kind in KINDS]
+        )
         self.name = fields.text("name", "the policy's name", live=True)
         self.pattern = fields.text("pattern", "a regular expression, found anywhere in a queue's name", live=True)
         self.apply_to = fields.dropdown("apply-to", "what it applies to", controller.profile.apply_to)
@@ -46,15 +49,19 @@ class PolicyPanel:
         self.others.placeholder = '{"message-ttl": 60000}'
         self.settings = {key: self._setting(key) for key in (*CHOICES, *TEXTS)}
         self.opinion = fields.named(widgets.HTML(), "hawb-opinion")
-        self.tool = widgets.ToggleButtons(options=list(RENDERINGS), tooltips=["as a person would set it there"] * 4)
+        self.tool = widgets.ToggleButtons(options=list(TOOLS), tooltips=["as a person would set it there"] * 4)
         self.rendering = fields.named(widgets.HTML(), "hawb-rendering")
         self.elsewhere = fields.column(self.tool, self.rendering)
-        self.set = fields.button("set policy", "rabbitmqctl set_policy", self._doing(controller.set_policy))
-        self.clear = fields.button("clear policy", "rabbitmqctl clear_policy", self._doing(controller.clear_policy))
+        self.set = fields.button(
+            "set policy", "rabbitmqctl set_policy or set_operator_policy", self._doing(controller.set_policy)
+        )
+        self.clear = fields.button(
+            "clear policy", "rabbitmqctl clear_policy or clear_operator_policy", self._doing(controller.clear_policy)
+        )
         self._write(NEW)
         for field in (*self._plain_fields(), *self.settings.values(), self.tool):
             field.observe(lambda _: self._judge(), "value")
-        self.box = fields.panel(*self._layout())
+        self.box = fields.column(*self._layout())
 
     def show(self) -> None:
         """Shows where the controller stands. The fields stay as they are: they are the person's."""
@@ -62,11 +69,14 @@ class PolicyPanel:
             kept = self.apply_to.value
             self.apply_to.options = self.controller.profile.apply_to
             self.apply_to.value = kept if kept in self.apply_to.options else "queues"
-        in_force = [PolicyDraft.of(policy) for policy in self.controller.policies]
+        in_force = [
+            *(PolicyDraft.of(policy, POLICY) for policy in self.controller.policies),
+            *(PolicyDraft.of(policy, OPERATOR_POLICY) for policy in self.controller.operator_policies),
+        ]
         options = [("a new policy", NEW), *((policy_title(draft), draft) for draft in in_force)]
         if list(self.policy.options) != options:
             mine = self.draft()
-            shown_too = next((draft for draft in in_force if (draft.vhost, draft.name) == (mine.vhost, mine.name)), NEW)
+            shown_too = next((draft for draft in in_force if draft.sets_the_same(mine)), NEW)
             untouched = mine == NEW and in_force
             self.policy.options = options
             self.policy.value = in_force[0] if untouched else shown_too
@@ -78,11 +88,11 @@ class PolicyPanel:
     def draft(self) -> PolicyDraft:
         """What the fields say."""
         settings = {key: field.value for key, field in self.settings.items() if field.value not in (UNSET, "")}
-        name, pattern, apply_to, priority, vhost, others = (field.value for field in self._plain_fields())
-        return PolicyDraft(name, pattern, apply_to, priority, vhost, settings, others)
+        name, pattern, apply_to, priority, vhost, others, kind = (field.value for field in self._plain_fields())
+        return PolicyDraft(name, pattern, apply_to, priority, vhost, settings, others, kind)
 
     def _plain_fields(self) -> Sequence[widgets.Widget]:
-        return self.name, self.pattern, self.apply_to, self.priority, self.vhost, self.others
+        return self.name, self.pattern, self.apply_to, self.priority, self.vhost, self.others, self.kind
 
     def _setting(self, key: str) -> widgets.Widget:
         if key in CHOICES:
@@ -103,7 +113,7 @@ class PolicyPanel:
             self.others,
         ])  # fmt: skip
         return [
-            fields.row(fields.title("Policy"), self.policy, self.set, self.clear, name="hawb-title"),
+            fields.row(self.policy, self.kind, self.set, self.clear, name="hawb-title"),
             fields.named(grid, "hawb-fields"),
             self.opinion,
             self.elsewhere,
@@ -119,14 +129,15 @@ class PolicyPanel:
             if key in CHOICES and value not in field.options:  # 4.0 takes any queue-master-locator
                 field.options = (*field.options, value)
             field.value = value
-        texts = (draft.name, draft.pattern, draft.apply_to, draft.priority, draft.vhost, draft.others)
-        for field, value in zip(self._plain_fields(), texts, strict=True):
+        values = (draft.name, draft.pattern, draft.apply_to, draft.priority, draft.vhost, draft.others, draft.kind)
+        for field, value in zip(self._plain_fields(), values, strict=True):
             field.value = value
 
     def _judge(self) -> None:
         draft, profile = self.draft(), self.controller.profile
         wrong = draft.message(profile)
-        self.opinion.value = opinion_html(wrong) if wrong else reach_html(self.controller.reach(draft))
+        other = words(POLICY if draft.is_operator else OPERATOR_POLICY)
+        self.opinion.value = opinion_html(wrong) if wrong else reach_html(self.controller.reach(draft), other)
         self.rendering.value = f"<pre>{escape(draft.renderings(profile).get(self.tool.value, ''))}</pre>"
         self.elsewhere.layout.display = "none" if wrong else None
 
@@ -138,9 +149,15 @@ class PolicyPanel:
         return pressed
 
 
+def words(kind: str) -> str:
+    """What a kind of policies is called."""
+    return kind.replace("_", " ")
+
+
 def policy_title(draft: PolicyDraft) -> str:
     """A policy in the list of those in force."""
-    return shown(draft.name if draft.vhost == "/" else f"{draft.vhost}::{draft.name}")
+    name = shown(draft.name if draft.vhost == "/" else f"{draft.vhost}::{draft.name}")
+    return f"{name} ({words(draft.kind)})" if draft.is_operator else name
 
 
 def opinion_html(wrong: str) -> str:
@@ -148,15 +165,15 @@ def opinion_html(wrong: str) -> str:
     return "".join(f"<div>{escape(line)}</div>" for line in f"✕ {wrong}".splitlines() if line)
 
 
-def reach_html(reached: Sequence[Reached]) -> str:
-    """Which queues a draft reaches that RabbitMQ would accept."""
+def reach_html(reached: Sequence[Reached], other: str) -> str:
+    """Which queues a draft reaches that RabbitMQ would accept; `other` is what those of the other kind are called."""
     names = listing(one.queue for one in reached)
-    words = [f"✓ valid; matches {names or 'no queue that there is'}"]
+    told = [f"✓ valid; matches {names or 'no queue that there is'}"]
     beaten = [f"{shown(one.queue)} by {shown(one.winner)}" for one in reached if not one.wins]
     if beaten:
-        words.append(f"beaten for {listing(beaten)}")
+        told.append(f"beaten for {listing(beaten)}")
     if tied := sorted({name for one in reached for name in one.tied}):
-        words.append(f"same priority as {listing(tied)}: RabbitMQ leaves open which wins")
-    merged = dict.fromkeys((one.operator, json.dumps(one.merged)) for one in reached if one.operator is not None)
-    words += [f"together with operator policy {shown(name)} it says {definition}" for name, definition in merged]
-    return f"<div>{html('; '.join(words))}</div>"
+        told.append(f"same priority as {listing(tied)}: RabbitMQ leaves open which wins")
+    merged = dict.fromkeys((one.partner, json.dumps(one.merged)) for one in reached if one.partner is not None)
+    told += [f"together with {other} {shown(name)} it says {definition}" for name, definition in merged]
+    return f"<div>{html('; '.join(told))}</div>"

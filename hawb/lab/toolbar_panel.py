@@ -1,4 +1,4 @@
-"""The top of the page: which cluster, under which rules, how far in its story, and where to keep it."""
+"""The top of the page: which cluster, under which rules, what can be taken back, and where to keep it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place, profiles
 from hawb.lab.fields import Changed, Message
 from hawb.lab.sources import choices
-from hawb.views.words import seconds, shown
+from hawb.views.words import shown
 
 HERE = ""
 """What the first entry of the scenarios stands for: the cluster that is open already."""
 
 
 class ToolbarPanel:
-    """Scenario, export, profile, seed, undo, redo, save, time."""
+    """Scenario, export, profile, seed, undo, redo, save."""
 
     def __init__(self, controller: Controller, changed: Changed, folder: Path | None = None):
         self.controller, self.changed = controller, changed
@@ -39,8 +39,8 @@ class ToolbarPanel:
         self.name = fields.text("", "a file to save the scenario in, beside the notebook", width="125px")
         self.name.placeholder = "my-outage.yaml"
         self.save = fields.button("save", "save the story so far as a scenario file", self._save)
-        self.time = fields.named(widgets.HTML(), "hawb-time")
-        export = fields.row(widgets.HTML("export"), self.definitions, self.listings)
+        self.vhost = fields.text("vhost", "the virtual host of an export's entries that name none", width="90px")
+        export = fields.row(widgets.HTML("export"), self.definitions, self.listings, self.vhost)
         self.box = fields.row(
             widgets.HTML("<h1>hawb lab</h1>"),
             fields.named(self.messages[Place.SCENARIO].beside(fields.row(self.scenario, export)), "hawb-grow"),
@@ -48,7 +48,6 @@ class ToolbarPanel:
             self.messages[Place.SEED].beside(self.seed),
             fields.row(self.undo, self.redo),
             self.messages[Place.SAVE].beside(fields.row(self.name, self.save)),
-            self.time,
             name="hawb-toolbar",
         )
 
@@ -64,7 +63,6 @@ class ToolbarPanel:
             self.seed.value = str(outcome["seed"])
         self.undo.disabled = not self.controller.can_undo
         self.redo.disabled = not self.controller.can_redo
-        self.time.value = f"t = {seconds(outcome['time_s'])} s"
         for message in self.messages.values():
             message.show(self.controller)
 
@@ -86,7 +84,7 @@ class ToolbarPanel:
 
     def _open_uploads(self) -> None:
         definitions, listings = fields.uploaded(self.definitions), fields.uploaded(self.listings)
-        self._do(lambda: self.controller.open_uploads(definitions, listings))
+        self._do(lambda: self.controller.open_uploads(definitions, listings, self.vhost.value))
 
     def _set_profile(self, change: dict) -> None:
         if change["new"] != self.controller.outcome["version"]:

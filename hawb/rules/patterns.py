@@ -9,11 +9,13 @@ Patterns come from files of strangers. PCRE2 copies all groups at each step, so 
 groups takes minutes and gigabytes within the limit on steps alone: memory is limited too, and many groups leave fewer
 steps.
 
-PCRE2 stands in for the PCRE of RabbitMQ's Erlang. Escapes that the two read differently are rewritten before PCRE2
-sees them, and error texts are translated back. What is left: Erlang counts the bytes of Latin-1's letters as letters,
-so \w, \b, [:alpha:] and (?i) can differ in names outside ASCII; \C, and (*UTF8) or limits at a pattern's start, are
-refused; lookbehinds of limited but varying length are accepted; PCRE2 can backtrack into a recursion; and the
-position in an error is PCRE2's unless known to differ.
+PCRE2 stands in for the PCRE of RabbitMQ's Erlang. What the two read differently is rewritten before PCRE2 sees it, and
+error texts are translated back; both were compared with Erlang 25 on random patterns. What is left: Erlang counts the
+bytes of Latin-1's letters as letters, so \w, \b, [:alpha:] and (?i) can differ in names outside ASCII; \C, \K in an
+assertion, limits at a pattern's start, and \8 and \9 where there are fewer groups (the digits themselves in PCRE) are
+refused; lookbehinds of limited but varying length, a pattern that calls itself before it reads anything (PCRE refuses
+it, here it is given up), and what only PCRE2 knows, such as (?n), (?^) and (*pla:a), are accepted; PCRE2 can backtrack
+into a recursion; and the position in an error is PCRE2's unless known to differ.
 """
 
 from __future__ import annotations
@@ -37,7 +39,11 @@ PATTERN_LIMIT_BYTES = 65_535
 OWN_LIMITS = re.compile(rb"(?:\(\*[A-Z0-9_=]+\))*?\(\*LIMIT_")
 """A pattern may begin with limits of its own, and PCRE2 would let them replace those that are set here."""
 
-ESCAPE = re.compile(rb"\\Q.*?(?:\\E|\Z)|\\x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{0,2}))|\\(.)", re.DOTALL)
+ESCAPE = re.compile(
+    rb"\\Q.*?(?:\\E|\Z)|(\\[dDwWsShHvV]|:\])-|(\{,)|\\x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{0,2}))|\\(.)", re.DOTALL
+)
+"""What has to be looked at: quoted text, a hyphen after what stands for many characters, `{,`, escapes."""
+
 LITERAL_LETTERS = b"FIiJjMmOqTYy"
 """Letters that mean themselves after a backslash in PCRE and are an error in PCRE2."""
 
@@ -45,7 +51,6 @@ NO_CASE_ESCAPES = r"PCRE does not support \L, \l, \N{name}, \U, or \u"
 
 # PCRE2's error code: PCRE's text, and how far its position lies from PCRE2's. Other codes read the same in both.
 PCRE_ERRORS = {
-    103: ("unrecognized character follows \\", 0),
     108: ("range out of order in character class", -1),
     109: ("nothing to repeat", -1),
     111: ("unrecognized character after (? or (?-", -1),
@@ -53,10 +58,15 @@ PCRE_ERRORS = {
     118: ("missing ) after comment", 0),
     122: ("unmatched parentheses", -1),
     125: ("lookbehind assertion is not fixed length", 0),
-    137: (NO_CASE_ESCAPES, 0),
+    134: (r"character value in \x{} or \o{} is too large", 0),
+    137: (NO_CASE_ESCAPES, -1),
     142: ("syntax error in subpattern name (missing terminator)", 0),
-    143: ("two named subpatterns have the same name", 0),
-    147: ("unknown property name after \\P or \\p", 0),
+    143: ("two named subpatterns have the same name", -1),
+    144: ("group name must start with a non-digit", -1),
+    147: ("unknown property name after \\P or \\p", -1),
+    150: ("invalid range in character class", -1),
+    151: (r"octal value is greater than \377 in 8-bit non-UTF-8 mode", -1),
+    169: (r"\k is not followed by a braced, angle-bracketed, or quoted name", -1),
 }
 
 
@@ -121,13 +131,19 @@ def _limits(source: bytes) -> bytes:
 
 
 def _as_pcre2_reads_it(escape: re.Match[bytes]) -> bytes:
-    in_braces, digits, character = escape.groups()
+    before_hyphen, open_brace, in_braces, digits, character = escape.groups()
+    if before_hyphen is not None:
+        # In [\w-z] the hyphen stands for itself; PCRE2 refuses that as a range.
+        return before_hyphen + b"\\-"
+    if open_brace is not None:
+        # {,2} is no quantifier but itself; to PCRE2 it has become one.
+        return b"\\{,"
     if in_braces is not None and int(in_braces, 16) > 255:
         raise PatternError(r"character value in \x{} or \o{} is too large", escape.end() - 1)
     if in_braces is not None or digits is not None:
         return b"\\x%02x" % int(in_braces or digits or b"0", 16)
     if character in (b"u", b"U"):
-        raise PatternError(NO_CASE_ESCAPES, escape.end())
+        raise PatternError(NO_CASE_ESCAPES, escape.end() - 1)
     if character is not None and character in LITERAL_LETTERS:
         return character
     return escape.group()

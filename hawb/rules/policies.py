@@ -20,13 +20,12 @@ from hawb.rules.patterns import matches
 from hawb.rules.profiles import Profile
 
 QUEUE_TYPES_BY_APPLY_TO = {
-    "queues": ("classic", "quorum", "stream"),
-    "all": ("classic", "quorum", "stream"),
+    "queues": ("classic", "quorum"),
+    "all": ("classic", "quorum"),
     "classic_queues": ("classic",),
     "quorum_queues": ("quorum",),
-    "streams": ("stream",),
 }
-"""What each value of apply-to means for queues; `exchanges` means nothing to them."""
+"""What each value of apply-to means for queues; `exchanges` and `streams` mean nothing to those that there are here."""
 
 
 class Policy(Struct, frozen=True, cache_hash=True):

@@ -19,8 +19,10 @@ class Profile(Struct, frozen=True):
     declared. `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster.
     `locates_exclusive` is whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare`
     no longer does). `limits_sync_throughput`
-    is whether there is mirroring_sync_max_throughput (3.10.0). `unicode_errors` is whether error texts show strings as
-    Unicode (`~tp`) or byte by byte (`~p`).
+    is whether there is mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained
+    gives the masters of mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `rebalance_spares_drained`
+    whether rebalancing leaves drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `unicode_errors` is whether error
+    texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -34,6 +36,8 @@ class Profile(Struct, frozen=True):
     quorum_cluster_size: int | None
     locates_exclusive: bool
     limits_sync_throughput: bool
+    drain_moves_masters: bool
+    rebalance_spares_drained: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -43,7 +47,7 @@ class Profile(Struct, frozen=True):
         return "ha-mode" in self.policy_settings
 
     def unsupported_by(self, queue_type: str) -> frozenset[str]:
-        """The settings that make a policy pass over queues of this type: classic, quorum or stream."""
+        """The settings that make a policy pass over queues of this type: classic or quorum."""
         return dict(self.unsupported_settings).get(queue_type, frozenset())
 
 
@@ -90,12 +94,6 @@ _NOT_IN_CLASSIC_3_10 = _settings(
     "max-age stream-max-segment-size-bytes queue-leader-locator initial-cluster-size"
     " delivery-limit dead-letter-strategy"
 )
-_NOT_IN_STREAM_3_10 = _settings(
-    "expires message-ttl dead-letter-exchange dead-letter-routing-key max-length max-in-memory-length"
-    " max-in-memory-bytes max-priority overflow queue-mode single-active-consumer delivery-limit ha-mode ha-params"
-    " ha-sync-mode ha-promote-on-shutdown ha-promote-on-failure queue-master-locator dead-letter-strategy"
-)
-_NOT_IN_STREAM_3_13 = _NOT_IN_STREAM_3_10 | {"target-group-size"}
 
 _APPLY_TO_ADVICE = "should be 'queues', 'exchanges' or 'all'"
 _APPLY_TO_ADVICE_3_12 = (
@@ -117,6 +115,8 @@ PROFILES: dict[str, Profile] = {
         quorum_cluster_size=None,
         locates_exclusive=True,
         limits_sync_throughput=False,
+        drain_moves_masters=True,
+        rebalance_spares_drained=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -129,12 +129,13 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_3_10),
             ("quorum", _NOT_IN_QUORUM),
-            ("stream", _NOT_IN_STREAM_3_10),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
         limits_sync_throughput=True,
+        drain_moves_masters=False,
+        rebalance_spares_drained=True,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -147,12 +148,13 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_4_0 | {"queue-leader-locator"}),
             ("quorum", _NOT_IN_QUORUM),
-            ("stream", _NOT_IN_STREAM_3_13),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
         limits_sync_throughput=True,
+        drain_moves_masters=False,
+        rebalance_spares_drained=True,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -165,12 +167,13 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_4_0),
             ("quorum", _NOT_IN_QUORUM),
-            ("stream", _NOT_IN_STREAM_3_13),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
         limits_sync_throughput=True,
+        drain_moves_masters=False,
+        rebalance_spares_drained=True,
         unicode_errors=True,
     ),
 }

@@ -8,28 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import clustering, crashes, events, membership, policy_changes, subscriptions
+from hawb.engine import (
+    alarms,
+    clustering,
+    connections,
+    crashes,
+    events,
+    links,
+    maintenance,
+    membership,
+    policy_changes,
+    publishers,
+)
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.policy_changes import OPERATOR, USER
-from hawb.engine.state import NOWHERE
+from hawb.engine.state import NOWHERE, Publisher
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, verbs
 from hawb.scenario.forms import OnNode, OnNodes, Verb
 
 
 def send(turn: Turn, verb: Verb, operation: Callable[..., events.Operation], queue: str, node: str | None, **fields):
-    """Sends a client's operation to the queue's master. A client without a node uses the first one that runs."""
-    at = turn.first_running() if node is None else turn.settings.node(node)
+    """A client asks something of a queue."""
+    at = node_for(turn, node)
+    if at != NOWHERE:
+        connections.send(turn, operation(queue=full_name(queue), node=at, **fields))
+
+
+def node_for(turn: Turn, node: str | None) -> int:
+    """Where a client is connected: without a node to the first that runs and takes clients. NOWHERE, with the step
+    refused, where it cannot be."""
+    at = connections.first_open(turn) if node is None else turn.settings.node(node)
     if at == NOWHERE:
-        turn.refuse(None, "no node is running")
-    elif not turn.is_running(at):
+        turn.refuse(None, NOBODY_RUNS if turn.first_running() == NOWHERE else "every running node is being drained")
+    elif not turn.runs_anywhere(at):
         turn.refuse(None, f"node '{turn.settings.names[at]}' is not running")
+    elif turn.nodes[at].drained:
+        turn.refuse(None, f"node '{turn.settings.names[at]}' is being drained: it takes no client connections")
     else:
-        name = full_name(queue)
-        known = turn.queues.get(name)
-        # Without a master there is nothing to reach: what becomes of the operation is decided where the client is.
-        delay_us = turn.link_us(at, known.master) if known is not None and known.up else 0
-        turn.schedule(delay_us, operation(queue=name, node=at, **fields))
+        return at
+    return NOWHERE
+
+
+NOBODY_RUNS = "no node is running"
 
 
 def full_name(queue: str) -> str:
@@ -70,13 +91,33 @@ def purge(turn: Turn, verb: verbs.Purge) -> None:
     send(turn, verb, events.Purge, verb.queue, None, connection="default")
 
 
+def bind(turn: Turn, verb: verbs.Bind) -> None:
+    send(
+        turn, verb, events.Bind, verb.queue, None,
+        connection="default", exchange=verb.exchange, routing_key=verb.routing_key,
+    )  # fmt: skip
+
+
 def publish(turn: Turn, verb: verbs.Publish) -> None:
     names = tuple(full_name(queue) for queue in verb.targets)
     send(
         turn, verb, events.Publish, names[0], verb.node,
-        queues=names, count=verb.count, size_bytes=verb.size, persistent=verb.persistent,
+        connection=verb.connection, queues=names, count=verb.count, size_bytes=verb.size, persistent=verb.persistent,
+        priority=verb.priority,
         confirm=verb.mode != "plain", transaction=verb.mode == "tx",
     )  # fmt: skip
+
+
+def publisher(turn: Turn, verb: verbs.Publisher) -> None:
+    at = node_for(turn, verb.node)
+    if at != NOWHERE:
+        publishers.start(
+            turn,
+            Publisher(
+                verb.name, full_name(verb.queue), at, publishers.clock_from(turn, verb.rate), verb.size,
+                verb.persistent, verb.mode, turn.step,
+            ),
+        )  # fmt: skip
 
 
 def consume(turn: Turn, verb: verbs.Consume) -> None:
@@ -84,7 +125,7 @@ def consume(turn: Turn, verb: verbs.Consume) -> None:
         turn, verb, events.Consume, verb.queue, verb.node,
         connection=verb.connection, consumer=verb.consumer, prefetch=verb.prefetch, automatic=verb.ack == "auto",
         global_prefetch=verb.global_prefetch, exclusive=verb.exclusive, priority=verb.priority,
-        cancel_on_ha_failover=verb.cancel_on_ha_failover, cancel_notify=verb.cancel_notify,
+        cancel_on_ha_failover=verb.cancel_on_ha_failover, cancel_notify=verb.cancel_notify, rate=verb.rate,
     )  # fmt: skip
 
 
@@ -98,11 +139,12 @@ def settle(turn: Turn, name: str, count: int | str, verdict: str) -> None:
     consumer = turn.consumers.get(name)
     if consumer is None:
         turn.refuse(None, f"there is no consumer '{name}'")
-        return
-    queue = turn.queues.get(consumer.queue)
-    delay_us = 0 if queue is None else turn.link_us(consumer.node, queue.master)
-    number = None if count == "all" else count
-    turn.schedule(delay_us, events.Settle(consumer.queue, consumer.node, consumer=name, count=number, verdict=verdict))
+    elif consumer.state == "closed":
+        turn.refuse(None, f"consumer '{name}' is closed, and its channel with it")
+    else:
+        number = None if count == "all" else count
+        answer = events.Settle(consumer.queue, consumer.node, consumer=name, count=number, verdict=verdict)
+        connections.send(turn, answer)
 
 
 def ack(turn: Turn, verb: verbs.Ack) -> None:
@@ -118,17 +160,24 @@ def cancel(turn: Turn, verb: verbs.Cancel) -> None:
     if consumer is None or consumer.state != "active":
         turn.refuse(None, f"there is no active consumer '{verb.consumer}'")
     else:
-        subscriptions.cancel(turn, verb.consumer)
+        connections.send(turn, events.ConsumerCancels(verb.consumer))
 
 
 def close(turn: Turn, verb: verbs.Close) -> None:
-    """A consumer of that name, or else the connection: its consumers, and the exclusive queues that it owns."""
+    """A consumer of that name, or else a publisher, or else the connection: its consumers, and the exclusive queues
+    that it owns. Closing what is closed already is no error."""
     known = turn.consumers.get(verb.name)
+    if known is None and verb.name in turn.publishers:
+        publishers.close(turn, verb.name, "client")
+        return
     chosen = [known] if known is not None else [c for c in turn.consumers.values() if c.connection == verb.name]
     for consumer in chosen:
-        turn.schedule(0, events.ConsumerCloses(consumer.name))
-    for node in range(len(turn.nodes)) if known is None else ():
-        turn.schedule(0, events.ConnectionCloses(verb.name, node))
+        connections.send(turn, events.ConsumerCloses(consumer.name))
+    opened = [other for other in sorted(turn.connections) if other[0] == verb.name] if known is None else []
+    for connection in opened:
+        connections.send(turn, events.ConnectionCloses(*connection))
+    if not chosen and not opened:
+        turn.refuse(None, f"there is no connection, publisher or consumer '{verb.name}'")
 
 
 def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNodes], None]:
@@ -144,14 +193,42 @@ def on_node(engine: Callable[[Turn, int], None]) -> Callable[[Turn, OnNode], Non
     """A verb for a node."""
 
     def act(turn: Turn, verb: OnNode) -> None:
-        engine(turn, turn.settings.node(verb.node))
+        node = turn.settings.node(verb.node)
+        turn.look_from(node)
+        engine(turn, node)
+
+    return act
+
+
+def on_resource(engine: Callable[[Turn, int, str], None]) -> Callable[[Turn, verbs.OnResource], None]:
+    """A verb for a resource of a node."""
+
+    def act(turn: Turn, verb: verbs.OnResource) -> None:
+        engine(turn, turn.settings.node(verb.node), verb.resource)
 
     return act
 
 
 def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
     origin = turn.first_running() if verb.from_ is None else turn.settings.node(verb.from_)
-    clustering.forget_cluster_node(turn, turn.settings.node(verb.node), origin)
+    node = turn.settings.node(verb.node)
+    if origin != NOWHERE:
+        turn.look_from(origin)
+    if not verb.offline:
+        clustering.forget_cluster_node(turn, node, origin)
+    elif verb.from_ is None:
+        turn.refuse(None, "--offline needs the node that is to forget: from")
+    else:
+        clustering.forget_offline(turn, node, origin)
+
+
+def partition(turn: Turn, verb: verbs.Partition) -> None:
+    links.cut(turn, links.between([turn.settings.node(name) for name in group] for group in verb.groups))
+
+
+def cut(turn: Turn, verb: verbs.Cut) -> None:
+    ends = [sorted((turn.settings.node(a), turn.settings.node(b))) for a, b in verb.links]
+    links.cut(turn, map(tuple, ends))
 
 
 def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
@@ -171,7 +248,7 @@ def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
 
 def sync_queue(turn: Turn, verb: verbs.SyncQueue) -> None:
     if (name := on_mirrored_queue(turn, verb.queue)) is not None:
-        turn.schedule(0, events.ManualSync(name))
+        turn.schedule(0, events.ManualSync(name, turn.queues[name].master))
 
 
 def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
@@ -190,7 +267,9 @@ def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
 
 def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
     if turn.first_running() == NOWHERE:
-        turn.refuse(None, "no node is running")
+        turn.refuse(None, NOBODY_RUNS)
+    elif turn.is_planned(events.Rebalance()):
+        turn.refuse(None, "rebalance_in_progress")
     else:
         turn.schedule(0, events.Rebalance())
 
@@ -207,7 +286,9 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Declare: declare,
     verbs.Delete: delete,
     verbs.Purge: purge,
+    verbs.Bind: bind,
     verbs.Publish: publish,
+    verbs.Publisher: publisher,
     verbs.Consume: consume,
     verbs.Ack: ack,
     verbs.Nack: nack,
@@ -217,6 +298,11 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Stop: on_nodes(membership.stop),
     verbs.Kill: on_nodes(membership.kill),
     verbs.Start: on_nodes(membership.start),
+    verbs.PowerOff: on_nodes(membership.power_off),
+    verbs.ForceBoot: on_node(clustering.force_boot),
+    verbs.Partition: partition,
+    verbs.Cut: cut,
+    verbs.Heal: lambda turn, _verb: links.heal(turn),
     verbs.Wipe: on_node(clustering.wipe),
     verbs.Join: on_node(clustering.join),
     verbs.Reset: on_node(clustering.reset),
@@ -226,5 +312,9 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.CancelSyncQueue: cancel_sync_queue,
     verbs.TransferLeadership: transfer_leadership,
     verbs.Rebalance: rebalance,
+    verbs.Drain: on_node(maintenance.drain),
+    verbs.Revive: on_node(maintenance.revive),
+    verbs.Alarm: on_resource(alarms.set_alarm),
+    verbs.ClearAlarm: on_resource(alarms.clear_alarm),
 }
 """The verbs that have rules."""

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from hawb.engine import cluster
 from hawb.engine.cluster import Standing
-from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.state import NOWHERE, Settings, Timing
+from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.state import NOWHERE, PartitionHandling, Settings, Timing
 from hawb.engine.turn import Moment
+from hawb.rules import queue_arguments
 from hawb.rules.policies import Policy
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
-from hawb.scenario.document import QueueEntry, Scenario
+from hawb.scenario.document import PauseIfAllDown, QueueEntry, Scenario
 from hawb.scenario.document import Timing as TimingEntry
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.verbs import PolicyEntry
@@ -33,10 +34,18 @@ def settings_of(scenario: Scenario) -> Settings:
         seed=scenario.seed,
         timing=timing_of(entry.timing),
         net_ticktime_s=entry.net_ticktime,
+        partition_handling=handling_of(entry.cluster_partition_handling, names.index),
         queue_master_locator=entry.queue_master_locator,
         sync_batch_size=entry.mirroring_sync_batch_size or SYNC_BATCH_SIZE,
         sync_max_bytes_per_s=(entry.mirroring_sync_max_throughput or 0) if profile.limits_sync_throughput else 0,
     )
+
+
+def handling_of(entry: str | PauseIfAllDown, node: Callable[[str], int]) -> PartitionHandling:
+    """cluster_partition_handling, in nodes' indices."""
+    if isinstance(entry, str):
+        return PartitionHandling(entry)
+    return PartitionHandling("pause_if_all_down", tuple(map(node, entry.pause_if_all_down)), entry.recover)
 
 
 def timing_of(entry: TimingEntry) -> Timing:
@@ -65,6 +74,10 @@ def begin(scenario: Scenario, settings: Settings) -> Moment:
             reason = policy_refusal(entry, settings, operator=operator)
             if reason is not None:
                 raise ScenarioRefused(f"RabbitMQ would refuse this policy: {reason}", (field, index))
+    for index, entry in enumerate(scenario.queues):
+        reason = queue_refusal(entry, settings)
+        if reason is not None:
+            raise ScenarioRefused(f"RabbitMQ would refuse this queue: {reason}", ("queues", index, "arguments"))
     return cluster.begin(
         settings,
         {settings.node(name): how for name, how in scenario.cluster.down.items()},
@@ -84,6 +97,14 @@ def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = F
         "apply_to": entry.apply_to,
     }
     return refusal(fields, settings.profile, operator=operator)
+
+
+def queue_refusal(entry: QueueEntry, settings: Settings) -> str | None:
+    """RabbitMQ's reason for refusing to declare a queue with these arguments; None if it takes them."""
+    if entry.type != "classic":
+        return None
+    name = join_queue(*split_queue(entry.queue))
+    return queue_arguments.refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
 
 
 def policy_of(entry: PolicyEntry) -> Policy:
@@ -112,8 +133,12 @@ def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
 
 
 def arguments_of(arguments: dict[str, object]) -> tuple[tuple[str, object], ...]:
-    """Queue arguments as a value: sorted pairs, lists and maps as text where they occur."""
-    return tuple(
-        (key, value if isinstance(value, str | int | float | bool) else repr(value))
-        for key, value in sorted(arguments.items())
-    )
+    """Queue arguments as a value: sorted pairs, with lists as tuples and maps as text where they occur."""
+    return tuple((key, frozen(value)) for key, value in sorted(arguments.items()))
+
+
+def frozen(value: object) -> object:
+    """A value of a file that can be compared and hashed."""
+    if isinstance(value, list):
+        return tuple(map(frozen, value))
+    return value if isinstance(value, str | int | float | bool) else repr(value)

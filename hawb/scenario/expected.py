@@ -134,6 +134,13 @@ class Availability(Part):
     bytes_replicated: Count
 
 
+class Alarm(Part):
+    """A resource alarm in force."""
+
+    node: Node
+    resource: Literal["memory", "disk"]
+
+
 class ExpectedError(Part):
     """A step that RabbitMQ refused."""
 
@@ -164,6 +171,8 @@ class ExpectedOutcome(Part):
     seed: Count
     time_s: float
     nodes: dict[Node, Literal["running", "down", "paused", "waiting"]]
+    maintenance: tuple[Node, ...]
+    alarms: tuple[Alarm, ...]
     partitions: tuple[tuple[Node, ...], ...]
     queues: dict[str, ExpectedQueue | None]
     deleted: tuple[Queue, ...]

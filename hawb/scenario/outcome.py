@@ -1,7 +1,8 @@
 """The outcome of a run, as the contract's JSON: plain values, the same bytes for the same scenario on any machine.
 
-Beyond the contract: each queue has `replicas` (what is where, and how much of it), and each event has `because`, the
-index of the event that brought it about. Quorum queues that are carried but not simulated have `simulated: false`.
+Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
+queue has `replicas` (what is where, and how much of it), and each event has `because`, the index of the event that
+brought it about. Quorum queues that are carried but not simulated have `simulated: false`.
 """
 
 from __future__ import annotations
@@ -11,17 +12,33 @@ from collections.abc import Mapping
 
 from hawb.engine import runs
 from hawb.engine.consuming import is_single_active
+from hawb.engine.contents import in_order
 from hawb.engine.ledger import Account
 from hawb.engine.naming import split_queue
+from hawb.engine.publishers import blocked_for_us
 from hawb.engine.runs import as_lists
-from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING, Consumer, Queue, Settings, State
+from hawb.engine.state import (
+    BOOTING,
+    DOWN,
+    NOWHERE,
+    PAUSED,
+    RUNNING,
+    STOPPING,
+    WAITING,
+    Consumer,
+    Publisher,
+    Queue,
+    Settings,
+    Side,
+    State,
+)
 from hawb.engine.trace import Entry
 from hawb.engine.turn import Moment
 from hawb.scenario.run import Run
 
 CONTRACT = 1
 
-NODE_STATES = {RUNNING: "running", STOPPING: "down", DOWN: "down", BOOTING: "down", WAITING: "waiting"}
+NODE_STATES = {RUNNING: "running", STOPPING: "down", DOWN: "down", BOOTING: "down", WAITING: "waiting", PAUSED: "paused"}
 
 
 def outcome_json(run: Run) -> str:
@@ -42,21 +59,56 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
         "seed": scenario.seed,
         "time_s": seconds(state.time_us),
         "nodes": {settings.names[index]: NODE_STATES[node.status] for index, node in enumerate(state.nodes)},
-        "partitions": [],
+        "maintenance": [settings.names[index] for index, node in enumerate(state.nodes) if node.drained],
+        "alarms": [{"node": settings.names[node], "resource": resource} for node, resource in sorted(state.alarms)],
+        "partitions": partitions_outcome(state, settings),
         "queues": {
-            name: queue_outcome(state, settings, state.queues[name]) for name in sorted(state.queues, key=split_queue)
+            name: queue_outcome(state, settings, state.queues[name]) | views_outcome(state, settings, name)
+            for name in sorted(state.queues, key=split_queue)
         },
         "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
         "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
         "consumers": {name: consumer_outcome(state, state.consumers[name]) for name in sorted(state.consumers)},
-        "publishers": {},
+        "publishers": {
+            name: publisher_outcome(state.publishers[name], state.time_us) for name in sorted(state.publishers)
+        },
         "availability": {name: availability_outcome(account, state.time_us) for name, account in ledger.items()},
         "errors": [
             {"step": refusal.step, "code": refusal.code, "text": refusal.text}
             for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
         ],
         "events": [event_outcome(entry, settings) for entry in trace],
+    }
+
+
+def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
+    """The running nodes of each side, where there are several."""
+    sides = [[node for node in state.nodes_of(side) if state.nodes[node].status == RUNNING] for side in state.sides]
+    running = [settings.named(nodes) for nodes in sides if nodes]
+    return running if len(running) > 1 else []
+
+
+def views_outcome(state: State, settings: Settings, name: str) -> dict:
+    """How each side sees a queue, where they see it differently. A side without a running node counts as long as it has
+    messages that could come back with it."""
+    views = [
+        view_outcome(state, settings, side, side.queues[name]) for side in state.sides if name in side.queues
+    ]
+    if all(view | {"nodes": None} == views[0] | {"nodes": None} for view in views):
+        return {}
+    return {"views": views}
+
+
+def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> dict:
+    """How one side sees a queue."""
+    seen = classic_outcome(state, settings, queue) if queue.type == "classic" else {}
+    return {
+        "nodes": settings.named(state.nodes_of(side)),
+        "state": seen.get("state"),
+        "master": seen.get("master"),
+        "mirrors": seen.get("mirrors"),
+        "ids": as_lists(queue.content),
     }
 
 
@@ -77,7 +129,7 @@ def queue_outcome(state: State, settings: Settings, queue: Queue) -> dict:
         "messages": runs.size(content),
         "messages_ready": runs.size(content) - runs.size(unacknowledged),
         "messages_unacknowledged": runs.size(unacknowledged),
-        "ids": as_lists(content),
+        "ids": as_lists(in_order(queue, content)),
         "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
         "replicas": replicas_outcome(state, settings, queue),
     }
@@ -179,6 +231,17 @@ def consumer_outcome(state: State, consumer: Consumer) -> dict:
         "received": as_lists(consumer.received),
         "unacknowledged": as_lists(consumer.held),
         "cancel_notified": consumer.cancel_notified,
+    }
+
+
+def publisher_outcome(publisher: Publisher, now_us: int) -> dict:
+    """One steady publisher."""
+    blocked = publisher.blocked_since_us is not None
+    return {
+        "state": "closed" if publisher.closed else "blocked" if blocked else "running",
+        "published": publisher.published,
+        "confirmed": publisher.confirmed,
+        "blocked_s": seconds(blocked_for_us(publisher, now_us)),
     }
 
 

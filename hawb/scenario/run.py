@@ -11,7 +11,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from hawb.engine import advance
+from hawb.engine import advance, publishers
 from hawb.engine.state import Settings
 from hawb.engine.turn import Moment, Turn
 from hawb.scenario import beginning, unsupported
@@ -69,6 +69,7 @@ class Run:
             advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
         else:
             ACTIONS[type(step.verb)](turn, step.verb)
+            publishers.close_with_nodes(turn)
         self._steps.append(step)
         self._stages.append(_Stage(self.settings, turn.finish()))
 

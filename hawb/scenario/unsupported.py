@@ -8,14 +8,7 @@ from hawb.engine.naming import join_queue, split_queue
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.forms import Verb
 from hawb.scenario.refused import ScenarioRefused, Where
-from hawb.scenario.verbs import Consume, Declare, Expect, ForgetClusterNode, Publish, Wait
-
-ACCEPTED: dict[type[Verb], dict[str, Collection]] = {
-    ForgetClusterNode: {"offline": (False,)},
-    Publish: {"priority": (None,)},
-    Consume: {"rate": (None,)},
-}
-"""Fields of which only some values have rules."""
+from hawb.scenario.verbs import Declare, Expect, Publish, Wait
 
 
 def check_scenario(scenario: Scenario, verbs: Collection[type[Verb]]) -> None:
@@ -35,9 +28,6 @@ def check_step(step: Step, index: int, verbs: Collection[type[Verb]], quorum: Co
     verb, path = step.verb, ("steps", index, step.name)
     if type(verb) not in verbs and not isinstance(verb, Wait | Expect):
         raise _refused(f"the verb {step.name}", path[:2])
-    for field, accepted in ACCEPTED.get(type(verb), {}).items():
-        if getattr(verb, field) not in accepted:
-            raise _refused(f"{field}: {getattr(verb, field)}", (*path, field))
     if isinstance(verb, Declare) and verb.arguments.get("x-queue-type", "classic") != "classic":
         raise _refused(f"queue type {verb.arguments['x-queue-type']}", (*path, "arguments", "x-queue-type"))
     for name in _queues(verb):

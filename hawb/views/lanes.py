@@ -23,8 +23,8 @@ from hawb.views.story import Sentence, sentences
 from hawb.views.words import html, seconds, shortened, shown
 
 LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
-LANE, LANES, LOWEST_LANE = 30, 128, 16
-"""Pixels: a lane, all lanes together if they are more than fit, and what a lane has at least."""
+LANE, LANES, LOWEST_LANE, TALLEST_BAND = 30, 100, 12, 14
+"""Pixels: a lane, all lanes together if they are more than fit, what a lane has at least, and a master's band."""
 
 WIDTH = 900
 MOMENT, GAP, SCALE = 16, 110, 20
@@ -36,7 +36,7 @@ LABEL = 46
 NAME_LENGTH = 15
 
 BANDS: dict[str, tuple[str, int, bool]] = {
-    "master": ("master", 14, True),
+    "master": ("master", TALLEST_BAND, True),
     "synchronised": ("synchronised", 8, True),
     "unsynchronised": ("unsynchronised", 8, False),
     "running": ("running", 4, True),
@@ -49,7 +49,14 @@ BANDS: dict[str, tuple[str, int, bool]] = {
 
 MARKED = {
     "node_killed": "fault",
+    "node_lost_power": "fault",
     "node_stopping": "fault",
+    "node_pausing": "fault",
+    "node_drained": "fault",
+    "alarm_set": "fault",
+    "links_cut": "cut",
+    "links_timed_out": "cut",
+    "links_healed": "healed",
     "node_gave_up": "fault",
     "queue_down": "fault",
     "promoted": "promoted",
@@ -124,22 +131,26 @@ def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, mi
 def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: int) -> str:
     role, height, filled = BANDS[what]
     left, right = scale.places[since], scale.places[then]
+    height *= min(1, (scale.lane - 2) / TALLEST_BAND)
     colour = style.LOOKS[role].colour
     fill = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 2"'
     told = f"{shown(node)}: {what} from {seconds(since)} to {seconds(then)} s"
     return (
-        f'<rect x="{left:.1f}" y="{middle - height / 2}" width="{max(right - left, 2):.1f}" height="{height}" {fill}>'
+        f'<rect x="{left:.1f}" y="{middle - height / 2:g}" width="{max(right - left, 2):.1f}"'
+        f' height="{height:g}" {fill}>'
         f"<title>{escape(told)}</title></rect>"
     )
 
 
 def _marks(outcome: dict, told: list[Sentence], nodes: list[str], scale: Axis) -> str:
-    """Marks for faults, promotions and losses, one for each place; several at one place share it and their titles."""
+    """Marks for faults, promotions, losses and links, one for each place; several at one place share it and their
+    titles."""
     places: dict[tuple[float, int, str], list[str]] = {}
     for sentence in told:
-        lane = nodes.index(node) if (node := _node_of(outcome, sentence)) in nodes else 0
         look = MARKED[outcome["events"][sentence.index]["event"]]
-        places.setdefault((sentence.t, lane, look), []).append(sentence.text)
+        for node in _nodes_of(outcome, sentence):
+            lane = nodes.index(node) if node in nodes else 0
+            places.setdefault((sentence.t, lane, look), []).append(sentence.text)
     return "".join(_mark(*place, texts, scale) for place, texts in places.items())
 
 
@@ -150,19 +161,25 @@ def _mark(t: float, lane: int, look: str, texts: list[str], scale: Axis) -> str:
     return f'<g transform="translate({x:.1f} {y})"><title>{title}</title>{shape}</g>'
 
 
-def _node_of(outcome: dict, sentence: Sentence) -> str | None:
-    """The node whose lane an event belongs to: its own, or that of the event which brought it about."""
+def _nodes_of(outcome: dict, sentence: Sentence) -> list[str | None]:
+    """The nodes whose lanes an event belongs to: the ends of links, its own, or that of the event which brought it
+    about."""
     event = outcome["events"][sentence.index]
+    if event["event"].startswith("links_"):
+        return sorted({node for link in event["detail"].get("links", [outcome["nodes"]]) for node in link})
     because = event.get("because")
     if event["node"] is None and because is not None:
         event = outcome["events"][because]
-    return event["node"]
+    return [event["node"]]
 
 
 EDGE = 'stroke="var(--jp-layout-color1,Canvas)" stroke-width="1"'
+GROUND = '<circle r="7.5" fill="var(--jp-layout-color1,Canvas)"/>'
 SHAPES = {
     "fault": (f'<path d="M-5-5 5 5M5-5-5 5" stroke="{style.LOOKS["fault"].colour}" stroke-width="2.5"/>', 0),
     "promoted": (f'<path d="M0-6 6 5H-6Z" fill="{style.LOOKS["promoted"].colour}" {EDGE}/>', 0),
+    "cut": (GROUND + f'<path d="M-6-3H6M-6 3H6M-4 6 4-6" stroke="{style.LOOKS["cut"].colour}" stroke-width="2"/>', 0),
+    "healed": (GROUND + f'<path d="M-6-3H6M-6 3H6" stroke="{style.LOOKS["healed"].colour}" stroke-width="2"/>', 0),
     "lost": (f'<path d="M0 6 6-5H-6Z" fill="{style.LOOKS["lost"].colour}" {EDGE}/>', 10),
 }
 """The marks, and how far below the middle of the lane they stand, so that a loss does not hide the promotion that

@@ -81,14 +81,14 @@ def _numbers(outcome: dict, name: str) -> dict[str, int]:
 
 def html(outcome: dict, was: dict | None = None) -> str:
     """The ledger as an HTML table; columns without anything in them are left out."""
-    table = rows(outcome, was)
+    entries = rows(outcome, was)
     always = ("published", "confirmed", "in queue", "lost", "lost after confirm")
-    used = [c for c in COLUMNS if c in always or any(row.figures[c].was or row.figures[c].now for row in table)]
+    used = [c for c in COLUMNS if c in always or any(row.figures[c].was or row.figures[c].now for row in entries)]
     body = "".join(
-        f"<tr>{_name(row.queue)}{''.join(_figure(column, row.figures[column]) for column in used)}</tr>"
-        for row in table
+        f"<tr>{name_cell(row.queue)}{''.join(_figure(column, row.figures[column]) for column in used)}</tr>"
+        for row in entries
     )
-    return _table("What became of the messages", {"queue": NAME_CELL} | dict.fromkeys(used, CELL), body)
+    return table("What became of the messages", {"queue": NAME_CELL} | dict.fromkeys(used, CELL), body)
 
 
 def _figure(column: str, figure: Figure) -> str:
@@ -110,7 +110,7 @@ def queues_html(outcome: dict, was: dict | None = None) -> str:
         f"<tr>{''.join(_entry(column, name, queue, before.get(name)) for column in names)}</tr>"
         for name, queue in sorted(outcome["queues"].items())
     )
-    return _table("Queues", {name: _align(name) for name in names}, body)
+    return table("Queues", {name: _align(name) for name in names}, body)
 
 
 def _align(column: str) -> str:
@@ -119,22 +119,28 @@ def _align(column: str) -> str:
 
 def _entry(column: str, name: str, queue: dict, was: dict | None) -> str:
     if column == "name":
-        return _name(listing.COLUMNS[column](name, queue))
+        return name_cell(listing.COLUMNS[column](name, queue))
     told = listing.COLUMNS[column](name, queue)
-    before = "" if was is None else listing.COLUMNS[column](name, was)
-    align = _align(column)
-    if told == before:
-        return f'<td style="{align}"><bdi>{name_html(told)}</bdi></td>'
+    return cell(told, None if was is None else listing.COLUMNS[column](name, was), _align(column))
+
+
+def cell(told: str, before: str | None, align: str = CELL) -> str:
+    """A cell with what is told now, marked where it was another before. None: it was not there."""
+    if told == before or before is None:
+        mark = f";{CHANGED}" if before is None else ""
+        return f'<td style="{align}{mark}"><bdi>{name_html(told)}</bdi></td>'
     both = f"<bdi>{name_html(before or 'none')}</bdi> → <bdi>{name_html(told or 'none')}</bdi>"
     return f'<td style="{align};{CHANGED}">{both}</td>'
 
 
-def _name(queue: str) -> str:
+def name_cell(queue: str) -> str:
+    """The head of a row: a name, cut where it is too long."""
     shown = name_html(queue)
     return f'<th scope="row" style="{NAME_CELL};font-weight:400" title="{shown}"><bdi>{shown}</bdi></th>'
 
 
-def _table(caption: str, columns: dict[str, str], body: str) -> str:
+def table(caption: str, columns: dict[str, str], body: str) -> str:
+    """An HTML table of rows that are HTML already; `columns` are names with the style of their cells."""
     head = "".join(f'<th scope="col" style="{cell};color:{style.FAINT}">{name}</th>' for name, cell in columns.items())
     return (
         f'<table style="{TABLE}"><caption style="text-align:left;font-weight:600">{caption}</caption>'

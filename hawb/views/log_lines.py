@@ -6,7 +6,8 @@ synchronised because messages left the queue, have no line here either.
 
 Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror`, `drop_mirror`),
 `rabbit_mirror_queue_slave` (`promote_me`), `rabbit_mirror_queue_master` (`sync_mirrors`, `terminate`),
-`rabbit_mirror_queue_sync`, `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_table`, `rabbit`.
+`rabbit_mirror_queue_sync`, `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_table`, `rabbit`, `rabbit_prequeue`
+(`crash_restart`), `rabbit_alarm`, `rabbit_maintenance`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ LINES: dict[tuple[str, str | None], str] = {
     ("promoted", None): "Mirrored {queue}: Promoting mirror <{node}> to {master}",
     ("mirrors_stopped", None): "Mirrored {queue}: Stopping all nodes on master shutdown since no synchronised mirror "
     "(replica) is available",
+    ("queue_recovered", "process_restarted"): "Restarting crashed {queue}.",
+    ("alarm_set", None): "{resource} resource limit alarm set on node {node}.",
+    ("alarm_cleared", "relieved"): "{resource} resource limit alarm cleared on node {node}",
+    ("alarm_cleared", "node_down"): "{resource} resource limit alarm cleared for dead node {node}",
+    ("node_drained", None): "This node is being put into maintenance (drain) mode",
+    ("node_revived", None): "This node is being revived from maintenance (drain) mode",
     ("sync_started", None): "Mirrored {queue}: Synchronising: {messages} messages to synchronise",
     ("sync_finished", None): "Mirrored {queue}: Synchronising: complete",
     ("sync_ended", "cancelled"): "Mirrored {queue}: Synchronising:  synchronisation cancelled ",
@@ -72,6 +79,7 @@ def log_line(event: dict, version: str) -> str | None:
         "queue": None if event["queue"] is None else described(shown(event["queue"])),
         "node": shown(event["node"]),
         "messages": detail.get("messages"),
+        "resource": detail.get("resource"),
         "master": MASTER.get(version, "leader"),
     }
     written = [line.format(mirror=shown(mirror), **words) for mirror in detail.get("mirrors", [None])]

@@ -1,7 +1,8 @@
 """The replica matrix: nodes across, queues down, in each cell what that node has of that queue.
 
-It stays legible at 8 nodes × 40 queues, where a drawing of a network does not. Shapes carry the meaning and colours
-repeat it; every cell has its words as a title, and `text` says the same without a picture.
+A queue that the sides of a partition see differently has a row for each side. It stays legible at 8 nodes × 40 queues,
+where a drawing of a network does not. Shapes carry the meaning and colours repeat it; every cell has its words as a
+title, and `text` says the same without a picture.
 
 Everything is built as text, without a document tree, because the lab draws the matrix anew after every action.
 """
@@ -15,7 +16,7 @@ from html import escape
 from msgspec import Struct
 
 from hawb.views import style
-from hawb.views.replicas import DOWN, NONE, Replica, replicas
+from hawb.views.replicas import BEYOND, DOWN, NONE, Replica, replicas, seen_by
 from hawb.views.style import LOOKS
 from hawb.views.words import brief, counted, html, listing, shortened, shown
 
@@ -23,14 +24,16 @@ NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
 CELL_WIDTHS = (88, 640, 150)
 """Least width of a node's column, the width that all of them share while there is room, and the widest."""
 
-CHARACTER_WIDTH = 7
+CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 20
 ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
 
 
 class Row(Struct, frozen=True):
-    """One queue: its state and its replicas by node, and how both were before. A state of None: there is no queue."""
+    """One queue as the nodes of `side` see it (all of them where it is empty): its state and its replicas by node, and
+    how both were before. A state of None: there is no queue."""
 
     queue: str
+    side: tuple[str, ...]
     state: str | None
     now: dict[str, Replica]
     was_state: str | None
@@ -42,14 +45,21 @@ def rows(outcome: dict, was: dict | None = None) -> list[Row]:
     before = (outcome if was is None else was)["queues"]
     after = outcome["queues"]
     return [
-        Row(name, *_state(after, name), *_state(before, name))  # a queue that has gone keeps its row for once
-        for name in sorted(after.keys() | before.keys())
+        Row(name, side, *_state(after, name, side), *_state(before, name, side))
+        for name in sorted(after.keys() | before.keys())  # a queue that has gone keeps its row for once
+        for side in _sides(after.get(name, {}))
     ]
 
 
-def _state(queues: dict, name: str) -> tuple[str | None, dict[str, Replica]]:
-    queue = queues.get(name)
-    return (None, {}) if queue is None else (queue["state"], replicas(queue))
+def _sides(queue: dict) -> list[tuple[str, ...]]:
+    return [tuple(view["nodes"]) for view in queue.get("views", ())] or [()]
+
+
+def _state(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str | None, dict[str, Replica]]:
+    if name not in queues:
+        return None, {}
+    queue = seen_by(queues[name], side)
+    return queue["state"], replicas(queue)
 
 
 # As text
@@ -57,23 +67,43 @@ def _state(queues: dict, name: str) -> tuple[str | None, dict[str, Replica]]:
 
 def text(outcome: dict) -> str:
     """The matrix for terminals and screen readers: a line with the nodes, then one for each queue."""
-    nodes = ", ".join(f"{shown(name)} {state}" for name, state in outcome["nodes"].items())
+    nodes = ", ".join(f"{shown(name)} {_said(outcome, name)}" for name in outcome["nodes"])
     return "\n".join([f"nodes: {nodes}", *(line(row, outcome["nodes"]) for row in rows(outcome))])
+
+
+def states(outcome: dict, node: str) -> list[str]:
+    """What is to be said of a node: its state, then its resource alarms and whether it is in maintenance mode."""
+    alarms = [f"{alarm['resource']} alarm" for alarm in outcome.get("alarms", ()) if alarm["node"] == node]
+    return [outcome["nodes"][node], *alarms, *(["maintenance"] if node in outcome.get("maintenance", ()) else [])]
+
+
+def _said(outcome: dict, node: str) -> str:
+    state, *more = states(outcome, node)
+    return f"{state} ({', '.join(more)})" if more else state
 
 
 def line(row: Row, nodes: dict[str, str]) -> str:
     """One queue in words: each node that has a replica, with its glyph."""
-    cells = [f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in nodes if node in row.now]
-    return f"{shown(row.queue)} ({row.state}): {'; '.join(cells) or 'no replica'}"
+    seen = [node for node in nodes if node in row.now and node in (row.side or nodes)]
+    cells = [f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in seen]
+    return f"{shown(row.queue)} ({_about(row)}): {'; '.join(cells) or 'no replica'}"
+
+
+def _about(row: Row) -> str:
+    """A row's state, and whose it is."""
+    return f"{row.state}, as {listing(row.side)} see{'s' if len(row.side) == 1 else ''} it" if row.side else row.state
 
 
 def summary(outcome: dict) -> str:
     """What a person should know who cannot see the matrix: what does not run."""
     nodes, queues = outcome["nodes"], outcome["queues"]
-    faults = [f"{shown(name)} is {state}" for name, state in nodes.items() if state != "running"]
+    said = {name: _said(outcome, name) for name in nodes}
+    faults = [f"{shown(name)} is {words}" for name, words in said.items() if words != "running"]
     for state in ("down", "minority", "syncing"):
         names = [name for name in queues if queues[name]["state"] == state]
         faults += [f"{state}: {listing(names)}"] if names else []
+    disputed = [name for name in queues if "views" in queues[name]]
+    faults += [f"not the same on all sides: {listing(disputed)}"] if disputed else []
     size = f"{counted(len(nodes), 'node')} and {counted(len(queues), 'queue')}"
     return f"Replica matrix of {size}; {'; '.join(faults) or 'everything runs'}."
 
@@ -84,18 +114,19 @@ def summary(outcome: dict) -> str:
 def svg(outcome: dict, was: dict | None = None) -> str:
     """The matrix as an SVG element; `was` is the outcome before, against which changes are marked, was → now."""
     nodes = outcome["nodes"]
-    least, shared, widest = CELL_WIDTHS
-    cell_width = min(max(least, shared // max(len(nodes), 1)), widest)
+    cell_width = cell_width_for(len(nodes))
     table = rows(outcome, was)
-    width = NAME_WIDTH + cell_width * len(nodes) + MARGIN
+    width = width_for(len(nodes))
     height = HEADER_HEIGHT + ROW_HEIGHT * len(table) + MARGIN
     was_nodes = nodes if was is None else was["nodes"]
     cut = len(common_prefix(nodes))
     header = "".join(
-        _node(name, cut, state, was_nodes.get(name), NAME_WIDTH + column * cell_width, cell_width)
-        for column, (name, state) in enumerate(nodes.items())
+        _node(name, cut, states(outcome, name), was_nodes.get(name), NAME_WIDTH + column * cell_width, cell_width)
+        for column, name in enumerate(nodes)
     )
-    body = "".join(_row(row, nodes, HEADER_HEIGHT + index * ROW_HEIGHT, cell_width) for index, row in enumerate(table))
+    body = "".join(
+        _row(row, nodes, cut, HEADER_HEIGHT + index * ROW_HEIGHT, cell_width) for index, row in enumerate(table)
+    )
     told = escape(summary(outcome))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}"'
@@ -105,48 +136,69 @@ def svg(outcome: dict, was: dict | None = None) -> str:
     )
 
 
+def cell_width_for(nodes: int) -> int:
+    """The width of a node's column where there are so many."""
+    least, shared, widest = CELL_WIDTHS
+    return min(max(least, shared // max(nodes, 1)), widest)
+
+
+def width_for(nodes: int) -> int:
+    """The width of the matrix of so many nodes."""
+    return NAME_WIDTH + cell_width_for(nodes) * nodes + MARGIN
+
+
 def common_prefix(nodes: Iterable[str]) -> str:
     """What all nodes' names have before the host's, `rabbit@` as a rule: there is no room for it in the header."""
     prefixes = {name[: name.find("@") + 1] for name in nodes}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
 
-def _node(name: str, cut: int, state: str, was: str | None, left: int, width: int) -> str:
+def _node(name: str, cut: int, said: list[str], was: str | None, left: int, width: int) -> str:
+    state, *more = said
     look = LOOKS[state]
     label = shortened(shown(name[cut:]), width // CHARACTER_WIDTH - 2)
+    words = shortened(", ".join([look.word, *more]), width // SMALL_WIDTH - 4)
     told = state if was == state else f"{was or 'not there'} → {state}"
     mark = "" if was == state else _mark(left, 2, width, HEADER_HEIGHT - 6)
     return (
         f"<g>{mark}<title>{html(name)}: {escape(told)}</title>"
         f'<text x="{left + 10}" y="17" font-weight="600">{escape(label)}</text>'
         f'<g transform="translate({left + 15} 28)">{_state_shape(state)}</g>'
-        f'<text x="{left + 24}" y="32" font-size="11" style="fill:{style.FAINT}">{look.word}</text></g>'
+        f'<text x="{left + 24}" y="32" font-size="11" style="fill:{style.FAINT}">{words}</text></g>'
     )
 
 
-def _row(row: Row, nodes: dict[str, str], top: int, cell_width: int) -> str:
+def _row(row: Row, nodes: dict[str, str], cut: int, top: int, cell_width: int) -> str:
     cells = []
     for column, node in enumerate(nodes):
-        now, was = row.now.get(node, NONE), row.was.get(node, NONE)
+        if row.side and node not in row.side:
+            now = was = BEYOND
+        else:
+            now, was = row.now.get(node, NONE), row.was.get(node, NONE)
         cells.append(_cell(node, now, was, NAME_WIDTH + column * cell_width, top, cell_width))
     rule = f'<path d="M0 {top}.5H{NAME_WIDTH + cell_width * len(nodes)}" stroke="currentColor" stroke-opacity=".15"/>'
-    return rule + _name(row, top) + "".join(cells)
+    return rule + _name(row, cut, top) + "".join(cells)
 
 
-def _name(row: Row, top: int) -> str:
+def _name(row: Row, cut: int, top: int) -> str:
     state = row.state or "gone"
     changed = row.state != row.was_state
     told = f"{row.was_state or 'not there'} → {state}" if changed else state
     mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
     label, beside = shortened(shown(row.queue), NAME_WIDTH // CHARACTER_WIDTH), ""
-    if state != "running" or changed:
-        label = shortened(label, NAME_WIDTH // CHARACTER_WIDTH - len(state))
+    about = [state] if state != "running" or changed else []
+    if row.side:
+        about.insert(0, f"by {listing(node[cut:] for node in row.side)}")
+    if about:
+        words = shortened(", ".join(about), SEEN_LENGTH)
+        label = shortened(label, NAME_WIDTH // CHARACTER_WIDTH - len(words))
         beside = (
             f'<text x="{NAME_WIDTH - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
-            f"{state}</text>"
+            f"{escape(words)}</text>"
         )
+    seen = f", as seen by {html(', '.join(row.side))}" if row.side else ""
     return (
-        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}</title>"
+        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}{seen}</title>"
         f'<text x="4" y="{top + 15}">{escape(label)}</text>{beside}</g>'
     )
 
@@ -215,6 +267,10 @@ def _shape_of(role: str, glyph: str, beneath: str, syncing: bool) -> str:
         return CIRCLE.format(f'fill="none" stroke="{colour}" stroke-width="1.8"{dashes}') + QUARTERS[glyph].format(
             colour
         )
+    if role == "mirror":
+        return CIRCLE.format(f'fill="{colour}" fill-opacity=".45" stroke="{colour}"')
+    if role == "beyond":
+        return ""
     if role in DOWN:
         outline = FILLED.get(beneath, CIRCLE).format(f'fill="{colour}" fill-opacity=".25" stroke="{colour}"')
         return outline + CROSS.format("currentColor")

@@ -1,7 +1,8 @@
 """What each node has of a queue, as an outcome tells it: role, share, messages.
 
 The engine's outcomes say it in `replicas`. One that was recorded from a real broker has no such key; then roles come
-from master, mirrors and members, and what a mirror holds is not known.
+from master, mirrors and members, and what a mirror holds is not known. The same goes for a side of a partition whose
+view of a queue has no such key.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from hawb.views import style
 from hawb.views.style import Look
-from hawb.views.words import counted
+from hawb.views.words import counted, size
 
 DOWN = ("down", "left_over")
 
@@ -44,7 +45,7 @@ class Replica(Struct, frozen=True):
         return word if self.messages is None else f"{word}, {counted(self.messages)}"
 
 
-NONE = Replica("none")
+NONE, BEYOND = Replica("none"), Replica("beyond")
 
 
 def replicas(queue: dict) -> dict[str, Replica]:
@@ -64,6 +65,17 @@ def replicas(queue: dict) -> dict[str, Replica]:
     }
 
 
+def seen_by(queue: dict, side: list[str]) -> dict:
+    """A queue as the nodes of one side of a partition see it: itself, or its entry in `views` with what all sides say
+    alike. A view that does not tell which mirrors are synchronised leaves that open."""
+    view = next((view for view in queue.get("views", ()) if side and side[0] in view["nodes"]), None)
+    if view is None:
+        return queue
+    alike = {key: queue[key] for key in ("type", "durable", "policy") if key in queue}
+    unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(view["ids"])}
+    return alike | unknown | view
+
+
 def _role(entry: dict) -> str:
     if not entry["online"]:
         return "left_over" if entry["role"] == "left_over" else "down"
@@ -80,8 +92,9 @@ def _from_listing(queue: dict) -> dict[str, Replica]:
             node: Replica("leader" if node == queue["leader"] else "follower" if node in queue["online"] else "down")
             for node in queue["members"]
         }
-    roles = {node: Replica("unsynchronised") for node in queue["mirrors"]}
-    roles |= {node: Replica("synchronised") for node in queue["synchronised_mirrors"]}
+    told = queue["synchronised_mirrors"] is not None
+    roles = {node: Replica("unsynchronised" if told else "mirror") for node in queue["mirrors"]}
+    roles |= {node: Replica("synchronised") for node in queue["synchronised_mirrors"] or ()}
     roles |= {node: Replica("down") for node in queue["recoverable_mirrors"] if node not in roles}
     if queue["master"] is not None:
         roles[queue["master"]] = Replica("down" if queue["state"] == "down" else "master", queue["messages"], 1.0)

@@ -3,6 +3,9 @@
 A span begins with an event and lasts until the next one of its node. What was there before the first event is known
 only as far as the outcome tells: nodes and replicas that no event touches were all the time as they are at the end, and
 the master that is the first to go was the master from the start.
+
+What a node is, it is by its own account: that others lost sight of it changes nothing for the node itself, which may go
+on as a master of its side of a partition.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ Spans = dict[str, list[tuple[float, str]]]
 
 NODE_STATES = {
     "node_killed": "down",
+    "node_lost_power": "down",
     "node_stopping": "down",
+    "node_pausing": "paused",
     "node_gave_up": "down",
     "node_boot_refused": "down",
     "node_booting": "booting",
@@ -75,7 +80,7 @@ def _changes(event: dict) -> Iterator[tuple[str, str]]:
     elif event["event"] in ("sync_finished", "mirrors_stopped"):
         role = "synchronised" if event["event"] == "sync_finished" else "none"
         yield from ((mirror, role) for mirror in event["detail"]["mirrors"])
-    elif event["event"] in ROLES:
+    elif event["event"] in ROLES and event["detail"].get("reason") not in LOST_SIGHT:
         yield event["node"], ROLES[event["event"]]
 
 
@@ -89,6 +94,11 @@ ROLES = {
     "disk_lost": "none",
     "master_down": "none",
     "node_killed": "none",
+    "node_lost_power": "none",
     "node_stopping": "none",
+    "node_pausing": "none",
 }
 """The role of an event's node after it."""
+
+LOST_SIGHT = ("node_down", "out_of_reach")
+"""The reasons of events that tell of a node as others see it."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 TONES = ("plain", "fault", "recovery", "promotion", "loss", "refusal")
 
 VARIED_BY = {
+    "node_pausing": "until",
     "consumer_cancelled": "reason",
     "messages_lost": "cause",
     "mirror_added": "synchronised",
+    "pattern_gave_up": "kind",
+    "policy_tie": "kind",
     "process_crashed": "final",
     "mirror_synchronised": "how",
     "promoted": "synchronised",
@@ -47,11 +50,20 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     ),
     "policy_tie": (
         "plain",
-        "Policies {policies} match {queues} with equal priority. RabbitMQ leaves open which wins; here {chosen} does.",
+        {
+            "user": "Policies {policies} match {queues} with equal priority. RabbitMQ leaves open which wins; here "
+            "{chosen} does.",
+            "operator": "Operator policies {policies} match {queues} with equal priority. RabbitMQ leaves open which "
+            "wins; here {chosen} does.",
+        },
     ),
     "pattern_gave_up": (
         "plain",
-        "Matching the pattern {pattern} of policy {policy} took too many steps and counts as no match.",
+        {
+            "user": "Matching the pattern {pattern} of policy {policy} took too many steps and counts as no match.",
+            "operator": "Matching the pattern {pattern} of operator policy {policy} took too many steps and counts as "
+            "no match.",
+        },
     ),
     "not_simulated": ("plain", "There are no rules for {what}{of_queues} here: nothing follows from it."),
     "queue_declared": ("plain", "{queues} was declared on {node}, {placed}."),
@@ -59,6 +71,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         "plain",
         {
             "client": "{queues} was deleted with {messages} in it.",
+            "expired": "{queues} was deleted with {messages} in it: it had been unused for too long.",
             "auto_delete": "{queues} was deleted with {messages} in it: its last consumer has gone.",
             "exclusive_owner_gone": "{queues} was deleted with {messages} in it: its owner's connection has gone.",
             "node_down": "{queues} is gone with its node: it was not durable.",
@@ -66,6 +79,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "node_reset": "{queues} was deleted: its master's node was reset, and no stopped one had a mirror.",
         },
     ),
+    "exchange_declared": ("plain", "Exchange {exchange} was declared, direct and durable."),
+    "queue_bound": ("plain", "{queues} was bound to {exchange_name} with the routing key {routing_key}."),
     "queue_purged": ("plain", "{queues} was purged of {messages}."),
     "messages_published": ("plain", "{Ids} {were} published to {queues} and reached {replicas}."),
     "messages_confirmed": ("plain", "The publisher got a confirm for {ids} of {queues}."),
@@ -77,7 +92,12 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     ),
     "messages_unanswered": (
         "refusal",
-        "The publisher of {ids} to {queues} will never be told what became of them: its connection went with its node.",
+        {
+            "client_node_gone": "The publisher of {ids} to {queues} will never be told what became of them: its "
+            "connection went with its node.",
+            "connection_closed": "The publisher of {ids} to {queues} will never be told what became of them: its "
+            "connection was closed.",
+        },
     ),
     "messages_refused": (
         "refusal",
@@ -88,7 +108,10 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "no_master": "No queue took {ids}: {queues} has lost its master and no mirror may serve it.",
             "crashed": "No queue took {ids}: the process of {queues} has crashed for good.",
             "no_queue": "No queue took {ids}: there is no {queues}.",
+            "max_length": "{queues} refused {ids}: it was full.",
             "client_node_gone": "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
+            "connection_closed": "{Ids} did not reach {queues}: the publisher's connection was blocked, and then "
+            "closed.",
         },
     ),
     "messages_delivered": (
@@ -110,6 +133,24 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "consumer_gone": "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
         },
     ),
+    "messages_expired": ("plain", "{Ids} of {queues} {were} at its head and had outlived the time to live."),
+    "messages_dropped": ("refusal", "{queues} was too long and dropped {ids} from its head."),
+    "messages_dead_lettered": (
+        "plain",
+        {
+            "expired": "{Ids} of {queues}, expired, {were} published to {exchange_name} {to_targets}.",
+            "rejected": "{Ids} of {queues}, rejected, {were} published to {exchange_name} {to_targets}.",
+            "maxlen": "{Ids} of {queues}, for which there was no room, {were} published to {exchange_name} "
+            "{to_targets}.",
+        },
+    ),
+    "dead_letters_dropped": (
+        "refusal",
+        {
+            "no_queue": "When dead letters arrived for {queues}, it was gone: {messages} went nowhere.",
+            "no_master": "When dead letters arrived for {queues}, it had no master: {messages} went nowhere.",
+        },
+    ),
     "messages_rejected": ("plain", "{Consumer} rejected {ids} of {queues} for good, and the queue let go of them."),
     "consumer_started": ("plain", "{Consumer} began to consume from {queues}, connected to {node}."),
     "consumer_activated": ("plain", "{Consumer} became the single active consumer of {queues}."),
@@ -129,9 +170,21 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         {
             "client": "{Consumer} of {queues} closed its channel.",
             "node_down": "{Consumer} of {queues} is gone: it was connected to {node}.",
+            "drained": "{Consumer} of {queues} was closed with its connection to {node}, which is being drained.",
         },
     ),
     "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
+    "publisher_started": ("plain", "{Publisher} began to publish to {queues}, connected to {node}."),
+    "publisher_blocked": ("fault", "{Publisher} of {queues} is blocked: its messages wait at the client."),
+    "publisher_unblocked": ("recovery", "{Publisher} of {queues} goes on, with all that waited at the client."),
+    "publisher_closed": (
+        "plain",
+        {
+            "client": "{Publisher} of {queues} stopped.",
+            "node_down": "{Publisher} of {queues} is gone: it was connected to {node}.",
+            "transaction_failed": "{Publisher} of {queues} is gone: its channel was closed.",
+        },
+    ),
     "node_stopping": ("fault", "{node} was shut down in a controlled way."),
     "node_stopped": ("fault", "The controlled shutdown of {node} was completed."),
     "process_crashed": (
@@ -142,6 +195,28 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         },
     ),
     "node_killed": ("fault", "{node} was killed."),
+    "node_lost_power": ("fault", "The host of {node} lost power, and nobody was told."),
+    "links_cut": ("fault", "From now on nothing passes between {links}, and nobody has noticed."),
+    "links_healed": ("recovery", "All links work again."),
+    "links_timed_out": ("fault", "Nothing has passed between {links} for net_ticktime: each takes the other for dead."),
+    "cluster_partitioned": ("fault", "The cluster is partitioned: {sides} go on without knowing of each other."),
+    "metadata_stalled": (
+        "fault", "A change that every running node has to hear of waits: one that counts as running does not answer."
+    ),
+    "node_pausing": (
+        "fault",
+        {
+            "majority": "{node} sees no majority of the cluster's nodes and stops its broker.",
+            "preferred": "{node} sees none of the nodes that pause_if_all_down lists and stops its broker.",
+            "everybody": "{node} lost sight of a node that others still see, and stops its broker until all are back.",
+        },
+    ),
+    "node_paused": ("fault", "{node} is paused until it sees enough of the others."),
+    "autoheal_started": ("recovery", "{losers} restart, to join {winner} again (autoheal)."),
+    "records_taken_over": (
+        "fault", "{node} gives up the records that it had, and takes over those of the nodes that it finds running."
+    ),
+    "records_restored": ("fault", "{node} boots with the records that it had when it went, whatever came after."),
     "node_booting": ("plain", "{node} began to boot."),
     "node_waiting": ("fault", "{node} waits with its boot for {waits_for}, which may know more than it does."),
     "node_gave_up": ("fault", "{node} gave up waiting for {waits_for} and exited."),
@@ -198,6 +273,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         "fault",
         {
             "node_killed": "{queues} lost the master on {node} with its node.",
+            "node_lost_power": "{queues} lost the master on {node} with its host.",
+            "out_of_reach": "{queues} can no longer be reached where the master is, on {node}.",
             "crashed": "{queues} lost the master on {node} with its process.",
             "node_stopped": "The master of {queues} on {node} was shut down with its node.",
             "policy": "{queues} dropped the master on {node}, as the policy asks for; its copy was deleted.",
@@ -231,11 +308,41 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "promotion_refused": "{queues} is down until {node} is back: no mirror may take over.",
         },
     ),
-    "queue_recovered": ("recovery", "{queues} is served by {node} again, from its disk, with {messages}."),
+    "queue_recovered": (
+        "recovery",
+        {
+            "node_running": "{queues} is served by {node} again, from its disk, with {messages}.",
+            "process_restarted": "The process of {queues} was started again on {node}, from its disk, with {messages}.",
+        },
+    ),
     "sync_started": (
         "plain",
         "{queues} began to send its {messages} to the mirror on {mirrors}; nobody is served for {expected_s} s.",
     ),
+    "sync_held": ("fault", "A memory alarm holds the synchronisation of {queues}, which stays blocked meanwhile."),
+    "sync_resumed": ("recovery", "The synchronisation of {queues} goes on and takes {expected_s} s more."),
+    "sync_too_slow": (
+        "fault",
+        "{node} and {mirrors} have heard nothing of each other for net_ticktime: a batch of the synchronisation of "
+        "{queues} keeps their link.",
+    ),
+    "alarm_set": ("fault", "{node} is short of {resource}: whoever publishes, on any node, is blocked."),
+    "alarm_cleared": (
+        "recovery",
+        {
+            "relieved": "{node} has enough {resource} again.",
+            "node_down": "{node} is gone, and its alarm for want of {resource} with it.",
+        },
+    ),
+    "connection_blocked": (
+        "fault",
+        "Somebody published on connection {connection} to {node}, which is blocked now for want of {resources}: "
+        "nothing is read from it.",
+    ),
+    "request_waits": ("fault", "What was asked over connection {connection} to {node} waits, because that is blocked."),
+    "connection_unblocked": ("recovery", "{node} reads from connection {connection} again."),
+    "node_drained": ("fault", "{node} is being drained: its clients' connections were closed, and it takes no others."),
+    "node_revived": ("recovery", "{node} was revived and takes clients again."),
     "sync_finished": ("recovery", "The mirror of {queues} on {mirrors} was sent everything and is synchronised."),
     "sync_ended": (
         "fault",
@@ -258,6 +365,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "dropped_replicas": "{Ids} of {queues} {were} lost: every copy was dropped but one, and that mirror "
             "deleted its own.",
             "disk_lost": "{Ids} of {queues} {were} lost with the disk that they were on.",
+            "side_given_up": "{Ids} of {queues} {were} lost: nodes that had them gave up their records for others that do "
+            "not know of them.",
             "node_forgotten": "{Ids} of {queues} {were} lost: their master's node was forgotten, and no stopped mirror "
             "has them.",
             "node_reset": "{Ids} of {queues} {were} lost: their master's node was reset, and no stopped mirror has "

@@ -76,7 +76,7 @@ def _brings(event: dict) -> list[tuple]:
     match event["event"]:
         case "messages_published":
             return [("confirmed", queue, str(detail["ids"]))]
-        case "node_killed" | "node_stopping":
+        case "node_killed" | "node_stopping" | "node_lost_power":
             return [("gone", node)]
         case "queue_declared":
             return [("synchronised", queue, mirror, "joined") for mirror in detail["mirrors"]]
@@ -156,6 +156,10 @@ def _word(key: str, value: object) -> str:
         return messages(value)
     if key in ("messages", "missing"):
         return counted(value)
+    if key == "links":
+        return listing(" and ".join(map(shown, link)) for link in value)
+    if key == "sides":
+        return " | ".join(map(listing, value))
     if isinstance(value, list):
         return listing(value)
     return seconds(value) if key.endswith("_s") else shown(value)
@@ -172,11 +176,20 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "were": "was" if size(detail.get("ids", [])) == 1 else "were",
         "consumer": consumer,
         "Consumer": consumer.capitalize() if consumer == "a client" else f"C{consumer[1:]}",
+        "Publisher": f"Publisher {words['publisher']}" if "publisher" in words else "",
         "told": "told" if detail.get("notified") else "not told",
         "of_queues": f" of {words['queues']}" if event["queue"] is not None else "",
         "placed": f"{mirrors} ({_policy(detail)})",
+        "exchange_name": f"exchange {words['exchange']}" if detail.get("exchange") else "the default exchange",
+        "to_targets": _to_targets(detail, words),
         "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()))}",
     }
+
+
+def _to_targets(detail: dict, words: dict[str, str]) -> str:
+    """Where dead letters went from their exchange."""
+    to = f"and went to {words['targets']}" if detail.get("targets") else "and went to no queue"
+    return f"{to}, for {words['cycles']} had given them up before" if detail.get("cycles") else to
 
 
 def _policy(detail: dict) -> str:

@@ -32,11 +32,13 @@ LOOKS: dict[str, Look] = {
     "master": Look("#0072B2", "■", "master"),
     "synchronised": Look("#009E73", "●", "synchronised mirror"),
     "unsynchronised": Look("#E69F00", "○", "unsynchronised mirror"),
+    "mirror": Look("#009E73", "◍", "mirror"),
     "leader": Look("#0072B2", "⬢", "leader"),
     "follower": Look("#009E73", "●", "follower"),
     "down": Look("#999999", "✕", "down"),
     "left_over": Look("#999999", "✕", "left over on disk"),
     "none": Look("#999999", "·", "none"),
+    "beyond": Look("#999999", " ", "on another side"),
     "running": Look("#009E73", "●", "running"),
     "waiting": Look("#E69F00", "◌", "waiting"),
     "paused": Look("#E69F00", "‖", "paused"),
@@ -44,6 +46,8 @@ LOOKS: dict[str, Look] = {
     "redelivered": Look("#CC79A7", "↻", "redelivered"),
     "promoted": Look("#0072B2", "▲", "promoted"),
     "fault": Look("#D55E00", "✕", "fault"),
+    "cut": Look("#D55E00", "≠", "link down"),
+    "healed": Look("#009E73", "=", "links healed"),
 }
 
 SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))

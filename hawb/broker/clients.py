@@ -1,0 +1,347 @@
+"""The clients of a scenario on a real cluster: what they do, what they were told, and what they hold.
+
+As the contract has it: one connection for each (connection name, node, virtual host), on it one channel per publish
+mode, one per consumer or holder, and a throwaway channel for everything that may be refused. A message carries its
+number for each queue in a header, since a queue numbers what is published to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pika
+
+from hawb.broker.connections import Channel, Connection, Refused
+from hawb.engine import runs
+from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.runs import Runs
+from hawb.scenario import verbs
+
+HEADER = "x-hawb-numbers"
+ALTERNATE = "CC"
+"""The header by which a message goes to further queues (RabbitMQ's sender-selected distribution)."""
+AT_ONCE = 200
+"""Messages written to a socket before other clients get a turn."""
+
+
+@dataclass
+class Account:
+    """What publishers and consumers of a queue's name were told and said."""
+
+    published: int = 0
+    confirmed: set[int] = field(default_factory=set)
+    nacked: set[int] = field(default_factory=set)
+    acknowledged: set[int] = field(default_factory=set)
+
+
+@dataclass
+class Subscriber:
+    """A consumer, or the holder of a get. `held` are (delivery tag, number), oldest first."""
+
+    name: str
+    queue: str
+    connection: str
+    node: str
+    channel: Channel
+    automatic: bool = False
+    subscribed: bool = False
+    state: str = "active"
+    received: list[int] = field(default_factory=list)
+    held: list[tuple[int, int]] = field(default_factory=list)
+    cancel_notified: bool = False
+
+
+class Clients:
+    """All clients; every method but the constructor runs in the loop that it was given."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, hosts: dict[str, str]):
+        self._loop, self._hosts = loop, hosts
+        self._connections: dict[tuple[str, str, str, bool], Connection] = {}
+        self._publishing: dict[tuple[Connection, str], Publishing] = {}
+        self.accounts: dict[str, Account] = defaultdict(Account)
+        self.subscribers: dict[str, Subscriber] = {}
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many messages wait for a confirm on a channel that is open."""
+        return sum(len(channel.pending) for channel in self._publishing.values() if channel.channel.open)
+
+    @property
+    def traffic(self) -> tuple:
+        """A value that changes whenever a client hears something."""
+        heard = [(len(s.received), len(s.held), s.state) for s in self.subscribers.values()]
+        return self.unconfirmed, tuple(heard)
+
+    async def connection(self, name: str, node: str, vhost: str, cancel_notify: bool = True) -> Connection:
+        """The connection of that name, opened where it is not. Raises Refused."""
+        key = name, node, vhost, cancel_notify
+        if key not in self._connections or not self._connections[key].open:
+            connection = Connection(self._loop)
+            await connection.connect(self._hosts[node], vhost, cancel_notify)
+            self._connections[key] = connection
+        return self._connections[key]
+
+    def node_lost(self, node: str) -> None:
+        """A node's host has lost its power: its clients hear nothing, and reconnect elsewhere at their next step."""
+        for key, connection in list(self._connections.items()):
+            if key[1] == node:
+                connection.drop()
+                del self._connections[key]
+
+    # --- what may be refused goes over a channel of its own ---
+
+    async def declare(self, verb: verbs.Declare, node: str) -> None:
+        """queue.declare"""
+        vhost, name = split_queue(verb.queue)
+        connection = await self.connection(verb.connection, node, vhost)
+        await self._aside(
+            connection, "queue_declare", name, passive=verb.passive, durable=verb.durable, exclusive=verb.exclusive,
+            auto_delete=verb.auto_delete, arguments=dict(verb.arguments),
+        )  # fmt: skip
+
+    async def delete(self, verb: verbs.Delete, node: str) -> None:
+        """queue.delete"""
+        vhost, name = split_queue(verb.queue)
+        connection = await self.connection("default", node, vhost)
+        await self._aside(connection, "queue_delete", name, if_unused=verb.if_unused, if_empty=verb.if_empty)
+
+    async def purge(self, verb: verbs.Purge, node: str) -> None:
+        """queue.purge"""
+        vhost, name = split_queue(verb.queue)
+        await self._aside(await self.connection("default", node, vhost), "queue_purge", name)
+
+    async def bind(self, verb: verbs.Bind, node: str) -> None:
+        """queue.bind, to an exchange that is made where there is none."""
+        vhost, name = split_queue(verb.queue)
+        connection = await self.connection("default", node, vhost)
+        await self._aside(connection, "exchange_declare", verb.exchange, "direct", durable=True)
+        await self._aside(connection, "queue_bind", name, verb.exchange, verb.routing_key)
+
+    async def _aside(self, connection: Connection, method: str, *arguments: Any, **fields: Any) -> Any:
+        channel = await connection.channel()
+        answer = await channel.call(method, *arguments, **fields)
+        await channel.close()
+        return answer
+
+    # --- publishing ---
+
+    async def publish(self, verb: verbs.Publish, node: str) -> None:
+        """basic.publish of every message; with transactions, until they are committed."""
+        targets = [join_queue(*split_queue(queue)) for queue in verb.targets]
+        vhost = split_queue(targets[0])[0]
+        names = [split_queue(queue)[1] for queue in targets]
+        channel = await self._publisher(await self.connection(verb.connection, node, vhost), verb.mode)
+        written: list[list[tuple[str, int]]] = []
+        for index in range(verb.count):
+            numbers = self._number(targets)
+            written.append(numbers)
+            channel.publish(names, numbers, verb)
+            if index % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+        if verb.mode == "tx":
+            await channel.channel.call("tx_commit")
+            for numbers in written:
+                self._told(numbers, "confirmed")
+        elif verb.mode == "plain":
+            # The channel answers once it has routed what came before.
+            await channel.channel.call("flow", True)
+
+    async def _publisher(self, connection: Connection, mode: str) -> Publishing:
+        found = self._publishing.get((connection, mode))
+        if found is None or not found.channel.open:
+            channel = await connection.channel()
+            found = self._publishing[connection, mode] = Publishing(channel, self._told)
+            if mode == "confirm":
+                await channel.call("confirm_delivery", found.heard)
+                found.confirming = True
+            elif mode == "tx":
+                await channel.call("tx_select")
+        return found
+
+    def _number(self, targets: Iterable[str]) -> list[tuple[str, int]]:
+        numbers = []
+        for queue in targets:
+            self.accounts[queue].published += 1
+            numbers.append((queue, self.accounts[queue].published))
+        return numbers
+
+    def _told(self, numbers: Iterable[tuple[str, int]], verdict: str) -> None:
+        for queue, number in numbers:
+            getattr(self.accounts[queue], verdict).add(number)
+
+    # --- consuming ---
+
+    async def consume(self, verb: verbs.Consume, node: str) -> None:
+        """basic.consume on a channel of the consumer's own. Raises Refused."""
+        known = self.subscribers.get(verb.consumer)
+        if known is not None and known.state == "active" and known.channel.open:
+            raise Refused(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{verb.consumer}'")
+        vhost, name = split_queue(verb.queue)
+        connection = await self.connection(verb.connection, node, vhost, verb.cancel_notify)
+        channel = await connection.channel()
+        subscriber = Subscriber(
+            verb.consumer, join_queue(vhost, name), verb.connection, node, channel, verb.ack == "auto"
+        )  # fmt: skip
+        if verb.prefetch:
+            await channel.call("basic_qos", prefetch_count=verb.prefetch, global_qos=verb.global_prefetch)
+        channel.pika.add_on_cancel_callback(lambda _: cancelled(subscriber))
+        arguments: dict[str, Any] = {"x-priority": verb.priority} if verb.priority else {}
+        if verb.cancel_on_ha_failover:
+            arguments["x-cancel-on-ha-failover"] = True
+        await channel.call(
+            "basic_consume", name, lambda *delivery: self._received(subscriber, delivery), arguments=arguments,
+            auto_ack=subscriber.automatic, exclusive=verb.exclusive, consumer_tag=verb.consumer,
+        )  # fmt: skip
+        channel.on_close.append(lambda _: closed(subscriber))
+        subscriber.subscribed = True
+        self.subscribers[verb.consumer] = subscriber
+
+    async def get(self, verb: verbs.Get, node: str) -> None:
+        """basic.get of `count` messages, or as many as there are."""
+        vhost, name = split_queue(verb.queue)
+        connection = await self.connection("default", node, vhost)
+        holder = verb.consumer or "default"
+        subscriber = None if verb.ack else self.subscribers.get(holder)
+        if subscriber is None or not subscriber.channel.open:
+            subscriber = Subscriber(holder, join_queue(vhost, name), "default", node, await connection.channel())
+            subscriber.channel.on_close.append(lambda _: closed(subscriber))
+        for _ in range(verb.count):
+            message = await subscriber.channel.get(name)
+            if message is None:
+                break
+            self._received(subscriber, (None, *message))
+        if verb.ack:
+            await self._answer(subscriber, len(subscriber.held), "ack")
+            await subscriber.channel.close()
+        else:
+            self.subscribers[holder] = subscriber
+
+    def _received(self, subscriber: Subscriber, delivery: tuple) -> None:
+        _, method, properties, _ = delivery
+        number = number_of(properties, subscriber.queue)
+        subscriber.received.append(number)
+        if subscriber.automatic:
+            self.accounts[subscriber.queue].acknowledged.add(number)
+        else:
+            subscriber.held.append((method.delivery_tag, number))
+
+    async def answer(self, name: str, count: int | str, verdict: str) -> None:
+        """basic.ack or basic.nack of what a consumer has, oldest delivery first. Raises Refused."""
+        if name not in self.subscribers:
+            raise Refused(None, f"there is no consumer '{name}'")
+        subscriber = self.subscribers[name]
+        await self._answer(subscriber, len(subscriber.held) if count == "all" else count, verdict)
+
+    async def _answer(self, subscriber: Subscriber, count: int, verdict: str) -> None:
+        answered, subscriber.held = subscriber.held[:count], subscriber.held[count:]
+        for tag, number in answered:
+            if verdict == "ack":
+                subscriber.channel.pika.basic_ack(tag)
+                self.accounts[subscriber.queue].acknowledged.add(number)
+            else:
+                subscriber.channel.pika.basic_nack(tag, requeue=verdict == "requeue")
+        if answered:
+            # The channel answers once it has passed on what came before.
+            await subscriber.channel.call("flow", True)
+
+    async def cancel(self, name: str) -> None:
+        """basic.cancel; the consumer keeps what it holds. Raises Refused."""
+        subscriber = self.subscribers.get(name)
+        if subscriber is None or subscriber.state != "active":
+            raise Refused(None, f"there is no active consumer '{name}'")
+        await subscriber.channel.call("basic_cancel", name)
+        subscriber.state = "cancelled"
+
+    async def close(self, name: str) -> None:
+        """A consumer's channel, or else all connections of that name."""
+        if name in self.subscribers:
+            await self.subscribers[name].channel.close()
+            return
+        for key, connection in list(self._connections.items()):
+            if key[0] == name:
+                await connection.close()
+
+    async def close_all(self, spared: Callable[[str], bool] = lambda _: False) -> None:
+        """Every connection goes away but those whose name is spared."""
+        for key, connection in list(self._connections.items()):
+            if not spared(key[0]):
+                await connection.close()
+
+    async def drain(self, queue: str, node: str) -> list[tuple[int, bool]]:
+        """(number, redelivered) of all that a queue delivers, which goes back to it."""
+        vhost, name = split_queue(queue)
+        connection = await self.connection("hawb-drain", node, vhost)
+        channel = await connection.channel()
+        found: list[tuple[int, bool]] = []
+        while (message := await channel.get(name)) is not None:
+            method, properties, _ = message
+            found.append((number_of(properties, join_queue(vhost, name)), method.redelivered))
+        await connection.close()
+        return found
+
+
+class Publishing:
+    """A channel that publishes; `pending` has what waits for a confirm, by delivery tag."""
+
+    def __init__(self, channel: Channel, told: Callable[[Iterable[tuple[str, int]], str], None]):
+        self.channel, self._told = channel, told
+        self.confirming = False
+        self.pending: dict[int, list[tuple[str, int]]] = {}
+        self._tag = 0
+
+    def publish(self, names: list[str], numbers: list[tuple[str, int]], verb: verbs.Publish) -> None:
+        """Writes one message."""
+        headers: dict[str, Any] = {HEADER: dict(numbers)}
+        if names[1:]:
+            headers[ALTERNATE] = names[1:]
+        properties = pika.BasicProperties(
+            headers=headers, delivery_mode=2 if verb.persistent else 1, priority=verb.priority
+        )
+        self._tag += 1
+        if self.confirming:
+            self.pending[self._tag] = numbers
+        self.channel.pika.basic_publish("", names[0], bytes(verb.size), properties)
+
+    def heard(self, frame: Any) -> None:
+        """basic.ack or basic.nack from the broker."""
+        verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
+        tag = frame.method.delivery_tag
+        tags = [known for known in self.pending if known <= tag] if frame.method.multiple else [tag]
+        for known in tags:
+            if known in self.pending:
+                self._told(self.pending.pop(known), verdict)
+
+
+def number_of(properties: pika.BasicProperties, queue: str) -> int:
+    """The number that a message has in a queue; 0 if it was not published to it by a client."""
+    return ((properties.headers or {}).get(HEADER) or {}).get(queue, 0)
+
+
+def closed(subscriber: Subscriber) -> None:
+    """Its channel is gone, and with it what it held."""
+    subscriber.state, subscriber.held = "closed", []
+
+
+def cancelled(subscriber: Subscriber) -> None:
+    """RabbitMQ has told it that its subscription ended."""
+    subscriber.state, subscriber.cancel_notified = "cancelled", True
+
+
+def in_order(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers in their order, as runs [first, last]."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] + 1 == number:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return found
+
+
+def as_set(numbers: Iterable[int]) -> Runs:
+    """Numbers as sorted runs."""
+    return runs.normal((number, number) for number in numbers)

@@ -1,0 +1,199 @@
+"""A real cluster for one scenario: copied from a joined, empty one, booted, asked, and taken away again.
+
+Joining nodes takes longer than booting them, so the first cluster of each size is kept as a template: its data
+directories, stopped, are what every later one starts from. What a cluster is waited for is a state, never a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hawb.broker.control import Atom, CallFailed, Control, erlang_environment
+from hawb.broker.namespaces import Network, sweep
+from hawb.broker.nodes import RELEASE, WAITS, BrokerNode, configuration, erlang_name
+from hawb.scenario.document import Cluster
+
+BOOT_S = 180
+"""How long a node may take to boot, or to stop, on a loaded machine."""
+STUCK_S = 5
+"""How long nothing may change before a node that loads its tables counts as waiting for another one."""
+POLL_S = 0.1
+
+
+class CannotPlay(Exception):  # noqa: N818 - named for what it says
+    """Why a scenario cannot be played on a real cluster, here or anywhere; the text says what is lacking."""
+
+
+def lacking() -> list[str]:
+    """What this machine lacks to run a cluster, each with what helps; empty if nothing."""
+    lacks = [
+        f"{command} (apt-get install --no-install-recommends {package})"
+        for command, package in (("ip", "iproute2"), ("iptables", "iptables"), ("erl", "rabbitmq-server"))
+        if shutil.which(command) is None
+    ]
+    if not (RELEASE / "bin" / "rabbitmq-server").exists():
+        lacks.append("the broker (apt-get install --no-install-recommends rabbitmq-server)")
+    if os.geteuid() != 0:
+        lacks.append("root's rights, for network namespaces")
+    return lacks
+
+
+class Bench:
+    """Where clusters run one after the other: a temporary directory with their cookie and their templates."""
+
+    def __enter__(self) -> Bench:
+        if lacks := lacking():
+            raise CannotPlay("a real cluster cannot run here, for want of " + "; ".join(lacks))
+        sweep()
+        self._directory = tempfile.TemporaryDirectory(prefix="hawb-")
+        self.path = Path(self._directory.name)
+        cookie = self.path / ".erlang.cookie"
+        cookie.touch(mode=0o600)
+        cookie.write_text(secrets.token_hex(16))
+        cookie.chmod(0o400)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._directory.cleanup()
+
+    @contextlib.contextmanager
+    def cluster(self, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
+        """A booted, empty cluster of `entry`'s nodes; `names` are all that the scenario knows."""
+        ranked = sorted(names)
+        members = sorted(ranked.index(name) + 1 for name in entry.nodes)
+        template = self.path / ("template-" + "-".join(map(str, members)))
+        if not template.exists():
+            with running_cluster(self.path, names, Cluster(entry.nodes)) as cluster:
+                cluster.found(members, template)
+        with running_cluster(self.path, names, entry) as cluster:
+            for number in members:
+                shutil.copytree(template / str(number), cluster.numbered(number).data, dirs_exist_ok=True)
+            cluster.boot([cluster.numbered(number) for number in members])
+            yield cluster
+
+
+@contextlib.contextmanager
+def running_cluster(home: Path, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
+    """The network, the control node and the nodes, none booted yet. All of it is gone afterwards, whatever happens."""
+    network = Network(len(names))
+    directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=home))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        stack.callback(network.down)
+        network.up()
+        libraries = sorted((RELEASE / "lib").glob("rabbitmq_server-*/plugins/*/ebin"))
+        control = Control(network.hub, directory, erlang_environment(home), libraries)
+        stack.callback(control.close)
+        yield BrokerCluster(home, directory, names, entry, network, control)
+
+
+class BrokerCluster:
+    """The nodes of a scenario, their network, and the control node beside them."""
+
+    def __init__(
+        self, home: Path, directory: Path, names: tuple[str, ...], entry: Cluster, network: Network, control: Control
+    ):
+        self.entry, self.network, self.control = entry, network, control
+        numbers = {name: number for number, name in enumerate(sorted(names), 1)}
+        self.erlang = {name: erlang_name(number) for name, number in numbers.items()}
+        self.names = {erlang: name for name, erlang in self.erlang.items()}
+        self.nodes = {
+            name: BrokerNode(name, number, network.namespace(number), directory / str(number), home)
+            for name, number in ((name, numbers[name]) for name in names)
+        }
+        for node in self.nodes.values():
+            node.configure(*configuration(entry, self.erlang))
+
+    def numbered(self, number: int) -> BrokerNode:
+        """A node by its number."""
+        return next(node for node in self.nodes.values() if node.number == number)
+
+    def ask(self, node: BrokerNode, module: str, function: str, *arguments: Any, timeout_s: float = 10) -> Any:
+        """What a function says on a node. Raises CallFailed."""
+        return self.control.call(node.erlang, module, function, *arguments, timeout_s=timeout_s)
+
+    def running(self) -> list[BrokerNode]:
+        """The nodes whose broker runs, in the file's order."""
+        return [node for node in self.nodes.values() if self.state(node) == "running"]
+
+    def state(self, node: BrokerNode) -> str:
+        """running, down, paused (by partition handling), waiting (for another node's tables) or booting."""
+        if not node.alive:
+            return "down"
+        with contextlib.suppress(CallFailed):
+            if self.ask(node, "rabbit", "is_running"):
+                return "running"
+            if self.ask(node, "erlang", "whereis", Atom("rabbit_outside_app_process")) != "undefined":
+                return "paused"
+        return "waiting" if WAITS in node.log_since_boot() else "booting"
+
+    def boot(self, nodes: Iterable[BrokerNode]) -> None:
+        """Boots nodes side by side and waits until each runs, has ended or waits for another."""
+        nodes = [node for node in nodes if not node.alive]
+        for node in nodes:
+            self.network.mend(node.number)
+            node.boot()
+        self.wait_booted(nodes)
+
+    def wait_booted(self, nodes: Iterable[BrokerNode]) -> None:
+        """Waits until each node runs, has ended, or waits for another while nothing changes. Raises CallFailed."""
+        nodes, states, since = list(nodes), None, time.monotonic()
+        end = since + BOOT_S
+        while time.monotonic() < end:
+            found = {node.name: self.state(node) for node in nodes}
+            if found != states:
+                states, since = found, time.monotonic()
+            unsettled = set(found.values()) - {"running", "down"}
+            if not unsettled or ("booting" not in unsettled and time.monotonic() - since > STUCK_S):
+                return
+            time.sleep(POLL_S)
+        raise CallFailed(f"nodes did not boot within {BOOT_S} s: {states}")
+
+    def wait_erlang(self, node: BrokerNode) -> None:
+        """Waits until a process that was started without a broker answers. Raises CallFailed."""
+        end = time.monotonic() + BOOT_S
+        while time.monotonic() < end:
+            with contextlib.suppress(CallFailed):
+                return self.ask(node, "erlang", "node")
+            time.sleep(POLL_S)
+        raise CallFailed(f"{node.name} did not start within {BOOT_S} s")
+
+    def stop(self, nodes: Iterable[BrokerNode]) -> None:
+        """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed."""
+        nodes = [node for node in nodes if node.alive]
+        for node in nodes:
+            self.control.tell(node.erlang, "rabbit", "stop_and_halt")
+        for node in nodes:
+            try:
+                node.wait(BOOT_S)
+            except subprocess.TimeoutExpired:
+                raise CallFailed(f"{node.name} did not stop within {BOOT_S} s") from None
+
+    def join(self, node: BrokerNode, member: BrokerNode) -> Any:
+        """`rabbitmqctl stop_app`, `join_cluster` and `start_app` of a node that runs; what join_cluster answered."""
+        self.ask(node, "rabbit", "stop", timeout_s=BOOT_S)
+        answer = self.ask(node, "rabbit_mnesia", "join_cluster", Atom(member.erlang), Atom("disc"), timeout_s=BOOT_S)
+        if answer == "ok":
+            self.ask(node, "rabbit", "start", timeout_s=BOOT_S)
+        return answer
+
+    def found(self, members: list[int], template: Path) -> None:
+        """Makes one empty cluster of nodes and keeps its stopped data directories."""
+        nodes = [self.numbered(number) for number in members]
+        self.boot(nodes)
+        for node in nodes[1:]:
+            if (answer := self.join(node, nodes[0])) != "ok":
+                raise CallFailed(f"the nodes of an empty cluster did not join: {answer}")
+        for node in reversed(nodes):
+            self.stop([node])
+        for node in nodes:
+            shutil.copytree(node.data, template / str(node.number))

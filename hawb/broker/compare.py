@@ -1,0 +1,144 @@
+"""Model and broker side by side: what differs, field by field.
+
+Only what the broker tells is compared. Texts are compared where RabbitMQ gave a reply code; what rabbitmqctl refuses is
+compared by its step. Nodes that no step and no policy names are exchangeable where RabbitMQ chooses at random: the
+comparison holds if it holds for some renaming of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from hawb.broker.real import Played
+from hawb.scenario.document import Scenario
+from hawb.scenario.dump import plain
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+ABSENT = "absent"
+SKIPPED = frozenset({"contract", "scenario", "unobserved", "version", "seed"})
+SORTED = frozenset({"synchronised_mirrors"})
+"""Lists that have no order of their own."""
+
+
+class Difference(NamedTuple):
+    """A field in which model and broker differ; `step` is the `expect` step where it was seen, None at the end."""
+
+    step: int | None
+    field: str
+    model: Any
+    broker: Any
+
+    def __str__(self) -> str:
+        where = "at the end" if self.step is None else f"at step {self.step}"
+        return f"{where}, {self.field}: the model says {self.model}, the broker {self.broker}"
+
+
+def compare(played: Played) -> list[Difference]:
+    """Where the model and a broker differ; the fewest that a renaming of exchangeable nodes leaves.
+
+    Raises ScenarioRefused for what the model has no rules for.
+    """
+    scenario, observed, glances = played
+    run = Run.of(scenario)
+    told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(glances.items())]
+    told.append((None, outcome(run), observed))
+    found = None
+    for names in renamings(scenario):
+        differing = [
+            Difference(step, field, model, broker)
+            for step, model_outcome, seen in told
+            for field, model, broker in differences(model_outcome, renamed(seen, names))
+        ]
+        if found is None or len(differing) < len(found):
+            found = differing
+        if not found:
+            break
+    return found
+
+
+def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
+    """The ways to rename nodes that nothing in the file names by itself; the first one renames nothing."""
+    named: set[str] = set()
+
+    def note(value: Any) -> None:
+        if isinstance(value, str):
+            named.add(value)
+        elif isinstance(value, dict):
+            for inner in value.values():
+                note(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                note(inner)
+
+    file = plain(scenario)
+    for part in ("policies", "operator_policies", "queues", "steps"):
+        note([step for step in file.get(part, []) if "expect" not in step])
+    free = [name for name in scenario.known_nodes if name not in named]
+    for order in permutations(free):
+        yield dict(zip(free, order, strict=True))
+
+
+def renamed(value: Any, names: dict[str, str]) -> Any:
+    """A value with its nodes' names exchanged, those that stand by themselves."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [renamed(inner, names) for inner in value]
+    if isinstance(value, dict):
+        new = {names.get(key, key): renamed(inner, names) for key, inner in value.items()}
+        return new | {key: sorted(new[key]) for key in SORTED & new.keys()}
+    return value
+
+
+def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(field, model, broker) wherever two outcomes differ in what the broker tells."""
+    for section, seen in broker.items():
+        if section == "errors":
+            yield from error_differences(model["errors"], seen)
+        elif section == "ledger":
+            known = {name: entry for name, entry in model["ledger"].items() if entry["published"]}
+            yield from walk((section,), known, {name: entry for name, entry in seen.items() if entry["published"]})
+        elif section not in SKIPPED:
+            yield from walk((section,), model[section], seen)
+
+
+def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Differences below one field: maps by the broker's keys, and at their first two levels by the model's too."""
+    if not (isinstance(model, dict) and isinstance(broker, dict)):
+        if model != broker:
+            yield ".".join(path), model, broker
+        return
+    keys = list(broker)
+    if len(path) == 1:
+        keys += [key for key in model if key not in broker]
+    for key in keys:
+        if key == "views" and key not in model:
+            yield ".".join((*path, key)), ABSENT, broker[key]
+        elif key not in model or key not in broker:
+            yield ".".join((*path, key)), brief(model.get(key, ABSENT)), brief(broker.get(key, ABSENT))
+        else:
+            yield from walk((*path, key), model[key], broker[key])
+
+
+def brief(value: Any) -> Any:
+    """What stands for a whole entry in a message."""
+    if not isinstance(value, dict):
+        return value
+    return {key: value[key] for key in ("state", "master", "mirrors", "published") if key in value}
+
+
+def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[str, Any, Any]]:
+    """Errors, step by step."""
+    steps = sorted({error["step"] for error in (*model, *broker)})
+    for step in steps:
+        mine, seen = ([error for error in errors if error["step"] == step] for errors in (model, broker))
+        if [told(error) for error in mine] != [told(error) for error in seen]:
+            yield f"errors[step {step}]", mine or ABSENT, seen or ABSENT
+
+
+def told(error: dict[str, Any]) -> tuple:
+    """What has to be the same of an error."""
+    return error["code"], None if error["code"] is None else error["text"]

@@ -1,0 +1,133 @@
+%% A hidden Erlang node that asks and tells the brokers of a cluster what rabbitmqctl would, in milliseconds.
+%%
+%% Each line of standard input is `NUMBER EXPRESSION.`; each line of standard output `NUMBER JSON`, in the order in
+%% which answers come. Expressions call the functions below or `rpc:call`.
+-module(control).
+-define(COUNTS, [messages, messages_ready, messages_unacknowledged, state]).
+-export([serve/0, call/5, queues/1, crash/3]).
+
+%% A port of its own: the shell's standard input and output would hold an answer back while a line is awaited.
+serve() ->
+    serve(open_port({fd, 0, 1}, [{line, 16#1000000}, eof])).
+
+serve(Port) ->
+    receive
+        {Port, {data, {eol, Line}}} ->
+            Server = self(),
+            {Number, Expression} = lists:splitwith(fun(C) -> C =/= $\s end, Line),
+            spawn(fun() -> Server ! {answer, [Number, $\s, value(Expression), $\n]} end),
+            serve(Port);
+        {answer, Text} ->
+            port_command(Port, unicode:characters_to_binary(Text)),
+            serve(Port);
+        {Port, eof} ->
+            halt(0)
+    end.
+
+value(Expression) ->
+    json(try
+        {ok, Tokens, _} = erl_scan:string(Expression),
+        {ok, Forms} = erl_parse:parse_exprs(Tokens),
+        {value, Result, _} = erl_eval:exprs(Forms, []),
+        Result
+    catch
+        Class:Reason -> #{failed => lists:flatten(io_lib:format("~p: ~tp", [Class, Reason]))}
+    end).
+
+%% The value of a call on a node; a map with the one key `failed` if the node or the call fails.
+call(Node, Module, Function, Arguments, Timeout) ->
+    try erpc:call(Node, Module, Function, Arguments, Timeout)
+    catch
+        error:{erpc, Reason} -> #{failed => Reason};
+        error:{exception, Reason, _} -> #{failed => Reason};
+        exit:{exception, Reason} -> #{failed => Reason};
+        Class:Reason -> #{failed => {Class, Reason}}
+    end.
+
+%% The queues that a node knows. A durable queue whose node is down stands only in the table on disk.
+queues(Node) ->
+    Live = erpc:call(Node, ets, tab2list, [rabbit_queue], 10000),
+    Names = maps:from_keys([amqqueue:get_name(Q) || Q <- Live], true),
+    Durable = erpc:call(Node, ets, tab2list, [rabbit_durable_queue], 10000),
+    [queue(Node, Q, true) || Q <- Live] ++
+        [queue(Node, Q, false) || Q <- Durable, not maps:is_key(amqqueue:get_name(Q), Names)].
+
+queue(Node, Q, Live) ->
+    {resource, VHost, queue, Name} = amqqueue:get_name(Q),
+    Counts = case Live of
+        true -> call(home(amqqueue:get_pid(Q)), rabbit_amqqueue, info, [Q, ?COUNTS], 2000);
+        false -> #{failed => not_live}
+    end,
+    #{vhost => VHost, name => Name, type => amqqueue:get_type(Q), durable => amqqueue:is_durable(Q),
+      exclusive => amqqueue:get_exclusive_owner(Q) =/= none,
+      auto_delete => amqqueue:is_auto_delete(Q), live => Live, process => amqqueue:get_pid(Q),
+      mirrored => call(Node, rabbit_mirror_queue_misc, is_mirrored, [Q], 2000),
+      mirrors => living(amqqueue:get_slave_pids(Q)), synchronised => living(amqqueue:get_sync_slave_pids(Q)),
+      recoverable => amqqueue:get_recoverable_slaves(Q),
+      policy => policy(amqqueue:get_policy(Q)), operator_policy => policy(amqqueue:get_operator_policy(Q)),
+      information => case is_list(Counts) of true -> maps:from_list(Counts); false -> null end,
+      consumers => case Live of true -> consumers(Q); false -> #{} end}.
+
+%% Each consumer's tag with its place at the queue.
+consumers(Q) ->
+    case call(home(amqqueue:get_pid(Q)), rabbit_amqqueue, consumers, [Q], 2000) of
+        Consumers when is_list(Consumers) -> maps:from_list([{element(2, C), element(6, C)} || C <- Consumers]);
+        _ -> #{}
+    end.
+
+%% A mirror that has refused to take over is gone, though the record still has it.
+living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =:= true];
+living(Other) -> Other.
+
+%% Asked across a broken link a node would only wait: the queue's own node is asked.
+home(Pid) when is_pid(Pid) -> node(Pid);
+home({_, Node}) -> Node;
+home(_) -> none.
+
+policy(undefined) -> null;
+policy(Policy) -> proplists:get_value(name, Policy).
+
+%% Kills the process that a queue has on a node, the master's or a mirror's; without a node, the master's.
+crash(Asked, Name, Node) ->
+    Found = erpc:call(Asked, ets, lookup, [rabbit_queue, Name], 5000),
+    Processes = [P || Q <- Found, P <- [amqqueue:get_pid(Q) | replicas(Q, Node)], is_pid(P),
+                      Node =:= none orelse node(P) =:= Node],
+    case [P || P <- Processes, call(node(P), erlang, is_process_alive, [P], 5000) =:= true] of
+        [Process | _] -> erpc:call(node(Process), erlang, exit, [Process, kill], 5000), ok;
+        [] -> no_running_process
+    end.
+
+replicas(_, none) -> [];
+replicas(Q, _) -> case amqqueue:get_slave_pids(Q) of Pids when is_list(Pids) -> Pids; _ -> [] end.
+
+json(Value) when is_atom(Value) -> case Value of
+    true -> "true"; false -> "false"; null -> "null"; _ -> text(atom_to_list(Value)) end;
+json(Value) when is_integer(Value) -> integer_to_list(Value);
+json(Value) when is_float(Value) -> io_lib:format("~w", [Value]);
+json(Value) when is_binary(Value) -> case unicode:characters_to_list(Value) of
+    Text when is_list(Text) -> text(Text); _ -> text(binary_to_list(Value)) end;
+json(Value) when is_pid(Value) -> json(node(Value));
+json(Value) when is_map(Value) ->
+    [${, lists:join($,, [[json(key(K)), $:, json(V)] || {K, V} <- maps:to_list(Value)]), $}];
+json(Value) when is_tuple(Value) -> json(tuple_to_list(Value));
+json([]) -> "[]";
+json([_ | _] = Value) ->
+    case io_lib:printable_unicode_list(Value) of
+        true -> text(Value);
+        false -> [$[, lists:join($,, [json(V) || V <- proper(Value)]), $]]
+    end;
+json(Value) -> text(io_lib:format("~tp", [Value])).
+
+proper([Head | Tail]) when is_list(Tail) -> [Head | proper(Tail)];
+proper([Head | Tail]) -> [Head, Tail];
+proper([]) -> [].
+
+key(K) when is_atom(K) -> atom_to_binary(K);
+key(K) -> K.
+
+text(Text) -> [$", [escaped(C) || C <- lists:flatten(Text)], $"].
+
+escaped($") -> "\\\"";
+escaped($\\) -> "\\\\";
+escaped(C) when C < 32 -> io_lib:format("\\u~4.16.0b", [C]);
+escaped(C) -> C.

@@ -1,0 +1,112 @@
+"""A hidden Erlang node beside the cluster (`control.erl`): a call takes milliseconds, rabbitmqctl half a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from hawb.broker.namespaces import address, inside
+
+SOURCE = Path(__file__).with_name("control.erl")
+
+
+class Atom(str):
+    """An Erlang atom, where a plain text is a binary."""
+
+
+class Raw(str):
+    """An Erlang term as it is written."""
+
+
+class CallFailed(Exception):  # noqa: N818 - named for what it says
+    """A remote call that did not give a value."""
+
+
+def term(value: Any) -> str:
+    """A value as Erlang writes it: maps with text keys as they are, lists, numbers, text as binaries."""
+    if isinstance(value, Raw):
+        return str(value)
+    if isinstance(value, Atom):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if "." in repr(value) else f"{value:.17e}"
+    if isinstance(value, str):
+        return "<<" + ",".join(map(str, value.encode())) + ">>"
+    if isinstance(value, tuple):
+        return "{" + ",".join(map(term, value)) + "}"
+    return "[" + ",".join(map(term, value)) + "]"
+
+
+class Control:
+    """The hidden node, in the hub's namespace; `call` may be used from any thread."""
+
+    def __init__(self, namespace: str, directory: Path, environment: dict[str, str], libraries: list[Path]):
+        subprocess.run(
+            ["erlc", *(word for path in libraries for word in ("-pa", str(path))), "-o", str(directory), str(SOURCE)],
+            check=True, env=environment, capture_output=True,
+        )  # fmt: skip
+        command = ["erl", "-noinput", "-hidden", "-connect_all", "false", "-name", f"control@{address(254)}"]
+        command += ["-pa", str(directory), *map(str, libraries), "-kernel", "net_ticktime", "3600"]
+        self._process = subprocess.Popen(
+            inside(namespace, [*command, "-s", "control", "serve"]),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1,
+            env=environment, start_new_session=True, cwd=directory,
+        )  # fmt: skip
+        self._lock = threading.Lock()
+        self._number = 0
+        self._waiting: dict[str, Future] = {}
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def call(self, node: str, module: str, function: str, *arguments: Any, timeout_s: float = 10) -> Any:
+        """The value of a call on a node. Raises CallFailed."""
+        milliseconds = int(timeout_s * 1000)
+        what = ",".join(map(term, (Atom(node), Atom(module), Atom(function), list(arguments), milliseconds)))
+        return self.evaluate(f"control:call({what})", timeout_s + 5)
+
+    def tell(self, node: str, module: str, function: str, *arguments: Any) -> None:
+        """Has a node call a function, and waits for no answer."""
+        what = ",".join(map(term, (Atom(node), Atom(module), Atom(function), list(arguments))))
+        self.evaluate(f"erpc:cast({what})")
+
+    def evaluate(self, expression: str, timeout_s: float = 15) -> Any:
+        """The value of an expression at the control node itself. Raises CallFailed."""
+        with self._lock:
+            self._number += 1
+            number = str(self._number)
+            future = self._waiting[number] = Future()
+            self._process.stdin.write(f"{number} {expression}.\n")
+        try:
+            value = future.result(timeout_s)
+        except TimeoutError:
+            raise CallFailed(f"no answer within {timeout_s:g} s") from None
+        if isinstance(value, dict) and set(value) == {"failed"}:
+            raise CallFailed(value["failed"] if isinstance(value["failed"], str) else json.dumps(value["failed"]))
+        return value
+
+    def close(self) -> None:
+        """Ends the hidden node."""
+        self._process.kill()
+        self._process.wait()
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            number, _, text = line.partition(" ")
+            future = self._waiting.pop(number, None)
+            if future is not None:
+                future.set_result(json.loads(text))
+        for future in self._waiting.values():
+            future.set_result({"failed": "the control node ended"})
+
+
+def erlang_environment(home: Path) -> dict[str, str]:
+    """What an Erlang node needs to know, and nothing of the user's own; the cookie lies in `home`."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}

@@ -1,0 +1,37 @@
+"""Which scenarios a real cluster can be taken through, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hawb.broker.drive import VERBS
+from hawb.scenario import verbs
+from hawb.scenario.document import Scenario
+
+MOST_MESSAGES = 50_000
+"""How many messages one step, or one queue at the beginning, may have."""
+SLOWEST_LINK_S = 0.01
+"""A link between network namespaces is fast; a scenario that lives from a slow one cannot be played."""
+
+
+def undriven(scenario: Scenario) -> list[str]:
+    """Why a scenario cannot be driven on a real cluster; empty if it can."""
+    return list(_reasons(scenario))
+
+
+def _reasons(scenario: Scenario) -> Iterator[str]:
+    if scenario.cluster.timing.link_latency_s > SLOWEST_LINK_S:
+        yield "cluster.timing.link_latency_s: links between namespaces cannot be made that slow"
+    for index, entry in enumerate(scenario.queues):
+        if entry.type != "classic":
+            yield f"queues[{index}]: a {entry.type} queue cannot be built as it stood"
+        if entry.messages > MOST_MESSAGES:
+            yield f"queues[{index}]: {entry.messages} messages, at most {MOST_MESSAGES} are played"
+    for index, step in enumerate(scenario.steps):
+        verb = step.verb
+        if type(verb) not in VERBS and not isinstance(verb, verbs.Wait | verbs.Expect):
+            yield f"steps[{index}]: {step.name}"
+        if isinstance(verb, verbs.Consume) and verb.rate is not None:
+            yield f"steps[{index}]: a consumer with a rate"
+        if isinstance(verb, verbs.Publish) and verb.count > MOST_MESSAGES:
+            yield f"steps[{index}]: {verb.count} messages, at most {MOST_MESSAGES} are played"

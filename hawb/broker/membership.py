@@ -1,0 +1,96 @@
+"""Nodes of a real cluster that stop, start, join, leave and are forgotten; each function says why it was refused, or
+None."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from hawb.broker.cluster import BOOT_S
+from hawb.broker.control import Atom
+from hawb.broker.namespaces import inside
+from hawb.broker.nodes import RELEASE, BrokerNode
+
+if TYPE_CHECKING:
+    from hawb.broker.drive import Drive
+
+
+def stop(drive: Drive, nodes: list[BrokerNode]) -> str | None:
+    drive.cluster.stop(nodes)
+    return None
+
+
+def start(drive: Drive, nodes: list[BrokerNode]) -> str | None:
+    strangers = [node.name for node in nodes if node.name not in drive.members]
+    if strangers:
+        return f"node '{strangers[0]}' has not joined the cluster"
+    drive.cluster.boot(nodes)
+    return next((why for node in nodes if (why := reason_down(node)) is not None), None)
+
+
+def reason_down(node: BrokerNode) -> str | None:
+    """Why a node that was booted has ended; None if it runs."""
+    if node.alive:
+        return None
+    lines = [line.partition("[error]")[2].strip() for line in node.log_since_boot().splitlines() if "[error]" in line]
+    return " ".join(lines)[:600] or "the node did not boot"
+
+
+def wipe(drive: Drive, node: BrokerNode) -> str | None:
+    node.kill()
+    node.wipe()
+    return None
+
+
+def force_boot(drive: Drive, node: BrokerNode) -> str | None:
+    if drive.cluster.state(node) == "running":
+        return "mnesia_unexpectedly_running"
+    node.kill()
+    (node.data / "mnesia" / "force_load").touch()
+    return start(drive, [node])
+
+
+def join(drive: Drive, node: BrokerNode) -> str | None:
+    """Boots a node that is down, by itself, and joins it to the first member that runs."""
+    members = [other for other in drive.cluster.running() if other is not node and other.name in drive.members]
+    member = next(iter(members), None)
+    if member is None:
+        return "no member of the cluster is running"
+    if drive.cluster.state(node) == "running":
+        answer = drive.cluster.ask(node, "rabbit_mnesia", "join_cluster", Atom(member.erlang), Atom("disc"))
+    else:
+        drive.cluster.boot([node])
+        if (why := reason_down(node)) is not None:
+            return why
+        answer = drive.cluster.join(node, member)
+    if answer == "ok":
+        drive.members.add(node.name)
+        return None
+    node.kill()
+    return str(answer)
+
+
+def reset(drive: Drive, node: BrokerNode) -> str | None:
+    """Resets a node that is down: its Erlang is started without the broker for it."""
+    if drive.cluster.state(node) != "running":
+        node.boot(broker=False)
+        drive.cluster.wait_erlang(node)
+        answer = drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S)
+        node.kill()
+    else:
+        answer = drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S)
+    if answer == "ok":
+        drive.members.discard(node.name)
+        return None
+    return str(answer)
+
+
+def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
+    """`rabbitmqctl forget_cluster_node`, run for `origin` in its own namespace."""
+    command = [str(RELEASE / "bin" / "rabbitmqctl"), "forget_cluster_node", node.erlang]
+    command += ["--offline"] if offline else []
+    done = subprocess.run(
+        inside(drive.cluster.network.namespace(origin.number), command), env=origin.environment, cwd=origin.directory,
+        capture_output=True, text=True, timeout=BOOT_S, check=False,
+    )  # fmt: skip
+    return None if done.returncode == 0 else (done.stderr or done.stdout).strip()[-600:]

@@ -1,0 +1,141 @@
+"""One broker node: its files, its environment, and how it boots, stops and dies.
+
+A node lives in its own network namespace, so that every node keeps the standard ports. Its Erlang name numbers the
+scenario's nodes in alphabetical order: where RabbitMQ takes the first of equals, it takes the same one in both.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from hawb.broker.control import erlang_environment
+from hawb.broker.namespaces import address, inside
+from hawb.scenario.document import Cluster, PauseIfAllDown
+
+RELEASE = Path("/usr/lib/rabbitmq")
+WAITS = "Waiting for Mnesia tables"
+
+
+def erlang_name(number: int) -> str:
+    """The name by which Erlang knows a node."""
+    return f"n{number}@{address(number)}"
+
+
+def configuration(entry: Cluster, erlang: dict[str, str]) -> tuple[str, str]:
+    """rabbitmq.conf and advanced.config for a scenario's cluster; `erlang` has the nodes' Erlang names."""
+    handling = entry.cluster_partition_handling
+    lines = {
+        "loopback_users.guest": "false",
+        "disk_free_limit.absolute": "1MB",
+        "log.file.level": "info",
+        "net_ticktime": max(1, round(entry.net_ticktime)),
+        "queue_master_locator": entry.queue_master_locator,
+        "mnesia_table_loading_retry_timeout": round(entry.timing.boot_retry_s * 1000),
+        "cluster_partition_handling": handling,
+    }
+    if isinstance(handling, PauseIfAllDown):
+        lines["cluster_partition_handling"] = "pause_if_all_down"
+        lines["cluster_partition_handling.pause_if_all_down.recover"] = handling.recover
+        for index, name in enumerate(handling.pause_if_all_down, 1):
+            lines[f"cluster_partition_handling.pause_if_all_down.nodes.{index}"] = erlang[name]
+    advanced = {
+        "mirroring_sync_batch_size": entry.mirroring_sync_batch_size,
+        "mirroring_sync_max_throughput": entry.mirroring_sync_max_throughput,
+        "slave_wait_timeout": None if entry.slave_wait_timeout is None else round(entry.slave_wait_timeout * 1000),
+        "quorum_cluster_size": entry.quorum_cluster_size,
+        "quorum_commands_soft_limit": entry.quorum_commands_soft_limit,
+    }
+    pairs = ", ".join(f"{{{key}, {value}}}" for key, value in advanced.items() if value is not None)
+    return "".join(f"{key} = {value}\n" for key, value in lines.items()), f"[{{rabbit, [{pairs}]}}].\n"
+
+
+class BrokerNode:
+    """A node of a scenario, with all its files in `directory`; the cookie lies in `home`."""
+
+    def __init__(self, name: str, number: int, namespace: str, directory: Path, home: Path):
+        self.name, self.number, self.directory = name, number, directory
+        self.erlang = erlang_name(number)
+        self._namespace, self._home = namespace, home
+        self._process: subprocess.Popen | None = None
+        self._read = 0
+        self.data.mkdir(parents=True, exist_ok=True)
+        (directory / "enabled_plugins").write_text("[].\n")
+        (directory / "rabbitmq-env.conf").write_text("")
+
+    @property
+    def data(self) -> Path:
+        """What outlives the node: its database and its messages."""
+        return self.directory / "data"
+
+    @property
+    def alive(self) -> bool:
+        """Whether its operating system process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def configure(self, configuration: str, advanced: str) -> None:
+        """Writes its configuration."""
+        (self.directory / "rabbitmq.conf").write_text(configuration)
+        (self.directory / "advanced.config").write_text(advanced)
+
+    def boot(self, broker: bool = True) -> None:
+        """Starts the process, with its broker or without; whether it comes up is for the cluster to see."""
+        self._read = self._log.stat().st_size if self._log.exists() else 0
+        command = [str(RELEASE / "bin" / "rabbitmq-server"), "-noinput"]
+        with (self.directory / "console.log").open("ab") as console:
+            self._process = subprocess.Popen(
+                inside(self._namespace, command), cwd=self.directory, start_new_session=True,
+                env=self.environment | ({} if broker else {"RABBITMQ_NODE_ONLY": "true"}), stdin=subprocess.DEVNULL,
+                stdout=console, stderr=console,
+            )  # fmt: skip
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def wait(self, timeout_s: float) -> None:
+        """Waits for the process to end by itself. Raises subprocess.TimeoutExpired."""
+        if self._process is not None:
+            self._process.wait(timeout_s)
+
+    def wipe(self) -> None:
+        """Its disk is lost."""
+        shutil.rmtree(self.data)
+        self.data.mkdir()
+
+    def log_since_boot(self) -> str:
+        """What it has logged since it was booted last."""
+        if not self._log.exists():
+            return ""
+        with self._log.open("rb") as stream:
+            stream.seek(self._read)
+            return stream.read().decode(errors="replace")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the server's scripts, and rabbitmqctl for this node, read."""
+        place = self.directory
+        return erlang_environment(self._home) | {
+            "RABBITMQ_NODENAME": self.erlang,
+            "RABBITMQ_USE_LONGNAME": "true",
+            "RABBITMQ_MNESIA_BASE": str(self.data),
+            "RABBITMQ_MNESIA_DIR": str(self.data / "mnesia"),
+            "RABBITMQ_FEATURE_FLAGS_FILE": str(self.data / "feature_flags"),
+            "RABBITMQ_LOG_BASE": str(place),
+            "RABBITMQ_LOGS": str(self._log),
+            "RABBITMQ_CONFIG_FILE": str(place / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(place / "advanced.config"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(place / "enabled_plugins"),
+            "RABBITMQ_PID_FILE": str(place / "pid"),
+            "RABBITMQ_CONF_ENV_FILE": str(place / "rabbitmq-env.conf"),
+            "RABBITMQ_DIST_PORT": "25672",
+            "RABBITMQ_ALLOW_INPUT": "true",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none",
+        }
+
+    @property
+    def _log(self) -> Path:
+        return self.directory / "broker.log"

@@ -1,0 +1,204 @@
+"""The outcome of a drive, as far as a real cluster tells it; what it does not is left out and named in `unobserved`.
+
+Content is read last: a queue's messages are fetched by a client that gives them back by going away. Before that all
+other clients are gone, so that what they held is delivered as well, with the flag that it would carry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.broker.clients import Subscriber, as_set, in_order
+from hawb.broker.connections import Refused
+from hawb.broker.control import CallFailed
+from hawb.broker.drive import Drive
+from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.runs import as_lists
+from hawb.scenario.document import Scenario
+
+UNOBSERVED = (
+    "availability", "events", "losses", "publishers", "time_s", "ledger.*.lost", "ledger.*.lost_confirmed",
+    "ledger.*.refused", "ledger.*.removed", "ledger.*.delivered_twice", "queues.*.replicas", "seed",
+)  # fmt: skip
+"""What no broker tells."""
+DRAIN_S = 120
+
+
+def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
+    """The outcome at the end of a drive, with what queues hold."""
+    seen = glance(drive)
+    contents = read_contents(drive, seen["queues"])
+    for name, queue in seen["queues"].items():
+        queue.update(contents.get(name, {}))
+    missing = [f"queues.{name}.ids" for name, queue in sorted(seen["queues"].items()) if "ids" not in queue]
+    return {"contract": 1, "scenario": scenario.scenario, **seen, "unobserved": [*UNOBSERVED, *missing]}
+
+
+def glance(drive: Drive) -> dict[str, Any]:
+    """What can be seen without touching anything."""
+    rows = [row for view in drive.snapshot().values() for row in view.get("queues", ())]
+    subscribed = {tag: status for row in rows for tag, status in row["consumers"].items()}
+    queues = queues_of(drive)
+    accounts = drive.clients.accounts
+    return {
+        "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
+        "partitions": sides(drive),
+        "queues": queues,
+        "deleted": sorted((set(accounts) | drive.known) - set(queues), key=split_queue),
+        "ledger": {
+            name: {
+                "published": account.published,
+                "confirmed": as_lists(as_set(account.confirmed)),
+                "nacked": as_lists(as_set(account.nacked)),
+                "acknowledged": as_lists(as_set(account.acknowledged)),
+            }
+            for name, account in sorted(accounts.items(), key=lambda item: split_queue(item[0]))
+        },
+        "consumers": {
+            name: consumer_of(subscriber, subscribed.get(name))
+            for name, subscriber in sorted(drive.clients.subscribers.items())
+        },
+        "errors": sorted(drive.errors, key=lambda error: error["step"]),
+    }
+
+
+def consumer_of(subscriber: Subscriber, status: str | None) -> dict[str, Any]:
+    """A consumer or holder; `status` is its place at its queue, None where the queue knows none."""
+    deaf = subscriber.state == "active" and subscriber.subscribed and status is None
+    return {
+        # A client that cannot be told of the end of its subscription goes on believing in it.
+        "state": "cancelled" if deaf else subscriber.state,
+        "activity_status": status,
+        "queue": subscriber.queue,
+        "received": as_lists(as_set(subscriber.received)),
+        "unacknowledged": as_lists(as_set(number for _, number in subscriber.held)),
+        "cancel_notified": subscriber.cancel_notified,
+    }
+
+
+def node_state(state: str) -> str:
+    """A node's state in the contract's words."""
+    return "waiting" if state == "booting" else state
+
+
+def queues_of(drive: Drive) -> dict[str, dict[str, Any]]:
+    """Every queue as the first running node that knows it has it, with `views` where nodes differ."""
+    views = {
+        node: {join_queue(row["vhost"], row["name"]): queue_of(drive, row) for row in view["queues"]}
+        for node, view in drive.snapshot().items()
+        if "queues" in view
+    }
+    names = {name for view in views.values() for name in view}
+    drive.known |= names
+    queues = {}
+    for name in sorted(names, key=split_queue):
+        known = {node: view[name] for node, view in views.items() if name in view}
+        queues[name] = next(iter(known.values()))
+        seen = seen_by(known)
+        if len(seen) > 1:
+            queues[name]["views"] = seen
+    return queues
+
+
+def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The different ways in which nodes see a queue, each with its nodes."""
+    seen: list[dict[str, Any]] = []
+    for node, queue in known.items():
+        view = {key: queue[key] for key in ("state", "master", "mirrors")}
+        same = [other for other in seen if view.items() <= other.items()]
+        if same:
+            same[0]["nodes"].append(node)
+        else:
+            seen.append({"nodes": [node], **view})
+    return seen
+
+
+def queue_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
+    """A queue as one node knows it, in the contract's words."""
+
+    def named(nodes: Any) -> list[str]:
+        return [drive.cluster.names.get(node, node) for node in nodes] if isinstance(nodes, list) else []
+
+    home = row["process"] if isinstance(row["process"], str) else row["process"][1]
+    counts = row["information"]
+    state = "down" if counts is None or counts["state"] in ("down", "crashed", "stopped") else "running"
+    if counts is not None and isinstance(counts["state"], list):
+        state = "syncing"
+    mirrors, synchronised = named(row["mirrors"]), sorted(named(row["synchronised"]))
+    master = drive.cluster.names.get(home, home)
+    found = {
+        "type": row["type"].removeprefix("rabbit_").removesuffix("_queue"),
+        "state": state,
+        "durable": row["durable"],
+        "policy": row["policy"],
+        "operator_policy": row["operator_policy"],
+        "mirrored": row["mirrored"] is True,
+        "master": master,
+        "mirrors": mirrors,
+        "synchronised_mirrors": synchronised,
+        "recoverable_mirrors": named(row["recoverable"]),
+        "critical_nodes": [master] if row["mirrored"] is True and not synchronised else [],
+    }
+    if counts is not None and state != "down":
+        found |= {key: counts[key] for key in ("messages", "messages_ready", "messages_unacknowledged")}
+    return found
+
+
+def sides(drive: Drive) -> list[list[str]]:
+    """The groups of running nodes that see each other, if there is more than one."""
+    groups = []
+    for view in drive.snapshot().values():
+        if "nodes" in view:
+            group = sorted(drive.cluster.names.get(node, node) for node in view["nodes"])
+            if group not in groups:
+                groups.append(group)
+    return groups if len(groups) > 1 else []
+
+
+def read_contents(drive: Drive, queues: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """`ids` and `redelivered` of every queue that can be read, its clients gone.
+
+    A queue that is down is read when its master's node is up again, which comes last.
+    """
+    drive.loop.run(drive.clients.close_all()).result(DRAIN_S)
+    drive.settle()
+    contents = drain(drive, [name for name, queue in queues.items() if queue["state"] != "down"])
+    homes = {queue["master"] for queue in queues.values() if queue["state"] == "down"} & drive.members
+    if homes:
+        drive.loop.run(drive.clients.close_all()).result(DRAIN_S)
+        drive.cluster.boot([drive.cluster.nodes[name] for name in homes])
+        drive.settle()
+        contents |= drain(drive, [name for name, queue in queues.items() if queue["state"] == "down"])
+    return contents
+
+
+def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
+    """`ids` and `redelivered` of those queues that run; with `views`, what each side has."""
+    left = queues_of(drive)
+    contents = {}
+    for name in names:
+        if name not in left or left[name]["state"] == "down":
+            continue
+        found = messages(drive, name, drive.cluster.running()[0].name)
+        if found is None:
+            continue
+        contents[name] = {
+            "ids": in_order(number for number, _ in found),
+            "redelivered": in_order(number for number, again in found if again),
+        }
+        if sides := left[name].get("views"):
+            contents[name]["views"] = [side | {"ids": ids_at(drive, name, side["nodes"][0])} for side in sides]
+    return contents
+
+
+def ids_at(drive: Drive, name: str, node: str) -> list[list[int]]:
+    """What a queue delivers to a client at a node."""
+    return in_order(number for number, _ in messages(drive, name, node) or ())
+
+
+def messages(drive: Drive, name: str, node: str) -> list[tuple[int, bool]] | None:
+    """(number, redelivered) of what a queue delivers to a client at a node; None where it does not."""
+    try:
+        return drive.loop.run(drive.clients.drain(name, node)).result(DRAIN_S)
+    except (Refused, CallFailed, TimeoutError):
+        return None

@@ -1,0 +1,76 @@
+"""A scenario on a real cluster, from its file to its outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from hawb.broker.cluster import Bench, CannotPlay
+from hawb.broker.control import CallFailed
+from hawb.broker.drive import Drive
+from hawb.broker.driven import undriven
+from hawb.broker.observe import glance, observe
+from hawb.broker.standing import build
+from hawb.scenario.document import Scenario
+from hawb.scenario.verbs import Expect
+
+__all__ = ["CannotPlay", "Played", "bench", "play"]
+
+PROFILE = "3.10"
+"""The rules profile of the release that Debian 12 has, 3.10.8."""
+
+
+class Played(NamedTuple):
+    """A scenario as it was played, its outcome, and what was seen at each `expect` step."""
+
+    scenario: Scenario
+    outcome: dict[str, Any]
+    glances: dict[int, dict[str, Any]]
+
+
+@contextlib.contextmanager
+def bench() -> Iterator[Bench]:
+    """Where scenarios are played on real clusters, one after the other. Whatever ends the program, also SIGTERM or
+    SIGHUP, what was started is taken away. Raises CannotPlay for what the machine lacks."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    former = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with Bench() as made:
+            yield made
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def play(bench: Bench, scenario: Scenario) -> Played:
+    """Plays a scenario, as one of the broker's own release, on a fresh cluster. Raises CannotPlay."""
+    if reasons := undriven(scenario):
+        raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
+    scenario = replace(scenario, cluster=replace(scenario.cluster, version=PROFILE))
+    try:
+        with bench.cluster(scenario.known_nodes, scenario.cluster) as cluster:
+            drive = Drive(cluster)
+            try:
+                return _play(drive, scenario)
+            finally:
+                drive.close()
+    except CallFailed as failed:
+        raise CannotPlay(f"the cluster did not answer: {failed}") from failed
+
+
+def _play(drive: Drive, scenario: Scenario) -> Played:
+    build(drive, scenario)
+    glances = {}
+    for index, step in enumerate(scenario.steps):
+        drive.apply(index, step)
+        if isinstance(step.verb, Expect):
+            glances[index] = glance(drive)
+    drive.settle()
+    return Played(scenario, observe(drive, scenario), glances)

@@ -1,0 +1,124 @@
+"""A scenario's beginning on a real cluster: its policies, and queues with mirrors in the order that the file tells.
+
+A queue is declared at its master and given its mirrors one after the other by a policy of its own: those that are to be
+synchronised while it is empty, the others once it has its messages. Then that policy goes, and the file's are in force.
+What cannot come about that way (a later mirror synchronised before an older one) is found by looking at the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.broker.cluster import CannotPlay
+from hawb.broker.drive import Drive, definition_of, set_operator_policy, set_policy
+from hawb.broker.observe import queues_of
+from hawb.engine.naming import join_queue, split_queue
+from hawb.scenario.document import QueueEntry, Scenario, Step
+from hawb.scenario.verbs import Declare, Get, Kill, Publish, Stop
+
+BUILDING = "hawb-building"
+
+
+def build(drive: Drive, scenario: Scenario) -> None:
+    """Brings a booted, empty cluster to where the scenario begins. Raises CannotPlay."""
+    for vhost in sorted(vhosts(scenario) - {"/"}):
+        node = drive.cluster.running()[0]
+        drive.cluster.ask(node, "rabbit_vhost", "add", vhost, "hawb")
+        drive.cluster.ask(
+            node, "rabbit_auth_backend_internal", "set_permissions", "guest", vhost, ".*", ".*", ".*", "hawb"
+        )
+    for entry in scenario.queues:
+        build_queue(drive, entry)
+    for policy in scenario.policies:
+        set_policy(drive, policy)
+        drive.settle()
+    for policy in scenario.operator_policies:
+        set_operator_policy(drive, policy)
+        drive.settle()
+    for entry in scenario.queues:
+        end_building(drive, entry)
+    take_down(drive, scenario)
+    check(drive, scenario)
+    for account in drive.clients.accounts.values():
+        # Confirmed so that they are on disk; in the scenario they always stood there.
+        account.confirmed.clear()
+
+
+def vhosts(scenario: Scenario) -> set[str]:
+    """The virtual hosts that a scenario names."""
+    named = {entry.vhost for entry in (*scenario.policies, *scenario.operator_policies)}
+    for part in (*scenario.queues, *(step.verb for step in scenario.steps)):
+        if getattr(part, "vhost", None):
+            named.add(part.vhost)
+        queues = (getattr(part, "queue", None), *getattr(part, "queues", ()))
+        named |= {split_queue(queue)[0] for queue in queues if queue}
+    return named
+
+
+def build_queue(drive: Drive, entry: QueueEntry) -> None:
+    """One queue: declared, mirrored in order, filled."""
+    home = entry.master
+    arguments = dict(entry.arguments)
+    run(drive, Declare(entry.queue, home, entry.durable, auto_delete=entry.auto_delete, arguments=arguments))
+    synchronised = [node for node in entry.mirrors if node in entry.synchronised_mirrors]
+    mirror_on(drive, entry, synchronised)
+    if entry.messages:
+        run(drive, Publish(queue=entry.queue, count=entry.messages, size=entry.size, node=home))
+    if entry.unacknowledged:
+        run(drive, Get(entry.queue, entry.unacknowledged, ack=False, consumer=f"{BUILDING} {entry.queue}"))
+    later = [node for node in entry.mirrors if node not in synchronised]
+    mirror_on(drive, entry, later, before=synchronised)
+
+
+def mirror_on(drive: Drive, entry: QueueEntry, mirrors: list[str], before: list[str] | None = None) -> None:
+    """Adds mirrors one after the other."""
+    placed = list(before or [])
+    vhost, name = split_queue(entry.queue)
+    for mirror in mirrors:
+        placed.append(mirror)
+        definition: dict[str, Any] = {"ha-mode": "nodes", "ha-params": [entry.master, *placed]}
+        drive.tell(
+            "rabbit_policy", "parse_set", vhost, f"{BUILDING} {name}", f"^{escaped(name)}$",
+            definition_of(drive, definition), 1_000_000, "queues", "hawb",
+        )  # fmt: skip
+        drive.settle()
+
+
+def end_building(drive: Drive, entry: QueueEntry) -> None:
+    """The policy that built a queue goes."""
+    vhost, name = split_queue(entry.queue)
+    if entry.mirrors:
+        drive.tell("rabbit_policy", "delete", vhost, f"{BUILDING} {name}", "hawb")
+        drive.settle()
+
+
+def escaped(name: str) -> str:
+    """A queue's name as a pattern."""
+    return "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name)
+
+
+def take_down(drive: Drive, scenario: Scenario) -> None:
+    """The nodes that are down at the start go, in their order."""
+    for name, how in scenario.cluster.down.items():
+        run(drive, Stop((name,)) if how == "stopped" else Kill((name,)))
+
+
+def run(drive: Drive, verb: Any) -> None:
+    """A step of the building, until the cluster has settled."""
+    drive.apply(-1, Step(verb))
+    drive.settle()
+
+
+def check(drive: Drive, scenario: Scenario) -> None:
+    """Raises CannotPlay where a queue is not as the file says, or a step was refused."""
+    if drive.errors:
+        raise CannotPlay(drive.errors[0]["text"])
+    found = queues_of(drive)
+    for entry in scenario.queues:
+        queue = found.get(join_queue(*split_queue(entry.queue)))
+        wanted = (list(entry.mirrors), sorted(entry.synchronised_mirrors), entry.messages)
+        if queue is None:
+            raise CannotPlay(f"queue {entry.queue} is not there")
+        got = (queue["mirrors"], queue["synchronised_mirrors"], queue.get("messages", entry.messages))
+        if entry.master is not None and (queue["master"] != entry.master or got != wanted):
+            raise CannotPlay(f"queue {entry.queue} stands as {queue['master']}, {got}, not as {entry.master}, {wanted}")

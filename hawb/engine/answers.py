@@ -1,0 +1,49 @@
+"""What publishers are told about their messages, and where it is booked.
+
+Source: `rabbit_channel` (`send_confirms_and_nacks`, `maybe_complete_tx`).
+"""
+
+from __future__ import annotations
+
+from hawb.engine import publishers, runs
+from hawb.engine.runs import Runs
+from hawb.engine.turn import Turn
+
+ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
+    (False, True): ("messages_confirmed", "confirmed"),
+    (False, False): ("messages_nacked", "nacked"),
+    (True, True): ("transaction_committed", "confirmed"),
+    (True, False): ("transaction_failed", None),
+}
+"""The event that tells of an answer and the field of the ledger that books it, by whether the messages are a
+transaction's and whether they are confirmed. The end of a channel is told as the error of its step."""
+
+
+def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transaction: bool, confirmed: bool) -> None:
+    """Messages are confirmed to whoever published them, or not; `publisher` is the steady publisher whose they are."""
+    told, field = ANSWERS[transaction, confirmed]
+    if field is not None:
+        turn.book(queue, **{field: runs.union(getattr(turn.account(queue), field), numbers)})
+    turn.emit(told, queue=queue, ids=numbers)
+    if publisher is not None and confirmed:
+        turn.change_publisher(publisher, confirmed=turn.publishers[publisher].confirmed + runs.size(numbers))
+
+
+def fail(turn: Turn, step: int, publisher: str | None) -> None:
+    """A transaction failed, and its channel is closed; with it the publisher whose only one it was."""
+    if publisher is not None and turn.publishers[publisher].closed:
+        return
+    turn.refuse(406, "PRECONDITION_FAILED - partial tx completion", step)
+    if publisher is not None:
+        publishers.close(turn, publisher, "transaction_failed")
+
+
+def say_nothing(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
+    """The node of a channel is gone, or the connection to it: its publisher never hears."""
+    turn.emit("messages_unanswered", queue=queue, ids=numbers, reason=reason)
+
+
+def can_tell(turn: Turn, node: int) -> bool:
+    """Whether clients at a node hear: nobody listens on one that is gone, and one that is about to pause promises
+    nothing (`rabbit_channel:noreply_coalesce`)."""
+    return turn.is_running(node) and turn.nodes[node].awaits is None

@@ -1,0 +1,92 @@
+"""Clients' connections: how what a client asks leaves it, and what waits because the broker does not read.
+
+Source: `rabbit_reader` (`publish_received`, `control_throttle`, `maybe_block`). While a resource alarm is in force, a
+connection is blocked with the first message published on it: the broker reads nothing more from it until every alarm is
+cleared. So whatever else the client asks over that connection waits behind its publish, be it an acknowledgement or a
+close; deliveries still go out. A connection on which nobody publishes never notices.
+
+The header of the first message is read before the connection is blocked, so that one without a body would get through.
+That is not told apart here. When the connection is closed meanwhile, by a drain or with its node, what was not read of
+it never reaches a queue.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import alarms, publishing
+from hawb.engine.events import ConnectionCloses, ConsumerCancels, ConsumerCloses, Publish, Settle
+from hawb.engine.naming import split_queue
+from hawb.engine.state import NOWHERE, Unread
+from hawb.engine.turn import Turn
+
+Connection = tuple[str, int, str]
+"""A connection's name, the node that it leads to, and its virtual host."""
+
+
+def first_open(turn: Turn) -> int:
+    """The first running node in the order of the scenario's list that takes clients; NOWHERE if none does."""
+    ready = (node for node in turn.settings.file_order if turn.runs_anywhere(node) and not turn.nodes[node].drained)
+    return next(ready, NOWHERE)
+
+
+def send(turn: Turn, request: object) -> None:
+    """What a client asks leaves it, unless its connection is blocked or is blocked by this."""
+    connection = connection_of(turn, request)
+    turn.look_from(connection[1])
+    turn.connections |= {connection}
+    if is_blocked(turn, connection):
+        turn.emit("request_waits", node=connection[1], connection=connection[0])
+    elif isinstance(request, Publish) and alarms.blocks_publishing(turn, request.node):
+        resources = alarms.in_force(turn, request.node)
+        turn.emit("connection_blocked", node=connection[1], connection=connection[0], resources=resources)
+    else:
+        depart(turn, connection[1], request, turn.step)
+        return
+    turn.unread = (*turn.unread, Unread(connection, request, turn.step))
+
+
+def depart(turn: Turn, node: int, request: object, step: int) -> None:
+    """A request is on its way from its client's node to the queue's master. Without a master there is nothing to reach:
+    what becomes of it is decided where the client is. What concerns only a channel is there at once."""
+    queue = turn.queues.get(getattr(request, "queue", None))
+    delay_us = turn.link_us(node, queue.master) if queue is not None and queue.up else 0
+    turn.schedule(delay_us, request, step=step)
+
+
+def connection_of(turn: Turn, request: object) -> Connection:
+    """The connection over which a client asks for something: a consumer's for what concerns that."""
+    if isinstance(request, Settle | ConsumerCancels | ConsumerCloses):
+        consumer = turn.consumers[request.consumer]
+        return consumer.connection, consumer.node, split_queue(consumer.queue)[0]
+    if isinstance(request, ConnectionCloses):
+        return request.connection, request.node, request.vhost
+    return request.connection, request.node, split_queue(request.queue)[0]
+
+
+def is_blocked(turn: Turn, connection: Connection) -> bool:
+    """Whether the broker does not read from a connection."""
+    return any(unread.connection == connection for unread in turn.unread)
+
+
+def heed_alarms(turn: Turn, node: int) -> None:
+    """With the last alarm gone a node reads again, in the order in which clients asked."""
+    if not alarms.blocks_publishing(turn, node):
+        for connection in dict.fromkeys(unread.connection for unread in turn.unread if unread.connection[1] == node):
+            turn.emit("connection_unblocked", node=node, connection=connection[0])
+        for unread in take(turn, node):
+            depart(turn, node, unread.operation, unread.step)
+
+
+def node_gone(turn: Turn, node: int) -> None:
+    """The connections to a node are gone. What waited there never got any further."""
+    turn.connections = frozenset(connection for connection in turn.connections if connection[1] != node)
+    for unread in take(turn, node):
+        request = unread.operation
+        for name in request.queues if isinstance(request, Publish) else ():
+            publishing.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
+
+
+def take(turn: Turn, node: int) -> list[Unread]:
+    """Takes what waits in the connections to a node out of the waiting."""
+    taken = [unread for unread in turn.unread if unread.connection[1] == node]
+    turn.unread = tuple(unread for unread in turn.unread if unread.connection[1] != node)
+    return taken

@@ -1,0 +1,90 @@
+"""What a queue holds: what of it is ready, in which order it goes, and how it leaves every replica.
+
+Source: `rabbit_variable_queue`, `rabbit_priority_queue`. A message goes after those of higher priority and after older
+ones of its own, whether it goes to a consumer, is dropped for want of room or expires; a requeued message returns to
+its place in that order. Only queues with x-max-priority know priorities: a higher one counts as the highest, none as 0.
+
+(A mirror of a priority queue that is not synchronised can be told to drop a message that is not the one its master
+dropped, since it is told only how many. That is not simulated: here every replica drops the same.)
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import reduce
+
+from hawb.engine import runs
+from hawb.engine.events import DepthFell
+from hawb.engine.runs import Runs
+from hawb.engine.state import Batch, Queue
+from hawb.engine.turn import Turn
+
+
+def ready(queue: Queue) -> Runs:
+    """What may be sent to a consumer."""
+    return runs.minus(queue.content, queue.unacknowledged)
+
+
+def in_order(queue: Queue, numbers: Runs) -> Runs:
+    """Messages in the order in which they go, as runs that are sorted only within a priority."""
+    highest = dict(queue.arguments).get("x-max-priority")
+    if highest is None or not numbers:
+        return numbers
+    levels: dict[int, list[tuple[int, int]]] = {}
+    for batch in queue.batches:
+        levels.setdefault(min(batch.priority or 0, highest), []).append((batch.first, batch.last))
+    by_level = (runs.common(numbers, runs.normal(levels[level])) for level in sorted(levels, reverse=True))
+    return reduce(runs.chain, by_level)
+
+
+def first(queue: Queue, numbers: Runs, count: int) -> Runs:
+    """The `count` of the messages that go before the others."""
+    return runs.normal(runs.head(in_order(queue, numbers), count))
+
+
+def pieces(batches: tuple[Batch, ...], pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, Batch]]:
+    """Messages as (first, last, the one of `batches` that they belong to), in the order of `pairs`."""
+    firsts = [batch.first for batch in batches]
+    for number, last in pairs:
+        at = bisect_right(firsts, number) - 1
+        while number <= last:
+            batch = batches[at]
+            end = min(last, batch.last)
+            yield number, end, batch
+            number, at = end + 1, at + 1
+
+
+def size_bytes(queue: Queue, numbers: Runs) -> int:
+    """How many bytes of message bodies there are."""
+    return sum((end - number + 1) * batch.size_bytes for number, end, batch in pieces(queue.batches, numbers))
+
+
+def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
+    """Messages leave the queue in an orderly way."""
+    drop(turn, name, numbers)
+    turn.remove(name, numbers, reason)
+
+
+def drop(turn: Turn, name: str, numbers: Runs) -> None:
+    """Every replica drops messages, and a mirror may become synchronised by it."""
+    queue = turn.queues[name]
+    contents = tuple(
+        content if content is None or not turn.follows(queue, node) else runs.minus(content, numbers)
+        for node, content in enumerate(queue.contents)
+    )
+    oldest = min(lowest(content or ()) for content in contents)
+    turn.change_queue(
+        name,
+        contents=contents,
+        unacknowledged=runs.minus(queue.unacknowledged, numbers),
+        redelivered=runs.minus(queue.redelivered, numbers),
+        batches=tuple(batch for batch in queue.batches if batch.last >= oldest),
+    )
+    if len(queue.synchronised) < len(queue.mirrors):
+        turn.schedule(0, DepthFell(name))
+
+
+def lowest(numbers: Runs) -> float:
+    """The smallest number; infinity if there is none."""
+    return numbers[0][0] if numbers else float("inf")

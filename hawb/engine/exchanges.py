@@ -1,0 +1,83 @@
+"""Exchanges, bindings and where a message goes from an exchange: as much of them as dead letters need.
+
+Source: `rabbit_channel` (`binding_action`, `check_not_default_exchange`), `rabbit_exchange:route`. The exchange that is
+bound to is declared with the binding, durable and direct. It stays when its last binding is gone; a binding goes with
+its queue.
+Every virtual host has the default exchange, to which each queue is bound by its name and which nobody can bind to, and
+some exchanges that RabbitMQ declares itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hawb.engine.access import is_locked, is_replicated, refuse_home_node_down, refuse_locked
+from hawb.engine.events import Bind
+from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.turn import Turn
+
+DEFAULT = ""
+
+PREDECLARED = {
+    DEFAULT: "direct",
+    "amq.direct": "direct",
+    "amq.fanout": "fanout",
+    "amq.headers": "headers",
+    "amq.match": "headers",
+    "amq.topic": "topic",
+}
+"""The exchanges that every virtual host has, and their types."""
+
+
+def exists(turn: Turn, vhost: str, exchange: str) -> bool:
+    """Whether there is an exchange of that name."""
+    return exchange in PREDECLARED or join_queue(vhost, exchange) in turn.exchanges
+
+
+def routed(turn: Turn, vhost: str, exchange: str, routing_keys: Iterable[str]) -> list[str]:
+    """The queues that a message with these routing keys goes to, in alphabetical order."""
+    if exchange == DEFAULT:
+        named = {join_queue(vhost, key) for key in routing_keys}
+        return sorted(named & turn.queues.keys())
+    wanted = {(exchange, key) for key in routing_keys}
+    return [name for name in turn.queue_names()
+            if turn.queues[name].vhost == vhost and not wanted.isdisjoint(turn.queues[name].bindings)]  # fmt: skip
+
+
+def bind(turn: Turn, operation: Bind) -> None:
+    """exchange.declare and queue.bind. The queue's process is not asked."""
+    if not turn.is_running(operation.node) or not declare(turn, operation):
+        return
+    queue = turn.queues.get(operation.queue)
+    binding = (operation.exchange, operation.routing_key)
+    if queue is None:
+        turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
+    elif is_locked(queue, operation):
+        refuse_locked(turn, queue)
+    elif queue.abandoned and not queue.failed and not is_replicated(queue):
+        refuse_home_node_down(turn, queue)
+    elif binding not in queue.bindings:
+        turn.change_queue(queue.name, bindings=(*queue.bindings, binding))
+        turn.emit("queue_bound", queue=queue.name, exchange=binding[0], routing_key=binding[1])
+
+
+def declare(turn: Turn, operation: Bind) -> bool:
+    """Declares a durable direct exchange, unless it exists; False if RabbitMQ refuses."""
+    exchange, (vhost, _) = operation.exchange, split_queue(operation.queue)
+    kind = PREDECLARED.get(exchange)
+    if exchange == DEFAULT:
+        turn.refuse(403, "ACCESS_REFUSED - operation not permitted on the default exchange")
+    elif kind not in (None, "direct"):
+        turn.refuse(
+            406,
+            f"PRECONDITION_FAILED - inequivalent arg 'type' for exchange '{exchange}' in vhost '{vhost}': "
+            f"received 'direct' but current is '{kind}'",
+        )
+    elif kind is None and exchange.startswith("amq."):
+        turn.refuse(403, f"ACCESS_REFUSED - exchange name '{exchange}' contains reserved prefix 'amq.*'")
+    else:
+        if not exists(turn, vhost, exchange):
+            turn.exchanges |= {join_queue(vhost, exchange)}
+            turn.emit("exchange_declared", node=operation.node, exchange=exchange, vhost=vhost)
+        return True
+    return False

@@ -1,0 +1,183 @@
+"""Sides of a cluster: how one becomes several, and how their nodes find together again.
+
+Nodes that no longer see each other go on each with the records that all had. Nothing ever merges what they do from then
+on: a node that comes up among nodes of another side takes over their records (`rabbit_mnesia`), wipes its replicas, and
+what only its own side had is gone when the last node leaves that. Only a queue whose master the others are still
+waiting for is taken from the disk that comes back.
+
+The same holds for a node that is made to boot from records that others have outlived (`go_back`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from hawb.engine import mirroring, subscriptions
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import RUNNING, STOPPING, Queue
+from hawb.engine.turn import Records, Turn
+
+
+def apart(turn: Turn, nodes: Iterable[int]) -> list[frozenset[int]]:
+    """`nodes` in groups of those that believe each other running, by way of others if need be. The group of the first
+    node in the scenario's order comes first."""
+    groups: list[frozenset[int]] = []
+    for node in nodes:
+        near = {other for other in nodes if other == node or sees(turn, node, other)}
+        joined = [group for group in groups if group & near]
+        groups = [group for group in groups if group not in joined] + [frozenset(near).union(*joined)]
+    return sorted(groups, key=lambda group: min(map(turn.settings.file_order.index, group)))
+
+
+def sees(turn: Turn, node: int, other: int) -> bool:
+    """Whether two nodes both believe that the other runs."""
+    return other in turn.nodes[node].believes_running and node in turn.nodes[other].believes_running
+
+
+def split(turn: Turn) -> list[list[int]]:
+    """Gives each group of nodes of the side in focus that see each other records of its own. The first keeps the side
+    and what is down. Returns the groups."""
+    old = turn.focus
+    up = [node for node in range(len(turn.nodes)) if turn.is_here(node) and is_up(turn, node)]
+    groups = apart(turn, up)
+    for group in groups[1:]:
+        side = Records(replace(old.frozen(), number=turn.next_number()))
+        turn.sides[side.number] = side
+        for node in group:
+            turn.change_node(node, side=side.number)
+        turn.share_plans(old.number, side.number)
+    for group in groups:
+        turn.look_from(min(group))
+        for name in turn.queue_names():
+            keep_own(turn, name)
+    return [sorted(group) for group in groups]
+
+
+def is_up(turn: Turn, node: int) -> bool:
+    """Whether a node's broker still does something."""
+    return turn.nodes[node].status in (RUNNING, STOPPING)
+
+
+def keep_own(turn: Turn, name: str) -> None:
+    """Of what waits for a queue, a side keeps what its own clients asked for. Consumers on another side are gone from
+    here, and a master there is none."""
+    queue = turn.queues[name]
+    turn.change_queue(name, parked=tuple(one for one in queue.parked if turn.is_here(one.operation.node)))
+    if not queue.up:
+        return
+    if turn.is_here(queue.master):
+        subscriptions.lose_sight(turn, name)
+    else:
+        turn.emit("master_down", node=queue.master, queue=name, reason="out_of_reach")
+        mirroring.end_master(turn, name, stopped=False)
+
+
+def reachable_side(turn: Turn, node: int) -> int | None:
+    """The side that a node finds when it comes up: its own if that runs, or else that of the first running node that it
+    reaches; None if it reaches nobody."""
+    order = turn.settings.file_order
+    running = [other for other in order if turn.runs_anywhere(other) and turn.linked(node, other)]
+    own = turn.nodes[node].side
+    return next(
+        (turn.nodes[other].side for other in sorted(running, key=lambda one: turn.nodes[one].side != own)), None
+    )
+
+
+def take_over_records(turn: Turn, node: int, side: int) -> None:
+    """A node that is coming up forgets what it knew and takes over the records of another side."""
+    old = turn.sides[turn.nodes[node].side]
+    if old.number == side:
+        return
+    turn.change_node(node, side=side)
+    turn.look_from(node)
+    entry = turn.emit("records_taken_over", node=node)
+    for name in turn.queue_names():
+        queue = turn.queues[name]
+        if queue.master == node and not queue.up and name in old.queues:
+            bring_back(turn, queue, old.queues[name])
+    for name in sorted(old.queues):
+        turn.give_up(name, leave(old, name, node), "side_given_up", because=entry)
+    drop_unheld(turn, entry)
+
+
+def drop_unheld(turn: Turn, because: int) -> None:
+    """Records that are on nobody's disk any more are gone, and what only they knew of."""
+    holders = {value.side for value in turn.nodes if value.member and not value.virgin}
+    for number in [number for number in turn.sides if number not in holders and len(turn.sides) > 1]:
+        side = turn.sides.pop(number)
+        turn.focus = next(iter(turn.sides.values())) if turn.focus is side else turn.focus
+        for node, value in enumerate(turn.nodes):
+            if value.side == number:
+                turn.change_node(node, side=turn.focus.number)
+        for name in sorted(side.queues):
+            turn.count_times(name)
+            turn.give_up(name, side.queues[name].content, "side_given_up", because=because)
+
+
+def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:
+    """The master that a side waits for comes from the disk of a node that was on another."""
+    content = from_disk.contents[queue.master] or EMPTY
+    had = queue.content
+    turn.change_queue(
+        queue.name,
+        contents=mirroring.with_content(queue.contents, {queue.master: content}),
+        batches=tuple(sorted({*queue.batches, *from_disk.batches}, key=lambda batch: (batch.first, batch.last))),
+        redelivered=from_disk.redelivered if from_disk.master == queue.master else content,
+        unacknowledged=EMPTY,
+    )
+    turn.give_up(queue.name, had, "side_given_up")
+    turn.reclaim(queue.name, content)
+
+
+def leave(side: Records, name: str, node: int) -> Runs:
+    """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it."""
+    queue = side.queues[name]
+    if queue.master != node:
+        side.queues[name] = replace(queue, contents=mirroring.with_content(queue.contents, {node: None}))
+        return EMPTY
+    empty = mirroring.with_content(queue.contents, {node: EMPTY})
+    side.queues[name] = replace(queue, contents=empty, redelivered=EMPTY, unacknowledged=EMPTY)
+    return queue.content
+
+
+def remember(turn: Turn, node: int) -> None:
+    """A node that goes down keeps the records as they are now."""
+    turn.look_from(node)
+    turn.change_node(node, remembers=replace(turn.focus.frozen(), queues=dict(turn.queues)))
+
+
+def go_back(turn: Turn, node: int) -> None:
+    """A node that is down is to boot from the records that were on its disk when it went, as a side of its own. Others
+    may have gone on with newer ones; they keep those until they come up and find this node running."""
+    remembered = turn.nodes[node].remembers
+    if remembered is None:
+        return
+    now = turn.sides[turn.nodes[node].side]
+    side = Records(replace(remembered, number=turn.next_number()))
+    turn.sides[side.number] = side
+    for name, queue in side.queues.items():
+        side.queues[name] = as_on_disk(queue, now.queues.get(name), node)
+    turn.change_node(node, side=side.number, remembers=None)
+    turn.look_from(node)
+    entry = turn.emit("records_restored", node=node)
+    for name in sorted(now.queues):
+        turn.give_up(name, leave(now, name, node), "side_given_up", because=entry)
+    drop_unheld(turn, entry)
+    turn.look_from(node)
+    for name in sorted(side.queues):
+        turn.reclaim(name, turn.held_here(name))
+        turn.count_times(name)
+
+
+def as_on_disk(queue: Queue, now: Queue | None, node: int) -> Queue:
+    """A remembered record while nobody serves it, with what is on disks now."""
+    contents = queue.contents if now is None else now.contents
+    return replace(
+        queue,
+        contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
+        batches=queue.batches if now is None else tuple(sorted({*queue.batches, *now.batches}, key=lambda b: b.first)),
+        mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
+        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True,
+    )  # fmt: skip

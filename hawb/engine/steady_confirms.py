@@ -1,0 +1,132 @@
+"""Confirms for steady publishers: the rule of `confirms`, for messages that come one by one and are kept as runs.
+
+Each replica answers for each message so long after its beat, so that of a run those that it has answered for are always
+the first ones. Where a replica goes away a run falls in two: what it had answered for, and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from math import floor
+
+from msgspec.structs import replace
+
+from hawb.engine import answers
+from hawb.engine.runs import Runs
+from hawb.engine.state import NEVER_US, Publisher, Unanswered
+from hawb.engine.turn import Turn
+
+Parts = tuple[Unanswered, ...]
+
+
+def wait_for(turn: Turn, name: str, more: Unanswered) -> None:
+    """A publisher's channel begins to wait for answers."""
+    waiting = turn.publishers[name].unanswered
+    last = waiting[-1] if waiting else None
+    if last is not None:
+        longer = replace(last, count=last.count + more.count)
+        if parts(longer, last.count)[1] == more:
+            more, waiting = longer, waiting[:-1]
+    turn.change_publisher(name, unanswered=(*waiting, more))
+
+
+def due(turn: Turn, name: str) -> None:
+    """What all replicas have answered for by now is answered for."""
+
+    def split(run: Unanswered) -> Parts:
+        first, rest = parts(run, answered(run, max(delay_us for _, delay_us in run.delays_us), turn.now_us))
+        return replace(first, delays_us=(), answered=True), rest
+
+    update(turn, turn.publishers[name], split)
+
+
+def forget_replicas(turn: Turn, queue: str, nodes: Collection[int]) -> None:
+    """A queue's replicas at `nodes` are gone."""
+    for node in nodes:
+        each(turn, queue, lambda run, node=node: without(turn, run, node))
+
+
+def without(turn: Turn, run: Unanswered, node: int) -> Parts:
+    """A run that does not wait for `node`: what that had answered for, and the rest."""
+    delay_us = dict(run.delays_us).get(node)
+    if delay_us is None:
+        return (run,)
+    left = tuple(pair for pair in run.delays_us if pair[0] != node)
+    first, rest = parts(run, answered(run, delay_us, turn.now_us))
+    return replace(first, delays_us=left, answered=True), replace(rest, delays_us=left)
+
+
+def replica_crashed(turn: Turn, queue: str, node: int) -> None:
+    """The process of a queue at `node` crashed: what it had not answered for is nacked at once."""
+
+    def split(run: Unanswered) -> Parts:
+        parted = without(turn, run, node)
+        return parted if len(parted) == 1 else (parted[0], replace(parted[1], delays_us=(), answered=False))
+
+    each(turn, queue, split)
+
+
+def queue_deleted(turn: Turn, queue: str) -> None:
+    """A queue is gone by a client's wish: what waited for it counts as confirmed."""
+    each(turn, queue, lambda run: (replace(run, delays_us=(), answered=True),))
+
+
+def client_gone(turn: Turn, node: int, reason: str) -> None:
+    """The node of publishers is gone, or the connection to it: they never hear."""
+    for publisher in list(turn.publishers.values()):
+        if publisher.node == node:
+            for run in publisher.unanswered if publisher.mode != "plain" else ():
+                answers.say_nothing(turn, publisher.queue, run.numbers, reason)
+            turn.change_publisher(publisher.name, unanswered=())
+
+
+def replica_answers(turn: Turn, queue: str, node: int, due_us: int) -> None:
+    """A replica that was silent has got everything, and answers for all of it then."""
+
+    def heard(run: Unanswered) -> Parts:
+        if (node, NEVER_US) not in run.delays_us:
+            return (run,)
+        delay_us = due_us - floor(run.clock.time_us(run.beat))
+        return (replace(run, delays_us=tuple((at, delay_us if at == node else us) for at, us in run.delays_us)),)
+
+    each(turn, queue, heard)
+
+
+def answered(run: Unanswered, delay_us: int, now_us: int) -> int:
+    """For how many of a run a replica with that delay has answered."""
+    return min(run.count, max(0, run.clock.beats(now_us - delay_us) - run.beat + 1))
+
+
+def parts(run: Unanswered, count: int) -> Parts:
+    """The first `count` messages of a run, and the rest."""
+    rest = replace(run, beat=run.beat + count, number=run.number + count, count=run.count - count)
+    return replace(run, count=count), rest
+
+
+def each(turn: Turn, queue: str, split: Callable[[Unanswered], Parts]) -> None:
+    """Splits what publishers of a queue wait for, on the side in focus."""
+    for publisher in list(turn.publishers.values()):
+        if publisher.queue == queue and turn.is_here(publisher.node):
+            update(turn, publisher, split)
+
+
+def update(turn: Turn, publisher: Publisher, split: Callable[[Unanswered], Parts]) -> None:
+    """Splits what a publisher waits for, and answers where nobody is left to wait for."""
+    split_up = [part for run in publisher.unanswered for part in split(run) if part.count]
+    turn.change_publisher(publisher.name, unanswered=tuple(part for part in split_up if part.delays_us))
+    for part in split_up:
+        if not part.delays_us:
+            answer(turn, publisher, part.numbers, confirmed=part.answered)
+
+
+def answer(turn: Turn, publisher: Publisher, numbers: Runs, *, confirmed: bool) -> None:
+    """Tells a publisher what became of its messages, if it asked and is there to hear."""
+    transaction = publisher.mode == "tx"
+    if publisher.mode == "plain":
+        return
+    if not answers.can_tell(turn, publisher.node):
+        answers.say_nothing(turn, publisher.queue, numbers, "client_node_gone")
+        return
+    answers.tell(turn, publisher.queue, numbers, publisher.name, transaction=transaction, confirmed=confirmed)
+    if transaction and not confirmed:
+        answers.fail(turn, publisher.step, publisher.name)

@@ -1,0 +1,51 @@
+"""The clients: consumers, named holders and steady publishers, and what each of them does next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, Place, number
+from hawb.lab.fields import Changed, Message
+from hawb.views import clients
+
+
+class ClientsPanel:
+    """The tables of clients, and operations on the chosen one. `open_form` opens the form of a verb."""
+
+    def __init__(self, controller: Controller, changed: Changed, open_form: Callable[[str], None]):
+        self.controller, self.changed = controller, changed
+        self.message = Message(Place.CLIENTS)
+        self.table = fields.named(widgets.HTML(), "hawb-table")
+        self.client = fields.combobox("client", "whom the buttons beside are about", "a name", width="170px")
+        self.count = fields.text("count", "how many deliveries to answer, oldest first, or all", "all", width="90px")
+        operations = fields.row(
+            fields.button("consume…", "basic.consume", lambda: open_form("consume")),
+            fields.button("publisher…", "a steady publisher", lambda: open_form("publisher")),
+            self.client,
+            self.count,
+            self._button("ack", "basic.ack", self._settling),
+            self._button("nack", "basic.nack, requeued", self._settling),
+            self._button("cancel", "basic.cancel", lambda: self.client.value),
+            self._button("close", "the client goes away and gives back what it holds", lambda: self.client.value),
+        )
+        self.box = fields.column(fields.named(self.message.beside(operations), "hawb-operations"), self.table)
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        outcome = self.controller.outcome
+        self.table.value = clients.html(outcome, self.controller.was)
+        self.client.options = (*outcome["consumers"], *outcome["publishers"])
+        self.message.show(self.controller)
+
+    def _settling(self) -> dict:
+        return {"consumer": self.client.value, "count": number(self.count.value)}
+
+    def _button(self, verb: str, what: str, argument: Callable[[], object]) -> widgets.Button:
+        def pressed() -> None:
+            self.controller.act(verb, argument(), Place.CLIENTS)
+            self.changed()
+
+        return fields.button(verb, what, pressed)

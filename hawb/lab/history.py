@@ -1,0 +1,102 @@
+"""The lab's history: a chain of points, each a run as a value, so that undo and redo only move along the chain.
+
+A point stands somewhere in a story: `run` has the steps that were played, `ahead` those that are still to come. Going
+back in a story is a step from a point to a new one like any other action; what is done there does not take away what
+is ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from hawb.scenario.document import Step
+from hawb.scenario.dump import plain
+from hawb.scenario.load import read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+
+class Point:
+    """A point of the history, and the one `before` it, to which undo leads (None at the beginning of everything).
+
+    `notes` are those of the import, `opened` is whether a cluster was opened here, and `passed_s` the seconds of
+    simulated time by which playing has gone on since the point before.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        ahead: tuple[Step, ...] = (),
+        *,
+        before: Point | None = None,
+        notes: Sequence[str] = (),
+        opened: bool = False,
+        passed_s: float = 0.0,
+    ):
+        self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
+        self.opened, self.passed_s = opened, passed_s
+        self.outcome = outcome(run)
+
+    @cached_property
+    def was(self) -> dict | None:
+        """The outcome to compare with: that of the point before or, where a cluster was opened, that before the last
+        step of its story; None if it has none."""
+        if not self.opened:
+            return self.before.outcome
+        steps = len(self.run.steps)
+        return outcome(self.run, self.run.moment(steps - 1)) if steps else None
+
+    @property
+    def document(self) -> dict:
+        """The whole story as a scenario file holds it, with what is ahead."""
+        now = plain(self.run.scenario)
+        return now | {"steps": [*now.get("steps", ()), *map(plain, self.ahead)]}
+
+    def next(self, run: Run, ahead: tuple[Step, ...], passed_s: float = 0.0) -> Point:
+        """A point after this one, of the same cluster."""
+        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s)
+
+    def with_step(self, step: Mapping) -> Point:
+        """The point after one more step, written as in a file. Raises ScenarioRefused."""
+        run = self.run.copy()
+        if "join" not in step:
+            run.apply_plain(step)
+            return self.next(run, self.ahead)
+        # A story knows from its beginning which nodes will join, so it is told anew.
+        document, played = self.document, len(run.steps)
+        steps = [*document["steps"][:played], step, *document["steps"][played:]]
+        return self.next(*part(document | {"steps": steps}, played + 1))
+
+    def with_change(self, change: Mapping) -> Point:
+        """The point after the same steps in a scenario of which some parts are others. Raises ScenarioRefused."""
+        return self.next(*part(self.document | change, len(self.run.steps)))
+
+    def with_step_back(self) -> Point:
+        """The point without the last step, which is ahead then. Raises IndexError when there is none."""
+        run = self.run.copy()
+        step = run.undo()
+        return self.next(run, (step, *self.ahead))
+
+    def with_step_forward(self) -> Point:
+        """The point after the first of the steps ahead. Raises IndexError when there is none."""
+        run = self.run.copy()
+        run.apply(self.ahead[0])
+        return self.next(run, self.ahead[1:])
+
+    def with_time_passed(self, seconds: float) -> Point:
+        """The point after `seconds` more of simulated time; together with what has passed by playing it is one wait."""
+        start = self.before if self.passed_s else self
+        passed_s = self.passed_s + seconds
+        run = start.run.copy()
+        run.apply_plain({"wait": passed_s})
+        return start.next(run, start.ahead, passed_s)
+
+
+def part(document: Mapping, played: int) -> tuple[Run, tuple[Step, ...]]:
+    """A scenario whose first steps were played, and the steps that are ahead. Raises ScenarioRefused."""
+    scenario = read_scenario(document)
+    run = Run(scenario)
+    for step in scenario.steps[:played]:
+        run.apply(step)
+    return run, scenario.steps[played:]

@@ -1,0 +1,167 @@
+"""The fields of a step as widgets: what a field may hold decides what asks for it, so every verb has its form.
+
+A line that is left empty leaves the field to its default, which stands in it in grey.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Literal, get_args, get_origin
+
+import ipywidgets as widgets
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo
+from msgspec.structs import fields as fields_of
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, number
+from hawb.lab.policy_draft import as_json
+from hawb.scenario.fields import Nodes
+from hawb.scenario.kinds import Kind, kind_of
+from hawb.scenario.verbs import Join, Pair
+from hawb.views.words import shown
+
+OMITTED = object()
+"""The value of an input that leaves its field out."""
+
+DEFAULT = ("(default)", OMITTED)
+
+SUGGESTED: dict[str, Callable[[Controller], Sequence[str]]] = {
+    "queue": lambda controller: tuple(controller.outcome["queues"]),
+    "consumer": lambda controller: tuple(controller.outcome["consumers"]),
+    "connection": lambda controller: ("default",),
+}
+"""What is offered in lines of these fields; anything else can be typed too."""
+
+EXAMPLES = {"arguments": '{"x-max-length": 10}', "definition": '{"ha-mode": "all"}', "queues": '["q1", "q2"]'}
+
+
+class Line:
+    """A line of text, a number or JSON, with suggestions where there are any."""
+
+    def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
+        key = field.encode_name
+        default = "" if field.default in (NODEFAULT, None) else json.dumps(field.default).strip('"')
+        self.read = as_json if kind.item or kind.entry else number if kind.number else str
+        self.required = field.required
+        self.widget = fields.combobox(key, f"{key}: {kind.accepted}", EXAMPLES.get(key, default))
+        self.widget.options = SUGGESTED[key](controller) if key in SUGGESTED else ()
+        if key == "queue" and field.required:
+            self.widget.value = controller.queue
+
+    @property
+    def value(self) -> object:
+        """What it says."""
+        empty = not self.widget.value and not self.required
+        return OMITTED if empty else self.read(self.widget.value)
+
+
+class Mark:
+    """Yes or no."""
+
+    def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
+        key = field.encode_name
+        self.widget = widgets.Checkbox(
+            value=field.default, description=key, tooltip=f"{key}: {kind.accepted}", indent=False
+        )
+
+    @property
+    def value(self) -> object:
+        """What it says."""
+        return self.widget.value
+
+
+class Choice:
+    """One of a few words."""
+
+    def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
+        key = field.encode_name
+        self.widget = fields.dropdown(key, f"{key}: {kind.accepted}", get_args(kind.hint))
+        self.widget.value = field.default
+
+    @property
+    def value(self) -> object:
+        """What it says."""
+        return self.widget.value
+
+
+class OneNode:
+    """A node."""
+
+    def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
+        key = field.encode_name
+        nodes = [(shown(node), node) for node in controller.outcome["nodes"]]
+        self.widget = fields.dropdown(key, f"{key}: {kind.accepted}", nodes if field.required else [DEFAULT, *nodes])
+
+    @property
+    def value(self) -> object:
+        """What it says."""
+        return self.widget.value
+
+
+class Several:
+    """Some of the nodes, or some of the links between them."""
+
+    def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
+        key, nodes = field.encode_name, list(controller.outcome["nodes"])
+        offered = [(shown(node), node) for node in nodes]
+        if kind.item.hint == Pair:
+            offered = [(" – ".join(map(shown, link)), list(link)) for link in combinations(nodes, 2)]
+        self.widget = widgets.SelectMultiple(
+            options=offered,
+            description=key,
+            tooltip=f"{key}: {kind.accepted}; with Ctrl several",
+            rows=max(2, min(len(offered), 6)),
+            style={"description_width": "initial"},
+        )
+
+    @property
+    def value(self) -> object:
+        """What it says."""
+        return list(self.widget.value)
+
+
+class Groups:
+    """For each node the group that it is in; the first node is alone at first."""
+
+    def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
+        nodes = list(controller.outcome["nodes"])
+        numbers = range(1, max(len(nodes), 2) + 1)
+        self.groups = {
+            node: fields.dropdown(shown(node), f"the group of {shown(node)}", numbers, width="140px") for node in nodes
+        }
+        for node in nodes[1:]:
+            self.groups[node].value = 2
+        self.widget = fields.row(*self.groups.values(), name="hawb-groups")
+
+    @property
+    def value(self) -> object:
+        """What it says: the nodes of each group that has any."""
+        numbers = sorted({group.value for group in self.groups.values()})
+        return [[node for node, group in self.groups.items() if group.value == number] for number in numbers]
+
+
+Input = Line | Mark | Choice | OneNode | Several | Groups
+
+KINDS: tuple[tuple[Callable[[Kind], bool], type[Input]], ...] = (
+    (lambda kind: kind.item is not None and kind.item.hint == Nodes, Groups),
+    (lambda kind: kind.item is not None and (kind.item.hint == Pair or kind.item.names_node), Several),
+    (lambda kind: kind.names_node, OneNode),
+    (lambda kind: kind.hint is bool, Mark),
+    (lambda kind: get_origin(kind.hint) is Literal, Choice),
+)
+"""What asks for a field of which kind; everything else is a line."""
+
+
+def inputs(verb: type[Struct], controller: Controller) -> dict[str, Input]:
+    """What asks for a verb's fields, by their keys in files."""
+    return {field.encode_name: _input(verb, field)(field, kind_of(field.type), controller) for field in fields_of(verb)}
+
+
+def _input(verb: type[Struct], field: FieldInfo) -> type[Input]:
+    kind = kind_of(field.type)
+    if verb is Join:  # the node may be one that nobody knows yet
+        return Line
+    return next((made for accepts, made in KINDS if accepts(kind)), Line)

@@ -1,0 +1,135 @@
+"""What RabbitMQ refuses of a classic queue's arguments when the queue is declared, in its words.
+
+Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`), `rabbit_channel:handle_method` for queue.declare,
+`rabbit_classic_queue:capabilities`. The first error ends the check. From 3.9 on an argument that only other queue types
+know is refused too. What nobody knows is carried and means nothing. A queue that exists is compared by the arguments
+that the version checks (`COMPARED`), and by no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH, REJECT_PUBLISH_DLX
+from hawb.rules.profiles import Profile
+
+LONGEST_EXPIRY_MS = 315_360_000_000
+MOST_PRIORITIES = 255
+
+AMQP_TYPES = {str: "longstr", bool: "bool", int: "signedint", float: "double"}
+
+
+def amqp_type(value: object) -> str:
+    """The AMQP type with which a client sends a value."""
+    return AMQP_TYPES.get(type(value), "array")
+
+
+def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -> str | None:
+    """The text of the 406 with which RabbitMQ refuses to declare a classic queue; None if it does not. `described` is
+    the queue as its texts name it."""
+    exchange = arguments.get("x-dead-letter-exchange", "")
+    if not isinstance(exchange, str):
+        return f"invalid type '{amqp_type(exchange)}' for arg 'x-dead-letter-exchange' in {described}"
+    terse = profile.version == "3.8"
+    for key in CHECKED_3_8 if terse else CHECKED:
+        error = CHECKS[key](arguments, key, terse) if key in arguments else None
+        if error is not None:
+            return f"invalid arg '{key}' for {described}: {error}"
+    foreign = () if terse else sorted(arguments.keys() & OF_OTHER_TYPES)
+    return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
+
+
+def compared(profile: Profile) -> Iterable[str]:
+    """The arguments that must be the same when a queue is declared again, in the order in which they are compared."""
+    return CHECKED_3_8 if profile.version == "3.8" else COMPARED
+
+
+Check = Callable[[Mapping[str, object], str, bool], str | None]
+"""What is wrong with an argument, as Erlang prints it: (all arguments, its key, whether in the words of 3.8)."""
+
+
+def _integer(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    kind = amqp_type(arguments[key])
+    if kind == "signedint":
+        return None
+    return f"{{unacceptable_type,{kind}}}" if terse else f'"expected integer, got {kind}"'
+
+
+def _not_negative(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    value = arguments[key]
+    return _integer(arguments, key, terse) or (f"{{value_negative,{value}}}" if value < 0 else None)
+
+
+def _time_to_live(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    error, value = _not_negative(arguments, key, terse), arguments[key]
+    if error is None and not terse and value > LONGEST_EXPIRY_MS:
+        return f"{{value_too_large,{value}}}"
+    return error
+
+
+def _expiry(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    return _time_to_live(arguments, key, terse) or ("{value_zero,0}" if arguments[key] == 0 else None)
+
+
+def _max_priority(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    error, value = _not_negative(arguments, key, terse), arguments[key]
+    return f"{{max_value_exceeded,{value}}}" if error is None and value > MOST_PRIORITIES else error
+
+
+def _queue_version(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    error, value = _not_negative(arguments, key, terse), arguments[key]
+    return f"\"unsupported queue version '{value}'\"" if error is None and value not in (1, 2) else error
+
+
+def _of_type(kind: type) -> Check:
+    def check(arguments: Mapping[str, object], key: str, _terse: bool) -> str | None:
+        return None if type(arguments[key]) is kind else f"{{unacceptable_type,{amqp_type(arguments[key])}}}"
+
+    return check
+
+
+def _routing_key(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    alone = None if "x-dead-letter-exchange" in arguments else "routing_key_but_no_dlx_defined"
+    return _of_type(str)(arguments, key, terse) or alone
+
+
+def _overflow(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    known = arguments[key] in (DROP_HEAD, REJECT_PUBLISH, REJECT_PUBLISH_DLX)
+    return _of_type(str)(arguments, key, terse) or (None if known else "invalid_overflow")
+
+
+def _queue_mode(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    error, value = _of_type(str)(arguments, key, terse), arguments[key]
+    unknown = "invalid_queue_mode" if terse else f"\"unsupported queue mode '{value}'\""
+    return unknown if error is None and value not in ("default", "lazy") else error
+
+
+CHECKS: dict[str, Check] = {
+    "x-expires": _expiry,
+    "x-message-ttl": _time_to_live,
+    "x-dead-letter-exchange": _of_type(str),
+    "x-dead-letter-routing-key": _routing_key,
+    "x-max-length": _not_negative,
+    "x-max-length-bytes": _not_negative,
+    "x-max-in-memory-length": _not_negative,
+    "x-max-in-memory-bytes": _not_negative,
+    "x-max-priority": _max_priority,
+    "x-overflow": _overflow,
+    "x-queue-mode": _queue_mode,
+    "x-queue-version": _queue_version,
+    "x-single-active-consumer": _of_type(bool),
+}
+"""The arguments that are checked, in RabbitMQ's order."""
+
+QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes")
+
+CHECKED_3_8 = tuple(key for key in CHECKS if key != "x-queue-version")
+CHECKED = tuple(key for key in CHECKS if key not in QUORUM_ONLY)
+
+OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
+    "x-dead-letter-strategy", "x-quorum-initial-group-size", "x-delivery-limit", "x-queue-leader-locator",
+    "x-max-age", "x-stream-max-segment-size-bytes", "x-initial-cluster-size",
+}  # fmt: skip
+"""Arguments that quorum queues or streams know, and classic queues do not."""
+
+COMPARED = (*CHECKED, *sorted(OF_OTHER_TYPES - {"x-delivery-limit"}))

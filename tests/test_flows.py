@@ -1,0 +1,289 @@
+"""Clients with a rate: the same as if each message were published and answered for by itself, at a cost that does not
+depend on the rate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from unittest import mock
+
+import pytest
+from conftest import LONG
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from hawb.engine import advance, chance
+from hawb.engine.events import Settle
+from hawb.engine.ledger import Account, imbalance
+from hawb.engine.publishers import clock_from
+from hawb.engine.runs import EMPTY, size
+from hawb.engine.turn import Turn
+from hawb.scenario.dump import dump
+from hawb.scenario.load import read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+NODES = ("a", "b", "c")
+LATENCY_S = Fraction(5, 10_000)
+TIMINGS = (
+    {"start_s": 1},
+    {"start_s": 0.3, "sync_messages_s": 10},
+    {"start_s": 0.3, "sync_messages_s": 40, "stop_s": 0},
+)
+ARGUMENTS = (
+    {},
+    {},
+    {"x-message-ttl": 700},
+    {"x-max-length": 7},
+    {"x-max-length": 7, "x-overflow": "reject-publish"},
+)
+"""With any of them a consumer would get as many of the messages, but not the same."""
+
+END_S, CLOSED_S = Fraction("12.0371"), Fraction("9.0437")
+
+# One by one
+
+
+def publisher_singly(flow: dict, began_s: Fraction, until_s: Fraction) -> list[tuple[Fraction, dict]]:
+    """The publishes of a `publisher`, each with its time."""
+    fields = {key: flow[key] for key in ("queue", "node", "mode", "persistent")}
+    beat, last = 1, int((until_s - began_s) * flow["rate"])
+    return [(began_s + Fraction(k, flow["rate"]), {"publish": fields | {"count": 1}}) for k in range(beat, last + 1)]
+
+
+def answers_singly(flow: dict, began_s: Fraction) -> list[tuple[Fraction, dict]]:
+    """The consumer without its rate, and its acknowledgements, each with its time."""
+    rate = flow["rate"]
+    lag_s = LATENCY_S if flow["node"] != "a" else 0
+    bare = {key: value for key, value in flow.items() if key != "rate"}
+    times = [began_s + lag_s + Fraction(k, rate) for k in range(1, int((END_S - began_s) * rate) + 1)]
+    acks = [(time_s, {"ack": {"consumer": flow["consumer"], "count": 1}}) for time_s in times]
+    return [(began_s, {"consume": bare}), *acks]
+
+
+def played(given: dict, timed: list[tuple[Fraction, dict]]) -> Run:
+    """The scenario with these steps, in the order of their times."""
+    run = Run.of(read_scenario(given))
+    for time_s, step in sorted(timed, key=lambda pair: pair[0]):
+        run.apply_plain({"wait": 0, "at": float(round(time_s, 6))})
+        if "ack" not in step or has_something(run):
+            run.apply_plain(step | {"at": float(round(time_s, 6))})
+    run.apply_plain({"wait": 0, "at": float(END_S)})
+    return run
+
+
+def has_something(run: Run) -> bool:
+    """Whether the consumer has more than it has answered for in vain so far, because the queue reads nothing."""
+    state = run.moment_of(len(run.steps) - 1).state
+    parked = state.queues["q"].parked if "q" in state.queues else ()
+    answers = sum(isinstance(waiting.operation, Settle) for waiting in parked)
+    return "c" in state.consumers and size(state.consumers["c"].held) + size(state.consumers["c"].stale) > answers
+
+
+def what_matters(run: Run) -> dict:
+    """What must be alike when the last step begins: all but when it is told."""
+    told = outcome(run, run.moment_of(len(run.steps) - 1))
+    losses = [{key: loss[key] for key in ("queue", "ids", "confirmed", "cause")} for loss in told["losses"]]
+    return {"losses": losses} | {part: told[part] for part in ("queues", "ledger", "consumers", "availability")}
+
+
+@st.composite
+def flows(draw) -> tuple[dict, list[dict], list[tuple[Fraction, dict]]]:
+    """A cluster, a publisher and a consumer with a rate, and what happens meanwhile."""
+    mode = draw(st.sampled_from([{"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": 2}, None]))
+    if mode is not None:
+        more = st.sampled_from([{}, {"ha-sync-mode": "automatic"}, {"ha-promote-on-failure": "when-synced"}])
+        mode |= draw(more)
+    scenario = {
+        "scenario": "flows",
+        "cluster": {"nodes": list(NODES), "version": "3.10", "timing": draw(st.sampled_from(TIMINGS))},
+        "policies": [] if mode is None else [{"name": "p", "pattern": "", "definition": mode}],
+        "steps": [
+            {"declare": {"queue": "q", "node": "a", "arguments": draw(st.sampled_from(ARGUMENTS))}},
+            {"publish": {"queue": "q", "count": draw(st.integers(1, 30))}},
+        ],
+    }
+    node, rate = st.sampled_from(NODES), st.sampled_from([1, 2, 5, 8, 10, 20])
+    publisher = {
+        "queue": "q",
+        "node": draw(node),
+        "rate": draw(rate),
+        "mode": draw(st.sampled_from(["confirm", "plain"])),
+        "persistent": draw(st.booleans()),
+    }
+    consumer = {
+        "consumer": "c",
+        "queue": "q",
+        "node": draw(node),
+        "rate": draw(rate),
+        "prefetch": draw(st.sampled_from([0, 1, 3])),
+    }
+    faults = st.one_of(
+        node.map(lambda name: {"kill": name}),
+        node.map(lambda name: {"stop": name}),
+        node.map(lambda name: {"start": name}),
+        st.just({"publish": {"queue": "q", "count": 3}}),
+        st.just({"sync_queue": "q"}),
+        st.just({"crash": {"queue": "q"}}),
+        st.just({"get": {"queue": "q", "count": 2}}),
+    )
+    times = st.integers(1, 80).map(lambda tenths: Fraction(tenths, 10) + Fraction("1.01137"))
+    return (
+        scenario,
+        publisher,
+        consumer,
+        draw(st.lists(st.tuples(times, faults), max_size=5, unique_by=lambda pair: pair[0])),
+    )
+
+
+def running_until(node: str, faults: list[tuple[Fraction, dict]]) -> Fraction:
+    """When a client at a node stops."""
+    ends = [time_s for time_s, step in faults if step.get("kill") == node or step.get("stop") == node]
+    return min([*ends, CLOSED_S])
+
+
+@settings(max_examples=1_000 if LONG else 60, suppress_health_check=list(HealthCheck))
+@given(flows())
+def test_a_flow_is_the_same_as_its_messages_one_by_one(program):
+    scenario, publisher, consumer, faults = program
+    began_s, consumes_s = Fraction("1.000013"), Fraction("1.003171")
+    flowing = [(began_s, {"publisher": publisher | {"name": "p"}}), (CLOSED_S, {"close": "p"})]
+    singly = publisher_singly(publisher, began_s, running_until(publisher["node"], faults))
+    if not scenario["steps"][0]["declare"]["arguments"]:
+        flowing.append((consumes_s, {"consume": consumer}))
+        singly += answers_singly(consumer, consumes_s)
+    with mock.patch.object(chance, "draw", lambda *_: 0):
+        fluid = played(scenario, [*flowing, *faults])
+        note(dump(fluid.scenario))
+        assert what_matters(fluid) == what_matters(played(scenario, [*singly, *faults]))
+
+
+# Each thing by itself
+
+HEAD = {
+    "scenario": "flows",
+    "cluster": {"nodes": ["a", "b", "c"], "version": "3.10", "timing": {"sync_messages_s": 100}},
+    "policies": [{"name": "p", "pattern": "", "definition": {"ha-mode": "all"}}],
+}
+
+
+def run_of(*steps: dict) -> Run:
+    """Queue q with its master on a, and these steps."""
+    return Run.of(read_scenario(HEAD | {"steps": [{"declare": {"queue": "q", "node": "a"}}, *steps]}))
+
+
+def publisher(rate: float, **fields: object) -> dict:
+    return {"publisher": {"name": "p", "queue": "q", "rate": rate, "node": "a"} | fields}
+
+
+def consumer(rate: float, **fields: object) -> dict:
+    return {"consume": {"consumer": "c", "queue": "q", "rate": rate, "node": "a"} | fields}
+
+
+def shop(run: Run) -> dict:
+    return outcome(run)["publishers"]["p"]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 1, 3, 7.5, 1e6, 1e9])
+def test_message_k_exists_at_start_and_k_divided_by_the_rate(rate):
+    run = run_of(publisher(rate, mode="plain"), {"wait": 100})
+    assert shop(run)["published"] == round(rate * 100)
+
+
+def test_a_rate_means_what_is_written_and_not_the_nearest_binary_fraction():
+    beats = clock_from(Turn(run_of().settings, run_of().moment(), 0), 0.1).beats
+    assert [beats(time_us) for time_us in (9_999_999, 10_000_000)] == [0, 1]
+
+
+def test_a_consumer_with_automatic_acknowledgement_takes_so_many_a_second():
+    run = run_of({"publish": {"queue": "q", "count": 100}}, consumer(4, ack="auto"), {"wait": 10})
+    assert outcome(run)["queues"]["q"]["ids"] == [[41, 100]]
+    assert outcome(run)["consumers"]["c"] | {"activity_status": None} == {
+        "state": "active", "activity_status": None, "queue": "q", "received": [[1, 40]], "unacknowledged": [],
+        "cancel_notified": False,
+    }  # fmt: skip
+
+
+def test_several_consumers_share_what_comes_and_each_keeps_to_its_rate():
+    steps = [consumer(rate, consumer=name, prefetch=2) for name, rate in (("slow", 1), ("fast", 5))]
+    run = run_of({"publish": {"queue": "q", "count": 1000}}, *steps, {"wait": 100})
+    told = outcome(run)
+    assert told["ledger"]["q"]["acknowledged"][-1][1] <= 604
+    assert sum(last - first + 1 for first, last in told["ledger"]["q"]["acknowledged"]) == 600
+    assert {size(map(tuple, one["unacknowledged"])) for one in told["consumers"].values()} == {2}
+
+
+def test_a_consumer_that_is_cancelled_answers_for_what_it_holds():
+    run = run_of({"publish": {"queue": "q", "count": 5}}, consumer(1), {"cancel": "c"}, {"wait": 3.5})
+    assert outcome(run)["consumers"]["c"]["unacknowledged"] == [[4, 5]]
+
+
+def test_a_rated_consumer_can_be_answered_for_by_hand():
+    run = run_of(
+        {"publish": {"queue": "q", "count": 9}}, consumer(1), {"wait": 2.5}, {"ack": {"consumer": "c", "count": 3}}
+    )
+    assert outcome(run)["queues"]["q"]["ids"] == [[6, 9]]
+
+
+def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
+    sync = [{"kill": "b"}, {"publish": {"queue": "q", "count": 1000}}, {"start": "b"}]
+    run = run_of(*sync, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 26}, {"wait": 60})
+    was = outcome(run, run.moment_of(5))["publishers"]["p"]["published"]
+    assert shop(run)["published"] == was + 400
+    assert shop(run)["blocked_s"] == pytest.approx(2, abs=0.02)
+
+
+def test_a_consumer_of_that_name_is_closed_before_a_publisher_and_that_before_a_connection():
+    run = run_of(publisher(1), consumer(1, consumer="p"), consumer(1, connection="p"), {"close": "p"}, {"close": "c"})
+    assert (outcome(run)["consumers"]["p"]["state"], shop(run)["state"]) == ("closed", "running")
+    run = run_of(publisher(1), consumer(1, connection="p"), {"close": "p"})
+    assert (outcome(run)["consumers"]["c"]["state"], shop(run)["state"]) == ("active", "closed")
+
+
+def test_messages_to_no_queue_are_confirmed_and_refused():
+    run = run_of(publisher(10, queue="nowhere"), {"wait": 1})
+    told = outcome(run)
+    assert (shop(run)["published"], shop(run)["confirmed"]) == (10, 10)
+    assert told["ledger"]["nowhere"]["refused"] == [[1, 10]]
+
+
+def day(rate: float) -> list[dict]:
+    """A day of steady clients, with a failover and a synchronisation in it."""
+    return [
+        publisher(rate, node="b"), consumer(rate, node="c", prefetch=100),
+        {"kill": "a", "at": 20_000}, {"start": "a", "at": 40_000}, {"sync_queue": "q", "at": 50_000},
+        {"close": "p", "at": 86_400},
+    ]  # fmt: skip
+
+
+def events_of(rate: float) -> tuple[int, int]:
+    """How many things happened in the day, and how many are told."""
+    happen, happened = advance.one, []
+    with mock.patch.object(advance, "one", lambda turn: (happened.append(1), happen(turn))):
+        run = run_of(*day(rate))
+        told = outcome(run)["events"]
+    return len(happened), len(told)
+
+
+def test_the_number_of_events_does_not_depend_on_the_rate():
+    counts = {rate: events_of(rate) for rate in (1, 10, 1_000, 100_000, 10_000_000)}
+    happened, told = zip(*counts.values(), strict=True)
+    assert max(happened) - min(happened) <= 3 and max(told) <= 1.5 * min(told), counts
+
+
+def test_the_books_balance_at_every_moment():
+    run = run_of(*day(100_000))
+    moments = [run.moment(steps) for steps in range(len(run.steps) + 1)]
+    moments += [run.moment_of(index) for index in range(len(run.steps))]
+    for moment in moments:
+        content = moment.state.queues["q"].content if "q" in moment.state.queues else EMPTY
+        assert imbalance(moment.ledger.get("q", Account()), content) is None
+
+
+def test_looking_on_changes_nothing():
+    faults = [{"kill": "a", "at": 20_000.0003}, {"start": "a", "at": 40_000.7}]
+    looks = [{"wait": 0, "at": time_s} for time_s in (0.00125, 3.7, 20_000.0004, 20_000.0011, 30_000, 40_001)]
+    flowing = [publisher(40, node="b"), consumer(30, node="c", prefetch=100)]
+    end = {"wait": 0, "at": 50_000.0001}
+    plain = run_of(*flowing, *faults, end)
+    watched = run_of(*flowing, *sorted([*faults, *looks], key=lambda step: step["at"]), end)
+    assert what_matters(plain) == what_matters(watched)

@@ -1,0 +1,127 @@
+"""Any step: a form for every verb, made from what its fields may hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hawb.lab.controller import Controller
+from hawb.lab.page import Lab
+from hawb.lab.step_panel import Form
+from hawb.scenario.kinds import fields_of
+from hawb.scenario.load import read_step
+from hawb.scenario.verbs import VERBS
+
+CONTROLLER = Controller()
+NODES = ["a", "b", "c"]
+FILLED = {
+    "name": "n", "queue": "ha.orders", "consumer": "c1", "exchange": "dead", "routing_key": "k", "pattern": "^ha",
+    "definition": '{"max-length": 5}', "count": "5", "rate": "0.5", "seconds": "2", "outcome": '{"time_s": 1}',
+    "node": "a",
+}  # fmt: skip
+"""What a person would type into lines that have to be filled in."""
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab(Controller())
+
+
+def filled(form: Form) -> Form:
+    """The form with all its lines typed in that have no default, and some of each list chosen."""
+    for key, field in form.inputs.items():
+        if getattr(field, "required", False):
+            field.widget.value = FILLED[key]
+        if hasattr(field.widget, "rows"):
+            field.widget.index = (0, 1)
+    if form.verb is VERBS["publish"]:
+        form.inputs["queue"].widget.value = "ha.orders"
+    return form
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_field_of_every_verb_can_be_filled_in_as_a_file_would_have_it(verb):
+    form = filled(Form(verb, CONTROLLER))
+    assert form.inputs.keys() == fields_of(VERBS[verb]).keys()
+    assert read_step({verb: form.argument}, NODES).name == verb
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_field_that_is_left_alone_has_its_default(verb):
+    made = read_step({verb: filled(Form(verb, CONTROLLER)).argument}, NODES).verb
+    typed = {field.name for field in fields_of(VERBS[verb]).values() if field.required} | {"queue"}
+    assert made == VERBS[verb](**{name: getattr(made, name) for name in typed & set(made.__struct_fields__)})
+
+
+def test_the_step_becomes_part_of_the_story(lab):
+    lab.open_form("publish")
+    assert lab.editors.selected_index == 1
+    inputs = lab.step.form.inputs
+    inputs["queue"].widget.value, inputs["count"].widget.value, inputs["mode"].widget.value = "plain.log", "3", "tx"
+    inputs["persistent"].widget.value = False
+    lab.step.play.click()
+    verb = lab.controller.now.run.steps[-1].verb
+    assert (verb.queue, verb.count, verb.mode, verb.persistent) == ("plain.log", 3, "tx", False)
+
+
+def test_the_groups_of_a_partition_and_the_links_to_cut_are_chosen(lab):
+    groups = Form("partition", lab.controller)
+    assert groups.argument == [["a"], ["b", "c"]]
+    groups.inputs["groups"].groups["b"].value = 3
+    assert groups.argument == [["a"], ["c"], ["b"]]
+    links = Form("cut", lab.controller)
+    assert [label for label, _ in links.inputs["links"].widget.options] == ["a – b", "a – c", "b – c"]
+    links.inputs["links"].widget.index = (0, 2)
+    assert links.argument == [["a", "b"], ["b", "c"]]
+
+
+def test_a_node_that_nobody_knows_can_be_typed_to_join(lab):
+    lab.open_form("join")
+    lab.step.form.inputs["node"].widget.value = "d"
+    lab.step.play.click()
+    assert lab.controller.outcome["nodes"]["d"] == "running"
+    assert [column.node for column in lab.cluster.nodes] == ["a", "b", "c", "d"]
+
+
+def test_a_refusal_stands_beside_its_field(lab):
+    lab.open_form("publish")
+    inputs = lab.step.form.inputs
+    inputs["queue"].widget.value, inputs["count"].widget.value, inputs["priority"].widget.value = "q", "1", "999"
+    lab.step.play.click()
+    told = {key: message.box.value for key, message in lab.step.form.messages.items() if message.box.value}
+    assert list(told) == ["priority"]
+    assert "publish.priority: not accepted" in told["priority"]
+    assert inputs["priority"].widget.value == "999"
+    inputs["priority"].widget.value, inputs["mode"].widget.value = "", "tx"
+    lab.step.play.click()
+    assert lab.step.message.box.value == ""
+    assert not any(message.box.value for message in lab.step.form.messages.values())
+
+
+def test_what_has_no_rules_is_refused_beside_the_form(lab):
+    before = lab.controller.outcome
+    lab.controller.choose("ha.orders")
+    lab.open_form("add_member")
+    lab.step.play.click()
+    assert "the verb add_member has no rules" in lab.step.message.box.value
+    assert lab.controller.outcome is before
+
+
+def test_the_chosen_queue_is_filled_in_and_known_names_are_offered(lab):
+    lab.controller.choose("two.mail")
+    lab.open_form("sync_queue")
+    field = lab.step.form.inputs["queue"].widget
+    assert (field.value, set(field.options)) == ("two.mail", {"ha.orders", "plain.log", "two.mail"})
+
+
+def test_a_form_knows_the_nodes_of_another_cluster_and_keeps_what_was_typed_in_the_same(lab, tmp_path):
+    lab.open_form("alarm")
+    lab.step.form.inputs["node"].widget.value = "b"
+    lab.cluster.nodes[0].buttons["kill"].click()
+    assert lab.step.form.inputs["node"].value == "b"
+    file = tmp_path / "other.yaml"
+    file.write_text(json.dumps({"scenario": "Other", "cluster": {"nodes": ["<b>x</b>"]}}))
+    lab.controller.open_scenario(file)
+    lab.redraw()
+    assert lab.step.form.inputs["node"].value == "<b>x</b>"

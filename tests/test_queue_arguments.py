@@ -1,0 +1,115 @@
+"""Arguments that RabbitMQ refuses when a queue is declared, and bindings that it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.rules.profiles import PROFILES
+from hawb.rules.queue_arguments import refusal
+from hawb.scenario.load import read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+
+NAMED = "queue 'q' in vhost '/'"
+
+OLD_AND_NEW = {
+    ("x-max-length", -1): ("{value_negative,-1}",) * 2,
+    ("x-max-length", "5"): ("{unacceptable_type,longstr}", '"expected integer, got longstr"'),
+    ("x-max-length-bytes", 5.0): ("{unacceptable_type,double}", '"expected integer, got double"'),
+    ("x-max-length", True): ("{unacceptable_type,bool}", '"expected integer, got bool"'),
+    ("x-max-length", (1,)): ("{unacceptable_type,array}", '"expected integer, got array"'),
+    ("x-expires", 0): ("{value_zero,0}",) * 2,
+    ("x-expires", -1): ("{value_negative,-1}",) * 2,
+    ("x-expires", 315_360_000_001): (None, "{value_too_large,315360000001}"),
+    ("x-message-ttl", 315_360_000_000): (None, None),
+    ("x-message-ttl", 0): (None, None),
+    ("x-message-ttl", -5): ("{value_negative,-5}",) * 2,
+    ("x-max-priority", 255): (None, None),
+    ("x-max-priority", 256): ("{max_value_exceeded,256}",) * 2,
+    ("x-overflow", "reject"): ("invalid_overflow",) * 2,
+    ("x-overflow", 1): ("{unacceptable_type,signedint}",) * 2,
+    ("x-queue-mode", "eager"): ("invalid_queue_mode", "\"unsupported queue mode 'eager'\""),
+    ("x-queue-version", 3): (None, "\"unsupported queue version '3'\""),
+    ("x-single-active-consumer", "true"): ("{unacceptable_type,longstr}",) * 2,
+    ("x-dead-letter-routing-key", "k"): ("routing_key_but_no_dlx_defined",) * 2,
+    ("x-max-in-memory-length", -1): ("{value_negative,-1}", "of queue type"),
+    ("x-delivery-limit", 5): (None, "of queue type"),
+    ("x-whatever", -1): (None, None),
+}
+
+
+@pytest.mark.parametrize(("argument", "errors"), OLD_AND_NEW.items(), ids=str)
+def test_the_words_of_each_version(argument: tuple, errors: tuple):
+    key, value = argument
+    for version, error in zip(("3.8", "3.10", "3.13"), (*errors, errors[1]), strict=True):
+        text = refusal({key: value}, NAMED, PROFILES[version])
+        if error == "of queue type":
+            assert text == f"invalid arg '{key}' for {NAMED} of queue type rabbit_classic_queue"
+        else:
+            assert text == (None if error is None else f"invalid arg '{key}' for {NAMED}: {error}")
+
+
+def test_a_dead_letter_exchange_is_a_name():
+    text = refusal({"x-dead-letter-exchange": 5, "x-expires": 0}, NAMED, PROFILES["3.10"])
+    assert text == f"invalid type 'signedint' for arg 'x-dead-letter-exchange' in {NAMED}"
+    assert refusal({"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "k"}, NAMED, PROFILES["3.10"]) is None
+
+
+def test_the_first_in_rabbitmqs_order_is_told():
+    text = refusal({"x-overflow": "no", "x-max-length": -1, "x-expires": -1}, NAMED, PROFILES["3.8"])
+    assert "x-expires" in text
+
+
+def played(*steps: dict, **more: object) -> dict:
+    given = {"scenario": "t", "cluster": {"nodes": ["a", "b"], "version": "3.10"}, "steps": list(steps)}
+    return outcome(Run.of(read_scenario(given | more)))
+
+
+def declare(**arguments: object) -> dict:
+    return {"declare": {"queue": "q", "arguments": {f"x-{key.replace('_', '-')}": arguments[key] for key in arguments}}}
+
+
+def codes(told: dict) -> list[int]:
+    return [error["code"] for error in told["errors"]]
+
+
+def test_a_queue_that_is_there_is_compared_and_not_checked():
+    assert codes(played(declare(max_length=5), declare(max_length=-1))) == [406]
+    assert "inequivalent arg 'x-max-length'" in played(declare(), declare(max_length=-1))["errors"][0]["text"]
+    assert codes(played(declare(), declare(whatever=5), declare(queue_master_locator="random"))) == []
+
+
+def test_a_file_with_a_queue_that_cannot_be_is_refused():
+    with pytest.raises(ScenarioRefused, match="RabbitMQ would refuse this queue: invalid arg 'x-max-length'"):
+        played(queues=[{"queue": "q", "arguments": {"x-max-length": "many"}}])
+
+
+@pytest.mark.parametrize(
+    ("binding", "expected"),
+    [
+        ({}, []),
+        ({"exchange": "amq.direct"}, []),
+        ({"exchange": ""}, [403]),
+        ({"exchange": "amq.fanout"}, [406]),
+        ({"exchange": "amq.mine"}, [403]),
+        ({"queue": "other"}, [404]),
+        ({"queue": "locked"}, [405]),
+        ({"queue": "away"}, [404]),
+    ],
+)
+def test_bindings_that_are_refused(binding: dict, expected: list):
+    told = played(
+        declare(), {"declare": {"queue": "locked", "exclusive": True, "connection": "mine"}},
+        {"declare": {"queue": "away", "node": "b"}}, {"kill": "b"},
+        {"bind": {"queue": "q", "exchange": "x", "routing_key": "k"} | binding},
+    )  # fmt: skip
+    assert codes(told) == expected
+    bound = [event["queue"] for event in told["events"] if event["event"] == "queue_bound"]
+    assert bound == ([] if expected else ["q"])
+
+
+def test_binding_twice_is_binding_once():
+    bind = {"bind": {"queue": "q", "exchange": "x", "routing_key": "k"}}
+    told = played(declare(), bind, bind)
+    assert [event["event"] for event in told["events"]].count("queue_bound") == 1
