@@ -61,7 +61,7 @@ class Cluster:
     ) -> Cluster:
         """basic.publish of `count` messages to a queue, or each of them to several.
 
-        `fields` are size (bytes), persistent, mode (confirm, plain), node, connection.
+        `fields` are size (bytes), persistent, mode (confirm, plain, tx), node, priority, connection.
         """
         target = {"queue": queue} if isinstance(queue, str) else {"queues": list(queue)}
         return self._apply("publish", target | {"count": count} | fields, at)

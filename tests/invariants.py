@@ -29,7 +29,8 @@ MOST_EVENTS = 20_000
 BEGINNINGS = {
     "node_killed", "node_stopping", "process_crashed", "policy_set", "policy_cleared", "operator_policy_set",
     "operator_policy_cleared", "queue_declared", "leadership_transferred", "rebalance_started",
-    "node_forgotten", "node_reset", "disk_lost", "node_lost_power", "links_cut", "links_healed", "node_booting", "node_drained",
+    "node_forgotten", "node_reset", "disk_lost", "node_lost_power", "links_cut", "links_healed", "node_booting",
+    "node_drained",
 }  # fmt: skip
 """Events with which the story of a loss may begin: a fault, or a step that a person took."""
 
@@ -157,7 +158,7 @@ def check_limits(turn: Turn, queue: Queue) -> None:
     if in_effect.overflow == DROP_HEAD:
         assert not limits.excess(queue), f"{name}: it is too long by {limits.excess(queue)}"
     head = next(pieces(queue.batches, in_order(queue, ready(queue))), None)
-    if head is not None and head[2].expires_us is not None:
+    if head is not None and head[2].expires_us is not None and not head[2].spacing_us:
         expires_us, timer_us = head[2].expires_us, queue.ttl_timer_us
         assert expires_us >= turn.now_us, f"{name}: its head expired at {expires_us}"
         assert timer_us is not None and timer_us <= expires_us, f"{name}: nobody looks at its head at {expires_us}"

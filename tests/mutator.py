@@ -9,6 +9,7 @@ out, and a row that has a value of the row before.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise, takewhile
 
@@ -46,17 +47,23 @@ LEFT_OUT = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 NAMES_ONLY = {"NOBODY", "NOTHING"}.union(*KINDS)
 """Constants whose number says nothing: it only tells them apart."""
 
-CONTEXT = 24
-"""How many characters around a change are shown."""
+CONTEXT = 8
+"""At least so many characters before and after a change are shown."""
+
+LONGEST = 60
+"""Longer texts are shown by their beginning and their end."""
 
 
 def mutants(tree: ast.Module) -> Iterator[str]:
-    """Each mutant once, by its description; the tree is that mutant until the next is asked for."""
+    """Each mutant once, by its description, which no other has; the tree is that mutant until the next is asked for."""
     for statement in tree.body:
         if isinstance(statement, WITH_RULES) and not _says_nothing(statement):
-            name, was = _name(statement), _text(statement)
+            name, was, told = _name(statement), _text(statement), Counter()
             for _ in _inside(statement):
-                yield f"{name}: {_difference(was, _text(statement))}"
+                difference = _difference(was, _text(statement))
+                told[difference] += 1
+                again = f" ({told[difference]})" if told[difference] > 1 else ""
+                yield f"{name}: {difference}{again}"
 
 
 def _name(statement: ast.stmt) -> str:
@@ -75,8 +82,13 @@ def _difference(was: str, now: str) -> str:
     """What is changed between two texts, with a little of what stands around it."""
     before = _same(was, now)
     after = _same(was[before:][::-1], now[before:][::-1])
-    start, left = max(0, before - CONTEXT), max(0, after - CONTEXT)
-    return f"{was[start : len(was) - left]} => {now[start : len(now) - left]}"
+    start = was.rfind(" ", 0, max(0, before - CONTEXT)) + 1
+    left = was[::-1].rfind(" ", 0, max(0, after - CONTEXT)) + 1
+    return f"{_short(was[start : len(was) - left])} => {_short(now[start : len(now) - left])}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 20]}…{text[-19:]}"
 
 
 def _same(a: str, b: str) -> int:

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from pika.spec import Basic
 
 from hawb.broker import cluster
+from hawb.broker.actions import ACTIONS, definition_of
 from hawb.broker.clients import Publishing, in_order
 from hawb.broker.compare import compare, differences, renamings
-from hawb.broker.control import Atom, term
-from hawb.broker.drive import VERBS, definition_of, reason_of
+from hawb.broker.control import Atom, reason_of, term
 from hawb.broker.driven import undriven
 from hawb.broker.nodes import configuration
 from hawb.broker.real import Played
@@ -119,7 +119,7 @@ def test_what_cannot_be_driven_is_named() -> None:
 
 
 def test_every_verb_of_classic_queues_is_driven() -> None:
-    left = set(verbs.VERBS.values()) - set(VERBS) - {verbs.Wait, verbs.Expect}
+    left = set(verbs.VERBS.values()) - set(ACTIONS) - {verbs.Wait, verbs.Expect}
     assert left == {verbs.Publisher, verbs.AddMember, verbs.DeleteMember, verbs.Grow, verbs.Shrink}
 
 

@@ -111,8 +111,7 @@ BAD = {
     "true for 1": (SMALL + "  - publish: {queue: q, count: true}", "count"),
     "negative": (SMALL + "  - publish: {queue: q, count: -1}", "-1"),
     "float for a version": (SMALL.replace('"3.10"', "3.10"), "quote"),
-    "a verb without rules": (SMALL + "  - power_off: a", "power_off"),
-    "a field without rules": (SMALL + "  - consume: {consumer: c, queue: q, rate: 5}", "rate"),
+    "a verb without rules": (SMALL + "  - shrink: a", "shrink"),
     "a quorum queue": (SMALL + "  - declare: {queue: q, arguments: {x-queue-type: quorum}}", "quorum"),
     "a policy that could not be in force": (SMALL.replace("steps:", "policies: [{name: p, pattern: x, definition: {ha-mode: al}}]"), "ha-mode"),  # noqa: E501
     "an expectation that no outcome can have": (SMALL + "  []\nexpect: {queues: {q: {colour: red}}}", "colour"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from invariants import check_settled, check_trace, watched
 
 from hawb.engine.key import key
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
-from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
 HEAD = """
@@ -135,9 +133,3 @@ def test_members_and_outsiders_are_told_apart_by_the_key():
     wiped, reset = story("wipe: a"), story("kill: a", "reset: a")
     keys = {key(run.moment().state, run.settings) for run in (gone, forgotten, wiped, reset)}
     assert len(keys) == 4
-
-
-@pytest.mark.parametrize("step", ["force_boot: a", "forget_cluster_node: {node: a, from: b, offline: true}"])
-def test_what_needs_a_members_own_tables_is_refused_by_name(step):
-    with pytest.raises(ScenarioRefused, match="no rules"):
-        story("stop: a", step)

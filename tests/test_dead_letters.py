@@ -97,7 +97,9 @@ def test_they_keep_size_persistence_and_priority_but_not_their_time():
     # They go in the order 2, 3, 1; the third makes it too many bytes, and the most urgent has to go.
     assert told["queues"]["dead"]["ids"] == [[2, 3]]
     assert told["ledger"]["dead"]["removed"]["dropped"] == [[1, 1]]
-    told = played(declare("dead"), dead_lettering(max_length=0), publish(1, persistent=False), publish(1), {"kill": "a"})
+    told = played(
+        declare("dead"), dead_lettering(max_length=0), publish(1, persistent=False), publish(1), {"kill": "a"}
+    )  # fmt: skip
     assert told["queues"]["dead"]["ids"] == [[2, 2]]
 
 
@@ -110,7 +112,8 @@ def test_nobody_waits_for_their_confirms():
 def test_one_by_one_or_together_a_rejection_is_in_order():
     told = played(
         declare("dead"), dead_lettering(), publish(1, size=1), publish(1, size=2), publish(1, size=1),
-        {"get": {"queue": "q", "count": 3, "ack": False, "consumer": "h"}}, {"nack": {"consumer": "h", "requeue": False}},
+        {"get": {"queue": "q", "count": 3, "ack": False, "consumer": "h"}},
+        {"nack": {"consumer": "h", "requeue": False}},
     )  # fmt: skip
     assert told["queues"]["dead"]["ids"] == [[1, 3]]
     assert [detail["ids"] for detail in details(told, "messages_published")[3:]] == [[[1, 1]], [[2, 2]], [[3, 3]]]

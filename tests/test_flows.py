@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hawb.engine import advance, chance
 from hawb.engine.events import Settle
+from hawb.engine.key import key
 from hawb.engine.ledger import Account, imbalance
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY, size
@@ -224,6 +225,20 @@ def test_a_rated_consumer_can_be_answered_for_by_hand():
     assert outcome(run)["queues"]["q"]["ids"] == [[6, 9]]
 
 
+def test_a_consumer_finds_nothing_at_a_beat_before_the_first_message():
+    run = run_of(consumer(1) | {"at": 1}, publisher(1) | {"at": 1.5}, {"wait": 0, "at": 10.6})
+    told = outcome(run)
+    assert (told["ledger"]["q"]["acknowledged"], told["queues"]["q"]["ids"]) == ([[1, 8]], [[9, 9]])
+
+
+def test_answers_wait_for_a_synchronisation_like_messages():
+    late = [{"kill": "b"}, {"publish": {"queue": "q", "count": 300}}, {"start": "b"}]
+    sync = {"sync_queue": "q", "at": 12.05}
+    run = run_of(*late, consumer(10) | {"at": 10}, sync, {"wait": 0, "at": 14.8}, {"wait": 0, "at": 20.05})
+    before, after = (outcome(run, run.moment_of(step))["ledger"]["q"]["acknowledged"] for step in (6, 7))
+    assert (before, after) == ([[1, 20]], [[1, 100]])
+
+
 def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
     sync = [{"kill": "b"}, {"publish": {"queue": "q", "count": 1000}}, {"start": "b"}]
     run = run_of(*sync, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 26}, {"wait": 60})
@@ -287,3 +302,15 @@ def test_looking_on_changes_nothing():
     plain = run_of(*flowing, *faults, end)
     watched = run_of(*flowing, *sorted([*faults, *looks], key=lambda step: step["at"]), end)
     assert what_matters(plain) == what_matters(watched)
+
+
+def key_of(*steps: dict) -> tuple:
+    run = run_of(*steps)
+    return key(run.moment().state, run.settings)
+
+
+def test_the_key_of_a_flow_knows_no_time_of_day():
+    clients, later = [publisher(2), consumer(1, prefetch=1)], {"wait": 3.5}
+    assert key_of(*clients, later) == key_of({"wait": 5}, *clients, later)
+    assert key_of(*clients, later) != key_of(*clients, {"wait": 3.6})
+    assert key_of(publisher(2), later) != key_of(publisher(3), later)

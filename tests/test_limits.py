@@ -194,7 +194,9 @@ SITUATIONS = st.fixed_dictionaries(
 @settings(max_examples=300)
 @given(
     SITUATIONS,
-    st.lists(st.tuples(st.integers(1, 8), st.integers(0, 20), st.sampled_from([None, 0, 3, 9])), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(st.integers(1, 8), st.integers(0, 20), st.sampled_from([None, 0, 3, 9])), min_size=1, max_size=4
+    ),
     st.sampled_from([None, ("manual", 0), ("manual", 2), ("auto", 0)]),
 )
 def test_messages_published_together_fare_as_if_published_one_by_one(arguments, batches, reader):

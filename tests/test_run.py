@@ -232,9 +232,8 @@ def test_moments_on_the_way():
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        ({"power_off": "a"}, "power_off"),
-        ({"partition": [["a"], ["b", "c"]]}, "partition"),
-        ({"consume": {"consumer": "c", "queue": "q", "rate": 5}}, "rate"),
+        ({"add_member": {"queue": "q", "node": "a"}}, "add_member"),
+        ({"grow": {"node": "a"}}, "grow"),
         ({"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum"}}}, "quorum"),
     ],
 )

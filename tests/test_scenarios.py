@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from hawb.engine import runs
 from hawb.engine.ledger import imbalance
-from hawb.engine.runs import EMPTY
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.engine.turn import Moment
 from hawb.scenario.document import Scenario
@@ -91,8 +91,8 @@ def imbalances(moment: Moment) -> list[str]:
     """What is wrong with the books of any queue, or of one that is gone."""
     found = []
     for name, account in moment.ledger.items():
-        queue = moment.state.queues.get(name)
-        wrong = imbalance(account, EMPTY if queue is None else queue.content)
+        sides = [side.queues[name].content for side in moment.state.sides if name in side.queues]
+        wrong = imbalance(account, runs.normal(pair for content in sides for pair in content))
         found += [f"{name}: {wrong}"] if wrong else []
     return found
 

@@ -1,1 +1,1 @@
-"""A real RabbitMQ: its definitions exports and listings, read into a scenario."""
+"""A real RabbitMQ: its exports and listings read into a scenario, and a cluster of it driven through one."""

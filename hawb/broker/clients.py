@@ -176,29 +176,36 @@ class Clients:
     # --- consuming ---
 
     async def consume(self, verb: verbs.Consume, node: str) -> None:
-        """basic.consume on a channel of the consumer's own. Raises Refused."""
+        """basic.consume on a channel of the consumer's own; one that was cancelled goes on with its own. Raises
+        Refused."""
         known = self.subscribers.get(verb.consumer)
         if known is not None and known.state == "active" and known.channel.open:
             raise Refused(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{verb.consumer}'")
+        subscriber = known if known is not None and known.channel.open else await self._subscriber(verb, node)
+        channel = subscriber.channel
+        if verb.prefetch:
+            await channel.call("basic_qos", prefetch_count=verb.prefetch, global_qos=verb.global_prefetch)
+        arguments: dict[str, Any] = {"x-priority": verb.priority} if verb.priority else {}
+        if verb.cancel_on_ha_failover:
+            arguments["x-cancel-on-ha-failover"] = True
+        await channel.call(
+            "basic_consume", split_queue(verb.queue)[1], lambda *delivery: self._received(subscriber, delivery),
+            arguments=arguments, auto_ack=subscriber.automatic, exclusive=verb.exclusive, consumer_tag=verb.consumer,
+        )  # fmt: skip
+        subscriber.state, subscriber.subscribed = "active", True
+        self.subscribers[verb.consumer] = subscriber
+
+    async def _subscriber(self, verb: verbs.Consume, node: str) -> Subscriber:
+        """A consumer to be, with its channel."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection(verb.connection, node, vhost, verb.cancel_notify)
         channel = await connection.channel()
         subscriber = Subscriber(
             verb.consumer, join_queue(vhost, name), verb.connection, node, channel, verb.ack == "auto"
         )  # fmt: skip
-        if verb.prefetch:
-            await channel.call("basic_qos", prefetch_count=verb.prefetch, global_qos=verb.global_prefetch)
         channel.pika.add_on_cancel_callback(lambda _: cancelled(subscriber))
-        arguments: dict[str, Any] = {"x-priority": verb.priority} if verb.priority else {}
-        if verb.cancel_on_ha_failover:
-            arguments["x-cancel-on-ha-failover"] = True
-        await channel.call(
-            "basic_consume", name, lambda *delivery: self._received(subscriber, delivery), arguments=arguments,
-            auto_ack=subscriber.automatic, exclusive=verb.exclusive, consumer_tag=verb.consumer,
-        )  # fmt: skip
         channel.on_close.append(lambda _: closed(subscriber))
-        subscriber.subscribed = True
-        self.subscribers[verb.consumer] = subscriber
+        return subscriber
 
     async def get(self, verb: verbs.Get, node: str) -> None:
         """basic.get of `count` messages, or as many as there are."""
@@ -224,9 +231,7 @@ class Clients:
         _, method, properties, _ = delivery
         number = number_of(properties, subscriber.queue)
         subscriber.received.append(number)
-        if subscriber.automatic:
-            self.accounts[subscriber.queue].acknowledged.add(number)
-        else:
+        if not subscriber.automatic:
             subscriber.held.append((method.delivery_tag, number))
 
     async def answer(self, name: str, count: int | str, verdict: str) -> None:

@@ -158,15 +158,6 @@ class BrokerCluster:
             time.sleep(POLL_S)
         raise CallFailed(f"nodes did not boot within {BOOT_S} s: {states}")
 
-    def wait_erlang(self, node: BrokerNode) -> None:
-        """Waits until a process that was started without a broker answers. Raises CallFailed."""
-        end = time.monotonic() + BOOT_S
-        while time.monotonic() < end:
-            with contextlib.suppress(CallFailed):
-                return self.ask(node, "erlang", "node")
-            time.sleep(POLL_S)
-        raise CallFailed(f"{node.name} did not start within {BOOT_S} s")
-
     def stop(self, nodes: Iterable[BrokerNode]) -> None:
         """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed."""
         nodes = [node for node in nodes if node.alive]

@@ -44,13 +44,25 @@ call(Node, Module, Function, Arguments, Timeout) ->
         Class:Reason -> #{failed => {Class, Reason}}
     end.
 
-%% The queues that a node knows. A durable queue whose node is down stands only in the table on disk.
+%% The queues that a node knows. A durable queue whose node is down may stand in the table on disk alone, and where its
+%% process is dead that table says who is to recover it.
 queues(Node) ->
-    Live = erpc:call(Node, ets, tab2list, [rabbit_queue], 10000),
-    Names = maps:from_keys([amqqueue:get_name(Q) || Q <- Live], true),
-    Durable = erpc:call(Node, ets, tab2list, [rabbit_durable_queue], 10000),
-    [queue(Node, Q, true) || Q <- Live] ++
-        [queue(Node, Q, false) || Q <- Durable, not maps:is_key(amqqueue:get_name(Q), Names)].
+    Durable = maps:from_list([{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_durable_queue)]),
+    Live = [{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_queue)],
+    [queue(Node, told(Q, maps:get(Name, Durable, Q)), true) || {Name, Q} <- Live] ++
+        [queue(Node, Q, false) || Q <- maps:values(maps:without([Name || {Name, _} <- Live], Durable))].
+
+rows(Node, Table) -> erpc:call(Node, ets, tab2list, [Table], 10000).
+
+told(Q, Durable) ->
+    case amqqueue:get_pid(Q) of
+        Pid when is_pid(Pid) ->
+            case call(node(Pid), erlang, is_process_alive, [Pid], 2000) of
+                true -> Q;
+                _ -> Durable
+            end;
+        _ -> Q
+    end.
 
 queue(Node, Q, Live) ->
     {resource, VHost, queue, Name} = amqqueue:get_name(Q),
@@ -87,13 +99,13 @@ home(_) -> none.
 policy(undefined) -> null;
 policy(Policy) -> proplists:get_value(name, Policy).
 
-%% Kills the process that a queue has on a node, the master's or a mirror's; without a node, the master's.
+%% Crashes the process that a queue has on a node, the master's or a mirror's; without a node, the master's.
 crash(Asked, Name, Node) ->
     Found = erpc:call(Asked, ets, lookup, [rabbit_queue, Name], 5000),
     Processes = [P || Q <- Found, P <- [amqqueue:get_pid(Q) | replicas(Q, Node)], is_pid(P),
                       Node =:= none orelse node(P) =:= Node],
     case [P || P <- Processes, call(node(P), erlang, is_process_alive, [P], 5000) =:= true] of
-        [Process | _] -> erpc:call(node(Process), erlang, exit, [Process, kill], 5000), ok;
+        [Process | _] -> erpc:call(node(Process), erlang, exit, [Process, crash], 5000), ok;
         [] -> no_running_process
     end.
 

@@ -46,6 +46,14 @@ def term(value: Any) -> str:
     return "[" + ",".join(map(term, value)) + "]"
 
 
+def reason_of(answer: Any) -> str | None:
+    """Why rabbitmqctl would end with an error; None if it would not."""
+    if isinstance(answer, list) and answer and answer[0] in ("error_string", "error", "not_migrated"):
+        reason = answer[1] if len(answer) > 1 else answer[0]
+        return reason if isinstance(reason, str) else json.dumps(reason)
+    return None
+
+
 class Control:
     """The hidden node, in the hub's namespace; `call` may be used from any thread."""
 

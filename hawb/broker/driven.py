@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hawb.broker.drive import VERBS
+from hawb.broker.actions import ACTIONS
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 
@@ -29,7 +29,7 @@ def _reasons(scenario: Scenario) -> Iterator[str]:
             yield f"queues[{index}]: {entry.messages} messages, at most {MOST_MESSAGES} are played"
     for index, step in enumerate(scenario.steps):
         verb = step.verb
-        if type(verb) not in VERBS and not isinstance(verb, verbs.Wait | verbs.Expect):
+        if type(verb) not in ACTIONS and not isinstance(verb, verbs.Wait | verbs.Expect):
             yield f"steps[{index}]: {step.name}"
         if isinstance(verb, verbs.Consume) and verb.rate is not None:
             yield f"steps[{index}]: a consumer with a rate"

@@ -11,6 +11,9 @@ from hawb.broker.control import Atom
 from hawb.broker.namespaces import inside
 from hawb.broker.nodes import RELEASE, BrokerNode
 
+ALONE_S = 60
+"""How long a node without its broker may take to answer."""
+
 if TYPE_CHECKING:
     from hawb.broker.drive import Drive
 
@@ -71,18 +74,17 @@ def join(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def reset(drive: Drive, node: BrokerNode) -> str | None:
-    """Resets a node that is down: its Erlang is started without the broker for it."""
-    if drive.cluster.state(node) != "running":
-        node.boot(broker=False)
-        drive.cluster.wait_erlang(node)
-        answer = drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S)
-        node.kill()
+    """Resets a node that is down, in its own Erlang without the broker."""
+    if drive.cluster.state(node) == "running":
+        answer = str(drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S))
     else:
-        answer = drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S)
-    if answer == "ok":
-        drive.members.discard(node.name)
-        return None
-    return str(answer)
+        node.kill()
+        drive.cluster.network.mend(node.number)
+        answer = node.alone("rabbit_mnesia:reset()", ALONE_S)
+    if answer != "ok":
+        return answer
+    drive.members.discard(node.name)
+    return None
 
 
 def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
@@ -93,4 +95,5 @@ def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) ->
         inside(drive.cluster.network.namespace(origin.number), command), env=origin.environment, cwd=origin.directory,
         capture_output=True, text=True, timeout=BOOT_S, check=False,
     )  # fmt: skip
-    return None if done.returncode == 0 else (done.stderr or done.stdout).strip()[-600:]
+    # Its diagnostics, after the first paragraph, tell a hash of the cookie.
+    return None if done.returncode == 0 else (done.stderr or done.stdout).strip().partition("\n\n")[0]

@@ -79,15 +79,35 @@ class BrokerNode:
         (self.directory / "rabbitmq.conf").write_text(configuration)
         (self.directory / "advanced.config").write_text(advanced)
 
-    def boot(self, broker: bool = True) -> None:
-        """Starts the process, with its broker or without; whether it comes up is for the cluster to see."""
+    def boot(self) -> None:
+        """Starts the process; whether the broker comes up is for the cluster to see."""
         self._read = self._log.stat().st_size if self._log.exists() else 0
-        command = [str(RELEASE / "bin" / "rabbitmq-server"), "-noinput"]
+        self._process = self._start({})
+
+    def alone(self, expression: str, timeout_s: float) -> str:
+        """What an expression is worth in the node's own Erlang while its broker is not started, as Erlang writes it."""
+        answer = self.directory / "answer"
+        answer.unlink(missing_ok=True)
+        code = (
+            "{ok, _} = application:ensure_all_started(rabbitmq_prelaunch), application:load(rabbit),"
+            f' application:set_env(rabbit, feature_flags_file, "{self.data / "feature_flags"}"),'
+            f' application:set_env(mnesia, dir, "{self.data / "mnesia"}"),'
+            f' ok = file:write_file("{answer}", io_lib:format("~tp", [catch {expression}])), halt().'
+        )
+        process = self._start({"RABBITMQ_NODE_ONLY": "true"}, "-eval", code)
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        return answer.read_text() if answer.exists() else "no answer"
+
+    def _start(self, environment: dict[str, str], *arguments: str) -> subprocess.Popen:
+        command = [str(RELEASE / "bin" / "rabbitmq-server"), "-noinput", *arguments]
         with (self.directory / "console.log").open("ab") as console:
-            self._process = subprocess.Popen(
-                inside(self._namespace, command), cwd=self.directory, start_new_session=True,
-                env=self.environment | ({} if broker else {"RABBITMQ_NODE_ONLY": "true"}), stdin=subprocess.DEVNULL,
-                stdout=console, stderr=console,
+            return subprocess.Popen(
+                inside(self._namespace, command), env=self.environment | environment, cwd=self.directory,
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
             )  # fmt: skip
 
     def kill(self) -> None:

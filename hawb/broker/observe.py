@@ -27,10 +27,12 @@ DRAIN_S = 120
 def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
     """The outcome at the end of a drive, with what queues hold."""
     seen = glance(drive)
-    contents = read_contents(drive, seen["queues"])
-    for name, queue in seen["queues"].items():
+    queues = seen.get("queues", {})
+    contents = read_contents(drive, queues)
+    for name, queue in queues.items():
         queue.update(contents.get(name, {}))
-    missing = [f"queues.{name}.ids" for name, queue in sorted(seen["queues"].items()) if "ids" not in queue]
+    missing = [f"queues.{name}.ids" for name, queue in sorted(queues.items()) if "ids" not in queue]
+    missing += [key for key in ("queues", "deleted") if key not in seen]
     return {"contract": 1, "scenario": scenario.scenario, **seen, "unobserved": [*UNOBSERVED, *missing]}
 
 
@@ -40,11 +42,12 @@ def glance(drive: Drive) -> dict[str, Any]:
     subscribed = {tag: status for row in rows for tag, status in row["consumers"].items()}
     queues = queues_of(drive)
     accounts = drive.clients.accounts
+    told = {"queues": queues, "deleted": sorted((set(accounts) | drive.known) - set(queues), key=split_queue)}
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
         "partitions": sides(drive),
-        "queues": queues,
-        "deleted": sorted((set(accounts) | drive.known) - set(queues), key=split_queue),
+        # Where no node runs there is nobody to ask.
+        **(told if drive.cluster.running() else {}),
         "ledger": {
             name: {
                 "published": account.published,

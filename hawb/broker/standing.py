@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hawb.broker.actions import definition_of, set_operator_policy, set_policy
 from hawb.broker.cluster import CannotPlay
-from hawb.broker.drive import Drive, definition_of, set_operator_policy, set_policy
+from hawb.broker.drive import Drive
 from hawb.broker.observe import queues_of
 from hawb.engine.naming import join_queue, split_queue
 from hawb.scenario.document import QueueEntry, Scenario, Step

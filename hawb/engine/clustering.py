@@ -60,7 +60,8 @@ def still_running(name: str) -> str:
 
 
 def force_boot(turn: Turn, node: int) -> None:
-    """A node that is down boots from the records that it has, whoever stopped after it (`rabbit_mnesia:force_load_next_boot`)."""
+    """A node that is down boots from the records that it has, whoever stopped after it
+    (`rabbit_mnesia:force_load_next_boot`)."""
     name = turn.settings.names[node]
     if turn.nodes[node].status != DOWN:
         turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
@@ -70,8 +71,8 @@ def force_boot(turn: Turn, node: int) -> None:
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
-    """A node that is down forgets another while nobody runs, as if it had been the last to stop, and will wait for nobody
-    when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up."""
+    """A node that is down forgets another while nobody runs, as if it had been the last to stop, and will wait for
+    nobody when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up."""
     name, at = turn.settings.names[node], turn.settings.names[origin]
     if turn.nodes[origin].status != DOWN:
         turn.refuse(None, f"online_node_offline_flag: node '{at}' is running")

@@ -58,10 +58,11 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
     order = circle(turn, queue)
     if not waiting or not order:
         return
-    lot = 1 + runs.size(waiting) // (DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY) if len(order) > 1 else runs.size(waiting)
+    dealt = DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY
+    lot = 1 + runs.size(waiting) // dealt if len(order) > 1 else runs.size(waiting)
     hands: dict[str, list[tuple[int, int]]] = {}
-    room = {one: turn.consumers[one].capacity for one in order}
-    room = {one: left if left is None else left + more_room.get(one, 0) for one, left in room.items()}
+    capacities = {one: turn.consumers[one].capacity for one in order}
+    room = {one: None if left is None else left + more_room.get(one, 0) for one, left in capacities.items()}
     while waiting and order:
         taker = order.pop(0)
         if room[taker] == 0:

@@ -36,8 +36,8 @@ class Outage(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True):
-    """One queue name's entry. It outlives the queue. `left_one_side` are messages that left the queue for a reason on one
-    side of a partition while another still had them."""
+    """One queue name's entry. It outlives the queue. `left_one_side` are messages that left the queue for a reason on
+    one side of a partition while another still had them."""
 
     published: int = 0
     confirmed: Runs = EMPTY

@@ -48,8 +48,8 @@ def kill(turn: Turn, nodes: list[int]) -> None:
 
 
 def power_off(turn: Turn, nodes: list[int]) -> None:
-    """Hosts lose power, all at the same moment: nobody tells the peers, who find out when net_ticktime is over. What had
-    not been written to disk by then is on no disk."""
+    """Hosts lose power, all at the same moment: nobody tells the peers, who find out when net_ticktime is over. What
+    had not been written to disk by then is on no disk."""
     for node in strike(turn, nodes, "node_lost_power"):
         turn.change_node(node, silent=True)
         for name in turn.queue_names():
@@ -177,8 +177,8 @@ def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
 
 
 def notice_gone(turn: Turn, gone: list[int]) -> None:
-    """The side in focus learns that nodes are gone: their clients' channels, their queues, their mirrors. Those that run
-    on another side have only gone from here."""
+    """The side in focus learns that nodes are gone: their clients' channels, their queues, their mirrors. Those that
+    run on another side have only gone from here."""
     watchers = turn.running()
     for node in watchers:
         turn.change_node(node, believes_running=turn.nodes[node].believes_running.difference(gone))

@@ -82,9 +82,9 @@ def caught_between(turn: Turn, lost: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def made_full(turn: Turn, link: tuple[int, int]) -> list[tuple[int, int]]:
-    """Pairs that cut themselves off from each other, so that the partition over a link that has failed is a full one: one
-    of its ends and the nodes that see both. Which end is a race in RabbitMQ, and a random draw here; one that pauses
-    itself leaves it to the other."""
+    """Pairs that cut themselves off from each other, so that the partition over a link that has failed is a full one:
+    one of its ends and the nodes that see both. Which end is a race in RabbitMQ, and a random draw here; one that
+    pauses itself leaves it to the other."""
     mode, between = turn.settings.partition_handling.mode, go_betweens(turn, link)
     if mode == "pause_minority" or not between:
         return []

@@ -162,12 +162,12 @@ class Queue(Struct, frozen=True, cache_hash=True):
 
     `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
     lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
-    broadcast. `lagging` are mirrors that the master does not reach, each with the first message that it misses, `unwritten`
-    what was not yet on the disk of a master whose host lost power. `up` is whether the master's process runs; `stopped` whether it last ended in a controlled way;
-    `abandoned` whether it is settled that nobody takes over and the queue waits for its master's node. `limits` is what
-    the record says of lengths, lives and dead letters, and `limits_in_effect` what the master goes by, which hears of
-    a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an exchange
-    and a routing key. `crashed` are
+    broadcast. `lagging` are mirrors that the master does not reach, each with the first message that it misses,
+    `unwritten` what was not yet on the disk of a master whose host lost power. `up` is whether the master's process
+    runs; `stopped` whether it last ended in a controlled way; `abandoned` whether it is settled that nobody takes over
+    and the queue waits for its master's node. `limits` is what the record says of lengths, lives and dead letters, and
+    `limits_in_effect` what the master goes by, which hears of a change a little later; `ttl_timer_us` is when it looks
+    for expired messages. `bindings` are pairs of an exchange and a routing key. `crashed` are
     the nodes whose process crashed and has not started again, `crashes` the recent crashes (node, time_us), `failed`
     whether the master's process crashed too often to be started again. `parked` are operations of
     clients that wait for the queue to serve again.
@@ -241,10 +241,11 @@ class Clock(Struct, frozen=True):
 class Consumer(Struct, frozen=True):
     """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
-    `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that is
-    not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still believes it holds from a master
-    that is gone, whose acknowledgements go nowhere. `carried` is how many messages it held when it subscribed, from an
-    earlier subscription or fetched; `blocked` whether the queue found it without room when it was due.
+    `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that
+    is not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still
+    believes it holds from a master that is gone, whose acknowledgements go nowhere. `carried` is how many messages it
+    held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue found it without room
+    when it was due.
 
     One with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its `clock`, of
     which `beats` are over.
@@ -395,8 +396,9 @@ class State(Struct, frozen=True):
     behind it, the step behind it, the side it belongs to, event).
 
     `connections` are those that clients have opened: name, node, virtual host. `stalled` is what waits because a change
-    of the metadata has to reach a node that does not answer. `cuts` are the links that drop everything, pairs of nodes (the smaller first) with a number that tells one cut from
-    another. `under_way` is what was sent over such a link and is neither there nor given up.
+    of the metadata has to reach a node that does not answer. `cuts` are the links that drop everything, pairs of nodes
+    (the smaller first) with a number that tells one cut from another. `under_way` is what was sent over such a link and
+    is neither there nor given up.
 
     `alarms` are the resource alarms that are set, each a node and its memory or disk; `unread` is what clients ask over
     connections that the broker has blocked for it.

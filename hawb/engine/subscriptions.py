@@ -155,9 +155,9 @@ def follow_new_master(turn: Turn, name: str) -> None:
 
 
 def lose_master(turn: Turn, name: str) -> None:
-    """Nobody took over. Channels try to consume again: where only the process crashed, as soon as it is started again; on
-    a queue without replicas that fails at once, on a replicated one when their patience is over, and then the consumer
-    is cancelled."""
+    """Nobody took over. Channels try to consume again: where only the process crashed, as soon as it is started again;
+    on a queue without replicas that fails at once, on a replicated one when their patience is over, and then the
+    consumer is cancelled."""
     queue = turn.queues[name]
     for consumer in detach(turn, name):
         comes_back = is_replicated(queue) or queue.master in queue.crashed

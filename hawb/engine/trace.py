@@ -63,7 +63,8 @@ EVENTS: dict[str, str] = {
     "messages_expired": "Messages at the head of a queue had outlived their TTL. ids.",
     "messages_dropped": "A queue was too long and dropped messages from its head. ids.",
     "messages_dead_lettered": "Messages that a queue gave up were published to its dead letter exchange. ids, reason: "
-    "expired, rejected, maxlen; exchange, targets (queues that they went to), cycles (queues that they were kept from).",
+    "expired, rejected, maxlen; exchange, targets (queues that they went to), cycles (queues that they were kept "
+    "from).",
     "dead_letters_dropped": "Dead letters did not arrive. messages, reason: no_queue, no_master.",
     "messages_rejected": "A client rejected messages for good. consumer, ids.",
     "consumer_started": "A consumer was registered. consumer.",
@@ -84,7 +85,7 @@ EVENTS: dict[str, str] = {
     "node_lost_power": "A node's host lost power: nobody is told.",
     "links_cut": "Links drop everything from now on, and nobody has noticed. links (pairs of nodes).",
     "links_healed": "All links work again.",
-    "links_timed_out": "Links were silent for net_ticktime, and the nodes at their ends take each other for dead. links.",
+    "links_timed_out": "Links were silent for net_ticktime; the nodes at their ends take each other for dead. links.",
     "cluster_partitioned": "Nodes go on in sides that know nothing of each other. sides (lists of nodes).",
     "metadata_stalled": "A change waits because a node that counts as running does not answer.",
     "node_pausing": "A node that sees too few of the others stops its broker. until: majority, preferred, everybody.",
@@ -109,7 +110,8 @@ EVENTS: dict[str, str] = {
     "mirror_added": "A mirror joined, empty. synchronised.",
     "mirror_removed": "A mirror is gone. reason: node_down, crashed, policy, master_shutdown, transfer.",
     "mirror_synchronised": "A mirror holds all that its master does. how: joined, drained, synchronisation, promotion.",
-    "master_down": "A queue's master process is gone. reason: node_killed, node_lost_power, node_stopped, out_of_reach, crashed, policy, transfer.",
+    "master_down": "A queue's master process is gone. reason: node_killed, node_lost_power, node_stopped, "
+    "out_of_reach, crashed, policy, transfer.",
     "rebalance_started": "Masters are to be shared out evenly. most (masters on a node).",
     "leadership_transferred": "A queue's master moves on purpose: all replicas but the one at node are dropped. was.",
     "mirrors_stopped": "A master that was shut down stopped its mirrors, none of them synchronised; they delete their "

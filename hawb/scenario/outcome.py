@@ -38,7 +38,14 @@ from hawb.scenario.run import Run
 
 CONTRACT = 1
 
-NODE_STATES = {RUNNING: "running", STOPPING: "down", DOWN: "down", BOOTING: "down", WAITING: "waiting", PAUSED: "paused"}
+NODE_STATES = {
+    RUNNING: "running",
+    STOPPING: "down",
+    DOWN: "down",
+    BOOTING: "down",
+    WAITING: "waiting",
+    PAUSED: "paused",
+}
 
 
 def outcome_json(run: Run) -> str:

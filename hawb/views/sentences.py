@@ -365,8 +365,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "dropped_replicas": "{Ids} of {queues} {were} lost: every copy was dropped but one, and that mirror "
             "deleted its own.",
             "disk_lost": "{Ids} of {queues} {were} lost with the disk that they were on.",
-            "side_given_up": "{Ids} of {queues} {were} lost: nodes that had them gave up their records for others that do "
-            "not know of them.",
+            "side_given_up": "{Ids} of {queues} {were} lost: nodes that had them gave up their records for others that "
+            "do not know of them.",
             "node_forgotten": "{Ids} of {queues} {were} lost: their master's node was forgotten, and no stopped mirror "
             "has them.",
             "node_reset": "{Ids} of {queues} {were} lost: their master's node was reset, and no stopped mirror has "

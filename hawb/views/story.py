@@ -157,7 +157,7 @@ def _word(key: str, value: object) -> str:
     if key in ("messages", "missing"):
         return counted(value)
     if key == "links":
-        return listing(" and ".join(map(shown, link)) for link in value)
+        return listing("–".join(map(shown, link)) for link in value)
     if key == "sides":
         return " | ".join(map(listing, value))
     if isinstance(value, list):

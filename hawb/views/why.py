@@ -99,11 +99,11 @@ REMOVED = {
     "rejected": ("messages_rejected", "was rejected for good"),
     "purged": ("queue_purged", "was purged"),
     "deleted": ("queue_deleted", "was deleted with its queue"),
-    "expired": (None, "expired"),
-    "dropped": (None, "was dropped because the queue was full"),
-    "dead_lettered": (None, "was dead-lettered"),
+    "expired": ("messages_expired", "expired"),
+    "dropped": ("messages_dropped", "was dropped because the queue was too long"),
+    "dead_lettered": ("messages_dead_lettered", "was dead-lettered"),
 }
-"""The ledger's ways out of a queue: the event that tells of it, if there is one, and the words."""
+"""The ledger's ways out of a queue: the event that tells of it, and the words."""
 
 
 def _removed(outcome: dict, queue: str, number: int, reason: str) -> str:
@@ -112,12 +112,15 @@ def _removed(outcome: dict, queue: str, number: int, reason: str) -> str:
     if event is None and reason == "acknowledged":
         event, words = _last(outcome, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
     when = "" if event is None else f" at {seconds(event['t'])} s"
+    if reason == "dead_lettered" and event is not None:
+        alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
+        return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}"
     consumer = "" if event is None else event["detail"].get("consumer")
     by = f" by {shown(consumer)}" if consumer else ""
     return f"Message {number:,} of {shown(queue)} {words}{by}{when}."
 
 
-def _last(outcome: dict, queue: str, name: str | None, number: int) -> dict | None:
+def _last(outcome: dict, queue: str, name: str, number: int) -> dict | None:
     """The last event of that name about a message; one without message numbers is about all."""
     told = [
         event

@@ -1,0 +1,243 @@
+"""What each verb is on a real cluster; `ACTIONS` is the one table.
+
+Clients speak AMQP, kill is kill -9, broken links drop packets, and where a person would use rabbitmqctl the broker's
+own functions are called, which rabbitmqctl calls too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hawb.broker import membership
+from hawb.broker.control import Atom, reason_of, term
+from hawb.broker.nodes import BrokerNode
+from hawb.engine.naming import split_queue
+from hawb.scenario import verbs
+from hawb.scenario.forms import OnNodes, Verb
+
+if TYPE_CHECKING:
+    from hawb.broker.drive import Drive
+
+SYNC_S = 600
+"""How long a synchronisation, a rebalancing or a drain may take."""
+
+
+def resource(queue: str) -> tuple:
+    """A queue's name as Erlang has it."""
+    vhost, name = split_queue(queue)
+    return Atom("resource"), vhost, Atom("queue"), name
+
+
+# --- policies ---
+
+
+def definition_of(drive: Drive, definition: dict[str, Any]) -> str:
+    """A policy's definition as JSON, with the nodes' Erlang names."""
+    found = dict(definition)
+    if isinstance(found.get("ha-params"), list):
+        found["ha-params"] = [drive.cluster.erlang.get(name, name) if isinstance(name, str) else name
+                              for name in found["ha-params"]]  # fmt: skip
+    return json.dumps(found)
+
+
+def set_policy(drive: Drive, verb: verbs.PolicyEntry, function: str = "parse_set") -> None:
+    drive.tell(
+        "rabbit_policy", function, verb.vhost, verb.name, verb.pattern, definition_of(drive, verb.definition),
+        verb.priority, verb.apply_to, "hawb",
+    )  # fmt: skip
+
+
+def set_operator_policy(drive: Drive, verb: verbs.SetOperatorPolicy) -> None:
+    set_policy(drive, verb, "parse_set_op")
+
+
+def clear_policy(drive: Drive, verb: verbs.ClearPolicy) -> None:
+    drive.tell("rabbit_policy", "delete", verb.vhost, verb.name, "hawb")
+
+
+def clear_operator_policy(drive: Drive, verb: verbs.ClearOperatorPolicy) -> None:
+    drive.tell("rabbit_policy", "delete_op", verb.vhost, verb.name, "hawb")
+
+
+# --- clients ---
+
+
+def by_client(method: str) -> Callable[[Drive, Verb], None]:
+    """A verb that a client does at the node that it names, if it names one."""
+
+    def act(drive: Drive, verb: Verb) -> None:
+        drive.client(getattr(verb, "node", None), lambda node: getattr(drive.clients, method)(verb, node))
+
+    return act
+
+
+def ack(drive: Drive, verb: verbs.Ack) -> None:
+    drive.operate(drive.clients.answer(verb.consumer, verb.count, "ack"))
+
+
+def nack(drive: Drive, verb: verbs.Nack) -> None:
+    drive.operate(drive.clients.answer(verb.consumer, verb.count, "requeue" if verb.requeue else "reject"))
+
+
+def cancel(drive: Drive, verb: verbs.Cancel) -> None:
+    drive.operate(drive.clients.cancel(verb.consumer))
+
+
+def close(drive: Drive, verb: verbs.Close) -> None:
+    drive.operate(drive.clients.close(verb.name))
+
+
+# --- nodes and links ---
+
+
+def nodes_of(drive: Drive, verb: OnNodes) -> list[BrokerNode]:
+    return [drive.cluster.nodes[name] for name in verb.nodes]
+
+
+def on_nodes(work: Callable[[Drive, list[BrokerNode]], str | None]) -> Callable[[Drive, OnNodes], None]:
+    """A verb for nodes that takes its time."""
+    return lambda drive, verb: drive.job(work, drive, nodes_of(drive, verb))
+
+
+def on_node(work: Callable[[Drive, BrokerNode], str | None]) -> Callable[[Drive, Any], None]:
+    """A verb for a node that takes its time."""
+    return lambda drive, verb: drive.job(work, drive, drive.cluster.nodes[verb.node])
+
+
+def kill(drive: Drive, verb: verbs.Kill) -> None:
+    for node in nodes_of(drive, verb):
+        node.kill()
+
+
+def power_off(drive: Drive, verb: verbs.PowerOff) -> None:
+    nodes = nodes_of(drive, verb)
+    for node in nodes:
+        drive.cluster.network.unplug(node.number)
+    for node in nodes:
+        node.kill()
+        drive.loop.loop.call_soon_threadsafe(drive.clients.node_lost, node.name)
+
+
+def partition(drive: Drive, verb: verbs.Partition) -> None:
+    for number, group in enumerate(verb.groups):
+        for other in verb.groups[number + 1 :]:
+            cut_links(drive, [(here, there) for here in group for there in other])
+
+
+def cut(drive: Drive, verb: verbs.Cut) -> None:
+    cut_links(drive, verb.links)
+
+
+def cut_links(drive: Drive, links: Any) -> None:
+    for here, there in links:
+        drive.cluster.network.cut(drive.cluster.nodes[here].number, drive.cluster.nodes[there].number)
+
+
+def heal(drive: Drive, _verb: verbs.Heal) -> None:
+    for node in drive.cluster.nodes.values():
+        drive.cluster.network.mend(node.number)
+
+
+def alarm(drive: Drive, verb: verbs.Alarm | verbs.ClearAlarm) -> None:
+    node = drive.first_running(verb.node)
+    if node is not None:
+        what = Atom("resource_limit"), Atom(verb.resource), Atom(node.erlang)
+        if isinstance(verb, verbs.Alarm):
+            drive.job(lambda: reason_of(drive.cluster.ask(node, "rabbit_alarm", "set_alarm", (what, []))))
+        else:
+            drive.job(lambda: reason_of(drive.cluster.ask(node, "rabbit_alarm", "clear_alarm", what)))
+
+
+def maintenance(function: str) -> Callable[[Drive, Any], None]:
+    def act(drive: Drive, verb: verbs.Drain | verbs.Revive) -> None:
+        node = drive.first_running(verb.node)
+        if node is not None:
+            drive.job(lambda: reason_of(drive.cluster.ask(node, "rabbit_maintenance", function, timeout_s=SYNC_S)))
+
+    return act
+
+
+# --- replicas ---
+
+
+def crash(drive: Drive, verb: verbs.Crash) -> None:
+    asked = drive.first_running()
+    if asked is None:
+        return
+    name = term(resource(verb.queue))
+    home = "none" if verb.node is None else term(Atom(drive.cluster.erlang[verb.node]))
+    expression = f"control:crash({term(Atom(asked.erlang))}, {name}, {home})"
+    drive.job(lambda: "no running process" if drive.cluster.control.evaluate(expression) != "ok" else None)
+
+
+def mirroring(function: str) -> Callable[[Drive, Any], None]:
+    def act(drive: Drive, verb: verbs.SyncQueue | verbs.CancelSyncQueue) -> None:
+        drive.tell("rabbit_mirror_queue_misc", function, resource(verb.queue), timeout_s=SYNC_S)
+
+    return act
+
+
+def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
+    node = drive.first_running()
+    if node is not None:
+        there = drive.cluster.erlang[verb.node]
+        here, there, name = (term(value) for value in (Atom(node.erlang), Atom(there), resource(verb.queue)))
+        expression = (
+            f"case control:call({here}, rabbit_amqqueue, lookup, [{name}], 5000) of"
+            f" {{ok, Q}} -> control:call({here}, rabbit_mirror_queue_misc, transfer_leadership, [Q, {there}], 60000);"
+            f" Other -> Other end"
+        )
+        drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, 70)))
+
+
+def rebalance(drive: Drive, _verb: verbs.Rebalance) -> None:
+    drive.tell("rabbit_amqqueue", "rebalance", Atom("all"), ".*", ".*", timeout_s=SYNC_S)
+
+
+def forget_cluster_node(drive: Drive, verb: verbs.ForgetClusterNode) -> None:
+    origin = drive.cluster.nodes[verb.from_] if verb.from_ else drive.first_running()
+    if origin is not None:
+        drive.job(membership.forget, drive, drive.cluster.nodes[verb.node], origin, verb.offline)
+
+
+ACTIONS: dict[type[Verb], Callable[[Drive, Any], None]] = {
+    verbs.SetPolicy: set_policy,
+    verbs.SetOperatorPolicy: set_operator_policy,
+    verbs.ClearPolicy: clear_policy,
+    verbs.ClearOperatorPolicy: clear_operator_policy,
+    verbs.Declare: by_client("declare"),
+    verbs.Delete: by_client("delete"),
+    verbs.Purge: by_client("purge"),
+    verbs.Bind: by_client("bind"),
+    verbs.Publish: by_client("publish"),
+    verbs.Consume: by_client("consume"),
+    verbs.Get: by_client("get"),
+    verbs.Ack: ack,
+    verbs.Nack: nack,
+    verbs.Cancel: cancel,
+    verbs.Close: close,
+    verbs.Stop: on_nodes(membership.stop),
+    verbs.Kill: kill,
+    verbs.PowerOff: power_off,
+    verbs.Start: on_nodes(membership.start),
+    verbs.Wipe: on_node(membership.wipe),
+    verbs.ForceBoot: on_node(membership.force_boot),
+    verbs.Join: on_node(membership.join),
+    verbs.Reset: on_node(membership.reset),
+    verbs.ForgetClusterNode: forget_cluster_node,
+    verbs.Drain: maintenance("drain"),
+    verbs.Revive: maintenance("revive"),
+    verbs.Crash: crash,
+    verbs.Partition: partition,
+    verbs.Cut: cut,
+    verbs.Heal: heal,
+    verbs.Alarm: alarm,
+    verbs.ClearAlarm: alarm,
+    verbs.SyncQueue: mirroring("sync_queue"),
+    verbs.CancelSyncQueue: mirroring("cancel_sync_queue"),
+    verbs.TransferLeadership: transfer_leadership,
+    verbs.Rebalance: rebalance,
+}
+"""The verbs that can be driven, beside `wait` and `expect`."""

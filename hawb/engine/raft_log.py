@@ -1,0 +1,211 @@
+"""The log of a member of a Raft group, as runs of entries: what is appended, replaced, written to disk and compacted.
+
+A run holds entries next to each other that say the same and were appended in the same term, so a batch of ten million
+commands is one run, and costs what a single entry costs. Runs of one batch that were sent in pieces grow together
+again.
+
+`written` is how far the log is on disk. Disks write in order, so it is one number; an entry that takes the place of
+another starts a new generation of writes, and what is reported of an older one no longer counts. Ra compares terms
+instead (`ra_log:handle_event`), which is the same as long as no entry comes back to the place it was driven from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+Members = tuple[int, ...]
+
+
+class Noop(Struct, frozen=True):
+    """What a leader appends first in its term: committing it commits all that came before."""
+
+
+class Configuration(Struct, frozen=True):
+    """The members of the group from here on (Ra's '$ra_cluster_change'); in effect as soon as it is in a log."""
+
+    members: Members
+
+
+NOOP = Noop()
+
+
+class Run(Struct, frozen=True):
+    """`count` entries from index `first` on, appended in `term`, each of which says `command`. `offset` is which one of
+    its batch the first of them is: the batch may have been cut."""
+
+    first: int
+    count: int
+    term: int
+    command: object
+    offset: int = 0
+
+    @property
+    def last(self) -> int:
+        """The index of the last entry."""
+        return self.first + self.count - 1
+
+    def part(self, first: int, last: int) -> Run:
+        """The entries `first` to `last`, as far as they are among these."""
+        first, last = max(first, self.first), min(last, self.first + self.count - 1)
+        if first == self.first and last == self.first + self.count - 1:
+            return self
+        return Run(first, last - first + 1, self.term, self.command, self.offset + first - self.first)
+
+    def goes_on_with(self, other: Run) -> bool:
+        """Whether `other`, which stands right behind, is the next piece of the same batch."""
+        return (
+            other.term == self.term
+            and other.offset == self.offset + self.count
+            and other.command == self.command
+            and other.first == self.first + self.count
+        )
+
+
+class Snapshot(Struct, frozen=True):
+    """What stands for all entries up to `index`, the last of which was of `term`: the members then and what the state
+    machine had become, which is not looked at here."""
+
+    index: int = 0
+    term: int = 0
+    members: Members = ()
+    state: object = None
+
+
+class Log(Struct, frozen=True):
+    """A snapshot and the runs behind it. `configurations` are the memberships that it knows, each with its index, the
+    snapshot's first and the one in effect last."""
+
+    snapshot: Snapshot
+    runs: tuple[Run, ...] = ()
+    configurations: tuple[tuple[int, Members], ...] = ()
+    written: int = 0
+    generation: int = 0
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Log:
+        """A log that holds nothing else, on disk."""
+        return cls(snapshot, (), ((snapshot.index, snapshot.members),), snapshot.index)
+
+    @property
+    def last_index(self) -> int:
+        """The index of the last entry."""
+        return self.runs[-1].last if self.runs else self.snapshot.index
+
+    @property
+    def last_term(self) -> int:
+        """The term of the last entry."""
+        return self.runs[-1].term if self.runs else self.snapshot.term
+
+    @property
+    def members(self) -> Members:
+        """Whoever belongs to the group as far as this log tells, committed or not."""
+        return self.configurations[-1][1]
+
+    def term_at(self, index: int) -> int | None:
+        """The term of the entry at `index`; None for one that is not there, before the snapshot or behind the end."""
+        if index > self.snapshot.index:
+            at = self._at(index)
+            return self.runs[at].term if at < len(self.runs) else None
+        return self.snapshot.term if index == self.snapshot.index else None
+
+    def agrees(self, index: int, term: int) -> bool:
+        """Whether this log and one that has an entry of `term` at `index` are the same up to there. What a snapshot
+        stands for was committed, so every leader has it."""
+        return index < self.snapshot.index or self.term_at(index) == term
+
+    def between(self, first: int, last: int, most: int | None = None) -> tuple[Run, ...]:
+        """The entries `first` to `last`, in at most `most` runs."""
+        if first > last:
+            return ()
+        at = self._at(first)
+        until = None if most is None else at + most
+        return tuple(run.part(first, last) for run in self.runs[at:until] if run.first <= last)
+
+    def append(self, run: Run) -> Log:
+        """With `run` behind the last entry."""
+        configurations = self.configurations
+        if type(run.command) is Configuration:
+            configurations = (*configurations, (run.first, run.command.members))
+        runs = self.runs
+        if runs and runs[-1].goes_on_with(run):
+            grown = Run(runs[-1].first, runs[-1].count + run.count, run.term, run.command, runs[-1].offset)
+            return replace(self, runs=(*runs[:-1], grown))
+        return replace(self, runs=(*runs, run), configurations=configurations)
+
+    def merge(self, entries: tuple[Run, ...]) -> Log:
+        """With `entries` that a leader sent, whose first stands right behind one that agrees. What is already there
+        stays; an entry of another term goes, with everything behind it (Raft, section 5.3)."""
+        log = self
+        for run in entries:
+            first = log._first_unlike(run)
+            if first <= run.last:
+                log = log._without(first).append(run.part(first, run.last))
+        return log
+
+    def write(self, generation: int, index: int) -> Log:
+        """After the disk has said that it has everything up to `index`."""
+        if generation != self.generation or index <= self.written:
+            return self
+        return replace(self, written=index)
+
+    def compact(self, index: int, state: object) -> Log:
+        """With a snapshot in place of the entries up to `index`, where the state machine was `state`."""
+        term = self.term_at(index)
+        if term is None or index > self.written:
+            raise ValueError(f"no snapshot at {index}: entries {self.snapshot.index} to {self.written} are on disk")
+        behind = [pair for pair in self.configurations if pair[0] > index]
+        members = self.configurations[-len(behind) - 1][1]
+        return replace(
+            self,
+            snapshot=Snapshot(index, term, members, state),
+            runs=self.between(index + 1, self.last_index),
+            configurations=((index, members), *behind),
+        )
+
+    def install(self, snapshot: Snapshot) -> Log:
+        """With a leader's snapshot, on disk. The entries behind it stay if they agree with it."""
+        if self.term_at(snapshot.index) != snapshot.term:
+            return replace(Log.of(snapshot), generation=self.generation + 1)
+        behind = [pair for pair in self.configurations if pair[0] > snapshot.index]
+        return replace(
+            self,
+            snapshot=snapshot,
+            runs=self.between(snapshot.index + 1, self.last_index),
+            configurations=((snapshot.index, snapshot.members), *behind),
+            written=max(self.written, snapshot.index),
+        )
+
+    def _at(self, index: int) -> int:
+        """Which run holds `index`, or would if it is behind the end."""
+        runs = self.runs
+        if runs and index >= runs[-1].first:
+            return len(runs) - (index <= runs[-1].last)
+        return bisect_left(runs, index, key=_last)
+
+    def _first_unlike(self, run: Run) -> int:
+        """The first index of `run` at which this log has another entry or none."""
+        index = max(run.first, self.snapshot.index + 1)
+        at = self._at(index)
+        while index <= run.last and at < len(self.runs) and self.runs[at].term == run.term:
+            index = min(run.last, self.runs[at].last) + 1
+            at += 1
+        return index
+
+    def _without(self, index: int) -> Log:
+        """Without the entries from `index` on."""
+        if index > self.last_index:
+            return self
+        return replace(
+            self,
+            runs=self.between(self.snapshot.index + 1, index - 1),
+            configurations=tuple(pair for pair in self.configurations if pair[0] < index),
+            written=min(self.written, index - 1),
+            generation=self.generation + 1,
+        )
+
+
+def _last(run: Run) -> int:
+    return run.last

@@ -1,0 +1,179 @@
+"""What goes into a member of a Raft group and what comes out: messages between members, inputs from its host, outputs
+to its host. Plain values; the rules are in `hawb.engine.raft`.
+
+The names are Ra's and the Raft paper's. What Ra says with install_snapshot_result is an `AppendEntriesReply` here.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.engine.raft_log import Run, Snapshot
+
+# Between members. `term` is the sender's.
+
+
+class Message(Struct, frozen=True):
+    """What one member sends to another."""
+
+    source: int
+    target: int
+    term: int
+
+
+class PreVote(Message, frozen=True):
+    """Would you vote for me? Asked before a new term begins, so that who cannot win disturbs nobody."""
+
+    last_index: int
+    last_term: int
+
+
+class PreVoteResult(Message, frozen=True):
+    """The answer."""
+
+    granted: bool
+
+
+class RequestVote(Message, frozen=True):
+    """Vote for me in this term."""
+
+    last_index: int
+    last_term: int
+
+
+class RequestVoteResult(Message, frozen=True):
+    """The answer."""
+
+    granted: bool
+
+
+class AppendEntries(Message, frozen=True):
+    """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and how far it has committed."""
+
+    prev_index: int
+    prev_term: int
+    entries: tuple[Run, ...]
+    leader_commit: int
+
+
+class AppendEntriesReply(Message, frozen=True):
+    """Whether the entries fitted, which one is wanted next, how far the log agrees with the leader's and is on disk,
+    and how far the follower has committed."""
+
+    success: bool
+    next_index: int
+    last_index: int
+    commit_index: int
+
+
+class InstallSnapshot(Message, frozen=True):
+    """A snapshot instead of entries that the leader no longer has."""
+
+    snapshot: Snapshot
+
+
+class TryBecomeLeader(Message, frozen=True):
+    """The leader hands over."""
+
+
+# From the host
+
+
+class ElectionTimeout(Struct, frozen=True):
+    """The member has been without a leader, or its failure detector has suspected the leader, for long enough."""
+
+
+class Tick(Struct, frozen=True):
+    """Time to send again what may have been lost. Needed as long as `raft.stale` names somebody."""
+
+
+class ConditionTimeout(Struct, frozen=True):
+    """What the member waits for has not come (Ra's await_condition_timeout): entries that it asked for, or another
+    leader in its place."""
+
+
+class Written(Struct, frozen=True):
+    """The disk has what a `Write` asked for, and all before it."""
+
+    generation: int
+    index: int
+
+
+class Command(Struct, frozen=True):
+    """`count` commands of the same kind for the state machine. `offset` is which of their batch the first one is."""
+
+    command: object
+    count: int = 1
+    offset: int = 0
+
+
+class Join(Struct, frozen=True):
+    """Another member is to belong to the group ('$ra_join')."""
+
+    member: int
+
+
+class Leave(Struct, frozen=True):
+    """A member is to belong to it no longer ('$ra_leave')."""
+
+    member: int
+
+
+class TransferLeadership(Struct, frozen=True):
+    """Another member is to lead."""
+
+    target: int
+
+
+class ReleaseCursor(Struct, frozen=True):
+    """The entries up to `index` are not needed any more: after them the state machine was `state`."""
+
+    index: int
+    state: object = None
+
+
+Input = (
+    Message | ElectionTimeout | Tick | ConditionTimeout | Written
+    | Command | Join | Leave | TransferLeadership | ReleaseCursor
+)  # fmt: skip
+
+# To the host
+
+
+class Store(Struct, frozen=True):
+    """Term, vote and snapshot have to be on disk before the messages that follow leave; entries not yet."""
+
+
+class Write(Struct, frozen=True):
+    """The log as it is now has to go to disk; say `Written(generation, index)` when it is there. Writes are done one
+    after the other."""
+
+    generation: int
+    index: int
+
+
+class Committed(Struct, frozen=True):
+    """Entries that are committed now, for the state machine."""
+
+    entries: tuple[Run, ...]
+
+
+class Installed(Struct, frozen=True):
+    """The state machine becomes what the snapshot says."""
+
+    snapshot: Snapshot
+
+
+class Refused(Struct, frozen=True):
+    """What was asked is not done: not_leader, transferring_leadership, cluster_change_not_permitted, already_member,
+    not_member, already_leader or unknown_member."""
+
+    asked: Command | Join | Leave | TransferLeadership
+    reason: str
+
+
+class StartElectionTimer(Struct, frozen=True):
+    """Unless a leader is heard of, an `ElectionTimeout` is wanted."""
+
+
+Output = Message | Store | Write | Committed | Installed | Refused | StartElectionTimer
