@@ -241,10 +241,10 @@ def test_answers_wait_for_a_synchronisation_like_messages():
 
 def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
     sync = [{"kill": "b"}, {"publish": {"queue": "q", "count": 1000}}, {"start": "b"}]
-    run = run_of(*sync, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 26}, {"wait": 60})
+    run = run_of(*sync, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 29}, {"wait": 60})
     was = outcome(run, run.moment_of(5))["publishers"]["p"]["published"]
-    assert shop(run)["published"] == was + 400
-    assert shop(run)["blocked_s"] == pytest.approx(2, abs=0.02)
+    assert shop(run)["published"] == was + 800
+    assert shop(run)["blocked_s"] == pytest.approx(1, abs=0.02)
 
 
 def test_a_consumer_of_that_name_is_closed_before_a_publisher_and_that_before_a_connection():

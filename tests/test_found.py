@@ -306,7 +306,7 @@ def test_a_shutdown_ends_in_its_own_time():
     assert [entry.t_us for entry in run.moment().trace() if entry.event == "node_stopped"] == [13_000_000]
 
 
-@pytest.mark.parametrize(("went", "nacked", "redelivered"), [("stopped", [[6, 6]], []), ("killed", [], [[1, 5]])])
+@pytest.mark.parametrize(("went", "nacked", "redelivered"), [("stopped", [[6, 6]], []), ("killed", [[6, 6]], [[1, 5]])])
 def test_it_matters_how_a_node_went_that_is_down_at_the_start(went, nacked, redelivered):
     scenario = {
         "scenario": "found",

@@ -218,7 +218,9 @@ def queue_seen(queue: dict) -> dict:
     """A queue without its message numbers: how many there are, and which carry the flag, counted from the oldest."""
     numbers = [number for first, last in queue["ids"] for number in range(first, last + 1)]
     again = {number for first, last in queue["redelivered"] for number in range(first, last + 1)}
-    return queue | {"ids": len(numbers), "redelivered": [index for index, n in enumerate(numbers) if n in again]}
+    views = [view | {"ids": sum(last - first + 1 for first, last in view["ids"])} for view in queue.get("views", [])]
+    flags = [index for index, number in enumerate(numbers) if number in again]
+    return queue | {"ids": len(numbers), "redelivered": flags, "views": views}
 
 
 def renamed(value: object, names: dict[str, str]) -> object:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from conftest import LONG, SEED
+from deliveries import check_deliveries
 from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 from invariants import check_settled, check_trace, watched
@@ -432,6 +433,7 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
                 check_well(run)
                 serve(run)
                 check_sound(run)
+                check_deliveries(run)
             assert outcome_json(Run.of(run.scenario)) == outcome_json(run)
         except BaseException:
             FOUND.parent.mkdir(exist_ok=True)

@@ -107,6 +107,10 @@ def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple
 
 def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, Any, Any]]:
     """Differences below one field: maps by the broker's keys, and at their first two levels by the model's too."""
+    if path[-1] == "views" and isinstance(model, list) and len(model) == len(broker):
+        for index, (mine, seen) in enumerate(zip(model, broker, strict=True)):
+            yield from walk((*path, str(index)), mine, seen)
+        return
     if not (isinstance(model, dict) and isinstance(broker, dict)):
         if model != broker:
             yield ".".join(path), model, broker

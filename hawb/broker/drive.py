@@ -57,6 +57,10 @@ class Drive:
 
     # --- steps ---
 
+    def begin(self) -> None:
+        """The scenario's time begins with the next step."""
+        self._beginning = None
+
     def apply(self, index: int, step: Step) -> None:
         """Begins a step; `expect` and `wait` only take their time."""
         self._await(step)

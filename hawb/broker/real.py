@@ -67,6 +67,7 @@ def play(bench: Bench, scenario: Scenario) -> Played:
 
 def _play(drive: Drive, scenario: Scenario) -> Played:
     build(drive, scenario)
+    drive.begin()
     glances = {}
     for index, step in enumerate(scenario.steps):
         drive.apply(index, step)

@@ -168,7 +168,7 @@ def refuse_tag(turn: Turn, known: Consumer) -> None:
 
 def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
     """Whether a name still stands for messages of another queue; then its step was refused."""
-    if known is None or known.queue == queue.name or not (known.held or known.stale):
+    if known is None or known.queue == queue.name or not (known.held or known.stale or known.settled_early):
         return False
     turn.refuse(None, f"'{known.name}' still holds messages of '{known.queue}'")
     return True
@@ -183,6 +183,7 @@ def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
         held=known.held,
         deliveries=known.deliveries,
         stale=known.stale,
+        settled_early=known.settled_early,
         received=known.received,
         carried=runs.size(known.held),
     )
@@ -213,19 +214,27 @@ def get(turn: Turn, operation: Get) -> None:
 
 def settle(turn: Turn, operation: Settle) -> None:
     """basic.ack or basic.nack reaches the queue: first for what the consumer still believes it holds from a master that
-    is gone, then for what it holds."""
+    is gone, then for what it holds. From 3.9 on a channel sends its answers to whoever is master by then
+    (`rabbit_classic_queue:settle`), and those for what that has sent to the same channel again count; the client
+    believes that it holds the second deliveries, too."""
     consumer = turn.consumers[operation.consumer]
-    everything = runs.size(consumer.stale) + runs.size(consumer.held)
+    everything = runs.size(consumer.stale) + runs.size(consumer.in_sequence)
     count = everything if operation.count is None else operation.count
     stale = runs.head(consumer.stale, count)
-    numbers = runs.normal(runs.head(consumer.in_sequence, count - runs.size(stale)))
+    late = runs.common(stale, consumer.held) if turn.settings.profile.late_answers_count else EMPTY
+    early = runs.union(consumer.settled_early, late)
+    answered = runs.normal(runs.head(consumer.in_sequence, count - runs.size(stale)))
+    numbers = runs.union(late, runs.minus(answered, early))
     if numbers and served(turn, operation) is None:
         return
     turn.change_consumer(
-        consumer.name, stale=runs.minus(consumer.stale, stale), held=runs.minus(consumer.held, numbers)
+        consumer.name,
+        stale=runs.minus(consumer.stale, stale),
+        settled_early=runs.minus(early, answered),
+        held=runs.minus(consumer.held, numbers),
     )
-    if stale:
-        ignore_stale(turn, consumer, stale, operation.verdict)
+    if ignored := runs.union(runs.minus(stale, late), runs.common(answered, early)):
+        ignore_stale(turn, consumer, ignored, operation.verdict)
     if numbers:
         VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, numbers)
     if come_back(turn, consumer.name) or operation.verdict == "requeue":

@@ -7,8 +7,8 @@ exit is an abnormal one (`rabbit_channel:handle_publishing_queue_down`, `rabbit_
 
 Sources beside these: `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
 `rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. A consumer
-of a queue without mirrors goes on where the process is started again, as a 3.10.8 cluster showed; by the source it is a
-race, which the restart wins.
+of a queue without mirrors is cancelled, since the crash has marked the record and `rabbit_amqqueue:with` fails at once
+in state crashed; a 3.10.8 cluster did so.
 """
 
 from __future__ import annotations

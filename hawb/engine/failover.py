@@ -92,6 +92,7 @@ def bury_mirrors(turn: Turn, name: str, dead: list[int]) -> None:
     if queue.sync is not None:
         leave_sync(turn, name, dead)
     add_mirrors(turn, name)
+    release(turn, name)
     turn.schedule(0, AutomaticSync(name))
 
 

@@ -4,7 +4,9 @@ Source: `credit_flow` ({400, 200} by default), `rabbit_amqqueue:deliver`, `rabbi
 for 400 messages towards each process that it sends to, and gets more as they are dealt with. A message costs one
 towards the master and two towards each mirror, which gets it from the channel and from the master. So a replica that
 does not read what it is sent holds the channel up: a master, as one that synchronises, after 400 messages, a mirror
-after 200. Replicas that read answer at once here: their credit never runs out.
+after 200. The connection's reader has credit for 400 more towards the channel, which still passes them on, before it
+stops reading: a 3.10.8 cluster with a silent mirror took 600 messages. Replicas that read answer at once here: their
+credit never runs out.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from hawb.engine.events import Publish
 from hawb.engine.state import NEVER_US, Publisher, Queue
 from hawb.engine.turn import Turn
 
-MASTER_CREDIT = 400
-MIRROR_CREDIT = 200
+READER_CREDIT = 400
+MASTER_CREDIT = 400 + READER_CREDIT
+MIRROR_CREDIT = 200 + READER_CREDIT
 
 
 def credit(turn: Turn, publisher: Publisher) -> int | None:
@@ -31,6 +34,20 @@ def credit(turn: Turn, publisher: Publisher) -> int | None:
         return max(0, MASTER_CREDIT - in_mailbox(queue, publisher.name))
     left = [MIRROR_CREDIT - unheard(turn, publisher, node) for node in silent_mirrors(turn, queue)]
     return max(0, min(left)) if left else None
+
+
+def batch_credit(turn: Turn, queue: Queue, operation: Publish) -> int | None:
+    """How many messages more of a batch a client may send; None where no mirror is silent."""
+    silent = silent_mirrors(turn, queue)
+    if not silent or operation.publisher is not None:
+        return None
+    waiting = [one for one in turn.unconfirmed if one.node == operation.node and one.publisher is None]
+    shares = [share for one in waiting if one.transaction == operation.transaction for share in one.shares]
+    unheard_of = [
+        sum(runs.size(share.numbers) for share in shares if share.queue == queue.name and (node, NEVER_US) in share.due_us)
+        for node in silent
+    ]
+    return max(0, MIRROR_CREDIT - max(unheard_of))
 
 
 def silent_mirrors(turn: Turn, queue: Queue) -> list[int]:

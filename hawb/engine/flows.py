@@ -68,7 +68,8 @@ def flow_through(turn: Turn, name: str) -> None:
     queue = turn.queues.get(name)
     beats = {one.name: beats_of(turn, queue, one) for one in rated_consumers(turn, name)}
     useful = {one: useful_beats(turn, queue, turn.consumers[one], count) for one, count in beats.items()}
-    room = {one: room_made(turn.consumers[one], count) for one, count in useful.items()}
+    late = turn.settings.profile.late_answers_count
+    room = {one: room_made(turn.consumers[one], count, late_answers_count=late) for one, count in useful.items()}
     arrived = sum(leave(turn, publisher, sum(room.values())) for publisher in publishers_of(turn, name))
     for consumer, count in beats.items():
         turn.change_consumer(consumer, beats=turn.consumers[consumer].beats + count)
@@ -203,7 +204,7 @@ def useful_beats(turn: Turn, queue: Queue | None, consumer: Consumer, count: int
         return 0
     if not alone:
         return count
-    held = runs.size(consumer.stale) + runs.size(consumer.held) + runs.size(ready(queue))
+    held = runs.size(consumer.stale) + runs.size(consumer.in_sequence) + runs.size(ready(queue))
 
     def there(beat: int) -> int:
         time_us = consumer.clock.time_us(beat) + lag_us(turn, queue, consumer)
@@ -222,15 +223,20 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[st
         answer(turn, turn.consumers[consumer], count)
 
 
-def room_made(consumer: Consumer, beats: int) -> int:
-    """How many messages more a consumer takes because of its beats. Answers to a master that is gone make no room,
-    unless the channel counts all together."""
-    return beats if consumer.global_prefetch else max(0, beats - runs.size(consumer.stale))
+def room_made(consumer: Consumer, beats: int, *, late_answers_count: bool) -> int:
+    """How many messages more a consumer takes because of its beats. Answers to a master that is gone make no room, unless
+    the channel counts all together, or they settle what was delivered again; then those that follow make none."""
+    if consumer.global_prefetch:
+        return beats
+    settle_again = runs.common(consumer.stale, consumer.held) if late_answers_count else EMPTY
+    late = runs.size(runs.common(runs.head(consumer.stale, beats), settle_again))
+    useless = runs.size(consumer.stale) + runs.size(consumer.settled_early) + runs.size(settle_again)
+    return late + max(0, beats - useless)
 
 
 def answer(turn: Turn, consumer: Consumer, beats: int) -> None:
     """A consumer answers for its oldest messages."""
-    if beats and (consumer.stale or consumer.held):
+    if beats and (consumer.stale or consumer.in_sequence):
         consuming.settle(turn, answers_of(consumer, beats))
 
 
@@ -252,7 +258,7 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
         return same and operation.count is not None
 
     waiting = sum(parked.operation.count for parked in queue.parked if is_same(parked))
-    count = min(beats - stale, runs.size(consumer.held) - waiting)
+    count = min(beats - stale, runs.size(consumer.in_sequence) - waiting)
     if count > 0 and not lengthen(turn, queue, is_same, count):
         park(turn, queue, answers_of(consumer, count))
 

@@ -33,7 +33,7 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, Batch, Clock, Queue, Settings, Side, State, Sync, Unread
+from hawb.engine.state import NEVER_US, NOWHERE, Batch, Clock, Queue, Settings, Side, State, Sync, Unread
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master"}
@@ -90,7 +90,7 @@ class _Ranks:
             part
             for consumer in state.consumers.values()
             if consumer.queue == name
-            for part in (consumer.held, consumer.stale)
+            for part in (consumer.held, consumer.stale, consumer.settled_early)
         ]
         held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
         held += [
@@ -204,7 +204,8 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int
     fields = _renamed(consumer, names)
     del fields["received"]
     fields["subscription"] = consumer.subscription != 0
-    fields["held"], fields["stale"] = rank(consumer.held), rank(consumer.stale)
+    for field in ("held", "stale", "settled_early"):
+        fields[field] = rank(getattr(consumer, field))
     fields["clock"] = consumer.clock and _beat(state, consumer.clock, consumer.beats)
     del fields["beats"]
     fields["deliveries"] = consumer.deliveries and tuple(rank((pair,)) for pair in consumer.in_sequence)
@@ -242,12 +243,16 @@ def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[in
         (
             share.queue,
             ranks[share.queue](share.numbers) if share.queue in ranks else runs.size(share.numbers),
-            tuple(sorted((names[node], due_us - state.time_us) for node, due_us in share.due_us)),
+            tuple(sorted((names[node], _relative(due_us, state)) for node, due_us in share.due_us)),
             share.answered,
             bool(share.rejected),
         )
         for share in waiting.shares
     )
+
+
+def _relative(due_us: int, state: State) -> int:
+    return due_us if due_us == NEVER_US else due_us - state.time_us
 
 
 def _unread(state: State, unread: Unread, names: list[int]) -> tuple:

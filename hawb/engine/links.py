@@ -96,7 +96,7 @@ def forget_recoverable(turn: Turn, name: str) -> None:
 def arrived(turn: Turn, name: str, node: int, since: int) -> runs.Runs:
     """What a mirror holds once everything has arrived that its master did since message `since`."""
     content = turn.queues[name].content
-    new = runs.common(content, ((since, max(turn.numbers[name], since)),))
+    new = runs.common(content, ((since, max(turn.numbers.get(name, 0), since)),))
     return runs.common(runs.union(turn.queues[name].contents[node] or EMPTY, new), content)
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from hawb.engine import confirms, dead_letters, expiry, limits, runs
+from hawb.engine import confirms, dead_letters, expiry, flow_control, limits, runs
 from hawb.engine.access import is_busy, is_replicated, park
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready
@@ -38,6 +38,9 @@ def publish(turn: Turn, operation: Publish) -> None:
     if busy is not None:
         park(turn, busy, operation)
         return
+    operation = within_credit(turn, operation, queues)
+    if operation is None:
+        return
     shares = tuple(route(turn, operation, name) for name in operation.queues)
     if operation.confirm and None not in shares:
         for part in answered_alike(turn, operation, shares):
@@ -47,6 +50,19 @@ def publish(turn: Turn, operation: Publish) -> None:
     note_published(turn, operation)
     for name in operation.queues:
         settle_down(turn, name, latest(turn, name, operation.count))
+
+
+def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publish | None:
+    """The part of a batch that flow control lets through, None if that is nothing. The rest waits at the client until a
+    mirror that does not answer is missed, or answers."""
+    credits = {queue.name: flow_control.batch_credit(turn, queue, operation) for queue in queues}
+    held_up = {name: credit for name, credit in credits.items() if credit is not None and credit < operation.count}
+    if not held_up:
+        return operation
+    tightest = min(held_up, key=held_up.__getitem__)
+    park(turn, turn.queues[tightest], replace(operation, count=operation.count - held_up[tightest]))
+    turn.emit("publisher_held_up", node=operation.node, queue=tightest, messages=operation.count - held_up[tightest])
+    return replace(operation, count=held_up[tightest]) if held_up[tightest] else None
 
 
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
@@ -96,7 +112,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if queue.stopped:
         refuse(turn, name, numbers, "master_stopped")
         return Share(name, numbers, ())
-    return refuse(turn, name, numbers, "no_master")
+    refuse(turn, name, numbers, "no_master")
+    return Share(name, numbers, ())
 
 
 def strike(parked: Parked, name: str) -> Parked:
@@ -131,7 +148,7 @@ def refuse(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 
 def latest(turn: Turn, name: str, count: int) -> Runs:
     """The last `count` numbers of the queue's name."""
-    return runs.run(turn.numbers[name] - count + 1, count)
+    return runs.run(turn.numbers.get(name, 0) - count + 1, count)
 
 
 def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:

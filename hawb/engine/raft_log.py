@@ -151,6 +151,11 @@ class Log(Struct, frozen=True):
             return self
         return replace(self, written=index)
 
+    def on_disk(self) -> Log:
+        """As it is found again after a crash."""
+        log = self._without(self.written + 1)
+        return replace(log, generation=0)
+
     def compact(self, index: int, state: object) -> Log:
         """With a snapshot in place of the entries up to `index`, where the state machine was `state`."""
         term = self.term_at(index)

@@ -141,7 +141,7 @@ Input = (
 
 
 class Store(Struct, frozen=True):
-    """Term, vote and snapshot have to be on disk before the messages that follow leave; entries not yet."""
+    """Term and vote have to be on disk before the messages that follow leave; entries need not."""
 
 
 class Write(Struct, frozen=True):
@@ -159,7 +159,7 @@ class Committed(Struct, frozen=True):
 
 
 class Installed(Struct, frozen=True):
-    """The state machine becomes what the snapshot says."""
+    """The state machine becomes what the snapshot says, which is on disk before the messages that follow leave."""
 
     snapshot: Snapshot
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from hawb.engine.runs import EMPTY, Runs, run, size, within
+from hawb.engine.runs import EMPTY, Runs, run, size, union, within
 from hawb.engine.sync_effort import Effort
 from hawb.rules.limits import NO_LIMITS, Limits
 from hawb.rules.policies import Mirroring, Policy
@@ -243,7 +243,8 @@ class Consumer(Struct, frozen=True):
 
     `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that
     is not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still
-    believes it holds from a master that is gone, whose acknowledgements go nowhere. `carried` is how many messages it
+    believes it holds from a master that is gone, whose acknowledgements go nowhere, or from 3.9 on settle what it got
+    again: then that is in `settled_early`, since the client will answer for it once more. `carried` is how many messages it
     held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue found it without room
     when it was due.
 
@@ -266,6 +267,7 @@ class Consumer(Struct, frozen=True):
     state: str = "active"
     held: Runs = EMPTY
     stale: Runs = EMPTY
+    settled_early: Runs = EMPTY
     carried: int = 0
     blocked: bool = False
     received: Runs = EMPTY
@@ -276,8 +278,9 @@ class Consumer(Struct, frozen=True):
 
     @property
     def in_sequence(self) -> Runs:
-        """What it holds in the order of delivery."""
-        return within(self.deliveries, self.held) if self.deliveries else self.held
+        """What it holds of the present master's deliveries, as it believes, in their order."""
+        believed = union(self.held, self.settled_early)
+        return within(self.deliveries, believed) if self.deliveries else believed
 
     @property
     def capacity(self) -> int | None:
@@ -291,8 +294,8 @@ class Consumer(Struct, frozen=True):
             return 0
         if self.prefetch == 0 or self.automatic:
             return None
-        held, stale = size(self.held), size(self.stale)
-        return max(0, self.prefetch - (held + stale if self.global_prefetch else held - self.carried))
+        held, unknown = size(self.held), size(self.stale) + size(self.settled_early)
+        return max(0, self.prefetch - (held + unknown if self.global_prefetch else held - self.carried))
 
 
 class UnderWay(Struct, frozen=True):

@@ -105,7 +105,7 @@ def client_closes(turn: Turn, event: ConsumerCloses) -> None:
 def close(turn: Turn, name: str, reason: str) -> None:
     """The consumer's channel is gone: what it held goes back, and others get it."""
     held = turn.consumers[name].held
-    consumer = turn.change_consumer(name, state="closed", held=EMPTY, stale=EMPTY, blocked=False)
+    consumer = turn.change_consumer(name, state="closed", held=EMPTY, stale=EMPTY, settled_early=EMPTY, blocked=False)
     turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
     unsubscribe(turn, name)
     if held:
@@ -160,8 +160,7 @@ def lose_master(turn: Turn, name: str) -> None:
     consumer is cancelled."""
     queue = turn.queues[name]
     for consumer in detach(turn, name):
-        comes_back = is_replicated(queue) or queue.master in queue.crashed
-        if comes_back and not queue.failed and not consumer.cancel_on_ha_failover:
+        if is_replicated(queue) and not queue.failed and not consumer.cancel_on_ha_failover:
             turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
         else:
             cancel_by_server(turn, consumer, "master_down")
@@ -209,8 +208,8 @@ def detach(turn: Turn, name: str) -> list[Consumer]:
     consumers, those whose node runs."""
     for consumer in turn.consumers_of(name):
         if consumer.state != "closed":
-            stale = runs.union(consumer.stale, consumer.held)
-            turn.change_consumer(consumer.name, held=EMPTY, stale=stale, blocked=False)
+            stale = runs.union(consumer.stale, runs.union(consumer.held, consumer.settled_early))
+            turn.change_consumer(consumer.name, held=EMPTY, stale=stale, settled_early=EMPTY, blocked=False)
     queue = turn.queues.get(name)
     active = [
         consumer

@@ -38,6 +38,7 @@ class Profile(Struct, frozen=True):
     limits_sync_throughput: bool
     drain_moves_masters: bool
     rebalance_spares_drained: bool
+    late_answers_count: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -117,6 +118,7 @@ PROFILES: dict[str, Profile] = {
         limits_sync_throughput=False,
         drain_moves_masters=True,
         rebalance_spares_drained=False,
+        late_answers_count=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -136,6 +138,7 @@ PROFILES: dict[str, Profile] = {
         limits_sync_throughput=True,
         drain_moves_masters=False,
         rebalance_spares_drained=True,
+        late_answers_count=True,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -155,6 +158,7 @@ PROFILES: dict[str, Profile] = {
         limits_sync_throughput=True,
         drain_moves_masters=False,
         rebalance_spares_drained=True,
+        late_answers_count=True,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -174,6 +178,7 @@ PROFILES: dict[str, Profile] = {
         limits_sync_throughput=True,
         drain_moves_masters=False,
         rebalance_spares_drained=True,
+        late_answers_count=True,
         unicode_errors=True,
     ),
 }

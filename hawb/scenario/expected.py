@@ -53,6 +53,7 @@ class ExpectedQueue(Part):
     critical_nodes: tuple[Node, ...]
     views: tuple[View, ...]
     replicas: dict[Node, ExpectedReplica]
+    replicas_by_view: tuple[dict[Node, ExpectedReplica], ...]
     simulated: bool
     mirrored: bool
     master: Node | None

@@ -1,8 +1,9 @@
 """The outcome of a run, as the contract's JSON: plain values, the same bytes for the same scenario on any machine.
 
 Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
-queue has `replicas` (what is where, and how much of it), and each event has `because`, the index of the event that
-brought it about. Quorum queues that are carried but not simulated have `simulated: false`.
+queue has `replicas` (what is where, and how much of it) and with its views `replicas_by_view` in their order, and each
+event has `because`, the index of the event that brought it about. Quorum queues that are carried but not simulated have
+`simulated: false`.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ def views_outcome(state: State, settings: Settings, name: str) -> dict:
     ]
     if all(view | {"nodes": None} == views[0] | {"nodes": None} for view in views):
         return {}
-    return {"views": views}
+    sides = [side for side in state.sides if name in side.queues]
+    replicas = [replicas_outcome(state, settings, side.queues[name], side) for side in sides]
+    return {"views": views, "replicas_by_view": replicas}
 
 
 def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> dict:
@@ -112,9 +115,7 @@ def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> 
     seen = classic_outcome(state, settings, queue) if queue.type == "classic" else {}
     return {
         "nodes": settings.named(state.nodes_of(side)),
-        "state": seen.get("state"),
-        "master": seen.get("master"),
-        "mirrors": seen.get("mirrors"),
+        **{field: seen.get(field) for field in ("state", "master", "mirrors")},
         "ids": as_lists(queue.content),
     }
 
@@ -138,7 +139,7 @@ def queue_outcome(state: State, settings: Settings, queue: Queue) -> dict:
         "messages_unacknowledged": runs.size(unacknowledged),
         "ids": as_lists(in_order(queue, content)),
         "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
-        "replicas": replicas_outcome(state, settings, queue),
+        "replicas": replicas_outcome(state, settings, queue, state.sides[0]),
     }
     special = classic_outcome if queue.type == "classic" else quorum_outcome
     return common | special(state, settings, queue)
@@ -177,11 +178,13 @@ def quorum_outcome(state: State, settings: Settings, queue: Queue) -> dict:
     }
 
 
-def replicas_outcome(state: State, settings: Settings, queue: Queue) -> dict:
-    """What is where: role, whether its process runs, whether it holds all that the master does, and how many
-    messages."""
+def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
+    """What is where: role, whether its process runs, whether it holds all that the master does, and how many messages.
+    Of nodes on another side this one knows nothing."""
     replicas = {}
     for node, content in enumerate(queue.contents):
+        if state.nodes[node].side != side.number:
+            continue
         running = state.nodes[node].status == RUNNING
         if queue.type == "quorum":
             role = "leader" if node == queue.master else "member"

@@ -67,13 +67,16 @@ def replicas(queue: dict) -> dict[str, Replica]:
 
 def seen_by(queue: dict, side: list[str]) -> dict:
     """A queue as the nodes of one side of a partition see it: itself, or its entry in `views` with what all sides say
-    alike. A view that does not tell which mirrors are synchronised leaves that open."""
-    view = next((view for view in queue.get("views", ()) if side and side[0] in view["nodes"]), None)
-    if view is None:
+    alike, and what that side's nodes have where the outcome tells. A real broker's outcome does not; then it is open
+    which mirrors are synchronised."""
+    views = queue.get("views", ())
+    index = next((index for index, view in enumerate(views) if side and side[0] in view["nodes"]), None)
+    if index is None:
         return queue
     alike = {key: queue[key] for key in ("type", "durable", "policy") if key in queue}
-    unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(view["ids"])}
-    return alike | unknown | view
+    unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(views[index]["ids"])}
+    told = {"replicas": queue["replicas_by_view"][index]} if "replicas_by_view" in queue else {}
+    return alike | unknown | views[index] | told
 
 
 def _role(entry: dict) -> str:

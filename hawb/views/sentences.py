@@ -200,6 +200,10 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     "links_healed": ("recovery", "All links work again."),
     "links_timed_out": ("fault", "Nothing has passed between {links} for net_ticktime: each takes the other for dead."),
     "cluster_partitioned": ("fault", "The cluster is partitioned: {sides} go on without knowing of each other."),
+    "publisher_held_up": (
+        "fault",
+        "Flow control holds up a publisher on {node}: {messages} for {queues} wait for a mirror that does not answer.",
+    ),
     "metadata_stalled": (
         "fault", "A change that every running node has to hear of waits: one that counts as running does not answer."
     ),

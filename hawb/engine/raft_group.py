@@ -1,0 +1,80 @@
+"""A Raft group drawn as text: a line for each member, and one for whom a leader leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from hawb.engine.raft_log import Configuration, Log, Noop, Run
+from hawb.engine.raft_member import Member
+
+Names = Callable[[int], str]
+
+COLUMNS = ("", "role", "term", "voted for", "leader", "log")
+NOBODY = "-"
+
+
+def describe(group: Mapping[int, Member | None], names: Names = str) -> str:
+    """Terms, votes, roles and logs of a group's members by their numbers, None for one that is down.
+
+    A log is written term by term, with a batch of entries as one; `|` stands behind what the member knows to be
+    committed and `~` behind what it has on disk. A leader's line is followed by what it knows of the others: the index up
+    to which each is known to have the entries on disk, and the one to be sent next."""
+    rows = [COLUMNS]
+    for member in sorted(group):
+        rows.extend(_rows(member, group[member], names))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS) - 1)]
+    return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows) + "\n"
+
+
+def _rows(number: int, member: Member | None, names: Names) -> Iterable[tuple[str, ...]]:
+    if member is None:
+        yield names(number), "down", "", "", "", ""
+        return
+    voted_for, leader = (NOBODY if one is None else names(one) for one in (member.voted_for, member.leader))
+    log = draw(member.log, member.commit_index, names)
+    yield names(number), member.role, str(member.term), voted_for, leader, log
+    if member.peers:
+        known = (f"{names(peer.id)} {peer.match_index} next {peer.next_index}" for peer in member.peers)
+        yield "", "", "", "", "", "peers: " + ", ".join(known)
+
+
+def draw(log: Log, commit_index: int, names: Names = str) -> str:
+    """A log as text: its snapshot's index and its entries."""
+    parts = [f"[..{log.snapshot.index}]"] if log.snapshot.index else []
+    marks = _marks_at(log, commit_index, log.snapshot.index)
+    parts.extend([marks] if marks else [])
+    term = None
+    for run in _cut(log, commit_index):
+        parts.extend([] if run.term == term else [f"t{run.term}:"])
+        parts.append(_entries(run, names) + _marks_at(log, commit_index, run.last))
+        term = run.term
+    return " ".join(parts)
+
+
+def _cut(log: Log, commit_index: int) -> Iterable[Run]:
+    """The runs, each cut where a mark stands inside it."""
+    for run in log.runs:
+        ends = sorted({commit_index, log.written, run.last})
+        first = run.first
+        for end in (end for end in ends if first <= end <= run.last):
+            yield run.part(first, end)
+            first = end + 1
+
+
+def _marks_at(log: Log, commit_index: int, index: int) -> str:
+    return ("|" if index == commit_index else "") + ("~" if index == log.written else "")
+
+
+def _entries(run: Run, names: Names) -> str:
+    where = str(run.first) if run.count == 1 else f"{run.first}..{run.last}"
+    return f"{where} {_command(run.command, names)}"
+
+
+def _command(command: object, names: Names) -> str:
+    match command:
+        case Noop():
+            return "noop"
+        case Configuration(members):
+            return "members=" + "+".join(names(member) for member in members)
+        case _:
+            return str(command)

@@ -1,0 +1,131 @@
+"""What a program's trace tells of its messages, put together anew and held against the ledger.
+
+`check_deliveries` reads the trace as a client would that sees everything: nothing is delivered that was never
+published, messages come to each consumer or holder in publishing order unless they are flagged as redelivered, what
+comes twice is flagged the second time, and whatever is not in its queue in the end left it in a way that was told. A
+queue numbers its messages as they reach it, so the order of the numbers is each publisher's order.
+
+The two sides of a partition know nothing of each other: what was there before it and had not been delivered may be
+delivered by both without a flag.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from hawb.engine import runs
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.trace import Entry
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Consume, Declare
+
+APART = {"cluster_partitioned", "records_restored", "records_taken_over"}
+"""Events with which nodes go on with other records than others have, or had."""
+
+LEAVES = {
+    "messages_acknowledged": "acknowledged",
+    "messages_expired": "expired",
+    "messages_dropped": "dropped",
+    "messages_rejected": "rejected",
+    "messages_dead_lettered": "dead_lettered",
+}
+"""The events that tell how messages leave a queue, with what the ledger calls it."""
+
+
+class Told:
+    """What a trace has told of one queue's name so far."""
+
+    def __init__(self) -> None:
+        self.published = self.delivered = self.once_per_side = self.lost = EMPTY
+        self.left: dict[str, Runs] = defaultdict(lambda: EMPTY)
+        self.counted: dict[str, int] = defaultdict(int)
+        self.latest: dict[str, int] = defaultdict(int)
+        self.has_priorities = False
+
+    def apart(self) -> None:
+        """Several sides may have the queue from now on."""
+        self.once_per_side = runs.union(self.once_per_side, runs.minus(self.published, self.delivered))
+        self.latest.clear()
+
+
+def check_deliveries(run: Run) -> None:
+    """Everything above, for a program that began without queues. Raises AssertionError."""
+    queues: dict[str, Told] = defaultdict(Told)
+    automatic = {step.verb.consumer for step in run.steps if isinstance(step.verb, Consume) and step.verb.ack == "auto"}
+    for entry in run.moment().trace():
+        if entry.event in APART:
+            for told in queues.values():
+                told.apart()
+        elif entry.event == "queue_declared":
+            step = run.steps[entry.step].verb
+            assert isinstance(step, Declare), entry
+            queues[entry.queue].has_priorities = "x-max-priority" in step.arguments
+        elif entry.event in READ:
+            ids = runs.normal(map(tuple, entry.detail.get("ids", ())))
+            READ[entry.event](queues[entry.queue], entry, ids)
+            if entry.event == "messages_delivered" and entry.detail["consumer"] in automatic:
+                leave(queues[entry.queue], entry, ids)
+    for name, told in queues.items():
+        check_end(run, name, told)
+
+
+def publish(told: Told, entry: Entry, ids: Runs) -> None:
+    assert not runs.common(told.published, ids), f"{entry} tells of messages that were published before"
+    told.published = runs.union(told.published, ids)
+
+
+def deliver(told: Told, entry: Entry, ids: Runs) -> None:
+    flagged = runs.normal(map(tuple, entry.detail["redelivered"]))
+    first_time, holder = runs.minus(ids, flagged), entry.detail["consumer"]
+    assert not runs.minus(ids, told.published), f"{entry} delivers what was never published"
+    again = runs.minus(runs.common(first_time, told.delivered), told.once_per_side)
+    assert not again, f"{entry} delivers {again} again and does not say so"
+    told.delivered = runs.union(told.delivered, ids)
+    if first_time and not told.has_priorities:
+        assert first_time[0][0] > told.latest[holder], f"{entry} delivers what comes before {told.latest[holder]}"
+        told.latest[holder] = first_time[-1][1]
+
+
+def leave(told: Told, entry: Entry, ids: Runs) -> None:
+    way = LEAVES.get(entry.event, "acknowledged")
+    told.left[way] = runs.union(told.left[way], ids)
+
+
+def lose(told: Told, _entry: Entry, ids: Runs) -> None:
+    told.lost = runs.union(told.lost, ids)
+
+
+def come_back(told: Told, _entry: Entry, ids: Runs) -> None:
+    told.lost = runs.minus(told.lost, ids)
+
+
+def count(told: Told, entry: Entry, _ids: Runs) -> None:
+    told.counted[entry.event] += entry.detail["messages"]
+
+
+READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
+    "messages_published": publish,
+    "messages_delivered": deliver,
+    **dict.fromkeys(LEAVES, leave),
+    "messages_lost": lose,
+    "messages_returned": come_back,
+    "queue_purged": count,
+    "queue_deleted": count,
+}
+
+
+def check_end(run: Run, name: str, told: Told) -> None:
+    """What was published and is not in the queue is lost or has left it, and the trace has told how."""
+    moment = run.moment()
+    account, queue = moment.ledger[name], moment.state.queues.get(name)
+    left = dict(account.removed)
+    assert not runs.minus(account.lost, told.lost), f"{name}: {account.lost} is lost, {told.lost} was told"
+    for way in LEAVES.values():
+        untold = runs.minus(left[way], told.left[way])
+        assert not untold, f"{name}: {untold} is {way}, and nothing was told of it"
+    assert runs.size(left["purged"]) <= told.counted["queue_purged"], f"{name}: {left['purged']} was purged"
+    assert runs.size(left["deleted"]) <= told.counted["queue_deleted"], f"{name}: {left['deleted']} was deleted"
+    there = EMPTY if queue is None else queue.content
+    gone = runs.normal(pair for numbers in (account.lost, *left.values(), there) for pair in numbers)
+    assert not runs.minus(told.published, gone), f"{name}: {runs.minus(told.published, gone)} is missing"

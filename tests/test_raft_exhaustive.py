@@ -1,0 +1,56 @@
+"""Every story of three members, up to a depth: any message under way may arrive next, again and again or never; any
+member may ask to be elected, where pre-votes are asked and given in one event, finish a write, or restart. What Raft
+promises is so in each state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conftest import LONG
+from raft_cluster import Cluster
+
+from hawb.engine.raft_messages import Command, ElectionTimeout
+
+DEPTH = 9 if LONG else 7
+
+
+def beginning() -> Cluster:
+    """A leader with a first entry that all have, and two batches that it has told nobody of yet: those it sent are
+    under way."""
+    cluster = Cluster(3)
+    cluster.give(0, ElectionTimeout())
+    cluster.settle()
+    cluster.give(0, Command("m", 2))
+    return cluster
+
+
+def followers(cluster: Cluster) -> Iterator[Cluster]:
+    """All states one event later."""
+    for message in dict.fromkeys(cluster.wire):
+        after = cluster.copy()
+        after.deliver(message)
+        after.wire += (message,)
+        yield after
+    for number, member in cluster.members.items():
+        if cluster.writes[number]:
+            after = cluster.copy()
+            after.finish_write(number)
+            yield after
+        after = cluster.copy()
+        after.stand(number)
+        yield after
+        after = cluster.copy()
+        after.kill(number)
+        after.start(number)
+        yield after
+
+
+def test_every_story():
+    level = {(first := beginning()).key(): first}
+    seen = set(map(hash, level))
+    for depth in range(1, DEPTH + 1):
+        level = {after.key(): after for before in level.values() for after in followers(before)}
+        level = {key: after for key, after in level.items() if hash(key) not in seen}
+        seen.update(map(hash, level))
+        print(f"depth {depth}: {len(level):,} new states, {len(seen):,} in all")
