@@ -7,8 +7,9 @@ from hawb.engine import advance, cluster, membership
 from hawb.engine.cluster import Standing
 from hawb.engine.events import Publish
 from hawb.engine.key import key
-from hawb.engine.state import Settings
-from hawb.engine.turn import Moment, Turn
+from hawb.engine.moment import Moment
+from hawb.engine.settings import Settings
+from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES
 

@@ -16,10 +16,11 @@ from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.events import Resume
 from hawb.engine.mirroring import wanted
+from hawb.engine.moment import Moment
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import BOOTING, RUNNING, STOPPING, Queue
 from hawb.engine.trace import CAUSES, EVENTS
-from hawb.engine.turn import Moment, Turn
+from hawb.engine.turn import Turn
 from hawb.rules.limits import DROP_HEAD
 from hawb.rules.policies import HaMode, SyncMode
 

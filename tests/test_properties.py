@@ -311,7 +311,9 @@ def play(run: Run, groups: list[Group], check: Callable[[Run], None]) -> None:
 
 def get_well(run: Run) -> None:
     """Heals links, lets sides find together, clears alarms, starts what is down, and takes in again what is no member,
-    until nothing is left."""
+    until nothing is left. Steady publishers go, so that it can be seen what becomes of a single message."""
+    for name in run.moment().state.publishers:
+        run.apply_plain({"close": name})
     run.apply_plain({"heal": True})
     run.apply_plain({"wait": 100})
     for node, resource in sorted(run.moment().state.alarms):
@@ -351,8 +353,7 @@ def check_well(run: Run) -> None:
     nothing left to serve, since it was not durable or its copies were dropped: its record can only be deleted."""
     check_sound(run)
     moment = run.moment()
-    preferred = run.settings.partition_handling.nodes
-    if not moment.state.running() and any(moment.state.nodes[node].virgin for node in preferred):
+    if not moment.state.running() and any(node.virgin for node in moment.state.nodes):
         return  # All wait for the sight of a node whose disk is lost, and that cannot join where nobody runs.
     assert {node.status for node in moment.state.nodes} == {RUNNING}
     for name, queue in moment.state.queues.items():

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from hawb.engine import runs
 from hawb.engine.ledger import imbalance
+from hawb.engine.moment import Moment
 from hawb.engine.trace import CAUSES, EVENTS
-from hawb.engine.turn import Moment
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump
 from hawb.scenario.expect import check

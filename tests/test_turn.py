@@ -13,8 +13,9 @@ from test_properties import concrete, programs
 from hawb.engine import advance
 from hawb.engine.cluster import begin
 from hawb.engine.events import DepthFell
-from hawb.engine.state import Settings
-from hawb.engine.turn import REACTION, TIMER, Moment, Turn
+from hawb.engine.moment import Moment
+from hawb.engine.settings import Settings
+from hawb.engine.turn import REACTION, TIMER, Turn
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome, outcome_json

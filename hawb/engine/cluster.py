@@ -7,11 +7,13 @@ from collections.abc import Container, Iterable, Mapping
 from msgspec import Struct
 
 from hawb.engine import expiry, limits, mirroring, queues, runs
+from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Settings, Side, State
-from hawb.engine.turn import Moment, Turn
+from hawb.engine.settings import Settings
+from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Side, State
+from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy
 
 

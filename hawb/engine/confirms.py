@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from hawb.engine import answers, steady_confirms
+from hawb.engine.clients import NEVER_US, Share, Unconfirmed
 from hawb.engine.events import ConfirmsDue
-from hawb.engine.state import NEVER_US, Share, Unconfirmed
 from hawb.engine.turn import Turn
 
 

@@ -18,10 +18,11 @@ from msgspec.structs import replace
 
 from hawb.engine import dead_letters, expiry, limits, runs
 from hawb.engine.access import served
+from hawb.engine.clients import Consumer
 from hawb.engine.contents import in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, Get, NodeGoneNoticed, Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, RUNNING, STOPPING, Consumer, Queue, UnderWay
+from hawb.engine.state import NOWHERE, RUNNING, STOPPING, Queue, UnderWay
 from hawb.engine.turn import Turn
 
 DEALT_SINGLY = 10_000

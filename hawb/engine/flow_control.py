@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from hawb.engine import alarms, runs
 from hawb.engine.access import is_busy
+from hawb.engine.clients import NEVER_US, Publisher
 from hawb.engine.events import Publish
-from hawb.engine.state import NEVER_US, Publisher, Queue
+from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 
 READER_CREDIT = 400

@@ -28,10 +28,11 @@ from msgspec.structs import replace
 
 from hawb.engine import connections, consuming, expiry, flow_control, publishers, publishing, runs, steady_confirms
 from hawb.engine.access import is_busy, park
+from hawb.engine.clients import NEVER_US, Consumer, Publisher, Share, Unanswered
 from hawb.engine.consuming import ready
 from hawb.engine.events import Publish, Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NEVER_US, Consumer, Parked, Publisher, Queue, Share, Unanswered
+from hawb.engine.state import Parked, Queue
 from hawb.engine.turn import Turn
 
 
@@ -224,8 +225,9 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[st
 
 
 def room_made(consumer: Consumer, beats: int, *, late_answers_count: bool) -> int:
-    """How many messages more a consumer takes because of its beats. Answers to a master that is gone make no room, unless
-    the channel counts all together, or they settle what was delivered again; then those that follow make none."""
+    """How many messages more a consumer takes because of its beats. Answers to a master that is gone make no room,
+    unless the channel counts all together, or they settle what was delivered again; then those that follow make
+    none."""
     if consumer.global_prefetch:
         return beats
     settle_again = runs.common(consumer.stale, consumer.held) if late_answers_count else EMPTY

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hawb.engine import runs
+from hawb.engine.clients import NEVER_US, Clock
 from hawb.engine.events import (
     BootAttempt,
     BootGivesUp,
@@ -33,7 +34,8 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NEVER_US, NOWHERE, Batch, Clock, Queue, Settings, Side, State, Sync, Unread
+from hawb.engine.settings import Settings
+from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master"}

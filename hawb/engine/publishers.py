@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import ceil
 
 from hawb.engine import flow_control
+from hawb.engine.clients import Clock, Publisher
 from hawb.engine.events import Publish
-from hawb.engine.state import Clock, Publisher
 from hawb.engine.turn import Turn
 
 

@@ -17,13 +17,14 @@ from msgspec.structs import replace
 
 from hawb.engine import confirms, dead_letters, expiry, flow_control, limits, runs
 from hawb.engine.access import is_busy, is_replicated, park
+from hawb.engine.clients import NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready
 from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.events import DeadLetters, Messages, Publish
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NEVER_US, Batch, Parked, Queue, Share
+from hawb.engine.state import Batch, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 

@@ -78,18 +78,10 @@ def is_same(turn: Turn, operation: Declare, queue: Queue) -> bool:
             refuse_inequivalent(turn, queue, field, f"'{str(value).lower()}'", f"'{str(current[field]).lower()}'")
             return False
     given, had = dict(operation.arguments), dict(queue.arguments)
-    for key in queue_arguments.compared(turn.settings.profile):
-        if given.get(key) != had.get(key):
-            refuse_inequivalent(turn, queue, key, argument_text(given, key), argument_text(had, key))
-            return False
-    return True
-
-
-def argument_text(arguments: dict[str, object], key: str) -> str:
-    """An argument as the text of PRECONDITION_FAILED names it."""
-    if key not in arguments:
-        return "none"
-    return f"the value '{arguments[key]}' of type '{queue_arguments.amqp_type(arguments[key])}'"
+    difference = queue_arguments.inequivalent(given, had, turn.settings.profile)
+    if difference is not None:
+        refuse_inequivalent(turn, queue, *difference)
+    return difference is None
 
 
 def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, current: str) -> None:

@@ -14,10 +14,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import mirroring, subscriptions
+from hawb.engine import mirroring, runs, subscriptions
+from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import RUNNING, STOPPING, Queue
-from hawb.engine.turn import Records, Turn
+from hawb.engine.turn import Turn
 
 
 def apart(turn: Turn, nodes: Iterable[int]) -> list[frozenset[int]]:
@@ -172,12 +173,15 @@ def go_back(turn: Turn, node: int) -> None:
 
 
 def as_on_disk(queue: Queue, now: Queue | None, node: int) -> Queue:
-    """A remembered record while nobody serves it, with what is on disks now."""
+    """A remembered record while nobody serves it, with what is on disks now. Unless its master was shut down, all that
+    it finds on its disk may have been delivered."""
     contents = queue.contents if now is None else now.contents
+    on_disk, delivered = contents[queue.master] or EMPTY, runs.union(queue.redelivered, queue.unacknowledged)
     return replace(
         queue,
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
         batches=queue.batches if now is None else tuple(sorted({*queue.batches, *now.batches}, key=lambda b: b.first)),
+        redelivered=runs.common(delivered, on_disk) if queue.stopped and not queue.up else on_disk,
         mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
-        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True,
+        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, ttl_timer_us=None,
     )  # fmt: skip

@@ -19,11 +19,11 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from hawb.engine.runs import EMPTY, Runs, run, size, union, within
+from hawb.engine.clients import Consumer, Publisher, Unconfirmed
+from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.sync_effort import Effort
 from hawb.rules.limits import NO_LIMITS, Limits
 from hawb.rules.policies import Mirroring, Policy
-from hawb.rules.profiles import Profile
 
 NOWHERE = -1
 """The node of something that has none."""
@@ -31,60 +31,6 @@ NOWHERE = -1
 RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
 PAUSED = "paused"
 """A node whose broker has stopped itself until it sees enough of the others again (cluster_partition_handling)."""
-
-NEVER_US = 1 << 62
-"""The time of an answer that does not come."""
-
-
-class Timing(Struct, frozen=True):
-    """How long things take, in the contract's units made exact: microseconds, and bytes or messages a second."""
-
-    link_latency_us: int = 500
-    network_bytes_per_s: int = 100_000_000
-    fsync_us: int = 1_000
-    stop_us: int = 1_000_000
-    start_us: int = 5_000_000
-    boot_retry_us: int = 30_000_000
-    sync_messages_per_s: int = 30_000
-    election_us: int = 300_000
-
-
-class PartitionHandling(Struct, frozen=True):
-    """cluster_partition_handling: `mode` is ignore, pause_minority, autoheal or pause_if_all_down, the last with the
-    nodes that it looks for and how it recovers where both sides have one of them."""
-
-    mode: str = "ignore"
-    nodes: tuple[int, ...] = ()
-    recover: str = "ignore"
-
-    @property
-    def heals(self) -> bool:
-        """Whether the losing sides of a partition restart by themselves."""
-        return "autoheal" in (self.mode, self.recover)
-
-
-class Settings(Struct, frozen=True):
-    """What does not change while a cluster lives: its nodes' names, the broker's version and configuration, the
-    seed."""
-
-    names: tuple[str, ...]
-    file_order: tuple[int, ...]
-    profile: Profile
-    seed: int = 0
-    timing: Timing = Timing()
-    net_ticktime_s: float = 60.0
-    queue_master_locator: str = "client-local"
-    sync_batch_size: int = 4096
-    sync_max_bytes_per_s: int = 0
-    partition_handling: PartitionHandling = PartitionHandling()
-
-    def node(self, name: str) -> int:
-        """The index of the node called `name`."""
-        return self.names.index(name)
-
-    def named(self, nodes) -> list[str]:
-        """The names of `nodes`, in their order."""
-        return [self.names[node] for node in nodes]
 
 
 class Node(Struct, frozen=True):
@@ -223,81 +169,6 @@ class Queue(Struct, frozen=True, cache_hash=True):
         return (self.master, *self.mirrors) if self.up else self.mirrors
 
 
-class Clock(Struct, frozen=True):
-    """The beats of a client with a rate: beat k is `start_us` + k / `rate`, a fraction, in beats a microsecond."""
-
-    start_us: int
-    rate: Fraction
-
-    def beats(self, time_us: int | Fraction) -> int:
-        """How many there have been by then."""
-        return max(0, (time_us - self.start_us) * self.rate // 1)
-
-    def time_us(self, beat: int) -> Fraction:
-        """When a beat is."""
-        return self.start_us + beat / self.rate
-
-
-class Consumer(Struct, frozen=True):
-    """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
-
-    `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that
-    is not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still
-    believes it holds from a master that is gone, whose acknowledgements go nowhere, or from 3.9 on settle what it got
-    again: then that is in `settled_early`, since the client will answer for it once more. `carried` is how many messages it
-    held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue found it without room
-    when it was due.
-
-    One with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its `clock`, of
-    which `beats` are over.
-    """
-
-    name: str
-    queue: str
-    node: int
-    connection: str
-    subscription: int = 0
-    prefetch: int = 0
-    global_prefetch: bool = False
-    automatic: bool = False
-    exclusive: bool = False
-    priority: int = 0
-    cancel_on_ha_failover: bool = False
-    cancel_notify: bool = True
-    state: str = "active"
-    held: Runs = EMPTY
-    stale: Runs = EMPTY
-    settled_early: Runs = EMPTY
-    carried: int = 0
-    blocked: bool = False
-    received: Runs = EMPTY
-    cancel_notified: bool = False
-    clock: Clock | None = None
-    beats: int = 0
-    deliveries: Runs = EMPTY
-
-    @property
-    def in_sequence(self) -> Runs:
-        """What it holds of the present master's deliveries, as it believes, in their order."""
-        believed = union(self.held, self.settled_early)
-        return within(self.deliveries, believed) if self.deliveries else believed
-
-    @property
-    def capacity(self) -> int | None:
-        """How many more messages it takes; None for no limit. Prefetch counts only what is to be acknowledged.
-
-        A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
-        and one more with each answer to any. A global one is the channel's (`rabbit_limiter`): it counts all that the
-        client has not answered, what a master that is gone had sent included. A client that takes so many a second and
-        acknowledges them automatically has room at its beats alone."""
-        if self.automatic and self.clock is not None:
-            return 0
-        if self.prefetch == 0 or self.automatic:
-            return None
-        held, unknown = size(self.held), size(self.stale) + size(self.settled_early)
-        return max(0, self.prefetch - (held + unknown if self.global_prefetch else held - self.carried))
-
-
 class UnderWay(Struct, frozen=True):
     """A delivery on the link between two nodes that drops everything, and the step and trace entry behind it."""
 
@@ -314,73 +185,6 @@ class Unread(Struct, frozen=True):
     connection: tuple[str, int, str]
     operation: object
     step: int
-
-
-class Unconfirmed(Struct, frozen=True):
-    """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to. `transaction` is
-    whether tx.commit waits for them, `step` the step that published them and `publisher` the steady publisher whose
-    they are, if they are one's."""
-
-    number: int
-    node: int
-    shares: tuple[Share, ...]
-    transaction: bool = False
-    step: int = -1
-    publisher: str | None = None
-
-
-class Share(Struct, frozen=True):
-    """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
-    answered (`due_us`), and whether one of them has. Those of them that its master does not take are `rejected`."""
-
-    queue: str
-    numbers: Runs
-    due_us: tuple[tuple[int, int], ...]
-    answered: bool = False
-    rejected: Runs = EMPTY
-
-
-class Unanswered(Struct, frozen=True):
-    """Messages of a steady publisher, one at each beat of its `clock` from `beat` on, numbered in its queue from
-    `number` on: the replicas still asked and how long after its beat each has answered for a message (`delays_us`), and
-    whether one of them has."""
-
-    clock: Clock
-    beat: int
-    number: int
-    count: int
-    delays_us: tuple[tuple[int, int], ...]
-    answered: bool = False
-
-    @property
-    def numbers(self) -> Runs:
-        """The messages' numbers."""
-        return run(self.number, self.count)
-
-
-class Publisher(Struct, frozen=True):
-    """A client that publishes a message at each beat of its `clock`, connected to `node`.
-
-    `beats` are those whose messages have left it. `published` and `confirmed` count messages of all publishers that
-    had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long others have waited.
-    `step` is the step that started it.
-    """
-
-    name: str
-    queue: str
-    node: int
-    clock: Clock
-    size_bytes: int
-    persistent: bool
-    mode: str
-    step: int
-    closed: bool = False
-    beats: int = 0
-    published: int = 0
-    confirmed: int = 0
-    blocked_since_us: int | None = None
-    blocked_us: int = 0
-    unanswered: tuple[Unanswered, ...] = ()
 
 
 class Side(Struct, frozen=True):

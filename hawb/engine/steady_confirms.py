@@ -12,8 +12,8 @@ from math import floor
 from msgspec.structs import replace
 
 from hawb.engine import answers
+from hawb.engine.clients import NEVER_US, Publisher, Unanswered
 from hawb.engine.runs import Runs
-from hawb.engine.state import NEVER_US, Publisher, Unanswered
 from hawb.engine.turn import Turn
 
 Parts = tuple[Unanswered, ...]

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from hawb.engine import expiry, runs
 from hawb.engine.access import is_replicated, served
+from hawb.engine.clients import Consumer
 from hawb.engine.consuming import deliver, holds_of_another, is_single_active, put_back, refuse_tag, with_past
 from hawb.engine.events import AutoDelete, Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.naming import described
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import Consumer, Queue
+from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 
 

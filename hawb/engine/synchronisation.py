@@ -26,7 +26,8 @@ from hawb.engine.events import (
     SyncPauses,
     SyncTooSlow,
 )
-from hawb.engine.state import Queue, Settings, Sync
+from hawb.engine.settings import Settings
+from hawb.engine.state import Queue, Sync
 from hawb.engine.sync_effort import Effort
 from hawb.engine.turn import Turn
 from hawb.rules.policies import SyncMode

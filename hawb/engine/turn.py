@@ -1,8 +1,7 @@
 """A turn: the one way from a state to the next.
 
-A `Moment` is a state together with what is kept beside it, trace and ledger. A `Turn` starts from a moment, is changed
-in place by the rules while events happen, and ends as a new moment; the old one stays as it was. Moments know the one
-before them, so going back is following a reference, and two branches share their past.
+A `Turn` starts from a moment, is changed in place by the rules while events happen, and ends as a new moment; the old
+one stays as it was.
 
 Events are ordered by (time_us, priority, number). What a person or a fault does comes before what reacts to it at the
 same microsecond.
@@ -13,64 +12,23 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import runs
 from hawb.engine.bulk import Bulk
+from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
+from hawb.engine.moment import Moment, Refusal
+from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, RUNNING, Consumer, Node, Publisher, Queue, Settings, Side, State
+from hawb.engine.settings import Settings
+from hawb.engine.state import NOWHERE, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
 REACTION = 1
 TIMER = 2
 """Priorities on the agenda. A timer does not keep a cluster from being settled."""
-
-
-class Refusal(Struct, frozen=True):
-    """A step that RabbitMQ refused: its reply code (None for what rabbitmqctl refuses) and text."""
-
-    step: int
-    code: int | None
-    text: str
-
-
-class Moment(Struct, frozen=True):
-    """A state, the ledger and the trace up to it, and the moment before."""
-
-    state: State
-    ledger: dict[str, Account] = {}
-    losses: tuple[Loss, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    entries: tuple[Entry, ...] = ()
-    entries_before: int = 0
-    before: Moment | None = None
-
-    def trace(self) -> list[Entry]:
-        """Everything that happened, from the beginning."""
-        chapters = []
-        moment: Moment | None = self
-        while moment is not None:
-            chapters.append(moment.entries)
-            moment = moment.before
-        return [entry for chapter in reversed(chapters) for entry in chapter]
-
-
-class Records:
-    """A side while a turn writes to it."""
-
-    def __init__(self, side: Side):
-        self.number = side.number
-        self.policies = side.policies
-        self.operator_policies = side.operator_policies
-        self.queues = dict(side.queues)
-        self.exchanges = side.exchanges
-
-    def frozen(self) -> Side:
-        """The side as a value."""
-        return Side(self.number, self.policies, self.operator_policies, self.queues, self.exchanges)
 
 
 def place_of(event: object) -> int | None:

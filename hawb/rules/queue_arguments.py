@@ -1,22 +1,24 @@
 """What RabbitMQ refuses of a classic queue's arguments when the queue is declared, in its words.
 
-Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`), `rabbit_channel:handle_method` for queue.declare,
-`rabbit_classic_queue:capabilities`. The first error ends the check. From 3.9 on an argument that only other queue types
-know is refused too. What nobody knows is carried and means nothing. A queue that exists is compared by the arguments
-that the version checks (`COMPARED`), and by no others.
+Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`, `assert_args_equivalence`), `rabbit_channel` for
+queue.declare, `rabbit_misc` (`check_expiry`, `assert_args_equivalence`), `rabbit_classic_queue:capabilities`. The first
+error ends the check. From 3.9 on an argument that only other queue types know is refused too, the first in the order
+in which the client sends them. What nobody knows is carried and means nothing. A queue that exists is not checked but
+compared: 3.8 compares the arguments that it checks, later releases those of classic queues (`COMPARED`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
+from hawb.rules.erlang_terms import erlang_term
 from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH, REJECT_PUBLISH_DLX
 from hawb.rules.profiles import Profile
 
 LONGEST_EXPIRY_MS = 315_360_000_000
 MOST_PRIORITIES = 255
 
-AMQP_TYPES = {str: "longstr", bool: "bool", int: "signedint", float: "double"}
+AMQP_TYPES = {str: "longstr", bool: "bool", int: "signedint", float: "double", type(None): "void"}
 
 
 def amqp_type(value: object) -> str:
@@ -35,13 +37,33 @@ def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -
         error = CHECKS[key](arguments, key, terse) if key in arguments else None
         if error is not None:
             return f"invalid arg '{key}' for {described}: {error}"
-    foreign = () if terse else sorted(arguments.keys() & OF_OTHER_TYPES)
+    foreign = () if terse else [key for key in arguments if key in OF_OTHER_TYPES]
     return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
 
 
-def compared(profile: Profile) -> Iterable[str]:
-    """The arguments that must be the same when a queue is declared again, in the order in which they are compared."""
-    return CHECKED_3_8 if profile.version == "3.8" else COMPARED
+def inequivalent(
+    given: Mapping[str, object], current: Mapping[str, object], profile: Profile
+) -> tuple[str, str, str] | None:
+    """The first argument that differs when a queue is declared again: its key, and what is given and what the queue
+    has as the 406 shows them. None if all are the same. Numbers of different types differ."""
+    for key in CHECKED_3_8 if profile.version == "3.8" else COMPARED:
+        asked, had = ((amqp_type(one[key]), one[key]) if key in one else None for one in (given, current))
+        if asked != had:
+            show = _value if asked and had else _value_and_type
+            return key, show(asked), show(had)
+    return None
+
+
+def _value(argument: tuple[str, object]) -> str:
+    return f"'{_term(argument[1])}'"
+
+
+def _value_and_type(argument: tuple[str, object] | None) -> str:
+    return "none" if argument is None else f"the value {_value(argument)} of type '{argument[0]}'"
+
+
+def _term(value: object) -> str:
+    return value if isinstance(value, str) else erlang_term(value, False, 0)
 
 
 Check = Callable[[Mapping[str, object], str, bool], str | None]
@@ -68,7 +90,15 @@ def _time_to_live(arguments: Mapping[str, object], key: str, terse: bool) -> str
 
 
 def _expiry(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
-    return _time_to_live(arguments, key, terse) or ("{value_zero,0}" if arguments[key] == 0 else None)
+    return _time_to_live(arguments, key, terse) or _not_zero(arguments[key])
+
+
+def _group_size(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    return _not_negative(arguments, key, terse) or _not_zero(arguments[key])
+
+
+def _not_zero(value: object) -> str | None:
+    return "{value_zero,0}" if value == 0 else None
 
 
 def _max_priority(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
@@ -118,18 +148,20 @@ CHECKS: dict[str, Check] = {
     "x-queue-mode": _queue_mode,
     "x-queue-version": _queue_version,
     "x-single-active-consumer": _of_type(bool),
+    "x-quorum-initial-group-size": _group_size,
 }
 """The arguments that are checked, in RabbitMQ's order."""
 
-QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes")
+QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes", "x-quorum-initial-group-size")
 
 CHECKED_3_8 = tuple(key for key in CHECKS if key != "x-queue-version")
 CHECKED = tuple(key for key in CHECKS if key not in QUORUM_ONLY)
 
 OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
-    "x-dead-letter-strategy", "x-quorum-initial-group-size", "x-delivery-limit", "x-queue-leader-locator",
+    "x-dead-letter-strategy", "x-delivery-limit", "x-queue-leader-locator",
     "x-max-age", "x-stream-max-segment-size-bytes", "x-initial-cluster-size",
 }  # fmt: skip
 """Arguments that quorum queues or streams know, and classic queues do not."""
 
-COMPARED = (*CHECKED, *sorted(OF_OTHER_TYPES - {"x-delivery-limit"}))
+COMPARED = (*CHECKED, "x-queue-master-locator")
+"""The arguments that must be the same when a queue is declared again, in the order in which they are compared."""

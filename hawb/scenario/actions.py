@@ -20,9 +20,10 @@ from hawb.engine import (
     policy_changes,
     publishers,
 )
+from hawb.engine.clients import Publisher
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.policy_changes import OPERATOR, USER
-from hawb.engine.state import NOWHERE, Publisher
+from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, verbs
 from hawb.scenario.forms import OnNode, OnNodes, Verb

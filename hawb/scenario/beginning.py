@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from hawb.engine import cluster
 from hawb.engine.cluster import Standing
+from hawb.engine.moment import Moment
 from hawb.engine.naming import described, join_queue, split_queue
-from hawb.engine.state import NOWHERE, PartitionHandling, Settings, Timing
-from hawb.engine.turn import Moment
+from hawb.engine.settings import PartitionHandling, Settings, Timing
+from hawb.engine.state import NOWHERE
 from hawb.rules import queue_arguments
 from hawb.rules.policies import Policy
 from hawb.rules.policy_validation import refusal

@@ -12,29 +12,17 @@ import json
 from collections.abc import Mapping
 
 from hawb.engine import runs
+from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order
 from hawb.engine.ledger import Account
+from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
 from hawb.engine.publishers import blocked_for_us
 from hawb.engine.runs import as_lists
-from hawb.engine.state import (
-    BOOTING,
-    DOWN,
-    NOWHERE,
-    PAUSED,
-    RUNNING,
-    STOPPING,
-    WAITING,
-    Consumer,
-    Publisher,
-    Queue,
-    Settings,
-    Side,
-    State,
-)
+from hawb.engine.settings import Settings
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, PAUSED, RUNNING, STOPPING, WAITING, Queue, Side, State
 from hawb.engine.trace import Entry
-from hawb.engine.turn import Moment
 from hawb.scenario.run import Run
 
 CONTRACT = 1

@@ -12,8 +12,9 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from hawb.engine import advance, publishers
-from hawb.engine.state import Settings
-from hawb.engine.turn import Moment, Turn
+from hawb.engine.moment import Moment
+from hawb.engine.settings import Settings
+from hawb.engine.turn import Turn
 from hawb.scenario import beginning, unsupported
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.beginning import microseconds

@@ -1,0 +1,162 @@
+"""What clients are to the cluster: consumers and what they hold, publishers and what they wait to have confirmed.
+
+Values as in `hawb.engine.state`. A client with a rate has a `Clock` (`hawb.engine.flows`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from msgspec import Struct
+
+from hawb.engine.runs import EMPTY, Runs, run, size, union, within
+
+NEVER_US = 1 << 62
+"""The time of an answer that does not come."""
+
+
+class Clock(Struct, frozen=True):
+    """The beats of a client with a rate: beat k is `start_us` + k / `rate`, a fraction, in beats a microsecond."""
+
+    start_us: int
+    rate: Fraction
+
+    def beats(self, time_us: int | Fraction) -> int:
+        """How many there have been by then."""
+        return max(0, (time_us - self.start_us) * self.rate // 1)
+
+    def time_us(self, beat: int) -> Fraction:
+        """When a beat is."""
+        return self.start_us + beat / self.rate
+
+
+
+class Consumer(Struct, frozen=True):
+    """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
+
+    `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that
+    is not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still
+    believes it holds from a master that is gone, whose acknowledgements go nowhere, or from 3.9 on settle what it got
+    again: then that is in `settled_early`, since the client will answer for it once more. `carried` is how many
+    messages it held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue found it
+    without room when it was due.
+
+    One with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its `clock`, of
+    which `beats` are over.
+    """
+
+    name: str
+    queue: str
+    node: int
+    connection: str
+    subscription: int = 0
+    prefetch: int = 0
+    global_prefetch: bool = False
+    automatic: bool = False
+    exclusive: bool = False
+    priority: int = 0
+    cancel_on_ha_failover: bool = False
+    cancel_notify: bool = True
+    state: str = "active"
+    held: Runs = EMPTY
+    stale: Runs = EMPTY
+    settled_early: Runs = EMPTY
+    carried: int = 0
+    blocked: bool = False
+    received: Runs = EMPTY
+    cancel_notified: bool = False
+    clock: Clock | None = None
+    beats: int = 0
+    deliveries: Runs = EMPTY
+
+    @property
+    def in_sequence(self) -> Runs:
+        """What it holds of the present master's deliveries, as it believes, in their order."""
+        believed = union(self.held, self.settled_early)
+        return within(self.deliveries, believed) if self.deliveries else believed
+
+    @property
+    def capacity(self) -> int | None:
+        """How many more messages it takes; None for no limit. Prefetch counts only what is to be acknowledged.
+
+        A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
+        and one more with each answer to any. A global one is the channel's (`rabbit_limiter`): it counts all that the
+        client has not answered, what a master that is gone had sent included. A client that takes so many a second and
+        acknowledges them automatically has room at its beats alone."""
+        if self.automatic and self.clock is not None:
+            return 0
+        if self.prefetch == 0 or self.automatic:
+            return None
+        held, unknown = size(self.held), size(self.stale) + size(self.settled_early)
+        return max(0, self.prefetch - (held + unknown if self.global_prefetch else held - self.carried))
+
+
+
+class Unconfirmed(Struct, frozen=True):
+    """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to. `transaction` is
+    whether tx.commit waits for them, `step` the step that published them and `publisher` the steady publisher whose
+    they are, if they are one's."""
+
+    number: int
+    node: int
+    shares: tuple[Share, ...]
+    transaction: bool = False
+    step: int = -1
+    publisher: str | None = None
+
+
+
+class Share(Struct, frozen=True):
+    """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
+    answered (`due_us`), and whether one of them has. Those of them that its master does not take are `rejected`."""
+
+    queue: str
+    numbers: Runs
+    due_us: tuple[tuple[int, int], ...]
+    answered: bool = False
+    rejected: Runs = EMPTY
+
+
+
+class Unanswered(Struct, frozen=True):
+    """Messages of a steady publisher, one at each beat of its `clock` from `beat` on, numbered in its queue from
+    `number` on: the replicas still asked and how long after its beat each has answered for a message (`delays_us`), and
+    whether one of them has."""
+
+    clock: Clock
+    beat: int
+    number: int
+    count: int
+    delays_us: tuple[tuple[int, int], ...]
+    answered: bool = False
+
+    @property
+    def numbers(self) -> Runs:
+        """The messages' numbers."""
+        return run(self.number, self.count)
+
+
+
+class Publisher(Struct, frozen=True):
+    """A client that publishes a message at each beat of its `clock`, connected to `node`.
+
+    `beats` are those whose messages have left it. `published` and `confirmed` count messages of all publishers that
+    had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long others have waited.
+    `step` is the step that started it.
+    """
+
+    name: str
+    queue: str
+    node: int
+    clock: Clock
+    size_bytes: int
+    persistent: bool
+    mode: str
+    step: int
+    closed: bool = False
+    beats: int = 0
+    published: int = 0
+    confirmed: int = 0
+    blocked_since_us: int | None = None
+    blocked_us: int = 0
+    unanswered: tuple[Unanswered, ...] = ()

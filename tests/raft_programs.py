@@ -1,0 +1,187 @@
+"""Random programs for an adversary of a Raft group: he delays, overtakes, loses and doubles messages, cuts links, kills
+members together with what was not yet on their disks, and asks for elections, new members and new leaders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from raft_cluster import Cluster
+
+from hawb.engine.raft_messages import (
+    Command,
+    ConditionTimeout,
+    ElectionTimeout,
+    Join,
+    Leave,
+    Tick,
+    TransferLeadership,
+)
+
+Step = tuple[str, int, int]
+"""A verb, whom or what it is about, and how."""
+
+Verb = Callable[[Cluster, int, int], None]
+
+SIZES = {3: 2, 5: 1, 7: 0}
+"""Members of the group, and how many others may join it."""
+
+
+def some(cluster: Cluster, which: int) -> int:
+    """A member."""
+    return which % len(cluster.members)
+
+
+def in_charge(cluster: Cluster, which: int) -> int:
+    """Mostly whoever leads, and some member otherwise."""
+    leader = cluster.leader()
+    return leader.id if leader and which % 4 else some(cluster, which)
+
+
+def deliver(cluster: Cluster, which: int, _: int) -> None:
+    """One message, the oldest as often as any other."""
+    if cluster.wire:
+        cluster.deliver(cluster.wire[which % len(cluster.wire) if which % 2 else 0])
+
+
+def drop(cluster: Cluster, which: int, _: int) -> None:
+    if cluster.wire:
+        at = which % len(cluster.wire)
+        cluster.wire = cluster.wire[:at] + cluster.wire[at + 1 :]
+
+
+def double(cluster: Cluster, which: int, _: int) -> None:
+    if cluster.wire:
+        cluster.wire += (cluster.wire[which % len(cluster.wire)],)
+
+
+def write(cluster: Cluster, which: int, _: int) -> None:
+    """One write of one disk."""
+    if busy := [number for number, writes in cluster.writes.items() if writes]:
+        cluster.finish_write(busy[which % len(busy)])
+
+
+def cut(cluster: Cluster, which: int, shape: int) -> None:
+    """Some nodes from the others, in both directions or in one only; or each sees but its neighbours in a ring, or one
+    alone sees both sides."""
+    nodes = range(len(cluster.members))
+    apart = {(a, b) for a in nodes for b in nodes if (which >> a & 1) != (which >> b & 1)}
+    shapes = (
+        apart,
+        {(a, b) for a, b in apart if which >> a & 1},
+        {(a, b) for a in nodes for b in nodes if (a - b + 1) % len(nodes) > 2},
+        {(a, b) for a, b in apart if which % len(nodes) not in (a, b)},
+    )
+    cluster.cuts = frozenset(shapes[shape % len(shapes)])
+
+
+def heal(cluster: Cluster, _: int, __: int) -> None:
+    cluster.cuts = frozenset()
+
+
+def settle(cluster: Cluster, which: int, _: int) -> None:
+    cluster.settle(which % 40)
+
+
+def elect(cluster: Cluster, which: int, _: int) -> None:
+    """One asks to be elected, and perhaps has time enough."""
+    cluster.start(some(cluster, which))
+    cluster.give(some(cluster, which), ElectionTimeout())
+    cluster.settle(which % 60)
+
+
+def duel(cluster: Cluster, which: int, other: int) -> None:
+    """Two are candidates before anybody else has heard that."""
+    cluster.stand(some(cluster, which))
+    cluster.stand(some(cluster, other))
+
+
+def command(cluster: Cluster, which: int, count: int) -> None:
+    """A batch of which no other is like it."""
+    cluster.give(in_charge(cluster, which), Command(len(cluster.known), count + 1))
+
+
+def release(cluster: Cluster, which: int, _: int) -> None:
+    if cluster.members[some(cluster, which)]:
+        cluster.release(some(cluster, which))
+
+
+def kill(cluster: Cluster, which: int, _: int) -> None:
+    cluster.kill(some(cluster, which))
+
+
+def start(cluster: Cluster, which: int, _: int) -> None:
+    cluster.start(some(cluster, which))
+
+
+def again(cluster: Cluster, which: int, _: int) -> None:
+    """Down and up before anybody notices."""
+    cluster.kill(some(cluster, which))
+    cluster.start(some(cluster, which))
+
+
+def to_some(event: object) -> Verb:
+    """Gives a member the event."""
+    return lambda cluster, which, _: cluster.give(some(cluster, which), event)
+
+
+def to_leader(event: Callable[[int], object]) -> Verb:
+    """Gives the leader, mostly, an event about some member."""
+    return lambda cluster, which, more: cluster.give(in_charge(cluster, which), event(some(cluster, more)))
+
+
+VERBS: dict[str, tuple[int, Verb]] = {
+    "deliver": (16, deliver),
+    "settle": (8, settle),
+    "write": (6, write),
+    "drop": (3, drop),
+    "double": (3, double),
+    "election": (3, to_some(ElectionTimeout())),
+    "elect": (5, elect),
+    "duel": (3, duel),
+    "tick": (4, to_some(Tick())),
+    "condition": (1, to_some(ConditionTimeout())),
+    "command": (7, command),
+    "join": (3, to_leader(Join)),
+    "leave": (3, to_leader(Leave)),
+    "transfer": (2, to_leader(TransferLeadership)),
+    "release": (2, release),
+    "kill": (3, kill),
+    "start": (5, start),
+    "restart": (3, again),
+    "cut": (2, cut),
+    "heal": (2, heal),
+}
+"""What an adversary does, and how often."""
+
+STEPS = st.tuples(
+    st.sampled_from([name for name, (often, _) in VERBS.items() for _ in range(often)]),
+    st.integers(0, 9_999),
+    st.integers(0, 9),
+)
+PROGRAMS = st.tuples(st.sampled_from(list(SIZES)), st.lists(STEPS, min_size=100, max_size=200))
+
+
+Program = tuple[int, list[Step]]
+"""The size of the group, and what happens to it."""
+
+
+def play(program: Program) -> Cluster:
+    """The group after the program; what must be so is looked at after every event."""
+    size, steps = program
+    cluster = Cluster(size, SIZES[size])
+    for name, which, more in steps:
+        VERBS[name][1](cluster, which, more)
+    return cluster
+
+
+def end_well(cluster: Cluster) -> None:
+    """Faults stop: somebody leads, and commits what it takes; nothing that was committed is lost."""
+    leader = cluster.get_well()
+    cluster.give(leader.id, Command("last"))
+    leader = cluster.get_well()
+    machine = cluster.machines[leader.id]
+    assert machine[: len(cluster.committed)] == cluster.committed
+    assert [command for _, command, _ in machine].count("last") == 1
