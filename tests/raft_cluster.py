@@ -7,7 +7,7 @@ write that was finished, even where entries were driven out since.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -15,11 +15,13 @@ from hawb.engine.raft import step
 from hawb.engine.raft_log import Log, Run
 from hawb.engine.raft_member import LEADER, Member, quorum, restart, start
 from hawb.engine.raft_messages import (
+    AppendEntries,
     Committed,
     ConditionTimeout,
     ElectionTimeout,
     Input,
     Installed,
+    InstallSnapshot,
     Message,
     PreVote,
     PreVoteResult,
@@ -64,6 +66,7 @@ class Cluster:
         self.disks: dict[int, Member] = dict(self.members)
         self.writes: dict[int, tuple[tuple[Write, Log], ...]] = dict.fromkeys(self.members, ())
         self.wire: tuple[Message, ...] = ()
+        self.heard: Callable[[int, Input, tuple], None] = lambda number, event, outputs: None
         self.cuts: frozenset[tuple[int, int]] = frozenset()
         self.timers: frozenset[int] = frozenset(group)
         self.machines: dict[int, tuple[Entry, ...]] = dict.fromkeys(self.members, ())
@@ -94,6 +97,7 @@ class Cluster:
         if before is None:
             return ()
         after, outputs = step(before, event)
+        self.heard(number, event, outputs)
         self.members[number] = after
         if after.log is not before.log:
             self._check_log(after.log, before.log)
@@ -103,12 +107,16 @@ class Cluster:
             self._check_leader(after)
         return outputs
 
-    def deliver(self, message: Message) -> None:
-        """Takes a message off the wire, and to its target unless the link is cut."""
+    def drop(self, message: Message) -> None:
+        """Takes a message off the wire."""
         at = self.wire.index(message)
         self.wire = self.wire[:at] + self.wire[at + 1 :]
+
+    def deliver(self, message: Message) -> None:
+        """Takes it to its target, unless the link is cut."""
+        self.drop(message)
         if (message.source, message.target) not in self.cuts:
-            if type(message).__name__ in ("AppendEntries", "InstallSnapshot"):
+            if isinstance(message, AppendEntries | InstallSnapshot):
                 self.timers -= {message.target}
             self.give(message.target, message)
 

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from conftest import LONG
 from hypothesis import given, note, settings
-from test_properties import programs
+from programs import programs
 
 from hawb.engine import chance
 from hawb.engine.key import key

@@ -198,17 +198,17 @@ def test_every_setting_of_every_version_is_checked():
     ],
 )
 def test_values_are_shown_as_erlang_shows_them(value, term, unicode_term):
-    assert (erlang_term(value), erlang_term(value, unicode=True)) == (term, unicode_term)
+    assert (erlang_term(value, False, 0), erlang_term(value, True, 0)) == (term, unicode_term)
 
 
 def test_a_list_that_does_not_fit_its_line_is_broken():
     def binary(letter, count):
         return f'<<"{letter * count}">>'
 
-    assert erlang_term(["x" * 30, "y" * 33]) == f"[{binary('x', 30)},{binary('y', 33)}]"
-    assert erlang_term(["x" * 30, "y" * 34]) == f"[{binary('x', 30)},\n {binary('y', 34)}]"
-    assert erlang_term(["x" * 30, "y" * 30], column=10) == f"[{binary('x', 30)},\n{' ' * 11}{binary('y', 30)}]"
-    assert erlang_term([97] * 100) == f'"{"a" * 100}"'
+    assert erlang_term(["x" * 30, "y" * 33], False, 0) == f"[{binary('x', 30)},{binary('y', 33)}]"
+    assert erlang_term(["x" * 30, "y" * 34], False, 0) == f"[{binary('x', 30)},\n {binary('y', 34)}]"
+    assert erlang_term(["x" * 30, "y" * 30], False, 10) == f"[{binary('x', 30)},\n{' ' * 11}{binary('y', 30)}]"
+    assert erlang_term([97] * 100, False, 0) == f'"{"a" * 100}"'
     text = 'ha-mode="nodes" takes a list of strings, '
     assert refused({"ha-mode": "nodes", "ha-params": [["x" * 15], ["y" * 15]]}) == (
         f"{text}[[{binary('x', 15)}],\n{' ' * (len(text) + 1)}[{binary('y', 15)}]] was not a string"

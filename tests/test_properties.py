@@ -7,15 +7,13 @@ A failing program is printed as a scenario that `hawb run` takes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 from conftest import LONG, SEED
 from deliveries import check_deliveries
 from hypothesis import HealthCheck, given, note, seed, settings
-from hypothesis import strategies as st
 from invariants import check_settled, check_trace, watched
+from programs import play, programs
 
 from hawb.engine import runs
 from hawb.engine.access import is_replicated
@@ -23,290 +21,11 @@ from hawb.engine.consuming import ready
 from hawb.engine.state import DOWN, RUNNING, WAITING
 from hawb.engine.trace import EVENTS
 from hawb.scenario.actions import ACTIONS
-from hawb.scenario.dump import dump, plain
+from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome_json
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import VERBS
-
-QUEUES = ("q1", "q2")
-CONSUMERS = ("c1", "c2")
-DELAYS_S = (0, 0.0001, 0.0004, 0.0005, 0.0006, 0.001, 0.0011, 0.002, 0.003, 0.3, 0.8, 1.0, 2.0, 5.0, 5.0005, 6.0, 40.0)
-"""After the first step of a group: within a link's latency, a disk write, a synchronisation, a shutdown, a boot."""
-
-LIMITED = (
-    {"x-max-length": 8},
-    {"x-max-length-bytes": 20_000, "x-max-priority": 5},
-    {"x-max-length": 12, "x-overflow": "reject-publish"},
-    {"x-message-ttl": 1_000, "x-expires": 50_000},
-    {"x-max-length": 5, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q2"},
-    {"x-message-ttl": 2_000, "x-max-priority": 2, "x-dead-letter-exchange": "x"},
-)
-"""Arguments with which a queue has limits, priorities or dead letters."""
-
-ENDS = ("ack", "cancel", "close")
-"""How a consumption ends."""
-
-HANDLINGS = ("ignore", "pause_minority", "autoheal", {"pause_if_all_down": ["a"], "recover": "autoheal"})
-
-Group = list[tuple[float, dict]]
-"""Steps, each with how long after the first of them it begins."""
-
-TIMINGS = (
-    {},
-    {"sync_messages_s": 10},
-    {"sync_messages_s": 10, "stop_s": 0, "start_s": 0.3},
-    {"link_latency_s": 0, "fsync_s": 0},
-)
-
-
-@cache
-def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """One step, as a file writes it."""
-    node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
-    queue, consumer = st.sampled_from(QUEUES), st.sampled_from(CONSUMERS)
-    count, yes, mode = st.integers(1, 30), st.booleans(), st.sampled_from(["confirm", "plain", "tx"])
-    resource, connection = st.sampled_from(["memory", "disk"]), st.sampled_from(["default", "default", "p"])
-
-    def verb(name: str, /, **fields: st.SearchStrategy) -> st.SearchStrategy[dict]:
-        return st.fixed_dictionaries(fields).map(lambda argument: {name: argument})
-
-    faults = st.one_of(
-        *[some.map(lambda chosen, name=name: {name: chosen}) for name in ("kill", "stop", "power_off", *["start"] * 4)],
-        links(nodes),
-        st.just({"heal": True}),
-        node.map(lambda chosen: {"force_boot": chosen}),
-    )
-    clients = st.one_of(
-        verb("publish", queue=queue, count=count, node=node, persistent=yes, mode=mode, connection=connection),
-        verb("publish", queues=st.just(list(QUEUES)), count=count, node=node, priority=st.sampled_from([None, 1, 9])),
-        verb("consume", consumer=consumer, queue=queue, node=node, prefetch=st.sampled_from([0, 1, 5]),
-             ack=st.sampled_from(["manual", "manual", "auto"]), cancel_on_ha_failover=yes, global_prefetch=yes,
-             exclusive=st.sampled_from([False, False, False, True]), priority=st.sampled_from([0, 0, 1]),
-             rate=st.sampled_from([None, None, 2, 5_000])),
-        verb("publisher", name=st.just("p"), queue=queue, node=node, rate=st.sampled_from([0.1, 20, 10_000]),
-             mode=mode, persistent=yes),
-        verb("ack", consumer=consumer, count=st.sampled_from([1, 4, "all"])),
-        verb("nack", consumer=consumer, count=st.sampled_from([1, 4, "all"]), requeue=yes),
-        verb("get", queue=queue, count=st.integers(1, 10), ack=yes, consumer=st.sampled_from(["c1", "h"])),
-        st.builds(lambda name: {"close": name}, st.sampled_from([*CONSUMERS, "h", "default", "p"])),
-        st.builds(lambda name: {"cancel": name}, consumer),
-        st.builds(lambda name: {"purge": name}, queue),
-    )  # fmt: skip
-    queues = st.one_of(
-        verb("declare", queue=queue, node=node, durable=yes),
-        verb("declare", queue=queue, node=node, arguments=st.sampled_from(LIMITED)),
-        verb("bind", queue=queue, exchange=st.sampled_from(["x", "x", "amq.fanout"]), routing_key=queue),
-        verb("declare", queue=queue, node=node, arguments=st.just({"x-single-active-consumer": True})),
-        verb("declare", queue=queue, node=node, exclusive=yes, auto_delete=yes),
-        verb("delete", queue=queue, node=node, if_empty=yes, if_unused=yes),
-    )
-    operations = st.one_of(
-        policies(nodes).map(lambda entry: {"set_policy": entry}),
-        st.just({"clear_policy": "p"}),
-        operator_policies(nodes).map(lambda entry: {"set_operator_policy": entry}),
-        st.just({"clear_operator_policy": "p"}),
-        queue.map(lambda name: {"sync_queue": name}),
-        verb("crash", queue=queue),
-        verb("crash", queue=queue, node=node),
-        queue.map(lambda name: {"cancel_sync_queue": name}),
-        verb("transfer_leadership", queue=queue, node=node),
-        st.builds(lambda name, chosen: {name: chosen}, st.sampled_from(["wipe", "reset", "join"]), node),
-        verb("forget_cluster_node", node=node),
-        verb("alarm", node=node, resource=resource),
-        verb("clear_alarm", node=node, resource=resource),
-        st.builds(lambda name, chosen: {name: chosen}, st.sampled_from(["drain", "revive"]), node),
-        st.just({"rebalance": True}),
-        st.sampled_from([0.001, 1, 70, 400]).map(lambda seconds: {"wait": seconds}),
-    )
-    return st.one_of(faults, faults, clients, clients, clients, queues, operations)
-
-
-@cache
-def links(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """Links that fail: those between two or more groups of nodes, or a single one."""
-    order = st.permutations(nodes)
-    at = st.integers(1, len(nodes) - 1)
-    groups = st.builds(lambda chosen, at: {"partition": [chosen[:at], chosen[at:]]}, order, at)
-    alone = order.map(lambda chosen: {"partition": [[node] for node in chosen]})
-    return st.one_of(groups, groups, groups, alone, order.map(lambda chosen: {"cut": [chosen[:2]]}))
-
-
-@cache
-def policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """A mirroring policy for every queue."""
-    when = st.sampled_from(["always", "when-synced"])
-    return st.builds(
-        lambda mode, more: {"name": "p", "pattern": "^q", "definition": mode | more},
-        st.one_of(
-            st.just({"ha-mode": "all"}),
-            st.integers(1, 4).map(lambda count: {"ha-mode": "exactly", "ha-params": count}),
-            st.lists(st.sampled_from([*nodes, "elsewhere"]), min_size=1, max_size=3, unique=True).map(
-                lambda names: {"ha-mode": "nodes", "ha-params": names}
-            ),
-        ),
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "ha-sync-mode": st.sampled_from(["automatic", "manual"]),
-                "ha-promote-on-shutdown": when,
-                "ha-promote-on-failure": when,
-                "max-length": st.integers(0, 20),
-                "overflow": st.sampled_from(["drop-head", "reject-publish", "reject-publish-dlx"]),
-                "message-ttl": st.sampled_from([0, 500, 5_000]),
-                "expires": st.just(60_000),
-                "dead-letter-exchange": st.sampled_from(["", "x", "nowhere"]),
-            },
-        ),
-    )
-
-
-@cache
-def operator_policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """An operator policy for every queue: what 3.13 takes, and others refuse."""
-    left_out = ("ha-promote-on-shutdown", "ha-promote-on-failure")
-
-    def taken(entry: dict) -> dict:
-        definition = {key: value for key, value in entry["definition"].items() if key not in left_out}
-        return entry | {"definition": definition}
-
-    return policies(nodes).map(taken)
-
-
-@st.composite
-def programs(draw, least: int = 3) -> tuple[dict, list[Group]]:
-    """A scenario that has a policy and queues, and groups of steps: in each the first begins when the cluster has
-    settled, and the others so much later than the first."""
-    nodes = tuple("abcde"[: draw(st.integers(2, 5))])
-    cluster = {
-        "nodes": list(draw(st.permutations(nodes))),
-        "version": draw(st.sampled_from(["3.8", "3.10", "3.13"])),
-        "queue_master_locator": draw(st.sampled_from(["client-local", "client-local", "min-masters", "random"])),
-        "timing": draw(st.sampled_from(TIMINGS)),
-        "mirroring_sync_batch_size": draw(st.sampled_from([4096, 3])),
-        "cluster_partition_handling": draw(st.sampled_from(HANDLINGS)),
-    }
-    given = {"scenario": "found by chance", "seed": draw(st.integers(0, 3)), "cluster": cluster}
-    node, queue = st.sampled_from(nodes), st.sampled_from(QUEUES)
-    arguments = st.sampled_from([{}, {}, {"x-single-active-consumer": True}, *LIMITED])
-    first = [
-        {"set_policy": draw(policies(nodes))},
-        *({"declare": {"queue": name, "node": draw(node), "arguments": draw(arguments)}} for name in QUEUES),
-        {"publish": {"queues": list(QUEUES), "count": 10, "node": draw(node)}},
-        {"consume": {"consumer": "c1", "queue": draw(queue), "node": draw(node), "prefetch": 5}},
-    ]
-    chapters = draw(chapters_of(nodes, least))
-    return given, [[(0, step)] for step in first] + [group for groups in chapters for group in groups]
-
-
-@cache
-def chapters_of(nodes: tuple[str, ...], least: int) -> st.SearchStrategy[list[list[Group]]]:
-    """What happens after the beginning. Strategies are kept, since making them takes longer than to play what they
-    draw."""
-    chapter = st.one_of(groups_of(nodes), returns(nodes), races(nodes), consumptions(nodes), maintenance(nodes))
-    return st.lists(chapter, min_size=least, max_size=7)
-
-
-@cache
-def groups_of(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
-    """A few groups of any steps."""
-    return st.lists(st.lists(timed(nodes), min_size=2, max_size=4), min_size=1, max_size=2)
-
-
-@cache
-def timed(nodes: tuple[str, ...]) -> st.SearchStrategy[tuple[float, dict]]:
-    """Any step, and how long after the first of its group it begins."""
-    return st.tuples(st.sampled_from(DELAYS_S), steps(nodes))
-
-
-@cache
-def returns(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
-    """A node goes, messages come, it is back and does not hold them; while it joins something happens, and then all the
-    others go: what is left is a mirror that may not be synchronised, and a master that may come back."""
-    fault = st.sampled_from(["kill", "stop"])
-    published = st.fixed_dictionaries(
-        {"queues": st.just(list(QUEUES)), "count": st.integers(1, 30), "persistent": st.booleans()}
-    )
-    return st.builds(
-        lambda node, fault, publish, while_joining, next_fault, last: [
-            [(0, {fault: node})],
-            [(0, {"publish": publish})],
-            [(0, {"start": node}), while_joining],
-            [(0, {next_fault: [other for other in nodes if other != node]}), last],
-        ],
-        *(st.sampled_from(nodes), fault, published, timed(nodes), fault, timed(nodes)),
-    )
-
-
-@cache
-def consumptions(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
-    """A consumer subscribes and gets messages, answers for some of them while something else happens, and goes."""
-    rest = st.fixed_dictionaries({"prefetch": st.sampled_from([0, 3]), "node": st.sampled_from(nodes)})
-    answer = st.builds(
-        lambda verb, count: (verb, count), st.sampled_from(["ack", "ack", "nack"]), st.sampled_from([1, 4, "all"])
-    )
-    return st.builds(
-        lambda name, queue, rest, answer, meanwhile, end: [
-            [(0, {"consume": {"consumer": name, "queue": queue} | rest})],
-            [(0, {"publish": {"queue": queue, "count": 7}})],
-            [(0, {answer[0]: {"consumer": name, "count": answer[1]}}), meanwhile],
-            [(0, {end: {"consumer": name} if end == "ack" else name})],
-        ],
-        *(st.sampled_from(CONSUMERS), st.sampled_from(QUEUES), rest, answer, timed(nodes), st.sampled_from(ENDS)),
-    )
-
-
-@cache
-def maintenance(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
-    """Something is begun that an operator ends, and something else happens meanwhile."""
-    begun = st.one_of(
-        st.sampled_from(nodes).map(lambda node: ({"drain": node}, {"revive": node})),
-        st.builds(lambda node, resource: {"node": node, "resource": resource},
-                  st.sampled_from(nodes), st.sampled_from(["memory", "disk"]),
-        ).map(lambda where: ({"alarm": where}, {"clear_alarm": where})),
-        links(nodes).map(lambda step: (step, {"heal": True})),
-        st.sampled_from(QUEUES).map(lambda queue: ({"sync_queue": queue}, {"cancel_sync_queue": queue})),
-    )
-    return st.builds(
-        lambda pair, meanwhile, delay_s: [[(0, pair[0]), meanwhile], [(0, {"wait": delay_s}), (delay_s, pair[1])]],
-        *(begun, timed(nodes), st.sampled_from([0.001, 0.3, 20, 100])),
-    )
-
-
-@cache
-def races(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
-    """Messages are published, and before they are confirmed nodes go, processes crash or policy changes."""
-    node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
-    disturbances = st.one_of(
-        st.builds(lambda verb, chosen: {verb: chosen}, st.sampled_from(["kill", "stop"]), some),
-        policies(nodes).map(lambda entry: {"set_policy": entry}),
-        st.builds(lambda queue, at: {"crash": {"queue": queue} | at}, st.sampled_from(QUEUES),
-                  st.one_of(st.just({}), node.map(lambda name: {"node": name}))),
-    )  # fmt: skip
-    return st.builds(
-        lambda node, queue, delay_s, disturbance: [
-            [(0, {"publish": {"queue": queue, "count": 3, "node": node}}), (delay_s, disturbance)]
-        ],
-        *(node, st.sampled_from(QUEUES), st.sampled_from(DELAYS_S[:8]), disturbances),
-    )
-
-
-def concrete(given: dict, groups: list[Group]) -> list[dict]:
-    """The program's steps as a file has them."""
-    run = Run(read_scenario(given))
-    play(run, groups, lambda run: None)
-    return plain(run.scenario)["steps"]
-
-
-def play(run: Run, groups: list[Group], check: Callable[[Run], None]) -> None:
-    """Plays the groups, with a check after each."""
-    for group in groups:
-        began_us = run.moment().state.time_us
-        (_, first), *others = sorted(group, key=lambda pair: pair[0])
-        run.apply_plain(first)
-        for delay_s, step in others:
-            run.apply_plain(step | {"at": began_us / 1_000_000 + delay_s})
-        check(run)
 
 
 def get_well(run: Run) -> None:
@@ -326,6 +45,7 @@ def get_well(run: Run) -> None:
             run.apply_plain({"start": inside})
         for name in outside:
             run.apply_plain({"reset": name})
+            run.apply_plain({"forget_cluster_node": {"node": name}})
             run.apply_plain({"join": name})
         if not run.moment().state.running():
             waiting = [name for name, node in zip(run.settings.names, run.moment().state.nodes, strict=True)
@@ -444,6 +164,7 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
         reach(run, reached)
 
     each()
-    seldom = {name for name, verb in VERBS.items() if verb in ACTIONS and reached[f"verb {name}"] < LEAST_TIMES}
-    assert seldom <= NOT_TAKEN.keys()
-    assert EVENTS.keys() - reached.keys() <= NOT_REACHED.keys()
+    if SEED == 0 or LONG:  # A few hundred programs of another seed may miss what those of this one do not.
+        seldom = {name for name, verb in VERBS.items() if verb in ACTIONS and reached[f"verb {name}"] < LEAST_TIMES}
+        assert seldom <= NOT_TAKEN.keys()
+        assert EVENTS.keys() - reached.keys() <= NOT_REACHED.keys()

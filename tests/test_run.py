@@ -10,7 +10,7 @@ import pytest
 from conftest import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_properties import concrete, programs
+from programs import concrete, programs
 
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario

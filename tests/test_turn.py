@@ -8,7 +8,7 @@ import pytest
 from conftest import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_properties import concrete, programs
+from programs import concrete, programs
 
 from hawb.engine import advance
 from hawb.engine.cluster import begin

@@ -10,6 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from views_outcomes import HOSTILE, UNSYNCHRONISED, before_last_step, hostile, play, policy, recorded, steps
 
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
 from hawb.views import ledger
 from hawb.views.listing import WIDTH, list_queues, report
 
@@ -147,3 +150,21 @@ def test_names_cannot_become_html(name):
 def test_views_need_nothing_but_json():
     told = json.loads(json.dumps(play(UNSYNCHRONISED)))
     assert report(told) == report(play(UNSYNCHRONISED))
+
+
+def test_in_a_partition_each_side_has_its_own_table():
+    steps = [
+        "declare: {queue: q, node: a}",
+        "publish: {queue: q, count: 10, node: a}",
+        "partition: [[a], [b, c]]",
+        "wait: 75",
+        "publish: {queue: q, count: 5, node: b}",
+        "declare: {queue: theirs, node: b}",
+    ]
+    policy = "policies: [{name: p, pattern: ^q$, definition: {ha-mode: all}}]"
+    story = "".join(f"  - {step}\n" for step in steps)
+    told = outcome(Run.of(load(f"scenario: t\ncluster: {{nodes: [a, b, c]}}\n{policy}\nsteps:\n{story}")))
+    assert told["queues"].keys() == {"q"} and told["queues_elsewhere"].keys() == {"theirs"}
+    ours, others = report(told).split("\n\n")[1:3]
+    assert ours.startswith("As a sees it:") and "theirs" not in ours and "10" in ours
+    assert others.startswith("As b and c see it:") and "theirs" in others and "15" in others

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hawb.broker.control import Atom, CallFailed, Control, erlang_environment
 from hawb.broker.namespaces import Network, sweep
@@ -60,14 +60,37 @@ class Bench:
         cookie.touch(mode=0o600)
         cookie.write_text(secrets.token_hex(16))
         cookie.chmod(0o400)
+        self._kept: Kept | None = None
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._kept:
+            self._kept.stack.close()
         self._directory.cleanup()
 
     @contextlib.contextmanager
-    def cluster(self, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
-        """A booted, empty cluster of `entry`'s nodes; `names` are all that the scenario knows."""
+    def cluster(self, names: tuple[str, ...], entry: Cluster, harmless: bool = False) -> Iterator[BrokerCluster]:
+        """A booted, empty cluster of `entry`'s nodes; `names` are all that the scenario knows.
+
+        After a `harmless` scenario, in which nothing happens to nodes and links, the cluster stays up for the next one
+        with the same settings and is only emptied.
+        """
+        kept, self._kept = self._kept, None
+        wanted = names, entry
+        if kept and kept.wanted != wanted:
+            kept.stack.close()
+            kept = None
+        with kept.stack if kept else contextlib.ExitStack() as stack:
+            cluster = kept.cluster if kept else stack.enter_context(self._booted(names, entry))
+            if kept:
+                cluster.empty()
+            yield cluster
+            if harmless:
+                self._kept = Kept(wanted, cluster, stack.pop_all())
+
+    @contextlib.contextmanager
+    def _booted(self, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
+        """A fresh cluster, from the template of its size."""
         ranked = sorted(names)
         members = sorted(ranked.index(name) + 1 for name in entry.nodes)
         template = self.path / ("template-" + "-".join(map(str, members)))
@@ -79,6 +102,14 @@ class Bench:
                 shutil.copytree(template / str(number), cluster.numbered(number).data, dirs_exist_ok=True)
             cluster.boot([cluster.numbered(number) for number in members])
             yield cluster
+
+
+class Kept(NamedTuple):
+    """A cluster that stays up after a scenario; closing `stack` takes it away."""
+
+    wanted: tuple[tuple[str, ...], Cluster]
+    cluster: BrokerCluster
+    stack: contextlib.ExitStack
 
 
 @contextlib.contextmanager
@@ -120,6 +151,21 @@ class BrokerCluster:
     def ask(self, node: BrokerNode, module: str, function: str, *arguments: Any, timeout_s: float = 10) -> Any:
         """What a function says on a node. Raises CallFailed."""
         return self.control.call(node.erlang, module, function, *arguments, timeout_s=timeout_s)
+
+    def empty(self) -> None:
+        """Takes away all that a scenario has made: its virtual hosts, with their queues and policies. Raises
+        CallFailed."""
+        node = self.running()[0]
+        for vhost in self.ask(node, "rabbit_vhost", "list_names"):
+            self.ask(node, "rabbit_vhost", "delete", vhost, "hawb", timeout_s=BOOT_S)
+        self.add_vhost("/")
+
+    def add_vhost(self, name: str) -> None:
+        """Makes a virtual host that clients may use. Raises CallFailed."""
+        node = self.running()[0]
+        self.ask(node, "rabbit_vhost", "add", name, "hawb", timeout_s=BOOT_S)
+        everything = ".*", ".*", ".*"
+        self.ask(node, "rabbit_auth_backend_internal", "set_permissions", "guest", name, *everything, "hawb")
 
     def running(self) -> list[BrokerNode]:
         """The nodes whose broker runs, in the file's order."""

@@ -13,6 +13,21 @@ MOST_MESSAGES = 50_000
 SLOWEST_LINK_S = 0.01
 """A link between network namespaces is fast; a scenario that lives from a slow one cannot be played."""
 
+HARMLESS = frozenset(
+    {
+        verbs.SetPolicy, verbs.SetOperatorPolicy, verbs.ClearPolicy, verbs.ClearOperatorPolicy,
+        verbs.Declare, verbs.Delete, verbs.Purge, verbs.Bind, verbs.Publish, verbs.Consume, verbs.Get, verbs.Ack,
+        verbs.Nack, verbs.Cancel, verbs.Close, verbs.SyncQueue, verbs.CancelSyncQueue, verbs.TransferLeadership,
+        verbs.Rebalance, verbs.Wait, verbs.Expect,
+    }
+)  # fmt: skip
+"""Verbs that do nothing to nodes, links or processes."""
+
+
+def harmless(scenario: Scenario) -> bool:
+    """Whether a cluster is as good as new once the virtual hosts of this scenario are gone."""
+    return not scenario.cluster.down and {type(step.verb) for step in scenario.steps} <= HARMLESS
+
 
 def undriven(scenario: Scenario) -> list[str]:
     """Why a scenario cannot be driven on a real cluster; empty if it can."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hawb.broker.cluster import Bench, CannotPlay
 from hawb.broker.control import CallFailed
 from hawb.broker.drive import Drive
-from hawb.broker.driven import undriven
+from hawb.broker.driven import harmless, undriven
 from hawb.broker.observe import glance, observe
 from hawb.broker.standing import build
 from hawb.scenario.document import Scenario
@@ -55,7 +55,7 @@ def play(bench: Bench, scenario: Scenario) -> Played:
         raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
     scenario = replace(scenario, cluster=replace(scenario.cluster, version=PROFILE))
     try:
-        with bench.cluster(scenario.known_nodes, scenario.cluster) as cluster:
+        with bench.cluster(scenario.known_nodes, scenario.cluster, harmless(scenario)) as cluster:
             drive = Drive(cluster)
             try:
                 return _play(drive, scenario)

@@ -23,11 +23,7 @@ BUILDING = "hawb-building"
 def build(drive: Drive, scenario: Scenario) -> None:
     """Brings a booted, empty cluster to where the scenario begins. Raises CannotPlay."""
     for vhost in sorted(vhosts(scenario) - {"/"}):
-        node = drive.cluster.running()[0]
-        drive.cluster.ask(node, "rabbit_vhost", "add", vhost, "hawb")
-        drive.cluster.ask(
-            node, "rabbit_auth_backend_internal", "set_permissions", "guest", vhost, ".*", ".*", ".*", "hawb"
-        )
+        drive.cluster.add_vhost(vhost)
     for entry in scenario.queues:
         build_queue(drive, entry)
     for policy in scenario.policies:
@@ -60,6 +56,8 @@ def build_queue(drive: Drive, entry: QueueEntry) -> None:
     """One queue: declared, mirrored in order, filled."""
     home = entry.master
     arguments = dict(entry.arguments)
+    if sent_elsewhere(drive, entry):
+        building_policy(drive, entry, {"queue-master-locator": "client-local"})
     run(drive, Declare(entry.queue, home, entry.durable, auto_delete=entry.auto_delete, arguments=arguments))
     synchronised = [node for node in entry.mirrors if node in entry.synchronised_mirrors]
     mirror_on(drive, entry, synchronised)
@@ -71,24 +69,33 @@ def build_queue(drive: Drive, entry: QueueEntry) -> None:
     mirror_on(drive, entry, later, before=synchronised)
 
 
+def sent_elsewhere(drive: Drive, entry: QueueEntry) -> bool:
+    """Whether the cluster's settings could put a queue's master on another node than the file has it."""
+    return entry.master is not None and drive.cluster.entry.queue_master_locator != "client-local"
+
+
 def mirror_on(drive: Drive, entry: QueueEntry, mirrors: list[str], before: list[str] | None = None) -> None:
     """Adds mirrors one after the other."""
     placed = list(before or [])
-    vhost, name = split_queue(entry.queue)
     for mirror in mirrors:
         placed.append(mirror)
-        definition: dict[str, Any] = {"ha-mode": "nodes", "ha-params": [entry.master, *placed]}
-        drive.tell(
-            "rabbit_policy", "parse_set", vhost, f"{BUILDING} {name}", f"^{escaped(name)}$",
-            definition_of(drive, definition), 1_000_000, "queues", "hawb",
-        )  # fmt: skip
-        drive.settle()
+        building_policy(drive, entry, {"ha-mode": "nodes", "ha-params": [entry.master, *placed]})
+
+
+def building_policy(drive: Drive, entry: QueueEntry, definition: dict[str, Any]) -> None:
+    """A queue's policy while it is built, above all others."""
+    vhost, name = split_queue(entry.queue)
+    drive.tell(
+        "rabbit_policy", "parse_set", vhost, f"{BUILDING} {name}", f"^{escaped(name)}$",
+        definition_of(drive, definition), 1_000_000, "queues", "hawb",
+    )  # fmt: skip
+    drive.settle()
 
 
 def end_building(drive: Drive, entry: QueueEntry) -> None:
     """The policy that built a queue goes."""
     vhost, name = split_queue(entry.queue)
-    if entry.mirrors:
+    if entry.mirrors or sent_elsewhere(drive, entry):
         drive.tell("rabbit_policy", "delete", vhost, f"{BUILDING} {name}", "hawb")
         drive.settle()
 

@@ -43,12 +43,10 @@ def batch_credit(turn: Turn, queue: Queue, operation: Publish) -> int | None:
     if not silent or operation.publisher is not None:
         return None
     waiting = [one for one in turn.unconfirmed if one.node == operation.node and one.publisher is None]
-    shares = [share for one in waiting if one.transaction == operation.transaction for share in one.shares]
-    unheard_of = [
-        sum(runs.size(share.numbers) for share in shares if share.queue == queue.name and (node, NEVER_US) in share.due_us)
-        for node in silent
-    ]
-    return max(0, MIRROR_CREDIT - max(unheard_of))
+    channel = [one for one in waiting if one.transaction == operation.transaction]
+    shares = [share for one in channel for share in one.shares if share.queue == queue.name]
+    counts = [sum(runs.size(one.numbers) for one in shares if (node, NEVER_US) in one.due_us) for node in silent]
+    return max(0, MIRROR_CREDIT - max(counts))
 
 
 def silent_mirrors(turn: Turn, queue: Queue) -> list[int]:

@@ -17,8 +17,8 @@ def describe(group: Mapping[int, Member | None], names: Names = str) -> str:
     """Terms, votes, roles and logs of a group's members by their numbers, None for one that is down.
 
     A log is written term by term, with a batch of entries as one; `|` stands behind what the member knows to be
-    committed and `~` behind what it has on disk. A leader's line is followed by what it knows of the others: the index up
-    to which each is known to have the entries on disk, and the one to be sent next."""
+    committed and `~` behind what it has on disk. Below a leader stands what it knows of the others: up to which index
+    each has the entries on disk, and which is to be sent next."""
     rows = [COLUMNS]
     for member in sorted(group):
         rows.extend(_rows(member, group[member], names))
@@ -43,12 +43,22 @@ def draw(log: Log, commit_index: int, names: Names = str) -> str:
     parts = [f"[..{log.snapshot.index}]"] if log.snapshot.index else []
     marks = _marks_at(log, commit_index, log.snapshot.index)
     parts.extend([marks] if marks else [])
-    term = None
-    for run in _cut(log, commit_index):
-        parts.extend([] if run.term == term else [f"t{run.term}:"])
-        parts.append(_entries(run, names) + _marks_at(log, commit_index, run.last))
-        term = run.term
+    parts.extend(_by_term(_cut(log, commit_index), names, lambda index: _marks_at(log, commit_index, index)))
     return " ".join(parts)
+
+
+def draw_runs(runs: Iterable[Run], names: Names = str) -> str:
+    """Entries as text, term by term."""
+    return " ".join(_by_term(runs, names, lambda index: ""))
+
+
+def _by_term(runs: Iterable[Run], names: Names, marks_at: Callable[[int], str]) -> Iterable[str]:
+    term = None
+    for run in runs:
+        if run.term != term:
+            yield f"t{run.term}:"
+        yield _entries(run, names) + marks_at(run.last)
+        term = run.term
 
 
 def _cut(log: Log, commit_index: int) -> Iterable[Run]:

@@ -12,7 +12,7 @@ ESCAPES = dict(zip('"\\\n\r\t\v\b\f\x1b', '"\\nrtvbfe', strict=True))
 """What stands after the backslash for a character that is not shown as itself."""
 
 
-def erlang_term(value: object, unicode: bool = False, column: int = 0) -> str:
+def erlang_term(value: object, unicode: bool, column: int) -> str:
     """`value` (what JSON can hold, and tuples) as Erlang prints it after `column` characters of a line."""
     flat = _flat(value, unicode)
     if len(flat) < LINE_LENGTH - column - 1 or not isinstance(value, list | tuple) or flat.startswith('"'):

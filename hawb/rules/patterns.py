@@ -82,7 +82,7 @@ class PatternError(ValueError):
     """A pattern that RabbitMQ refuses: what is wrong, and at which byte."""
 
     def __init__(self, text: str, position: int) -> None:
-        super().__init__(erlang_term(([*text.encode()], position)))
+        super().__init__(erlang_term(([*text.encode()], position), unicode=False, column=0))
 
 
 def matches(pattern: str, name: str) -> bool:

@@ -63,7 +63,13 @@ def _value_and_type(argument: tuple[str, object] | None) -> str:
 
 
 def _term(value: object) -> str:
-    return value if isinstance(value, str) else erlang_term(value, False, 0)
+    if isinstance(value, tuple):
+        return "[" + ",".join(f"{{{amqp_type(one)},{_leaf(one)}}}" for one in value) + "]"
+    return value if isinstance(value, str) else _leaf(value)
+
+
+def _leaf(value: object) -> str:
+    return erlang_term(value, unicode=False, column=0)
 
 
 Check = Callable[[Mapping[str, object], str, bool], str | None]

@@ -142,4 +142,4 @@ def frozen(value: object) -> object:
     """A value of a file that can be compared and hashed."""
     if isinstance(value, list):
         return tuple(map(frozen, value))
-    return value if isinstance(value, str | int | float | bool) else repr(value)
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -175,6 +175,7 @@ class ExpectedOutcome(Part):
     maintenance: tuple[Node, ...]
     alarms: tuple[Alarm, ...]
     partitions: tuple[tuple[Node, ...], ...]
+    queues_elsewhere: dict[Queue, ExpectedQueue | None]
     queues: dict[str, ExpectedQueue | None]
     deleted: tuple[Queue, ...]
     ledger: dict[str, LedgerEntry]

@@ -1,8 +1,9 @@
 """The outcome of a run, as the contract's JSON: plain values, the same bytes for the same scenario on any machine.
 
 Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
-queue has `replicas` (what is where, and how much of it) and with its views `replicas_by_view` in their order, and each
-event has `because`, the index of the event that brought it about. Quorum queues that are carried but not simulated have
+queue has `replicas` (what is where, and how much of it) and with its views `replicas_by_view` in their order;
+`queues_elsewhere` are those that only other sides know than the first running node's, with their views; each event has
+`because`, the index of the event that brought it about. Quorum queues that are carried but not simulated have
 `simulated: false`.
 """
 
@@ -59,8 +60,12 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
         "alarms": [{"node": settings.names[node], "resource": resource} for node, resource in sorted(state.alarms)],
         "partitions": partitions_outcome(state, settings),
         "queues": {
-            name: queue_outcome(state, settings, state.queues[name]) | views_outcome(state, settings, name)
-            for name in sorted(state.queues, key=split_queue)
+            name: queue_outcome(state, settings, name, state.sides[0]) for name in sorted(state.queues, key=split_queue)
+        },
+        "queues_elsewhere": {
+            name: queue_outcome(state, settings, name, side)
+            for side in reversed(state.sides[1:])
+            for name in sorted(side.queues.keys() - state.queues.keys(), key=split_queue)
         },
         "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
         "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
@@ -86,16 +91,20 @@ def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
 
 
 def views_outcome(state: State, settings: Settings, name: str) -> dict:
-    """How each side sees a queue, where they see it differently. A side without a running node counts as long as it has
-    messages that could come back with it."""
-    views = [
-        view_outcome(state, settings, side, side.queues[name]) for side in state.sides if name in side.queues
-    ]
-    if all(view | {"nodes": None} == views[0] | {"nodes": None} for view in views):
-        return {}
+    """How each side sees a queue, where they see it differently or one that runs does not know it. A side without a
+    running node counts too: what it has could come back with it."""
     sides = [side for side in state.sides if name in side.queues]
+    views = [view_outcome(state, settings, side, side.queues[name]) for side in sides]
+    known = set(running_sides(state)) <= {side.number for side in sides}
+    if known and all(view | {"nodes": None} == views[0] | {"nodes": None} for view in views):
+        return {}
     replicas = [replicas_outcome(state, settings, side.queues[name], side) for side in sides]
     return {"views": views, "replicas_by_view": replicas}
+
+
+def running_sides(state: State) -> list[int]:
+    """The sides that have a running node."""
+    return sorted({node.side for node in state.nodes if node.status == RUNNING})
 
 
 def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> dict:
@@ -113,8 +122,9 @@ def seconds(time_us: int) -> float:
     return time_us / 1_000_000
 
 
-def queue_outcome(state: State, settings: Settings, queue: Queue) -> dict:
-    """One queue."""
+def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> dict:
+    """One queue, as a side sees it, and where others see it differently how."""
+    queue = side.queues[name]
     content = queue.content
     unacknowledged = runs.common(content, queue.unacknowledged)
     common = {
@@ -127,10 +137,10 @@ def queue_outcome(state: State, settings: Settings, queue: Queue) -> dict:
         "messages_unacknowledged": runs.size(unacknowledged),
         "ids": as_lists(in_order(queue, content)),
         "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
-        "replicas": replicas_outcome(state, settings, queue, state.sides[0]),
+        "replicas": replicas_outcome(state, settings, queue, side),
     }
     special = classic_outcome if queue.type == "classic" else quorum_outcome
-    return common | special(state, settings, queue)
+    return common | special(state, settings, queue) | views_outcome(state, settings, name)
 
 
 def classic_outcome(state: State, settings: Settings, queue: Queue) -> dict:

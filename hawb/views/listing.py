@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from tabulate import tabulate
 
 from hawb.engine.naming import split_queue
+from hawb.views.replicas import seen_by
 from hawb.views.story import sentences
 from hawb.views.why import whys
-from hawb.views.words import seconds, shown
+from hawb.views.words import listing, seconds, shown
 
 WIDTH = 120
 LISTED = 4
@@ -68,6 +69,29 @@ def nodes(names: list[str] | None, applies: bool | None) -> str:
     return f"[{', '.join(listed)}]"
 
 
+def queue_tables(outcome: dict) -> list[str]:
+    """The queue table, or in a partition one for each side."""
+    sides = outcome["partitions"]
+    if not sides:
+        return [list_queues(outcome)]
+    lines = []
+    for side in sides:
+        sees = "sees" if len(side) == 1 else "see"
+        lines += [f"As {listing(side)} {sees} it:", list_queues(as_seen(outcome, side)), ""]
+    return lines[:-1]
+
+
+def as_seen(outcome: dict, side: list[str]) -> dict:
+    """An outcome with the queues that one side knows, as it sees them."""
+    queues = outcome["queues"] | outcome["queues_elsewhere"]
+    known = {
+        name: queue
+        for name, queue in queues.items()
+        if "views" not in queue or any(side[0] in view["nodes"] for view in queue["views"])
+    }
+    return outcome | {"queues": {name: seen_by(queue, side) for name, queue in known.items()}}
+
+
 def list_queues(outcome: dict) -> str:
     """The queue table, sorted by name."""
     if not outcome["queues"]:
@@ -86,7 +110,7 @@ def report(outcome: dict) -> str:
         shown(outcome["scenario"]),
         f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}",
         "",
-        list_queues(outcome),
+        *queue_tables(outcome),
     ]
     refused = [_refusal(error) for error in outcome["errors"]]
     return "\n".join(

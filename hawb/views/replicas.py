@@ -73,10 +73,18 @@ def seen_by(queue: dict, side: list[str]) -> dict:
     index = next((index for index, view in enumerate(views) if side and side[0] in view["nodes"]), None)
     if index is None:
         return queue
-    alike = {key: queue[key] for key in ("type", "durable", "policy") if key in queue}
+    alike = {key: queue[key] for key in ("type", "durable", "policy", "mirrored") if key in queue}
     unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(views[index]["ids"])}
-    told = {"replicas": queue["replicas_by_view"][index]} if "replicas_by_view" in queue else {}
-    return alike | unknown | views[index] | told
+    return alike | unknown | views[index] | _told(queue, index)
+
+
+def _told(queue: dict, index: int) -> dict:
+    """What an outcome tells beyond the contract of the nodes behind one of a queue's views."""
+    if "replicas_by_view" not in queue:
+        return {}
+    replicas = queue["replicas_by_view"][index]
+    synchronised = [node for node, entry in replicas.items() if entry["role"] == "mirror" and entry["synchronised"]]
+    return {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
 
 
 def _role(entry: dict) -> str:
