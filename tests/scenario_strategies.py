@@ -11,7 +11,7 @@ from msgspec import Meta
 from msgspec.structs import fields
 
 from hawb.engine.naming import join_queue, split_queue
-from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing
+from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing, Uncompared
 from hawb.scenario.fields import NODE, OUTCOME
 from hawb.scenario.verbs import VERBS, Cut, Partition, PolicyEntry, Publish
 
@@ -126,4 +126,5 @@ scenarios = st.builds(
     queues=_unlike(_classic | _quorum, lambda entry: join_queue(*split_queue(entry.queue))),
     steps=st.lists(steps, max_size=8).map(tuple),
     expect=st.none() | st.sampled_from(OUTCOMES),
+    racy=st.none() | st.builds(Uncompared, st.just(("queues.ha.q", "queues.*.mirrors")), _names),
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scenario_strategies import plain_values, scenarios
 
 from hawb.scenario import text
-from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing
+from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing, Uncompared
 from hawb.scenario.dump import dump, plain
 from hawb.scenario.load import ScenarioRefused, load, read_scenario, read_step
 from hawb.scenario.verbs import (
@@ -65,6 +65,7 @@ steps:
   - {start: [b, c], at: 7.5}
 expect:
   queues: {ha.orders: {master: b, messages: 10}, gone: null}
+racy: {fields: [queues.ha.orders.mirrors], reason: who joins first}
 """
 
 
@@ -108,6 +109,7 @@ def test_a_whole_file(each_parser):
             Step(Start(("b", "c")), at=7.5),
         ),
         expect={"queues": {"ha.orders": {"master": "b", "messages": 10}, "gone": None}},
+        racy=Uncompared(("queues.ha.orders.mirrors",), "who joins first"),
     )
     assert list(load(WHOLE).cluster.down) == ["c", "b"]
 
@@ -205,6 +207,10 @@ def test_a_join_makes_its_node_known_to_the_whole_file():
         ("policies: [{name: x, pattern: x}]", None, "policies[0]", None, ["definition is missing"]),
         ("seed: -1", None, "seed", -1, ["whole number"]),
         ("seed: 18446744073709551616", None, "seed", 2**64, ["64 bits"]),
+        ("racy: [queues]", None, "racy", ["queues"], ["fields, reason"]),
+        ("racy: {fields: [], reason: x}", None, "racy.fields", [], ["not empty"]),
+        ("racy: {fields: [queues]}", None, "racy", None, ["reason is missing"]),
+        ("racy: {fields: [queue.q], reason: x}", None, "racy", None, ["'queue.q' begins with none of", "queues"]),
         ("comment: x", None, "comment", "comment", ["unknown key"]),
     ],
 )

@@ -17,9 +17,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hawb.broker.control import Atom, CallFailed, Control, erlang_environment
+from hawb.broker import roots
+from hawb.broker.control import Atom, CallFailed, Control
 from hawb.broker.namespaces import Network, sweep
-from hawb.broker.nodes import RELEASE, WAITS, BrokerNode, configuration, erlang_name
+from hawb.broker.nodes import WAITS, BrokerNode, configuration, erlang_name
+from hawb.broker.roots import CannotPlay, Release
 from hawb.scenario.document import Cluster
 
 BOOT_S = 180
@@ -29,19 +31,13 @@ STUCK_S = 5
 POLL_S = 0.1
 
 
-class CannotPlay(Exception):  # noqa: N818 - named for what it says
-    """Why a scenario cannot be played on a real cluster, here or anywhere; the text says what is lacking."""
-
-
 def lacking() -> list[str]:
-    """What this machine lacks to run a cluster, each with what helps; empty if nothing."""
+    """What this machine lacks to run a cluster of any release, each with what helps; empty if nothing."""
     lacks = [
         f"{command} (apt-get install --no-install-recommends {package})"
-        for command, package in (("ip", "iproute2"), ("iptables", "iptables"), ("erl", "rabbitmq-server"))
+        for command, package in (("ip", "iproute2"), ("iptables", "iptables"))
         if shutil.which(command) is None
     ]
-    if not (RELEASE / "bin" / "rabbitmq-server").exists():
-        lacks.append("the broker (apt-get install --no-install-recommends rabbitmq-server)")
     if os.geteuid() != 0:
         lacks.append("root's rights, for network namespaces")
     return lacks
@@ -93,9 +89,9 @@ class Bench:
         """A fresh cluster, from the template of its size."""
         ranked = sorted(names)
         members = sorted(ranked.index(name) + 1 for name in entry.nodes)
-        template = self.path / ("template-" + "-".join(map(str, members)))
+        template = self.path / "-".join(map(str, ("template", entry.version, *members)))
         if not template.exists():
-            with running_cluster(self.path, names, Cluster(entry.nodes)) as cluster:
+            with running_cluster(self.path, names, Cluster(entry.nodes, version=entry.version)) as cluster:
                 cluster.found(members, template)
         with running_cluster(self.path, names, entry) as cluster:
             for number in members:
@@ -115,30 +111,37 @@ class Kept(NamedTuple):
 @contextlib.contextmanager
 def running_cluster(home: Path, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
     """The network, the control node and the nodes, none booted yet. All of it is gone afterwards, whatever happens."""
+    release = roots.release(entry.version)
     network = Network(len(names))
     directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=home))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
         stack.callback(network.down)
         network.up()
-        libraries = sorted((RELEASE / "lib").glob("rabbitmq_server-*/plugins/*/ebin"))
-        control = Control(network.hub, directory, erlang_environment(home), libraries)
+        control = Control(network.hub, directory, home, release)
         stack.callback(control.close)
-        yield BrokerCluster(home, directory, names, entry, network, control)
+        yield BrokerCluster(home, directory, names, entry, network, control, release)
 
 
 class BrokerCluster:
     """The nodes of a scenario, their network, and the control node beside them."""
 
     def __init__(
-        self, home: Path, directory: Path, names: tuple[str, ...], entry: Cluster, network: Network, control: Control
+        self,
+        home: Path,
+        directory: Path,
+        names: tuple[str, ...],
+        entry: Cluster,
+        network: Network,
+        control: Control,
+        release: Release,
     ):
         self.entry, self.network, self.control = entry, network, control
         numbers = {name: number for number, name in enumerate(sorted(names), 1)}
         self.erlang = {name: erlang_name(number) for name, number in numbers.items()}
         self.names = {erlang: name for name, erlang in self.erlang.items()}
         self.nodes = {
-            name: BrokerNode(name, number, network.namespace(number), directory / str(number), home)
+            name: BrokerNode(name, number, network.namespace(number), directory / str(number), home, release)
             for name, number in ((name, numbers[name]) for name in names)
         }
         for node in self.nodes.values():
@@ -166,6 +169,11 @@ class BrokerCluster:
         self.ask(node, "rabbit_vhost", "add", name, "hawb", timeout_s=BOOT_S)
         everything = ".*", ".*", ".*"
         self.ask(node, "rabbit_auth_backend_internal", "set_permissions", "guest", name, *everything, "hawb")
+
+    def release(self) -> dict[str, str]:
+        """The versions of the broker and of its Erlang. Raises CallFailed."""
+        functions = {"rabbitmq": "version", "erlang": "otp_release"}
+        return {name: self.ask(self.running()[0], "rabbit_misc", function) for name, function in functions.items()}
 
     def running(self) -> list[BrokerNode]:
         """The nodes whose broker runs, in the file's order."""

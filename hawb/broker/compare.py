@@ -1,24 +1,26 @@
 """Model and broker side by side: what differs, field by field.
 
-Only what the broker tells is compared. Texts are compared where RabbitMQ gave a reply code; what rabbitmqctl refuses is
+Only what the broker tells is compared, and no field of which the scenario says that it is a matter of luck (`racy`), or
+which is known to differ. Texts are compared where RabbitMQ gave a reply code; what rabbitmqctl refuses is
 compared by its step. Nodes that no step and no policy names are exchangeable where RabbitMQ chooses at random: the
 comparison holds if it holds for some renaming of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 from typing import Any, NamedTuple
 
 from hawb.broker.real import Played
-from hawb.scenario.document import Scenario
+from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
 ABSENT = "absent"
-SKIPPED = frozenset({"contract", "scenario", "unobserved", "version", "seed"})
+SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", "seed"})
 SORTED = frozenset({"synchronised_mirrors"})
 """Lists that have no order of their own."""
 
@@ -36,8 +38,9 @@ class Difference(NamedTuple):
         return f"{where}, {self.field}: the model says {self.model}, the broker {self.broker}"
 
 
-def compare(played: Played) -> list[Difference]:
-    """Where the model and a broker differ; the fewest that a renaming of exchangeable nodes leaves.
+def compare(played: Played, known: Uncompared | None = None) -> list[Difference]:
+    """Where the model and a broker differ, but for what is `known`; the fewest that a renaming of exchangeable nodes
+    leaves.
 
     Raises ScenarioRefused for what the model has no rules for.
     """
@@ -45,18 +48,26 @@ def compare(played: Played) -> list[Difference]:
     run = Run.of(scenario)
     told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(glances.items())]
     told.append((None, outcome(run), observed))
+    spared = uncompared(filter(None, (scenario.racy, known)))
     found = None
     for names in renamings(scenario):
         differing = [
             Difference(step, field, model, broker)
             for step, model_outcome, seen in told
             for field, model, broker in differences(model_outcome, renamed(seen, names))
+            if not spared.fullmatch(field)
         ]
         if found is None or len(differing) < len(found):
             found = differing
         if not found:
             break
     return found
+
+
+def uncompared(parts: Iterable[Uncompared]) -> re.Pattern:
+    """A pattern of the fields that are left out."""
+    fields = (re.escape(name).replace(r"\*", ".*") for part in parts for name in part.fields)
+    return re.compile("|".join(rf"{field}(\..*)?" for field in fields) or r"(?!)", re.DOTALL)
 
 
 def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
@@ -140,7 +151,7 @@ def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[s
     for step in steps:
         mine, seen = ([error for error in errors if error["step"] == step] for errors in (model, broker))
         if [told(error) for error in mine] != [told(error) for error in seen]:
-            yield f"errors[step {step}]", mine or ABSENT, seen or ABSENT
+            yield f"errors.{step}", mine or ABSENT, seen or ABSENT
 
 
 def told(error: dict[str, Any]) -> tuple:

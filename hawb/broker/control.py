@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import threading
 from concurrent.futures import Future
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hawb.broker.namespaces import address, inside
+from hawb.broker.roots import Release
 
 SOURCE = Path(__file__).with_name("control.erl")
 
@@ -55,17 +57,17 @@ def reason_of(answer: Any) -> str | None:
 
 
 class Control:
-    """The hidden node, in the hub's namespace; `call` may be used from any thread."""
+    """The hidden node, in the hub's namespace, of the brokers' own Erlang; `call` may be used from any thread."""
 
-    def __init__(self, namespace: str, directory: Path, environment: dict[str, str], libraries: list[Path]):
-        subprocess.run(
-            ["erlc", *(word for path in libraries for word in ("-pa", str(path))), "-o", str(directory), str(SOURCE)],
-            check=True, env=environment, capture_output=True,
-        )  # fmt: skip
+    def __init__(self, namespace: str, directory: Path, home: Path, release: Release):
+        environment = erlang_environment(home) | {"ERL_LIBS": str(release.libraries)}
+        source = shutil.copy(SOURCE, directory)
+        compiler = release.command(["erlc", "-o", str(directory), source], home)
+        subprocess.run(compiler, check=True, env=environment, capture_output=True)
         command = ["erl", "-noinput", "-hidden", "-connect_all", "false", "-name", f"control@{address(254)}"]
-        command += ["-pa", str(directory), *map(str, libraries), "-kernel", "net_ticktime", "3600"]
+        command += ["-pa", str(directory), "-kernel", "net_ticktime", "3600", "-s", "control", "serve"]
         self._process = subprocess.Popen(
-            inside(namespace, [*command, "-s", "control", "serve"]),
+            inside(namespace, release.command(command, home)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1,
             env=environment, start_new_session=True, cwd=directory,
         )  # fmt: skip

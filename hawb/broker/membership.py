@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from hawb.broker.cluster import BOOT_S
 from hawb.broker.control import Atom
-from hawb.broker.namespaces import inside
-from hawb.broker.nodes import RELEASE, BrokerNode
+from hawb.broker.nodes import BrokerNode
 
 ALONE_S = 60
 """How long a node without its broker may take to answer."""
@@ -89,11 +88,10 @@ def reset(drive: Drive, node: BrokerNode) -> str | None:
 
 def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
     """`rabbitmqctl forget_cluster_node`, run for `origin` in its own namespace."""
-    command = [str(RELEASE / "bin" / "rabbitmqctl"), "forget_cluster_node", node.erlang]
-    command += ["--offline"] if offline else []
+    options = ["--offline"] if offline else []
     done = subprocess.run(
-        inside(drive.cluster.network.namespace(origin.number), command), env=origin.environment, cwd=origin.directory,
-        capture_output=True, text=True, timeout=BOOT_S, check=False,
+        origin.command("rabbitmqctl", "forget_cluster_node", node.erlang, *options), env=origin.environment,
+        cwd=origin.directory, capture_output=True, text=True, timeout=BOOT_S, check=False,
     )  # fmt: skip
     # Its diagnostics, after the first paragraph, tell a hash of the cookie.
     return None if done.returncode == 0 else (done.stderr or done.stdout).strip().partition("\n\n")[0]

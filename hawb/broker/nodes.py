@@ -12,9 +12,9 @@ from pathlib import Path
 
 from hawb.broker.control import erlang_environment
 from hawb.broker.namespaces import address, inside
+from hawb.broker.roots import Release, script
 from hawb.scenario.document import Cluster, PauseIfAllDown
 
-RELEASE = Path("/usr/lib/rabbitmq")
 WAITS = "Waiting for Mnesia tables"
 
 
@@ -54,10 +54,10 @@ def configuration(entry: Cluster, erlang: dict[str, str]) -> tuple[str, str]:
 class BrokerNode:
     """A node of a scenario, with all its files in `directory`; the cookie lies in `home`."""
 
-    def __init__(self, name: str, number: int, namespace: str, directory: Path, home: Path):
+    def __init__(self, name: str, number: int, namespace: str, directory: Path, home: Path, release: Release):
         self.name, self.number, self.directory = name, number, directory
         self.erlang = erlang_name(number)
-        self._namespace, self._home = namespace, home
+        self._namespace, self._home, self._release = namespace, home, release
         self._process: subprocess.Popen | None = None
         self._read = 0
         self.data.mkdir(parents=True, exist_ok=True)
@@ -103,12 +103,16 @@ class BrokerNode:
         return answer.read_text() if answer.exists() else "no answer"
 
     def _start(self, environment: dict[str, str], *arguments: str) -> subprocess.Popen:
-        command = [str(RELEASE / "bin" / "rabbitmq-server"), "-noinput", *arguments]
+        command = self.command("rabbitmq-server", "-noinput", *arguments)
         with (self.directory / "console.log").open("ab") as console:
             return subprocess.Popen(
-                inside(self._namespace, command), env=self.environment | environment, cwd=self.directory,
+                command, env=self.environment | environment, cwd=self.directory,
                 start_new_session=True, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
             )  # fmt: skip
+
+    def command(self, name: str, *arguments: str) -> list[str]:
+        """One of the broker's scripts, run for this node where the node lives."""
+        return inside(self._namespace, self._release.command([script(name), *arguments], self._home))
 
     def kill(self) -> None:
         """kill -9."""

@@ -14,14 +14,15 @@ from hawb.broker.control import CallFailed
 from hawb.broker.drive import Drive
 from hawb.broker.driven import harmless, undriven
 from hawb.broker.observe import glance, observe
+from hawb.broker.roots import SUITES
 from hawb.broker.standing import build
 from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Expect
 
-__all__ = ["CannotPlay", "Played", "bench", "play"]
+__all__ = ["CannotPlay", "Played", "bench", "broker_for", "play"]
 
-PROFILE = "3.10"
-"""The rules profile of the release that Debian 12 has, 3.10.8."""
+VERSION = "3.10"
+"""The version that is asked where a scenario's own has no broker."""
 
 
 class Played(NamedTuple):
@@ -49,11 +50,16 @@ def bench() -> Iterator[Bench]:
             signal.signal(number, handler)
 
 
-def play(bench: Bench, scenario: Scenario) -> Played:
-    """Plays a scenario, as one of the broker's own release, on a fresh cluster. Raises CannotPlay."""
+def broker_for(scenario: Scenario) -> str:
+    """The version of the broker that a scenario is for: its own, where there is such a broker."""
+    return scenario.cluster.version if scenario.cluster.version in SUITES else VERSION
+
+
+def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
+    """Plays a scenario on a fresh cluster, as one of that cluster's version. Raises CannotPlay."""
     if reasons := undriven(scenario):
         raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
-    scenario = replace(scenario, cluster=replace(scenario.cluster, version=PROFILE))
+    scenario = replace(scenario, cluster=replace(scenario.cluster, version=version))
     try:
         with bench.cluster(scenario.known_nodes, scenario.cluster, harmless(scenario)) as cluster:
             drive = Drive(cluster)
@@ -66,6 +72,7 @@ def play(bench: Bench, scenario: Scenario) -> Played:
 
 
 def _play(drive: Drive, scenario: Scenario) -> Played:
+    broker = drive.cluster.release()
     build(drive, scenario)
     drive.begin()
     glances = {}
@@ -74,4 +81,4 @@ def _play(drive: Drive, scenario: Scenario) -> Played:
         if isinstance(step.verb, Expect):
             glances[index] = glance(drive)
     drive.settle()
-    return Played(scenario, observe(drive, scenario), glances)
+    return Played(scenario, observe(drive, scenario) | {"broker": broker}, glances)

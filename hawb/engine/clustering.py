@@ -28,10 +28,12 @@ def join(turn: Turn, node: int) -> None:
         turn.refuse(None, f"already_member: '{name}' is already a member of this cluster")
     elif value.member or not value.virgin:
         turn.refuse(None, f"inconsistent_cluster: '{name}' and the cluster disagree whether it is a member")
-    elif not turn.running():
+    elif (side := sides.reachable_side(turn, node)) is None:
         turn.refuse(None, NOBODY_ONLINE)
     else:
-        turn.change_node(node, member=True, virgin=False, believes_running=frozenset(turn.running()))
+        turn.change_node(node, member=True, virgin=False, side=side)
+        turn.look_from(node)
+        turn.change_node(node, believes_running=frozenset(turn.running()))
         turn.because = turn.emit("node_joined", node=node)
         membership.start(turn, [node])
 

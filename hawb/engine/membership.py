@@ -22,7 +22,7 @@ from hawb.engine import (
 )
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
-from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING
+from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, Queue
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import promotion
 
@@ -320,6 +320,18 @@ def come_up(turn: Turn, node: int) -> None:
     partition_handling.look_again(turn)
 
 
+def still_recoverable(turn: Turn, queue: Queue, node: int) -> tuple[int, ...]:
+    """The mirrors that could be recovered offline once a node is up: it and the other running nodes tell each other so,
+    and each strikes out whoever has no synchronised mirror. One that is up alone nobody strikes out
+    (`rabbit_amqqueue:maybe_clear_recoverable_node`, `rabbit_node_monitor:notify_node_up`)."""
+    met = turn.running() if len(turn.running()) > 1 else []
+    return tuple(
+        mirror
+        for mirror in queue.recoverable
+        if mirror not in met or (mirror in queue.synchronised and mirror != node)
+    )
+
+
 def return_to_queue(turn: Turn, name: str, node: int) -> None:
     """What one queue makes of a node that is back. A mirror that it had is struck off the list and its copy deleted: it
     comes back as another, if at all."""
@@ -328,7 +340,7 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
         name,
         mirrors=tuple(mirror for mirror in queue.mirrors if mirror != node),
         synchronised=tuple(mirror for mirror in queue.synchronised if mirror != node),
-        recoverable=tuple(mirror for mirror in queue.recoverable if mirror != node),
+        recoverable=still_recoverable(turn, queue, node),
         crashed=queue.crashed - {node},
         crashes=tuple(pair for pair in queue.crashes if pair[0] != node),
     )

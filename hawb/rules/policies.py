@@ -116,7 +116,7 @@ def _operators(_value: object, operator_value: object) -> object:
     return operator_value
 
 
-def _stricter_delivery_limit(value: int, operator_value: int) -> int:
+def stricter_delivery_limit(value: int, operator_value: int) -> int:
     """The lower; but a negative one means no limit (4.0), and then the other counts."""
     return (max if min(value, operator_value) < 0 else min)(value, operator_value)
 
@@ -138,7 +138,7 @@ MERGES: dict[str, Callable] = {
     "max-length-bytes": min,
     "max-in-memory-length": min,
     "max-in-memory-bytes": min,
-    "delivery-limit": _stricter_delivery_limit,
+    "delivery-limit": stricter_delivery_limit,
     "target-group-size": max,
     "ha-mode": _wider_mode,
     "ha-params": _wider_params,

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from hawb.engine.naming import join_queue, split_queue
+from hawb.scenario.expected import ExpectedOutcome
 from hawb.scenario.fields import (
     Arguments,
     AtLeastOne,
@@ -33,6 +34,7 @@ from hawb.scenario.fields import (
     refuse_twice,
 )
 from hawb.scenario.forms import Verb
+from hawb.scenario.kinds import fields_of
 from hawb.scenario.refused import render
 from hawb.scenario.verbs import VERB_NAMES, Join, PolicyEntry
 
@@ -148,8 +150,29 @@ class Step(Part, frozen=True):
         return VERB_NAMES[type(self.verb)]
 
 
+class Uncompared(Part, frozen=True):
+    """Fields of an outcome that a comparison with a real cluster leaves out, and the reason.
+
+    A field is written as such a comparison names it, `queues.ha.orders.master`, and stands for all below it; `*` stands
+    for anything.
+    """
+
+    fields: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of fields, not empty")]
+    reason: Name
+
+    def __post_init__(self) -> None:
+        refuse_twice("fields", self.fields)
+        sections = fields_of(ExpectedOutcome)
+        for name in self.fields:
+            if name.partition(".")[0] not in sections:
+                raise ValueError(f"fields: {render(name)} begins with none of {', '.join(sections)}")
+
+
 class Scenario(Part, frozen=True, kw_only=True):
-    """A whole file; `scenario` is its title, `expect` the partial outcome that `hawb check` compares at the end."""
+    """A whole file; `scenario` is its title, `expect` the partial outcome that `hawb check` compares at the end.
+
+    `racy` are the fields that on a real cluster differ from run to run.
+    """
 
     scenario: Name
     seed: Seed = 0
@@ -159,6 +182,7 @@ class Scenario(Part, frozen=True, kw_only=True):
     queues: tuple[QueueEntry, ...] = ()
     steps: Annotated[tuple[Step, ...], Meta(description="a list of steps")] = ()
     expect: PartialOutcome | None = None
+    racy: Uncompared | None = None
 
     def __post_init__(self) -> None:
         for name in ("policies", "operator_policies"):

@@ -12,21 +12,27 @@ Decisions:
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from hawb.scenario import text
-from hawb.scenario.document import Scenario, Step
+from hawb.scenario.document import Scenario, Step, Uncompared
 from hawb.scenario.expected import ExpectedOutcome
+from hawb.scenario.fields import Name
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
-from hawb.scenario.kinds import Kind, fields_of
+from hawb.scenario.kinds import Kind, fields_of, kind_of
 from hawb.scenario.refused import LONGEST, NOTHING, QUOTE, ScenarioRefused, Where, render
 from hawb.scenario.verbs import VERBS
 
-__all__ = ["ScenarioRefused", "load", "read_scenario", "read_step"]
+__all__ = ["ScenarioRefused", "load", "load_known", "read_scenario", "read_step"]
+
+Read = TypeVar("Read")
+KnownDifferences = Annotated[
+    dict[Name, Uncompared], msgspec.Meta(description="a map of scenarios' names, each with fields and reason")
+]
 
 
 def load(source: Path | str | bytes, file: str | None = None) -> Scenario:
@@ -34,12 +40,29 @@ def load(source: Path | str | bytes, file: str | None = None) -> Scenario:
 
     Raises ScenarioRefused, and nothing else, for whatever the contract refuses before anything runs.
     """
+    return _load(source, file, read_scenario)
+
+
+def load_known(file: Path) -> dict[str, Uncompared]:
+    """What is known to differ between model and broker, by the names of the scenarios' files without their ending.
+
+    Raises ScenarioRefused.
+    """
+
+    def known(given: Any) -> dict[str, Uncompared]:
+        text.check_values(given)
+        return _Reader(()).value(kind_of(KnownDifferences), given, ())
+
+    return _load(file, None, known)
+
+
+def _load(source: Path | str | bytes, file: str | None, read: Callable[[Any], Read]) -> Read:
     content = source
     if isinstance(source, Path):
         file = file or str(source)
         content = _read_bytes(source, file)
     try:
-        return read_scenario(text.parse(content))
+        return read(text.parse(content))
     except ScenarioRefused as refused:
         refused.file = file
         _find(refused, content)

@@ -1,0 +1,134 @@
+"""The releases of RabbitMQ that can be run here: the machine's own package, and other Debians' in roots of their own.
+
+Each profile of the rules is the release of some Debian, so that each can be asked. Where the machine's own package is
+another release, that Debian is installed with debootstrap, once, below the user's cache directory; its programs run
+with `chroot`. What they need of the machine is mounted for each program in a mount namespace of its own, so that it
+goes with the program, however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from hawb.rules.profiles import PROFILES
+
+SUITES = {"3.8": "bullseye", "3.10": "bookworm", "4.0": "trixie"}
+"""The Debian that has a profile's release."""
+PACKAGES = "rabbitmq-server,iproute2,adduser"
+HOME = Path("/usr/lib/rabbitmq")
+"""Where Debian's package has the broker."""
+ENTER = """
+root=$1 shared=$2
+shift 2
+mount --bind /proc "$root/proc"
+mount --bind /dev "$root/dev"
+mount -t tmpfs tmpfs "$root/tmp"
+mkdir -p "$root$shared"
+mount --bind "$shared" "$root$shared"
+exec chroot "$root" "$@"
+"""
+
+log = logging.getLogger(__name__)
+
+
+class CannotPlay(Exception):  # noqa: N818 - named for what it says
+    """Why a scenario cannot be played on a real cluster, here or anywhere; the text says what is lacking."""
+
+
+class Release(NamedTuple):
+    """A release that is installed at `root`; its broker's own files are at the same place in each root."""
+
+    version: str
+    root: Path = Path("/")
+
+    @property
+    def libraries(self) -> Path:
+        """Its Erlang libraries, for ERL_LIBS."""
+        return HOME / "lib" / f"rabbitmq_server-{PROFILES[self.version].release}" / "plugins"
+
+    @property
+    def installed(self) -> bool:
+        """Whether the root has just this release."""
+        return self.root.joinpath(*self.libraries.parts[1:]).is_dir()
+
+    def command(self, words: Iterable[str], shared: Path) -> list[str]:
+        """A command that runs one of its programs, which finds the directory `shared` where it is outside."""
+        if self.root == Path("/"):
+            return list(words)
+        return ["unshare", "--mount", "sh", "-ec", ENTER, "sh", str(self.root), str(shared), *words]
+
+
+def script(name: str) -> str:
+    """One of the broker's own scripts, within its root."""
+    return str(HOME / "bin" / name)
+
+
+def release(version: str) -> Release:
+    """The release of a profile, which is installed at its first use. Raises CannotPlay for what is lacking."""
+    if version not in SUITES:
+        raise CannotPlay(f"there is no real broker for version {version}; there is one for {', '.join(SUITES)}")
+    for root in (Path("/"), directory() / version):
+        if (found := Release(version, root)).installed:
+            return found
+    return installed(Release(version, directory() / version))
+
+
+def directory() -> Path:
+    """Where roots are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hawb" / "brokers"
+
+
+def installed(wanted: Release) -> Release:
+    """Installs a release with its Debian. Raises CannotPlay."""
+    suite, number = SUITES[wanted.version], PROFILES[wanted.version].release
+    name = f"RabbitMQ {number} of Debian {suite}"
+    if shutil.which("debootstrap") is None:
+        raise CannotPlay(f"{name} takes debootstrap (apt-get install --no-install-recommends debootstrap)")
+    source = mirror()
+    wanted.root.parent.mkdir(parents=True, exist_ok=True)
+    with (wanted.root.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if wanted.installed:
+            return wanted
+        log.warning("installing %s in %s: a few minutes, and 600 MB", name, wanted.root)
+        unfinished = wanted.root.with_name(f"{wanted.root.name}.unfinished")
+        try:
+            bootstrap(suite, unfinished, source)
+            if not Release(wanted.version, unfinished).installed:
+                raise CannotPlay(f"{source} has another release than {name}")
+            unfinished.rename(wanted.root)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return wanted
+
+
+def bootstrap(suite: str, root: Path, source: str) -> None:
+    """Installs a Debian and the broker. Its mounts and processes end with it. Raises CannotPlay."""
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "debootstrap", "--variant=minbase"]
+    command += [f"--include={PACKAGES}", suite, str(root), source]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("E:", "W:"))]
+        raise CannotPlay(f"debootstrap could not install Debian {suite} from {source}: {' '.join(said)}")
+    # Erlang's port mapper looks its own host up by this name.
+    (root / "etc" / "hosts").write_text("127.0.0.1 localhost\n")
+
+
+def mirror() -> str:
+    """The Debian mirror that the machine's own apt is configured with. Raises CannotPlay."""
+    command = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
+    command += ["Created-By: Packages", "Origin: Debian", "Label: Debian"]
+    try:
+        found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        found = []
+    if not found:
+        raise CannotPlay("apt knows no Debian mirror to install from (/etc/apt; apt-get update)")
+    return found[0]
