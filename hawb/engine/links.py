@@ -53,9 +53,12 @@ def heal(turn: Turn) -> None:
     """All links work again."""
     if not turn.cuts:
         return
+    numbers = set(turn.cuts.values())
     turn.cuts.clear()
     turn.because = cause = turn.emit("links_healed")
     for _side in turn.each_side():
+        for number in numbers:
+            turn.unschedule(LinksTimeOut(number))
         for name in turn.queue_names():
             turn.because = cause
             catch_up(turn, name)
