@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-broker test-long bench lock clean
+.PHONY: help setup lab learner test test-broker test-long bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -20,9 +20,12 @@ lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
 	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
 	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
 
+learner: setup ## the lessons without solutions, into build/learner
+	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
+
 test: setup ## style, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
-	$(BIN)/pytest --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests

@@ -1,14 +1,17 @@
-"""The command `hawb`. Exit status 0: done; 1: `check` or `compare` found a difference; 2: input was refused.
+"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference; 2: input was refused.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
+import time
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -16,15 +19,19 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb import __version__
-from hawb.scenario.document import Scenario
-from hawb.scenario.load import ScenarioRefused, load
+from hawb.scenario.document import Scenario, Uncompared
+from hawb.scenario.load import ScenarioRefused, load, load_known
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 
 if TYPE_CHECKING:
     from hawb.broker.cluster import Bench
+    from hawb.broker.fuzz import Campaign
+    from hawb.broker.imported import Imported
 
 STDIN = "-"
+KNOWN = "data/known-differences.yaml"
+RECORDED = "data/recorded"
 
 
 def refusing(command: Callable) -> Callable:
@@ -38,6 +45,13 @@ def refusing(command: Callable) -> Callable:
             raise SystemExit(refuse(refused)) from None
 
     return guarded
+
+
+asking_broker = click.option(
+    "--broker",
+    type=click.Choice(["3.8", "3.10", "4.0"]),
+    help="The version of the real broker; the scenario's own where there is such a broker, else 3.10.",
+)
 
 
 def refuse(reason: object) -> int:
@@ -56,16 +70,20 @@ def main() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
 @click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
+@asking_broker
 @refusing
-def run(file: Path, as_json: bool, on: str) -> None:
+def run(file: Path, as_json: bool, on: str, broker: str | None) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 
-    With --on broker a real RabbitMQ cluster plays it: this machine's own rabbitmq-server, in network namespaces of its
-    own, which takes root. Its outcome is always JSON; what no broker tells is left out and listed.
+    With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
+    machine's own rabbitmq-server, or another release, which debootstrap installs below ~/.cache/hawb at its first use.
+    Its outcome is always JSON; what no broker tells is left out and listed.
     """
     if on == "broker":
-        run_on_broker(file)
+        run_on_broker(file, broker)
         return
+    if broker:
+        raise click.UsageError("--broker goes with --on broker")
     played = play(file)[1]
     if as_json:
         from hawb.scenario.outcome import outcome_json
@@ -78,37 +96,49 @@ def run(file: Path, as_json: bool, on: str) -> None:
         click.echo(report(outcome(played)))
 
 
-def run_on_broker(file: Path) -> None:
+def run_on_broker(file: Path, version: str | None) -> None:
     """Plays a scenario on a real cluster and prints the outcome as JSON."""
     real = broker_room()
     scenario = read(file)
     try:
         with real.bench() as bench:
-            click.echo(json.dumps(real.play(bench, scenario).outcome, sort_keys=True))
+            played = real.play(bench, scenario, version or real.broker_for(scenario))
+            click.echo(json.dumps(played.outcome, sort_keys=True))
     except real.CannotPlay as reason:
         raise SystemExit(refuse(f"{file}: {reason}")) from None
 
 
 @main.command()
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
-def compare(files: tuple[Path, ...]) -> None:
-    """Play scenario FILES on the model and on a real RabbitMQ cluster and print what differs, field by field."""
+@asking_broker
+@click.option(
+    "--known", type=click.Path(path_type=Path), default=KNOWN, show_default=True, help="What is known to differ."
+)
+@refusing
+def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
+    """Play scenario FILES on the model and on a real RabbitMQ cluster and print what differs, field by field.
+
+    The model plays them by the rules of the version that the broker has. Fields that are racy, as the scenario says,
+    or known to differ are left out and listed.
+    """
     real = broker_room()
+    differing = load_known(known) if known.exists() else {}
     try:
         with real.bench() as bench:
-            statuses = [compare_one(real, bench, file) for file in files]
+            statuses = [compare_one(real, bench, file, broker, differing.get(file.stem)) for file in files]
     except real.CannotPlay as reason:
         raise SystemExit(refuse(reason)) from None
     raise SystemExit(max(statuses))
 
 
-def compare_one(real: ModuleType, bench: Bench, file: Path) -> int:
+def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None, known: Uncompared | None) -> int:
     """Compares one file and prints its line; the exit status for it."""
     from hawb.broker.compare import compare as differences
 
     try:
-        played = real.play(bench, read(file))
-        found = differences(played)
+        scenario = read(file)
+        played = real.play(bench, scenario, version or real.broker_for(scenario))
+        found = differences(played, known)
     except real.CannotPlay as reason:
         return refuse(f"{file}: {reason}")
     except ScenarioRefused as refused:
@@ -116,7 +146,48 @@ def compare_one(real: ModuleType, bench: Bench, file: Path) -> int:
     click.echo(f"{'differs' if found else 'ok     '}  {file}: {played.scenario.scenario}")
     for difference in found:
         click.echo(f"         {difference}")
+    for why, part in (("racy", played.scenario.racy), ("known to differ", known)):
+        if part:
+            click.echo(f"         not compared, {why}: {', '.join(part.fields)} ({part.reason})")
     return 1 if found else 0
+
+
+@main.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@asking_broker
+@click.option(
+    "--to", type=click.Path(path_type=Path), default=RECORDED, show_default=True, help="The folder of recordings."
+)
+def record(files: tuple[Path, ...], broker: str | None, to: Path) -> None:
+    """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each."""
+    real = broker_room()
+    try:
+        with real.bench() as bench:
+            statuses = [record_one(real, bench, file, broker, to) for file in files]
+    except real.CannotPlay as reason:
+        raise SystemExit(refuse(reason)) from None
+    raise SystemExit(max(statuses))
+
+
+def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path) -> int:
+    """Records one file and prints its line; the exit status for it."""
+    from hawb.broker import recordings
+
+    began = time.monotonic()
+    try:
+        scenario = read(file)
+        played = real.play(bench, scenario, version or real.broker_for(scenario))
+        recording = recordings.recorded(played, file.stem, time.monotonic() - began)
+        kept = to / recording.version / f"{file.stem}.json"
+        recordings.save(recording, kept)
+    except real.CannotPlay as reason:
+        return refuse(f"{file}: {reason}")
+    except ScenarioRefused as refused:
+        return refuse(refused)
+    except OSError as error:
+        return refuse(f"{kept}: the recording cannot be written: {error.strerror}")
+    click.echo(f"{kept}: {recording.seconds} s")
+    return 0
 
 
 def broker_room() -> ModuleType:
@@ -127,6 +198,56 @@ def broker_room() -> ModuleType:
         reason = f"a real broker takes hawb's extra `broker`, which is not installed: {missing.name} is missing"
         raise SystemExit(refuse(reason)) from None
     return real
+
+
+@main.command()
+@click.option("--count", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many scenarios.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Which ones.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="build/fuzz", show_default=True, help="Where results are kept."
+)
+@click.option("--on", type=click.Choice(["broker", "model"]), default="broker", show_default=True,
+              help="What plays beside the model: a real cluster, or the model itself by another seed.")  # fmt: skip
+@asking_broker
+@click.option("--replays", type=click.IntRange(0), default=20, show_default=True,
+              help="How often what differs is played again to find the shortest that does; 0: not at all.")  # fmt: skip
+def fuzz(count: int, seed: int, out: Path, on: str, broker: str | None, replays: int) -> None:
+    """Play random scenarios on the model and on a real RabbitMQ cluster, and shrink those that differ.
+
+    Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
+    covered and how many agreed.
+    """
+    real = broker_room()
+    from hawb.broker import fuzz as room
+
+    version = broker or real.VERSION
+    try:
+        with real.bench() if on == "broker" else contextlib.nullcontext() as bench:
+            play = room.by_another_seed if bench is None else partial(real.play, bench, version=version)
+            campaign = room.Campaign(out, play, f"{on} {version}", version, seed, count)
+            play_campaign(campaign, replays)
+    except (real.CannotPlay, room.ResultsRefused) as reason:
+        raise SystemExit(refuse(reason)) from None
+    except OSError as error:
+        raise SystemExit(refuse(f"{out}: results cannot be kept: {error.strerror}")) from None
+    click.echo(room.report(campaign))
+    raise SystemExit(1 if "differs" in {result.verdict for result in campaign.results.values()} else 0)
+
+
+def play_campaign(campaign: Campaign, replays: int) -> None:
+    """Plays what is left of a campaign and shrinks what differs, with its progress in the terminal."""
+    began, left = time.monotonic(), campaign.left
+
+    def rate(done: int | None) -> str:
+        return f"{60 * done / (time.monotonic() - began):.1f} a minute" if done else ""
+
+    with click.progressbar(length=len(left), label="Scenarios", show_pos=True, item_show_func=rate) as bar:
+        for n in campaign.unshrunk if replays else ():
+            campaign.shrink(n, replays)
+        for done, n in enumerate(left, 1):
+            if campaign.play(n).verdict == "differs" and replays:
+                campaign.shrink(n, replays)
+            bar.update(1, done)
 
 
 @main.command()
@@ -178,15 +299,41 @@ def import_command(definitions: str, listings: tuple[str, ...], output: Path) ->
     """
     from hawb.broker.imported import import_cluster
     from hawb.broker.untrusted import ImportRefused
+
+    try:
+        write_imported(output, import_cluster(definitions, listings))
+    except (ImportRefused, ScenarioRefused) as refused:
+        raise SystemExit(refuse(refused)) from None
+
+
+@main.command()
+@click.option("--api", required=True, metavar="URL", help="Where its management listens, as http://HOST:15672.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The scenario to write, or -.")
+def watch(api: str, output: Path) -> None:
+    """Turn a running cluster, as it stands now, into a scenario.
+
+    Policies, queues and nodes are read over its management HTTP API; nothing is written to it. The user, for whom the
+    tag `monitoring` is enough, and the password are taken from HAWB_API_USER and HAWB_API_PASSWORD or asked for, and
+    kept nowhere. What a scenario cannot carry is listed on standard error.
+    """
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.broker.watch import ApiRefused, Login
+    from hawb.broker.watch import watch as read_cluster
+
+    user = os.environ.get("HAWB_API_USER") or click.prompt("user", err=True)
+    password = os.environ.get("HAWB_API_PASSWORD") or click.prompt("password", hide_input=True, err=True)
+    try:
+        write_imported(output, read_cluster(api, Login(user, password)))
+    except (ApiRefused, ImportRefused, ScenarioRefused) as refused:
+        raise SystemExit(refuse(refused)) from None
+
+
+def write_imported(output: Path, imported: Imported) -> None:
+    """Writes an imported cluster as a scenario, and its notes to standard error. Raises ScenarioRefused."""
     from hawb.scenario.dump import dump
     from hawb.scenario.load import read_scenario
 
-    try:
-        imported = import_cluster(definitions, listings)
-        text = dump(read_scenario(imported.scenario))
-    except (ImportRefused, ScenarioRefused) as refused:
-        raise SystemExit(refuse(refused)) from None
-    write_scenario(output, text)
+    write_scenario(output, dump(read_scenario(imported.scenario)))
     for note in imported.notes:
         click.echo(f"note: {note}", err=True)
 

@@ -32,7 +32,7 @@ OPPOSITES = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
 }  # fmt: skip
 OFF_BY_ONE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
-UNORDERED = {"any", "all", "set", "frozenset", "dict"}
+UNORDERED = {"any", "all", "len", "set", "frozenset", "dict", "sorted", "isdisjoint"}
 """Calls for which the order of what they are given means nothing."""
 
 Node = ast.AST
@@ -119,8 +119,11 @@ def _put(node: Node, field: str, index: int | None, child: Node) -> None:
 
 
 def _says_nothing(node: Node) -> bool:
-    """A docstring, the name of a type, or a number that only tells a name from others."""
+    """A docstring, the name of a type, a number that only tells a name from others, or a check that texts that were
+    written to be equally long are."""
     match node:
+        case ast.keyword(arg="strict"):
+            return True
         case ast.Expr(value=ast.Constant()) | ast.Assign(value=ast.Subscript()):
             return True
         case ast.Assign(targets=[ast.Name(id=name)]):
@@ -151,7 +154,10 @@ def _is_not(node: Node) -> bool:
 
 
 def _is_unordered_call(node: Node) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNORDERED
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in UNORDERED
+    return False
 
 
 def _with(node: Node, **fields: object) -> Node:

@@ -7,13 +7,13 @@ write that was finished, even where entries were driven out since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec.structs import replace
 
 from hawb.engine.raft import step
 from hawb.engine.raft_log import Log, Run
-from hawb.engine.raft_member import LEADER, Member, quorum, restart, start
+from hawb.engine.raft_member import LEADER, Member, restart, start
 from hawb.engine.raft_messages import (
     AppendEntries,
     Committed,
@@ -34,6 +34,7 @@ from hawb.engine.raft_messages import (
     Write,
     Written,
 )
+from hawb.rules.quorum import majority
 
 Entry = tuple[int, object, int]
 """Term, command, and which of its batch."""
@@ -165,12 +166,13 @@ class Cluster:
         leading = [member for member in self.members.values() if member and member.role == LEADER]
         return max(leading, key=lambda member: member.term, default=None)
 
-    def get_well(self, rounds: int = 60) -> Member:
-        """All links work, all members run and time goes on. The leader that there must be soon, whom the whole group
-        follows. A member that has been removed is shut down, as RabbitMQ does with one."""
+    def get_well(self, dead: Collection[int] = (), rounds: int = 60) -> Member:
+        """All links work, all members but `dead` run and time goes on. The leader that there must be soon, whom all
+        that live follow: within sixty elections, so 18 s where each takes 0.3 s. A member that has been removed is shut
+        down, as RabbitMQ does with one."""
         self.cuts = frozenset()
         for number in self.members:
-            self.start(number)
+            (self.kill if number in dead else self.start)(number)
         for turn in range(rounds):
             self.settle()
             leader = self.leader()
@@ -186,6 +188,10 @@ class Cluster:
                 self.give(number, ElectionTimeout())
             self._shut_down_removed()
         raise ViolationError("liveness: no leader that all follow")
+
+    def dead(self) -> list[int]:
+        """Who does not run."""
+        return [number for number, member in self.members.items() if member is None]
 
     def _suspects(self, number: int) -> bool:
         """Whether the member is due to ask for votes: its election timer runs, or its failure detector tells it that
@@ -203,12 +209,12 @@ class Cluster:
                 self.kill(number)
 
     def _agreed(self, leader: Member) -> bool:
-        followers = [self.members[number] for number in leader.members]
+        followers = [one for one in map(self.members.get, leader.members) if one is not None]
         return (
             leader.id in leader.members
             and leader.transferring_to is None
             and leader.commit_index == leader.log.last_index
-            and all(one and one.leader == leader.id and one.commit_index == leader.commit_index for one in followers)
+            and all(one.leader == leader.id and one.commit_index == leader.commit_index for one in followers)
         )
 
     def _do(self, number: int, output: object) -> None:
@@ -263,7 +269,7 @@ class Cluster:
         """What is committed is on the disks of a majority."""
         last, term = leader.commit_index, leader.log.term_at(leader.commit_index)
         having = [one for one in leader.members if self.disks[one].log.agrees(last, term)]
-        promise(len(having) >= quorum(leader.members), "on a majority's disks", leader.id, last, having)
+        promise(len(having) >= majority(len(leader.members)), "on a majority's disks", leader.id, last, having)
         promise(term == leader.term, "commits in its own term", leader.id, last, term)
 
     def _check_leader(self, leader: Member) -> None:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 
 from hypothesis import strategies as st
-from raft_cluster import Cluster
+from raft_cluster import Cluster, promise
 
 from hawb.engine.raft_messages import (
     Command,
@@ -19,6 +19,7 @@ from hawb.engine.raft_messages import (
     Tick,
     TransferLeadership,
 )
+from hawb.rules.quorum import tolerated_failures
 
 Step = tuple[str, int, int]
 """A verb, whom or what it is about, and how."""
@@ -180,10 +181,17 @@ def play(program: Program) -> Cluster:
 
 
 def end_well(cluster: Cluster) -> None:
-    """Faults stop: somebody leads, and commits what it takes; nothing that was committed is lost."""
+    """Faults stop: somebody leads, and commits what it takes; nothing that was committed is lost. Then the leader dies,
+    and as many more as a majority can spare, for good."""
     leader = cluster.get_well()
+    cluster.give(leader.id, Command("last but one"))
+    leader = cluster.get_well()
+    others = [number for number in leader.members if number != leader.id]
+    spared = tolerated_failures(len(leader.members))
+    leader = cluster.get_well(dead=[leader.id, *others][:spared])
     cluster.give(leader.id, Command("last"))
-    leader = cluster.get_well()
+    leader = cluster.get_well(dead=cluster.dead())
     machine = cluster.machines[leader.id]
-    assert machine[: len(cluster.committed)] == cluster.committed
-    assert [command for _, command, _ in machine].count("last") == 1
+    promise(machine == cluster.committed, "nothing committed is lost", machine, cluster.committed)
+    said = [command for _, command, _ in machine]
+    promise(said[-1] == "last" and "last but one" in said, "what a leader takes is committed", said)

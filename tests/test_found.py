@@ -259,6 +259,44 @@ FOUND = [
         "{queues: {q: {mirrors: [], state: running, messages: 3}}}",
         id="a synchronisation asked for as the policy goes",
     ),
+    pytest.param(
+        "all",
+        """
+  - declare: {queue: q, node: a}
+  - publish: {queue: q, count: 5}
+  - consume: {consumer: c, queue: q, node: a, prefetch: 3}
+  - kill: a
+  - kill: [b, c]
+  - force_boot: a
+""",
+        "{queues: {q: {ids: [[1, 5]], redelivered: [[1, 5]]}}}",
+        id="what a node that died finds on its disk may have been delivered, whatever its old records say",
+    ),
+    pytest.param(
+        "all",
+        """
+  - wipe: a
+  - kill: [b, c]
+  - force_boot: b
+  - forget_cluster_node: {node: a}
+  - join: a
+""",
+        "{nodes: {a: running, b: running, c: down}, errors: []}",
+        id="a node joins whoever runs, not those with whom it was before",
+    ),
+    pytest.param(
+        "all",
+        """
+  - declare: {queue: q, node: c}
+  - publish: {queue: q, count: 5}
+  - consume: {consumer: c, queue: q, node: c, prefetch: 1}
+  - partition: [[a, b], [c]]
+  - wait: 100
+  - get: {queue: q, count: 1, ack: false, consumer: c}
+""",
+        "{errors: [{step: 5, contains: connected to another side of the partition}]}",
+        id="nothing is fetched by a client on another side of a partition",
+    ),
 ]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from hawb.lab.controller import Controller
 from hawb.lab.node_column import MENU
-from hawb.lab.page import Lab
+from hawb.lab.page import Lab, show
 from hawb.lab.policy_panel import UNSET
 from hawb.scenario.load import read_step
 
@@ -171,6 +171,13 @@ def test_profile_and_scenario_follow_the_choice_and_the_controller(lab):
     lab.toolbar.scenario.value = lab.toolbar.choices[0][1]
     assert lab.toolbar.scenario.value == ""
     assert lab.toolbar.scenario.label == lab.controller.outcome["scenario"]
+
+
+def test_the_lab_opens_with_a_file_or_says_why_not(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("scenario: Mine\ncluster: {nodes: [x]}\nsteps: []\n")
+    assert show(str(file)).controller.outcome["scenario"] == "Mine"
+    assert "missing.yaml" in page_text(show(tmp_path / "missing.yaml"))
 
 
 def test_uploads_are_opened_definitions_first(lab):

@@ -65,7 +65,7 @@ steps:
   - {start: [b, c], at: 7.5}
 expect:
   queues: {ha.orders: {master: b, messages: 10}, gone: null}
-racy: {fields: [queues.ha.orders.mirrors], reason: who joins first}
+racy: {fields: [queues.ha.orders.mirrors, steps.0.nodes], reason: who joins first}
 """
 
 
@@ -109,7 +109,7 @@ def test_a_whole_file(each_parser):
             Step(Start(("b", "c")), at=7.5),
         ),
         expect={"queues": {"ha.orders": {"master": "b", "messages": 10}, "gone": None}},
-        racy=Uncompared(("queues.ha.orders.mirrors",), "who joins first"),
+        racy=Uncompared(("queues.ha.orders.mirrors", "steps.0.nodes"), "who joins first"),
     )
     assert list(load(WHOLE).cluster.down) == ["c", "b"]
 
@@ -211,6 +211,7 @@ def test_a_join_makes_its_node_known_to_the_whole_file():
         ("racy: {fields: [], reason: x}", None, "racy.fields", [], ["not empty"]),
         ("racy: {fields: [queues]}", None, "racy", None, ["reason is missing"]),
         ("racy: {fields: [queue.q], reason: x}", None, "racy", None, ["'queue.q' begins with none of", "queues"]),
+        ("racy: {fields: [steps.1], reason: x}", None, "racy", None, ["'steps.1' begins with none of"]),
         ("comment: x", None, "comment", "comment", ["unknown key"]),
     ],
 )

@@ -32,11 +32,6 @@ def test_under_nodes_all_running_nodes_are_candidates_when_no_mirror_would_be_le
     assert master_candidates(NODES, (A, D), A, (A, B, C)) == [A, B, C]
 
 
-@pytest.mark.parametrize("strategy", [CLIENT_LOCAL, MIN_MASTERS, RANDOM])
-def test_without_candidates_the_declaring_node_takes_it(strategy):
-    assert locate(strategy, C, [], [0, 0, 0], 0) == C
-
-
 def test_client_local_is_the_declaring_node_even_if_it_is_no_candidate():
     assert locate(CLIENT_LOCAL, C, [A, B], [0, 0, 5], 1) == C
 

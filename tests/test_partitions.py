@@ -100,6 +100,12 @@ def test_a_host_that_boots_again_in_time_is_missed_when_it_comes():
     assert told["time_s"] < 60
 
 
+def test_links_that_time_out_say_nothing_of_a_host_without_power():
+    told = after("cut: [[a, b]]", "power_off: a", "partition: [[b], [c]]", "start: a", "wait: 70")
+    assert told["nodes"] == {"a": "waiting", "b": "running", "c": "running"}, "a still knows whom it saw last"
+    assert told["partitions"] == [["b"], ["c"]]
+
+
 # Sides
 
 

@@ -28,33 +28,91 @@ def test_a_pattern_is_searched_for_in_the_bytes_of_the_name(pattern, name, found
     assert matches(pattern, name) is found
 
 
-@pytest.mark.parametrize(
-    ("pattern", "yes", "no"),
-    [
-        ("^[[:alpha:]]+$", "abc", ":]"),
-        ("^a\\hb$", "a\tb", "ahb"),
-        ("^a\\Rb$", "a\r\nb", "aRb"),
-        ("^(a(?1)?b)$", "aabb", "aab"),
-        ("^(?:a(?R)?b|x)", "x", "b"),
-        ("^a(?|(b)|(c))\\1$", "acc", "acb"),
-        ("^\\Qa.b\\E$", "a.b", "axb"),
-        ("^foo\\Kbar", "foobar", "bar"),
-        ("^(?<word>a|b)\\g{word}$", "aa", "ab"),
-        ("^(?(?=a)ab|cd)$", "ab", "ad"),
-        ("a\\z", "ba", "a\n"),
-    ],
-)
-def test_constructs_that_python_reads_differently(pattern, yes, no):
-    assert (outcome(pattern, yes), outcome(pattern, no)) == (Match.YES, Match.NO)
-    assert not _python_agrees(pattern, yes, no)
+YES, NO, REFUSED = "found", "not found", "refused"
+
+OTHERWISE_THAN_PYTHON = [
+    ("^[[:alpha:]]+$", "abc", YES, NO),
+    ("^[[:^digit:]]+$", "ab", YES, NO),
+    ("^[[:punct:]]$", ".", YES, NO),
+    ("^a\\hb$", "a\tb", YES, REFUSED),
+    ("^a\\Hb$", "a-b", YES, REFUSED),
+    ("^a\\vb$", "a\nb", YES, NO),
+    ("^a\\Rb$", "a\r\nb", YES, REFUSED),
+    ("^a\\Nb$", "a-b", YES, REFUSED),
+    ("^\\X$", "a", YES, REFUSED),
+    ("^\\p{Lu}$", "A", YES, REFUSED),
+    ("^\\e$", "\x1b", YES, REFUSED),
+    ("^\\cA$", "\x01", YES, REFUSED),
+    ("^\\o{101}$", "A", YES, REFUSED),
+    ("^\\x{41}$", "A", YES, REFUSED),
+    ("^\\x2$", "\x02", YES, REFUSED),
+    ("^\\i$", "i", YES, REFUSED),
+    ("^\\Qa.b\\E$", "a.b", YES, REFUSED),
+    ("^\\Qa.b\\E$", "axb", NO, REFUSED),
+    ("a\\z", "a", YES, REFUSED),
+    ("a\\Z", "a\n", YES, NO),
+    ("\\Ga", "a", YES, REFUSED),
+    ("^foo\\Kbar", "foobar", YES, REFUSED),
+    ("^(a(?1)?b)$", "aabb", YES, REFUSED),
+    ("^(?:a(?R)?b|x)$", "x", YES, REFUSED),
+    ("^(?<n>a(?&n)?b)$", "aabb", YES, REFUSED),
+    ("^(?P<n>a(?P>n)?b)$", "aabb", YES, REFUSED),
+    ("^(?<n>a)\\k<n>$", "aa", YES, REFUSED),
+    ("^(?<n>a)\\g{n}$", "aa", YES, REFUSED),
+    ("^(a)\\g1$", "aa", YES, REFUSED),
+    ("^(a)\\g{-1}$", "aa", YES, REFUSED),
+    ("^(?'n'a)\\k'n'$", "aa", YES, REFUSED),
+    ("^a(?|(b)|(c))\\1$", "acc", YES, REFUSED),
+    ("^(?(?=a)ab|cd)$", "ab", YES, REFUSED),
+    ("^(?(DEFINE)(b))a(?1)$", "ab", YES, REFUSED),
+    ("^a(?i)b$", "aB", YES, REFUSED),
+    ("^(?x) a b $", "ab", YES, REFUSED),
+    ("^a(?x) b$", "ab", YES, REFUSED),
+    ("(?U)^(a+)(a*)$", "aa", YES, REFUSED),
+    ("(?<=a|bc)d", "bcd", YES, REFUSED),
+    ("(?<=^|,)a", "a", YES, REFUSED),
+    ("^a(*ACCEPT)b", "a", YES, REFUSED),
+    ("^a(*SKIP)(*FAIL)|b", "b", YES, REFUSED),
+    ("(*ANYCRLF)^a.b$", "a\rb", NO, REFUSED),
+    ("^a{,2}$", "aa", NO, YES),
+    ("^a{,2}$", "a{,2}", YES, NO),
+    ("^x[\\w-.]$", "x-", YES, REFUSED),
+    ("^[[:alpha:]-z]$", "-", YES, NO),
+    ("^.$", "ü", NO, YES),
+    ("^..$", "ü", YES, NO),
+    ("^\\w$", "ü", NO, YES),
+    ("^\\d$", "٣", NO, YES),
+    ("^\\s$", "\xa0", NO, YES),
+    ("(?i)^Ü$", "ü", NO, YES),
+    ("^[ä-ö]$", "ö", NO, YES),
+    ("^(a|b\\1)+$", "aba", YES, REFUSED),
+    ("^\\1(a)", "a", NO, REFUSED),
+    ("^\\h+$", "\xa0", NO, REFUSED),
+    ("^(?-i)a$", "a", YES, REFUSED),
+    ("^[[.a.]]$", "a", REFUSED, NO),
+    ("^(?:a|b)(?C1)c", "ac", YES, REFUSED),
+    ("^[\\h]$", "\t", YES, REFUSED),
+    ("^[[:word:]]$", "_", YES, NO),
+    ("^a\\Qb*", "ab*", YES, REFUSED),
+    ("^(?s).$", "\n", YES, REFUSED),
+    ("^(?m)a$", "a\nb", YES, REFUSED),
+]
+"""Constructs on which Python's `re` differs: pattern, name, what PCRE 8.44 of Erlang 25 answers, and what `re` does."""
 
 
-def _python_agrees(pattern, yes, no):
+@pytest.mark.parametrize(("pattern", "name", "pcre", "python"), OTHERWISE_THAN_PYTHON)
+def test_constructs_that_python_reads_differently(pattern, name, pcre, python):
+    assert _answer(outcome, pattern, name) == pcre
+    with warnings.catch_warnings(action="ignore"):
+        assert _answer(re.search, pattern, name) == python
+    assert pcre != python
+
+
+def _answer(search, pattern, name):
     try:
-        with warnings.catch_warnings(action="ignore"):
-            return re.search(pattern, yes) is not None and re.search(pattern, no) is None
-    except re.error:
-        return False
+        return YES if search(pattern, name) else NO
+    except (PatternError, re.error):
+        return REFUSED
 
 
 @pytest.mark.parametrize(("pattern", "no"), [("^a++a", "aaa"), ("^(?>a+)a", "aaa"), ("^(?>a|ab)c", "abc")])
@@ -119,7 +177,7 @@ def test_many_groups_leave_fewer_steps():
         ("(*LIMIT_HEAP=20000000)a", '{"(*VERB) not recognized",2}'),
         ("(*L\\IM\\IT_HEAP=20000000)a", '{"(*VERB) not recognized",2}'),
         ("(*UCP)(*LIMIT_MATCH=99999999)a", '{"(*VERB) not recognized",2}'),
-        ("a" * 70_000, '{"regular expression is too large",65535}'),
+        ("a" * 70_000, '{"regular expression is too large",70000}'),
         ("(" * 300 + ")" * 300, '{"parentheses are too deeply nested",251}'),
     ],
 )

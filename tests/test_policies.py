@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hawb.rules.policies import (
     HaMode,
@@ -10,7 +11,6 @@ from hawb.rules.policies import (
     Policy,
     Promote,
     SyncMode,
-    effective,
     effective_definition,
     matching,
     mirroring,
@@ -20,10 +20,12 @@ from hawb.rules.profiles import PROFILES
 
 V3_8, V3_10, V3_13, V4_0 = PROFILES.values()
 ALL = {"ha-mode": "all"}
+DEFAULTS = Mirroring(HaMode.ALL, None, (), SyncMode.MANUAL, None, Promote.WHEN_SYNCED, Promote.ALWAYS)
 
 
-def names(policies, queue="ha.q", queue_type="classic", profile=V3_10, vhost="/", **more):
-    return [policy.name for policy in matching(policies, vhost, queue, queue_type, profile, **more)]
+def names(policies, queue="ha.q", queue_type="classic", profile=V3_10, vhost="/", declaring=False):
+    found = matching(policies, vhost, queue, queue_type, profile, declaring=declaring)
+    return [policy.name for policy in found]
 
 
 def test_a_policy_is_a_value_and_gives_its_definition_back():
@@ -40,13 +42,12 @@ def test_the_highest_priority_wins_and_nothing_is_merged():
     low = Policy.of("low", "ha", {"ha-mode": "all", "max-length": 5})
     high = Policy.of("high", "^ha\\.", {"message-ttl": 1}, priority=10)
     assert names([low, high]) == ["high", "low"]
-    assert effective([low, high], "/", "ha.q", "classic", V3_10) is high
-    assert effective([low, high], "/", "other", "classic", V3_10) is None
+    assert names([low, high], queue="other") == []
 
 
 def test_ties_are_settled_by_name_and_told():
     policies = [Policy.of(name, ".", ALL, priority) for name, priority in [("b", 1), ("a", 1), ("c", 0)]]
-    winners = matching(policies, "/", "q", "classic", V3_10)
+    winners = matching(policies, "/", "q", "classic", V3_10, declaring=False)
     assert [policy.name for policy in winners] == ["a", "b", "c"]
     assert [policy.name for policy in ties(winners)] == ["a", "b"]
     assert ties(winners[1:]) == []
@@ -151,11 +152,11 @@ def test_an_operator_can_only_tighten_limits(definition, operators):
     ("definition", "asked"),
     [
         ({"max-length": 5}, None),
-        (ALL, Mirroring(HaMode.ALL)),
-        ({"ha-mode": "all", "ha-params": 3}, Mirroring(HaMode.ALL)),
-        ({"ha-mode": "exactly", "ha-params": 2}, Mirroring(HaMode.EXACTLY, count=2)),
-        ({"ha-mode": "nodes", "ha-params": ["b", "a"]}, Mirroring(HaMode.NODES, nodes=("b", "a"))),
-        ({"ha-mode": "all", "ha-sync-batch-size": 1}, Mirroring(HaMode.ALL)),
+        (ALL, DEFAULTS),
+        ({"ha-mode": "all", "ha-params": 3}, DEFAULTS),
+        ({"ha-mode": "exactly", "ha-params": 2}, replace(DEFAULTS, mode=HaMode.EXACTLY, count=2)),
+        ({"ha-mode": "nodes", "ha-params": ["b", "a"]}, replace(DEFAULTS, mode=HaMode.NODES, nodes=("b", "a"))),
+        ({"ha-mode": "all", "ha-sync-batch-size": 1}, DEFAULTS),
         (
             {
                 "ha-mode": "all",
@@ -166,6 +167,8 @@ def test_an_operator_can_only_tighten_limits(definition, operators):
             },
             Mirroring(
                 HaMode.ALL,
+                count=None,
+                nodes=(),
                 sync_mode=SyncMode.AUTOMATIC,
                 sync_batch_size=2,
                 promote_on_shutdown=Promote.ALWAYS,

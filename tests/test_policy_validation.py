@@ -10,7 +10,8 @@ FRAME = "Validation failed\n\n"
 
 
 def refused(definition, version="3.10", operator=False, **fields):
-    text = refusal({"pattern": ".*", "definition": definition, **fields}, PROFILES[version], operator)
+    fields = {"pattern": ".*", "definition": definition, "priority": 0, "apply_to": "queues"} | fields
+    text = refusal(fields, PROFILES[version], operator=operator)
     assert text is None or text.startswith(FRAME)
     return text and text.removeprefix(FRAME)
 
@@ -126,7 +127,7 @@ def test_definition_apply_to_and_pattern_are_each_reported():
 @pytest.mark.parametrize(("priority", "shown"), [("high", '<<"high">>'), (True, "true"), (1.5, "1.5"), (None, "null")])
 def test_priority_must_be_a_number_and_is_looked_at_first(priority, shown):
     fields = {"pattern": "(", "definition": {}, "priority": priority}
-    assert refusal(fields, PROFILES["3.10"]) == f"{shown} priority must be a number"
+    assert refusal(fields, PROFILES["3.10"], operator=False) == f"{shown} priority must be a number"
 
 
 @pytest.mark.parametrize("apply_to", ["classic_queues", "quorum_queues", "streams"])
@@ -149,9 +150,10 @@ def test_4_0_does_not_know_mirroring():
     )
 
 
-def test_4_0_takes_a_negative_delivery_limit_and_any_master_locator():
+def test_4_0_takes_a_negative_delivery_limit_and_the_leader_locators_as_master_locators():
     assert refused({"delivery-limit": -1}, "3.13") == "-1 is not a valid delivery limit"
-    assert refused({"delivery-limit": -1, "queue-master-locator": "x"}, "4.0") is None
+    assert refused({"delivery-limit": -1, "queue-master-locator": "balanced"}, "4.0") is None
+    assert refused({"queue-master-locator": "x"}, "4.0") == '<<"x">> is not a valid master locator'
 
 
 @pytest.mark.parametrize(

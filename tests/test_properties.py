@@ -29,14 +29,18 @@ from hawb.scenario.verbs import VERBS
 
 
 def get_well(run: Run) -> None:
-    """Heals links, lets sides find together, clears alarms, starts what is down, and takes in again what is no member,
-    until nothing is left. Steady publishers go, so that it can be seen what becomes of a single message."""
+    """Heals links, lets sides find together, clears alarms, ends maintenance, starts what is down, and takes in again
+    what is no member, until nothing is left. Steady publishers go, so that it can be seen what becomes of a single
+    message."""
     for name in run.moment().state.publishers:
         run.apply_plain({"close": name})
     run.apply_plain({"heal": True})
     run.apply_plain({"wait": 100})
     for node, resource in sorted(run.moment().state.alarms):
         run.apply_plain({"clear_alarm": {"node": run.settings.names[node], "resource": resource}})
+    for name, node in zip(run.settings.names, run.moment().state.nodes, strict=True):
+        if node.drained:
+            run.apply_plain({"revive": name})
     for _ in run.settings.names:
         nodes = dict(zip(run.settings.names, run.moment().state.nodes, strict=True))
         down = [name for name, node in nodes.items() if node.status == DOWN]
@@ -118,8 +122,8 @@ ONE_POLICY = "programs have one policy of each kind, with a simple pattern"
 NOT_REACHED: dict[str, str] = {
     "policy_in_force": BARE, "operator_policy_in_force": BARE, "not_simulated": BARE,
     "policy_tie": ONE_POLICY, "pattern_gave_up": ONE_POLICY,
-    **dict.fromkeys(("autoheal_started", "dead_letters_dropped", "operator_policy_cleared", "publisher_blocked", "publisher_held_up",
-                     "publisher_unblocked", "sync_held", "sync_resumed", "sync_too_slow",
+    **dict.fromkeys(("autoheal_started", "dead_letters_dropped", "operator_policy_cleared", "publisher_blocked",
+                     "publisher_held_up", "publisher_unblocked", "sync_held", "sync_resumed", "sync_too_slow",
                      "transaction_failed"), SELDOM),
 }  # fmt: skip
 """Events that programs need not reach, each with the reason."""

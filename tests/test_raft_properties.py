@@ -17,8 +17,9 @@ from raft_programs import PROGRAMS, Program, drawn, end_well, play
 
 from hawb.engine import raft, raft_election, raft_replication
 from hawb.engine.raft_log import Log
-from hawb.engine.raft_member import Member, quorum, restart
+from hawb.engine.raft_member import Member, restart
 from hawb.engine.raft_messages import AppendEntriesReply
+from hawb.rules.quorum import majority
 
 
 @given(PROGRAMS)
@@ -37,7 +38,7 @@ def best_match(leader: Member) -> int:
 
 def own_unwritten(leader: Member) -> int:
     own = [leader.log.last_index] if leader.id in leader.members else []
-    return sorted([*own, *(peer.match_index for peer in leader.peers)], reverse=True)[quorum(leader.members) - 1]
+    return sorted([*own, *(peer.match_index for peer in leader.peers)], reverse=True)[majority(len(leader.members)) - 1]
 
 
 def by_count(leader: Member, out: list) -> Member:
@@ -61,7 +62,7 @@ def write_of_any_generation(log: Log, _: int, index: int) -> Log:
 BUGS = {
     "votes twice in a term": (raft_election, "may_vote", lambda member, candidate: True),
     "does not look at the log before it votes": (raft_election, "up_to_date", lambda asking, log: True),
-    "is elected by half of the members": (raft_election, "quorum", lambda members: (len(members) + 1) // 2),
+    "is elected by half of the members": (raft_election, "majority", lambda members_count: (members_count + 1) // 2),
     "forgets its vote when it restarts": (
         raft_cluster, "restart", lambda member: replace(restart(member), voted_for=None)),
     "forgets its term when it restarts": (
@@ -75,7 +76,7 @@ BUGS = {
         raft_replication, "_reply", answer_with(lambda member: member.log.written)),
     "takes entries wherever they come": (Log, "agrees", lambda log, index, term: True),
     "counts its own vote though it has left": (
-        raft_election, "has_majority", lambda member: len(member.votes) >= quorum(member.members)),
+        raft_election, "has_majority", lambda member: len(member.votes) >= majority(len(member.members))),
     "changes two members at once": (raft, "may_change_members", lambda leader: True),
     "counts the write of an entry that was driven out": (Log, "write", write_of_any_generation),
 }  # fmt: skip

@@ -17,7 +17,7 @@ import pytest
 from conftest import LONG
 from rule_inputs import Nodes, arrangements, records, subsets, subsets_both_ways, with_available
 
-from hawb.rules import locators, promotion, rebalancing, selection
+from hawb.rules import locators, promotion, quorum, quorum_costs, rebalancing, selection
 
 SIZES = (1, 2, 3, 4, 5) if LONG else (1, 2, 3, 4)
 LARGEST = SIZES[-1]
@@ -69,7 +69,7 @@ def wanted_inputs(size: int) -> Iterator[tuple]:
                 yield selection.NODES, 0, listed, *record, available, free
 
 
-@pytest.mark.parametrize("module", [selection, promotion, locators, rebalancing])
+@pytest.mark.parametrize("module", [selection, promotion, locators, rebalancing, quorum, quorum_costs])
 def test_no_rule_is_left_out(module):
     tried = {
         selection: {"wanted_replicas", "all_nodes", "exactly", "listed_nodes", "without_repeats"},
@@ -77,7 +77,14 @@ def test_no_rule_is_left_out(module):
             "candidate", "refuses_on_failure", "takes_mirrors_down", "recoverable_mirrors", "offline_heir",
         },
         locators: {"master_candidates", "locate"},
-        rebalancing: {"most_masters", "next_to_move", "destination"},
+        rebalancing: {"most_masters", "next_to_move", "destination", "masters_on"},
+        quorum: {
+            "majority", "tolerated_failures", "is_critical", "members", "others_by_load", "others_by_chance",
+            "leader_strategy", "leader_candidates",
+        },
+        quorum_costs: {
+            "disk_bytes", "memory_bytes", "snapshot_interval", "cut_up_to", "entries_after_requeues", "requeued_bytes",
+        },
     }
     assert {rule.__name__ for rule in rules_of(module)} == tried[module]
 
@@ -121,8 +128,8 @@ def test_locators():
     for mode, listed, client, running in product(modes, list(arrangements(nodes)), nodes, list(subsets(nodes))):
         agree(locators.master_candidates, mode, listed, client, running)
     strategies = (locators.CLIENT_LOCAL, locators.MIN_MASTERS, locators.RANDOM)
-    for strategy, client, candidates in product(strategies, nodes, list(subsets(nodes))):
-        for counts, index in product(product(range(3), repeat=4), range(max(len(candidates), 1))):
+    for strategy, client, candidates in product(strategies, nodes, list(filter(None, subsets(nodes)))):
+        for counts, index in product(product(range(3), repeat=4), range(len(candidates))):
             agree(locators.locate, strategy, client, candidates, counts, index)
 
 
@@ -135,3 +142,37 @@ def test_rebalancing():
             some_tried = [(0,) * queues, (1,) + (0,) * (queues - 1)]
             for lengths, tried in product(product((0, 1, 2), repeat=queues), some_tried):
                 agree(rebalancing.next_to_move, masters, lengths, tried, 1, nodes)
+
+
+def test_quorum():
+    for members, online in product(range(1, 8), range(8)):
+        agree(quorum.majority, members)
+        agree(quorum.tolerated_failures, members)
+        agree(quorum.is_critical, online, members)
+    nodes = (0, 1, 2, 3)
+    for client, wanted in product(nodes, range(5)):
+        others = tuple(node for node in nodes if node != client)
+        for shuffled in (others, others[::-1]):
+            agree(quorum.members, wanted, client, nodes, shuffled)
+        for running, members_count in product(subsets(nodes), product(range(2), repeat=4)):
+            agree(quorum.others_by_load, client, nodes, running, members_count)
+        for running in subsets(nodes):
+            agree(quorum.others_by_chance, others, running)
+    for strategy, queues in product((locators.CLIENT_LOCAL, locators.MIN_MASTERS), (0, 1000)):
+        agree(quorum.leader_strategy, strategy, queues)
+    for members, running, drained in product(arrangements(nodes[:3]), subsets(nodes), subsets(nodes)):
+        agree(quorum.leader_candidates, members, running, drained)
+
+
+def test_quorum_costs():
+    limits = (quorum_costs.NO_LIMIT, 0, 3, 50)
+    for messages, size, max_length, max_bytes in product((0, 5), (0, 7), limits, limits):
+        agree(quorum_costs.memory_bytes, messages, size, max_length, max_bytes)
+    for messages, at_tail in product((0, 1, 5), (False, True)):
+        agree(quorum_costs.disk_bytes, messages, 10, 3)
+        agree(quorum_costs.requeued_bytes, messages, 10, at_tail)
+        agree(quorum_costs.snapshot_interval, messages, 2, 4)
+    for smallest in range(6):
+        agree(quorum_costs.cut_up_to, (1, 3), smallest, 9)
+    for messages, rounds, at_tail in product((1, 5), (0, 3, 40), (False, True)):
+        agree(quorum_costs.entries_after_requeues, messages, rounds, 4, 8, at_tail)

@@ -184,11 +184,7 @@ def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
     if node is not None:
         there = drive.cluster.erlang[verb.node]
         here, there, name = (term(value) for value in (Atom(node.erlang), Atom(there), resource(verb.queue)))
-        expression = (
-            f"case control:call({here}, rabbit_amqqueue, lookup, [{name}], 5000) of"
-            f" {{ok, Q}} -> control:call({here}, rabbit_mirror_queue_misc, transfer_leadership, [Q, {there}], 60000);"
-            f" Other -> Other end"
-        )
+        expression = f"control:transfer({here}, {name}, {there})"
         drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, 70)))
 
 

@@ -8,9 +8,11 @@ number for each queue in a header, since a queue numbers what is published to it
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import pika
@@ -22,8 +24,11 @@ from hawb.engine.runs import Runs
 from hawb.scenario import verbs
 
 HEADER = "x-hawb-numbers"
+UNNUMBERED = 0
 ALTERNATE = "CC"
 """The header by which a message goes to further queues (RabbitMQ's sender-selected distribution)."""
+DRAIN_S = 20
+"""How long all messages of a queue may take to come; those that expire meanwhile never do."""
 AT_ONCE = 200
 """Messages written to a socket before other clients get a turn."""
 
@@ -216,6 +221,7 @@ class Clients:
         if subscriber is None or not subscriber.channel.open:
             subscriber = Subscriber(holder, join_queue(vhost, name), "default", node, await connection.channel())
             subscriber.channel.on_close.append(lambda _: closed(subscriber))
+        subscriber.queue = join_queue(vhost, name)
         for _ in range(verb.count):
             message = await subscriber.channel.get(name)
             if message is None:
@@ -281,10 +287,19 @@ class Clients:
         vhost, name = split_queue(queue)
         connection = await self.connection("hawb-drain", node, vhost)
         channel = await connection.channel()
+        count = (await channel.call("queue_declare", name, passive=True)).method.message_count
         found: list[tuple[int, bool]] = []
-        while (message := await channel.get(name)) is not None:
-            method, properties, _ = message
+        all_here = asyncio.Event()
+
+        def received(_: Any, method: Any, properties: pika.BasicProperties, _body: bytes) -> None:
             found.append((number_of(properties, join_queue(vhost, name)), method.redelivered))
+            if len(found) == count:
+                all_here.set()
+
+        if count:
+            await channel.call("basic_consume", name, received)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(all_here.wait(), DRAIN_S)
         await connection.close()
         return found
 
@@ -315,15 +330,17 @@ class Publishing:
         """basic.ack or basic.nack from the broker."""
         verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
         tag = frame.method.delivery_tag
-        tags = [known for known in self.pending if known <= tag] if frame.method.multiple else [tag]
+        tags = list(takewhile(lambda known: known <= tag, self.pending)) if frame.method.multiple else [tag]
         for known in tags:
             if known in self.pending:
                 self._told(self.pending.pop(known), verdict)
 
 
 def number_of(properties: pika.BasicProperties, queue: str) -> int:
-    """The number that a message has in a queue; 0 if it was not published to it by a client."""
-    return ((properties.headers or {}).get(HEADER) or {}).get(queue, 0)
+    """The number that a message has in a queue; UNNUMBERED if it was not published to it by a client, but came as a
+    dead letter."""
+    headers = properties.headers or {}
+    return UNNUMBERED if "x-death" in headers else (headers.get(HEADER) or {}).get(queue, UNNUMBERED)
 
 
 def closed(subscriber: Subscriber) -> None:

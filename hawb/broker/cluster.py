@@ -96,7 +96,11 @@ class Bench:
         with running_cluster(self.path, names, entry) as cluster:
             for number in members:
                 shutil.copytree(template / str(number), cluster.numbered(number).data, dirs_exist_ok=True)
-            cluster.boot([cluster.numbered(number) for number in members])
+            # A node mirrors in the order in which it knows the others: who came last first. Booted from the last one
+            # on, three nodes know each other in the order of their names.
+            together = [members] if len(members) == 2 else [[number] for number in reversed(members)]
+            for numbers in together:
+                cluster.boot([cluster.numbered(number) for number in numbers])
             yield cluster
 
 
@@ -170,7 +174,7 @@ class BrokerCluster:
         everything = ".*", ".*", ".*"
         self.ask(node, "rabbit_auth_backend_internal", "set_permissions", "guest", name, *everything, "hawb")
 
-    def release(self) -> dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """The versions of the broker and of its Erlang. Raises CallFailed."""
         functions = {"rabbitmq": "version", "erlang": "otp_release"}
         return {name: self.ask(self.running()[0], "rabbit_misc", function) for name, function in functions.items()}
@@ -238,7 +242,7 @@ class BrokerCluster:
         for node in nodes[1:]:
             if (answer := self.join(node, nodes[0])) != "ok":
                 raise CallFailed(f"the nodes of an empty cluster did not join: {answer}")
-        for node in reversed(nodes):
+        for node in nodes:
             self.stop([node])
         for node in nodes:
             shutil.copytree(node.data, template / str(node.number))

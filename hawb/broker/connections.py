@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import struct
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
 
 import pika
+import pika.data
 from pika.adapters.asyncio_connection import AsyncioConnection
 from pika.spec import Basic
 
@@ -21,6 +23,18 @@ from hawb.broker.namespaces import enter
 
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 CONNECT_S = 20
+encode_value = pika.data.encode_value
+
+
+def encode_double(pieces: list[bytes], value: Any) -> int:
+    """Writes a value of a table, also a float, which pika alone cannot; how many bytes it takes."""
+    if not isinstance(value, float):
+        return encode_value(pieces, value)
+    pieces.append(struct.pack(">cd", b"d", value))
+    return 9
+
+
+pika.data.encode_value = encode_double
 
 
 class Refused(Exception):  # noqa: N818 - named for what it says

@@ -4,7 +4,7 @@
 %% which answers come. Expressions call the functions below or `rpc:call`.
 -module(control).
 -define(COUNTS, [messages, messages_ready, messages_unacknowledged, state]).
--export([serve/0, call/5, queues/1, crash/3]).
+-export([serve/0, call/5, queues/1, crash/3, transfer/3]).
 
 %% A port of its own: the shell's standard input and output would hold an answer back while a line is awaited.
 serve() ->
@@ -74,10 +74,13 @@ queue(Node, Q, Live) ->
       exclusive => amqqueue:get_exclusive_owner(Q) =/= none,
       auto_delete => amqqueue:is_auto_delete(Q), live => Live, process => amqqueue:get_pid(Q),
       mirrored => call(Node, rabbit_mirror_queue_misc, is_mirrored, [Q], 2000),
-      mirrors => living(amqqueue:get_slave_pids(Q)), synchronised => living(amqqueue:get_sync_slave_pids(Q)),
-      recoverable => amqqueue:get_recoverable_slaves(Q),
+      mirrors => living(mirrors(get_slave_pids, Q)), synchronised => living(mirrors(get_sync_slave_pids, Q)),
+      recoverable => mirrors(get_recoverable_slaves, Q),
       policy => policy(amqqueue:get_policy(Q)), operator_policy => policy(amqqueue:get_operator_policy(Q)),
-      information => case is_list(Counts) of true -> maps:from_list(Counts); false -> null end,
+      information => case Counts of
+          #{failed := timeout} -> silent;
+          #{} -> null;
+          _ -> maps:from_list(Counts) end,
       consumers => case Live of true -> consumers(Q); false -> #{} end}.
 
 %% Each consumer's tag with its place at the queue.
@@ -85,6 +88,13 @@ consumers(Q) ->
     case call(home(amqqueue:get_pid(Q)), rabbit_amqqueue, consumers, [Q], 2000) of
         Consumers when is_list(Consumers) -> maps:from_list([{element(2, C), element(6, C)} || C <- Consumers]);
         _ -> #{}
+    end.
+
+%% RabbitMQ 4.0 mirrors nothing, and its record of a queue has no such fields.
+mirrors(Field, Q) ->
+    case erlang:function_exported(amqqueue, Field, 1) of
+        true -> amqqueue:Field(Q);
+        false -> []
     end.
 
 %% A mirror that has refused to take over is gone, though the record still has it.
@@ -109,8 +119,16 @@ crash(Asked, Name, Node) ->
         [] -> no_running_process
     end.
 
+%% Moves a queue's master. The function does so with any queue; who calls it looks first whether it is mirrored.
+transfer(Asked, Name, There) ->
+    {ok, Q} = erpc:call(Asked, rabbit_amqqueue, lookup, [Name]),
+    case erpc:call(Asked, rabbit_mirror_queue_misc, is_mirrored, [Q]) of
+        true -> call(Asked, rabbit_mirror_queue_misc, transfer_leadership, [Q, There], 60000);
+        false -> {error, not_mirrored}
+    end.
+
 replicas(_, none) -> [];
-replicas(Q, _) -> case amqqueue:get_slave_pids(Q) of Pids when is_list(Pids) -> Pids; _ -> [] end.
+replicas(Q, _) -> case mirrors(get_slave_pids, Q) of Pids when is_list(Pids) -> Pids; _ -> [] end.
 
 json(Value) when is_atom(Value) -> case Value of
     true -> "true"; false -> "false"; null -> "null"; _ -> text(atom_to_list(Value)) end;

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
+
+from pika.exceptions import AMQPError
 
 from hawb.broker.actions import ACTIONS
 from hawb.broker.clients import Clients
@@ -26,18 +28,22 @@ from hawb.scenario.document import Step
 
 QUIET_S = 0.6
 """How long nothing may change before the cluster counts as settled."""
+CALM_S = 0.25
+"""The same in a scenario that does nothing to nodes and links: what reacts does so at once."""
 UNANSWERED_S = 2.5
 """The same while publishers wait for confirms, which may never come."""
 HANGING_S = 90
 """The same while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
+SILENT = "silent"
+"""What a queue tells that does not answer (`control.erl`)."""
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
 
 
 class Drive:
     """A booted cluster, its clients, and what was refused so far."""
 
-    def __init__(self, cluster: BrokerCluster):
-        self.cluster = cluster
+    def __init__(self, cluster: BrokerCluster, quiet_s: float = QUIET_S):
+        self.cluster, self._quiet_s = cluster, quiet_s
         self.loop = Loop(cluster.network.hub)
         hosts = {name: address(node.number) for name, node in cluster.nodes.items()}
         self.clients = Clients(self.loop.loop, hosts)
@@ -49,6 +55,7 @@ class Drive:
         self._operations: list[Future] = []
         self._step = 0
         self._beginning: float | None = None
+        self._settled = False
 
     def close(self) -> None:
         """Ends clients and threads; what still waits for an answer is given up."""
@@ -65,13 +72,16 @@ class Drive:
         """Begins a step; `expect` and `wait` only take their time."""
         self._await(step)
         self._step = index
+        if isinstance(step.verb, verbs.Expect):
+            return
+        self._settled = False
         if isinstance(step.verb, verbs.Wait):
             time.sleep(step.verb.seconds)
-        elif not isinstance(step.verb, verbs.Expect):
+        else:
             ACTIONS[type(step.verb)](self, step.verb)
 
     def _await(self, step: Step) -> None:
-        if step.at is None or self._beginning is None:
+        if (step.at is None or self._beginning is None) and not self._settled:
             self.settle()
         if self._beginning is None:
             self._beginning = time.monotonic() - (step.at or 0)
@@ -87,12 +97,25 @@ class Drive:
             now = (len(jobs), len(operations), self.clients.traffic, self.snapshot())
             if now != seen:
                 seen, since = now, time.monotonic()
-            quiet_s = HANGING_S if operations else UNANSWERED_S if self.clients.unconfirmed else QUIET_S
-            busy = jobs or any("syncing" in repr(view) for view in now[3].values())
+            quiet_s = HANGING_S if operations else UNANSWERED_S if self.clients.unconfirmed else self._quiet_s
+            busy = jobs or any(self._works(row) for view in now[3].values() for row in view.get("queues", ()))
             if not busy and time.monotonic() - since > quiet_s:
                 self._jobs, self._operations = [], operations
+                self._settled = True
                 return
             time.sleep(0.05)
+
+    def _works(self, row: dict[str, Any]) -> bool:
+        """Whether a queue synchronises. While it sends a batch it answers nobody; nor does it while links are broken,
+        but that is no work of its own."""
+        information = row["information"]
+        if information == SILENT:
+            return self.cluster.network.whole
+        return information is not None and "syncing" in information["state"]
+
+    def finish(self) -> None:
+        """Waits until all that clients and nodes were told to do has its answer."""
+        wait([*self._jobs, *self._operations])
 
     def snapshot(self) -> dict[str, Any]:
         """What each running node knows: the nodes that it sees, and the queues."""
@@ -144,7 +167,11 @@ class Drive:
                 await operation
             except Refused as refused:
                 self.refuse(refused.code, refused.text, step)
+            except AMQPError as error:
+                # The client library itself refuses, as when a channel is closed already.
+                self.refuse(None, str(error) or type(error).__name__, step)
 
+        self._settled = False
         self._operations.append(self.loop.run(guarded()))
 
     def job(self, work: Callable[..., Any], *arguments: Any) -> None:
@@ -159,6 +186,7 @@ class Drive:
             if reason is not None:
                 self.refuse(None, reason, step)
 
+        self._settled = False
         self._jobs.append(self._pool.submit(guarded))
 
     def tell(self, module: str, function: str, *arguments: Any, timeout_s: float = 60) -> None:

@@ -10,6 +10,8 @@ from hawb.scenario.document import Scenario
 
 MOST_MESSAGES = 50_000
 """How many messages one step, or one queue at the beginning, may have."""
+MOST_BYTES = 500_000_000
+"""How much they may weigh; the broker's memory is bounded, and so is patience."""
 SLOWEST_LINK_S = 0.01
 """A link between network namespaces is fast; a scenario that lives from a slow one cannot be played."""
 
@@ -40,13 +42,22 @@ def _reasons(scenario: Scenario) -> Iterator[str]:
     for index, entry in enumerate(scenario.queues):
         if entry.type != "classic":
             yield f"queues[{index}]: a {entry.type} queue cannot be built as it stood"
-        if entry.messages > MOST_MESSAGES:
-            yield f"queues[{index}]: {entry.messages} messages, at most {MOST_MESSAGES} are played"
+        if reason := too_much(entry.messages, entry.size):
+            yield f"queues[{index}]: {reason}"
     for index, step in enumerate(scenario.steps):
         verb = step.verb
         if type(verb) not in ACTIONS and not isinstance(verb, verbs.Wait | verbs.Expect):
             yield f"steps[{index}]: {step.name}"
         if isinstance(verb, verbs.Consume) and verb.rate is not None:
             yield f"steps[{index}]: a consumer with a rate"
-        if isinstance(verb, verbs.Publish) and verb.count > MOST_MESSAGES:
-            yield f"steps[{index}]: {verb.count} messages, at most {MOST_MESSAGES} are played"
+        if isinstance(verb, verbs.Publish) and (reason := too_much(verb.count, verb.size)):
+            yield f"steps[{index}]: {reason}"
+
+
+def too_much(count: int, size_bytes: int) -> str | None:
+    """Why so many messages are not played; None if they are."""
+    if count > MOST_MESSAGES:
+        return f"{count} messages, at most {MOST_MESSAGES} are played"
+    if count * size_bytes > MOST_BYTES:
+        return f"{count * size_bytes} bytes, at most {MOST_BYTES} are played"
+    return None

@@ -32,6 +32,7 @@ class Network:
 
     def __init__(self, count: int):
         self.count = count
+        self._broken: set[int] = set()
         self.hub = f"{PREFIX}-{os.getpid()}-hub"
 
     def namespace(self, number: int) -> str:
@@ -59,19 +60,27 @@ class Network:
         for name in (*map(self.namespace, range(1, self.count + 1)), self.hub):
             remove(name)
 
+    @property
+    def whole(self) -> bool:
+        """Whether every node reaches every other."""
+        return not self._broken
+
     def cut(self, one: int, other: int) -> None:
         """The link between two nodes drops everything, both ways."""
+        self._broken |= {one, other}
         for here, there in ((one, other), (other, one)):
             self._filter(here, "--append", "INPUT", "--source", address(there), "--jump", "DROP")
             self._filter(here, "--append", "OUTPUT", "--destination", address(there), "--jump", "DROP")
 
     def unplug(self, number: int) -> None:
         """Nothing reaches a node and nothing leaves it, as when its host has no power."""
+        self._broken.add(number)
         for chain, device in (("INPUT", "--in-interface"), ("OUTPUT", "--out-interface")):
             self._filter(number, "--append", chain, device, "eth0", "--jump", "DROP")
 
     def mend(self, number: int) -> None:
         """Everything passes again at a node's end."""
+        self._broken.discard(number)
         self._filter(number, "--flush")
 
     def _filter(self, number: int, *rule: str) -> None:

@@ -6,14 +6,16 @@ other clients are gone, so that what they held is delivered as well, with the fl
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
-from hawb.broker.clients import Subscriber, as_set, in_order
+from hawb.broker.clients import UNNUMBERED, Subscriber, as_set, in_order
 from hawb.broker.connections import Refused
 from hawb.broker.control import CallFailed
-from hawb.broker.drive import Drive
+from hawb.broker.drive import SILENT, Drive
 from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.runs import as_lists
+from hawb.engine.runs import as_lists, size
 from hawb.scenario.document import Scenario
 
 UNOBSERVED = (
@@ -28,9 +30,10 @@ def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
     """The outcome at the end of a drive, with what queues hold."""
     seen = glance(drive)
     queues = seen.get("queues", {})
-    contents = read_contents(drive, queues)
-    for name, queue in queues.items():
-        queue.update(contents.get(name, {}))
+    for name, content in read_contents(drive, queues).items():
+        # What a client gave back may have gone another way: expired, rejected, or dropped where there is no room.
+        if queues[name].get("messages") in (None, size(content["ids"])):
+            queues[name].update(content)
     missing = [f"queues.{name}.ids" for name, queue in sorted(queues.items()) if "ids" not in queue]
     missing += [key for key in ("queues", "deleted") if key not in seen]
     return {"contract": 1, "scenario": scenario.scenario, **seen, "unobserved": [*UNOBSERVED, *missing]}
@@ -42,6 +45,7 @@ def glance(drive: Drive) -> dict[str, Any]:
     subscribed = {tag: status for row in rows for tag, status in row["consumers"].items()}
     queues = queues_of(drive)
     accounts = drive.clients.accounts
+    counting = counted(drive.clients.subscribers.values(), queues)
     told = {"queues": queues, "deleted": sorted((set(accounts) | drive.known) - set(queues), key=split_queue)}
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
@@ -58,25 +62,40 @@ def glance(drive: Drive) -> dict[str, Any]:
             for name, account in sorted(accounts.items(), key=lambda item: split_queue(item[0]))
         },
         "consumers": {
-            name: consumer_of(subscriber, subscribed.get(name))
+            name: consumer_of(subscriber, subscribed.get(name), subscriber.queue in counting)
             for name, subscriber in sorted(drive.clients.subscribers.items())
         },
         "errors": sorted(drive.errors, key=lambda error: error["step"]),
     }
 
 
-def consumer_of(subscriber: Subscriber, status: str | None) -> dict[str, Any]:
-    """A consumer or holder; `status` is its place at its queue, None where the queue knows none."""
+def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]) -> set[str]:
+    """The queues whose clients hold as many messages as the queue has given out.
+
+    Nobody tells a client that a delivery is void since its queue is gone, or since the master has changed.
+    """
+    held: Counter[str] = Counter()
+    for subscriber in subscribers:
+        held[subscriber.queue] += len(subscriber.held)
+    return {name for name, count in held.items() if queues.get(name, {}).get("messages_unacknowledged", 0) == count}
+
+
+def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
+    """A consumer or holder; `status` is its place at its queue, None where the queue knows none. What it holds is told
+    where that is `counting` with its queue, and numbers where all have one."""
     deaf = subscriber.state == "active" and subscriber.subscribed and status is None
-    return {
+    told = {
         # A client that cannot be told of the end of its subscription goes on believing in it.
         "state": "cancelled" if deaf else subscriber.state,
         "activity_status": status,
         "queue": subscriber.queue,
-        "received": as_lists(as_set(subscriber.received)),
-        "unacknowledged": as_lists(as_set(number for _, number in subscriber.held)),
         "cancel_notified": subscriber.cancel_notified,
     }
+    if UNNUMBERED not in subscriber.received:
+        told["received"] = as_lists(as_set(subscriber.received))
+        if counting:
+            told["unacknowledged"] = as_lists(as_set(number for _, number in subscriber.held))
+    return told
 
 
 def node_state(state: str) -> str:
@@ -123,9 +142,11 @@ def queue_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
         return [drive.cluster.names.get(node, node) for node in nodes] if isinstance(nodes, list) else []
 
     home = row["process"] if isinstance(row["process"], str) else row["process"][1]
-    counts = row["information"]
+    counts = None if row["information"] == SILENT else row["information"]
     state = "down" if counts is None or counts["state"] in ("down", "crashed", "stopped") else "running"
-    if counts is not None and isinstance(counts["state"], list):
+    if row["information"] == SILENT:
+        state = "running"
+    elif counts is not None and isinstance(counts["state"], list):
         state = "syncing"
     mirrors, synchronised = named(row["mirrors"]), sorted(named(row["synchronised"]))
     master = drive.cluster.names.get(home, home)
@@ -176,18 +197,19 @@ def read_contents(drive: Drive, queues: dict[str, dict[str, Any]]) -> dict[str, 
 
 
 def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
-    """`ids` and `redelivered` of those queues that run; with `views`, what each side has."""
+    """`ids` and `redelivered` of those queues that run; with `views`, what each side has. Queues with dead letters,
+    which carry no number of theirs, are left out."""
     left = queues_of(drive)
     contents = {}
     for name in names:
         if name not in left or left[name]["state"] == "down":
             continue
         found = messages(drive, name, drive.cluster.running()[0].name)
-        if found is None:
+        if found is None or any(number == UNNUMBERED for number, _ in found):
             continue
         contents[name] = {
             "ids": in_order(number for number, _ in found),
-            "redelivered": in_order(number for number, again in found if again),
+            "redelivered": as_lists(as_set(number for number, again in found if again)),
         }
         if sides := left[name].get("views"):
             contents[name]["views"] = [side | {"ids": ids_at(drive, name, side["nodes"][0])} for side in sides]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hawb.broker.cluster import Bench, CannotPlay
 from hawb.broker.control import CallFailed
-from hawb.broker.drive import Drive
+from hawb.broker.drive import CALM_S, QUIET_S, Drive
 from hawb.broker.driven import harmless, undriven
 from hawb.broker.observe import glance, observe
 from hawb.broker.roots import SUITES
@@ -61,8 +61,9 @@ def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
         raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
     scenario = replace(scenario, cluster=replace(scenario.cluster, version=version))
     try:
-        with bench.cluster(scenario.known_nodes, scenario.cluster, harmless(scenario)) as cluster:
-            drive = Drive(cluster)
+        calm = harmless(scenario)
+        with bench.cluster(scenario.known_nodes, scenario.cluster, calm) as cluster:
+            drive = Drive(cluster, CALM_S if calm else QUIET_S)
             try:
                 return _play(drive, scenario)
             finally:
@@ -72,7 +73,7 @@ def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
 
 
 def _play(drive: Drive, scenario: Scenario) -> Played:
-    broker = drive.cluster.release()
+    broker = drive.cluster.versions()
     build(drive, scenario)
     drive.begin()
     glances = {}

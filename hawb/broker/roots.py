@@ -74,10 +74,13 @@ def release(version: str) -> Release:
     """The release of a profile, which is installed at its first use. Raises CannotPlay for what is lacking."""
     if version not in SUITES:
         raise CannotPlay(f"there is no real broker for version {version}; there is one for {', '.join(SUITES)}")
-    for root in (Path("/"), directory() / version):
-        if (found := Release(version, root)).installed:
-            return found
-    return installed(Release(version, directory() / version))
+    return found(version) or install(Release(version, directory() / version))
+
+
+def found(version: str) -> Release | None:
+    """The release of a profile where it is installed: the machine's own comes first."""
+    releases = [Release(version, root) for root in (Path("/"), directory() / version)]
+    return next((known for known in releases if known.installed), None)
 
 
 def directory() -> Path:
@@ -85,7 +88,7 @@ def directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hawb" / "brokers"
 
 
-def installed(wanted: Release) -> Release:
+def install(wanted: Release) -> Release:
     """Installs a release with its Debian. Raises CannotPlay."""
     suite, number = SUITES[wanted.version], PROFILES[wanted.version].release
     name = f"RabbitMQ {number} of Debian {suite}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hawb.broker.actions import definition_of, set_operator_policy, set_policy
+from hawb.broker.actions import ACTIONS, definition_of, set_operator_policy, set_policy
 from hawb.broker.cluster import CannotPlay
 from hawb.broker.drive import Drive
 from hawb.broker.observe import queues_of
@@ -58,7 +58,9 @@ def build_queue(drive: Drive, entry: QueueEntry) -> None:
     arguments = dict(entry.arguments)
     if sent_elsewhere(drive, entry):
         building_policy(drive, entry, {"queue-master-locator": "client-local"})
-    run(drive, Declare(entry.queue, home, entry.durable, auto_delete=entry.auto_delete, arguments=arguments))
+    declared = Declare(entry.queue, home, entry.durable, auto_delete=entry.auto_delete, arguments=arguments)
+    ACTIONS[Declare](drive, declared)
+    drive.finish()
     synchronised = [node for node in entry.mirrors if node in entry.synchronised_mirrors]
     mirror_on(drive, entry, synchronised)
     if entry.messages:

@@ -96,6 +96,7 @@ HANDLERS: dict[type, Callable] = {
     events.AlarmsChanged: alarms_changed,
     events.NodeDrains: maintenance.node_drains,
     events.TransferLeadership: maintenance.transfer_leadership,
+    events.TransferAnswered: maintenance.answer_transfer,
     events.Rebalance: maintenance.rebalance,
     events.DepthFell: synchronisation.drained,
 }

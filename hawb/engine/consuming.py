@@ -145,9 +145,11 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
 
 
 def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Deliveries go back to their place, marked as redelivered."""
+    """Deliveries that the queue waits for go back to their place, marked as redelivered. On another side of a
+    partition it may have been given other ones."""
     queue = turn.queues.get(name)
-    if queue is None or not numbers:
+    numbers = EMPTY if queue is None else runs.common(numbers, queue.unacknowledged)
+    if not numbers:
         return
     turn.emit("messages_requeued", queue=name, ids=numbers, reason=reason)
     turn.change_queue(
@@ -199,6 +201,9 @@ def get(turn: Turn, operation: Get) -> None:
     numbers = runs.head(ordered, operation.count)
     known = turn.consumers.get(operation.holder or "")
     if not numbers or holds_of_another(turn, known, queue):
+        return
+    if known is not None and known.state == "active" and not turn.is_here(known.node):
+        turn.refuse(None, f"'{known.name}' is connected to another side of the partition")
         return
     if known is not None and known.state == "active" and known.subscription and known.queue != queue.name:
         refuse_tag(turn, known)

@@ -218,10 +218,12 @@ class MirrorJoins(Struct, frozen=True):
 
 
 class PolicyTakesEffect(Struct, frozen=True):
-    """A queue's master looks at its policy again, and at what there is to `synchronise`."""
+    """A queue's master looks at its policy again, and at what there is to `synchronise`, perhaps while its node boots
+    (`returning`)."""
 
     queue: str
     synchronise: bool = True
+    returning: bool = False
 
 
 class PolicyChanged(Struct, frozen=True):
@@ -297,10 +299,17 @@ class NodeDrains(Struct, frozen=True):
 
 
 class TransferLeadership(Struct, frozen=True):
-    """A queue's master is to move to `node`."""
+    """A queue's master is to move to `node`; who `asked` for it alone waits for the new master."""
 
     queue: str
     node: int
+    asked: bool = False
+
+
+class TransferAnswered(Struct, frozen=True):
+    """Whether there is a new master, for who asked for a transfer."""
+
+    queue: str
 
 
 class Rebalance(Struct, frozen=True):

@@ -275,6 +275,6 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     turn.count_times(name)
     limits.adopt(turn, name, starting=True)
     synchronise_drained(turn, name, "joined")
-    turn.schedule(0, PolicyTakesEffect(name))
+    turn.schedule(0, PolicyTakesEffect(name, returning=reason == "node_running"))
     release(turn, name)
     consuming.deliver(turn, name)

@@ -249,9 +249,11 @@ def answers_of(consumer: Consumer, count: int) -> Settle:
 
 def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     """A queue that reads nothing gets answers into its mailbox, for no more than the consumer has of it. Answers to a
-    master that is gone reach nobody anyway."""
-    stale = min(beats, runs.size(turn.consumers[consumer_name].stale))
-    answer(turn, turn.consumers[consumer_name], stale)
+    master that is gone reach nobody anyway, unless what they are for was delivered again and they count."""
+    consumer = turn.consumers[consumer_name]
+    counts = turn.settings.profile.late_answers_count and runs.common(consumer.stale, consumer.held)
+    unheard = 0 if counts else min(beats, runs.size(consumer.stale))
+    answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
 
     def is_same(parked: Parked) -> bool:
@@ -260,7 +262,8 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
         return same and operation.count is not None
 
     waiting = sum(parked.operation.count for parked in queue.parked if is_same(parked))
-    count = min(beats - stale, runs.size(consumer.in_sequence) - waiting)
+    has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
+    count = min(beats - unheard, has - waiting)
     if count > 0 and not lengthen(turn, queue, is_same, count):
         park(turn, queue, answers_of(consumer, count))
 

@@ -36,6 +36,7 @@ from hawb.engine.events import (
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread
+from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master"}
@@ -115,7 +116,12 @@ class _Ranks:
         return runs.normal((self.rank(first), self.rank(last)) for first, last in present)
 
 
-NAMES_MATTER = {("queue-master-locator", "min-masters"), ("ha-mode", "all"), ("ha-mode", "nodes")}
+NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
+    (f"queue-{kind}-locator", name)
+    for kind in ("master", "leader")
+    for name, strategy in LEADER_LOCATORS.items()
+    if strategy != CLIENT_LOCAL
+}
 """Settings of policies under which a rule looks at nodes' names."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from hawb.engine import chance, confirms, membership, mirroring, runs
 from hawb.engine.access import is_replicated, park
-from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferLeadership
+from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
@@ -39,6 +39,15 @@ def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
         turn.schedule(0, PolicyTakesEffect(queue.name))
     else:
         mirroring.drop_master(turn, queue.name, "transfer")
+    if event.asked:
+        turn.schedule(0, TransferAnswered(queue.name))
+
+
+def answer_transfer(turn: Turn, event: TransferAnswered) -> None:
+    """A transfer is refused where nobody has taken over (`wait_for_new_master`)."""
+    queue = turn.queues.get(event.queue)
+    if queue is None or not queue.up:
+        turn.refuse(None, "not_migrated")
 
 
 def rebalance(turn: Turn, _event: Rebalance) -> None:

@@ -55,14 +55,14 @@ def shuffled(turn: Turn, nodes: tuple[int, ...]) -> tuple[int, ...]:
 # Joining
 
 
-def add_mirrors(turn: Turn, name: str, because: int | None = None) -> None:
+def add_mirrors(turn: Turn, name: str, because: int | None = None, *, returning: bool = False) -> None:
     """Starts the mirrors that policy asks for and that are missing; each joins after a link latency. A node where the
-    queue's process has just crashed gets no other in its place."""
+    queue's process has just crashed gets no other in its place. `returning` says that a node boots meanwhile."""
     queue = turn.queues[name]
     available = [node for node in turn.running() if node not in queue.crashed]
     for node in wanted(turn, queue, available):
         if node not in queue.replicas and node != queue.master:
-            turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node), because)
+            turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node, returning), because)
 
 
 def note_silent(turn: Turn, name: str) -> None:

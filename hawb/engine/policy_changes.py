@@ -117,7 +117,7 @@ def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool)
     for policy in given:
         if policy.vhost == vhost and patterns.outcome(policy.pattern, short) is Match.GAVE_UP:
             turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern, kind=KINDS[kind])
-    found = policies.matching(given, vhost, short, queue_type, turn.settings.profile, declaring)
+    found = policies.matching(given, vhost, short, queue_type, turn.settings.profile, declaring=declaring)
     tied = policies.ties(found)
     if tied:
         names = [policy.name for policy in tied]
@@ -164,7 +164,7 @@ def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
         turn.change_queue(queue.name, mirrored=False)
         return
     turn.change_queue(queue.name, mirrored=True)
-    mirroring.add_mirrors(turn, queue.name)
+    mirroring.add_mirrors(turn, queue.name, returning=event.returning)
     drop_surplus(turn, queue)
     if event.synchronise:
         turn.schedule(0, AutomaticSync(queue.name))

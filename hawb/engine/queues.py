@@ -21,12 +21,6 @@ from hawb.engine.turn import Turn
 from hawb.rules import locators, queue_arguments
 from hawb.rules.limits import LIMIT_ARGUMENTS
 
-LOCATORS = {
-    "client-local": locators.CLIENT_LOCAL,
-    "min-masters": locators.MIN_MASTERS,
-    "random": locators.RANDOM,
-}
-
 SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
     "x-queue-type",
     "x-queue-master-locator",
@@ -141,25 +135,18 @@ def place_mirrors(turn: Turn, name: str) -> None:
 
 def tell_not_simulated(turn: Turn, queue: Queue) -> None:
     """Says which of the queue's arguments change nothing here."""
-    left = [key for key, _ in queue.arguments if key not in SIMULATED_ARGUMENTS]
+    simulated = SIMULATED_ARGUMENTS | ({"x-queue-leader-locator"} if turn.settings.profile.leader_locator else set())
+    left = [key for key, _ in queue.arguments if key not in simulated]
     if left:
         turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 
 
 def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
-    """The node for a new queue's master. The queue's argument comes before the policies and those before the
-    configuration; a strategy that does not exist counts as not set."""
+    """The node for a new queue's master."""
     if operation.exclusive and not turn.settings.profile.locates_exclusive:
         return operation.node
     asked = None if operation.exclusive else found.mirroring
-    given = (
-        dict(operation.arguments).get("x-queue-master-locator"),
-        found.definition.get("queue-master-locator"),
-        turn.settings.queue_master_locator,
-    )
-    strategy = next(
-        (LOCATORS[name] for name in given if isinstance(name, str) and name in LOCATORS), locators.CLIENT_LOCAL
-    )
+    strategy = locator(turn, operation, found)
     candidates = locators.master_candidates(
         -1 if asked is None else int(asked.mode),
         [] if asked is None else mirroring.listed(turn, asked),
@@ -173,6 +160,23 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
     if strategy == locators.RANDOM:
         index = chance.below(len(candidates), turn.settings.seed, chance.RANDOM_LOCATOR, turn.next_number(), 0)
     return locators.locate(strategy, operation.node, candidates, count, index)
+
+
+def locator(turn: Turn, operation: Declare, found: InForce) -> int:
+    """The strategy for a new queue's master. The queue's argument comes before the policies and those before the
+    configuration; from 4.0 on the policies come first, and the configuration does not count. A strategy that does not
+    exist counts as not set."""
+    arguments = dict(operation.arguments)
+    if turn.settings.profile.leader_locator:
+        meaning = locators.LEADER_LOCATORS
+        keys = ("queue-leader-locator", "queue-master-locator")
+        given = [value for key in keys for value in (found.definition.get(key), arguments.get(f"x-{key}"))]
+    else:
+        meaning = locators.LOCATORS
+        key = "queue-master-locator"
+        given = [arguments.get(f"x-{key}"), found.definition.get(key), turn.settings.queue_master_locator]
+    known = (meaning[name] for name in given if isinstance(name, str) and name in meaning)
+    return next(known, locators.CLIENT_LOCAL)
 
 
 def delete(turn: Turn, operation: Delete) -> None:

@@ -20,7 +20,6 @@ from hawb.engine.raft_member import (
     Member,
     Peer,
     is_gone,
-    quorum,
 )
 from hawb.engine.raft_messages import (
     ElectionTimeout,
@@ -31,6 +30,7 @@ from hawb.engine.raft_messages import (
     TryBecomeLeader,
 )
 from hawb.engine.raft_replication import append, enforce_leadership
+from hawb.rules.quorum import majority
 
 
 def on_election_timeout(member: Member, _: ElectionTimeout, out: list) -> Member:
@@ -96,7 +96,7 @@ def up_to_date(asking: PreVote | RequestVote, log: Log) -> bool:
 
 def has_majority(member: Member) -> bool:
     """Whether most members have granted it their votes, its own among them if it is a member."""
-    return len(member.votes.intersection(member.members)) >= quorum(member.members)
+    return len(member.votes.intersection(member.members)) >= majority(len(member.members))
 
 
 def _ask_for_pre_votes(member: Member, out: list) -> Member:

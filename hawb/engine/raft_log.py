@@ -157,15 +157,13 @@ class Log(Struct, frozen=True):
         return replace(log, generation=0)
 
     def compact(self, index: int, state: object) -> Log:
-        """With a snapshot in place of the entries up to `index`, where the state machine was `state`."""
-        term = self.term_at(index)
-        if term is None or index > self.written:
-            raise ValueError(f"no snapshot at {index}: entries {self.snapshot.index} to {self.written} are on disk")
+        """With a snapshot in place of the entries up to `index`, which are on disk; after them the state machine was
+        `state`."""
         behind = [pair for pair in self.configurations if pair[0] > index]
         members = self.configurations[-len(behind) - 1][1]
         return replace(
             self,
-            snapshot=Snapshot(index, term, members, state),
+            snapshot=Snapshot(index, self.term_at(index), members, state),
             runs=self.between(index + 1, self.last_index),
             configurations=((index, members), *behind),
         )

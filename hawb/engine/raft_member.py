@@ -69,9 +69,7 @@ def restart(member: Member) -> Member:
 def begin_term(member: Member, term: int, out: list) -> Member:
     """A follower in a newer term, in which it has not voted and knows of no leader."""
     out.append(START_ELECTION_TIMER)
-    return Member(
-        member.id, member.log, term, commit_index=member.commit_index, agreed=member.commit_index
-    )
+    return Member(member.id, member.log, term, commit_index=member.commit_index, agreed=member.commit_index)
 
 
 def is_gone(member: Member) -> bool:
@@ -79,11 +77,6 @@ def is_gone(member: Member) -> bool:
     as its leaving is not committed the others may need it (Ongaro's thesis, 4.2.2)."""
     index, members = member.log.configurations[-1]
     return member.id not in members and index <= member.commit_index
-
-
-def quorum(members: Members) -> int:
-    """How many are a majority."""
-    return len(members) // 2 + 1
 
 
 def stale(leader: Member) -> tuple[int, ...]:

@@ -166,7 +166,7 @@ class Installed(Struct, frozen=True):
 
 class Refused(Struct, frozen=True):
     """What was asked is not done: not_leader, transferring_leadership, cluster_change_not_permitted, already_member,
-    not_member, already_leader or unknown_member."""
+    not_member, last_node, already_leader or unknown_member."""
 
     asked: Command | Join | Leave | TransferLeadership
     reason: str

@@ -15,7 +15,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine.raft_log import Run
-from hawb.engine.raft_member import FOLLOWER, LEADER, Member, Peer, change_peer, is_gone, quorum, stale
+from hawb.engine.raft_member import FOLLOWER, LEADER, Member, Peer, change_peer, is_gone, stale
 from hawb.engine.raft_messages import (
     AppendEntries,
     AppendEntriesReply,
@@ -27,6 +27,7 @@ from hawb.engine.raft_messages import (
     Tick,
     Written,
 )
+from hawb.rules.quorum import majority
 
 RUNS_PER_MESSAGE = 128
 """The most runs in a message; Ra sends 128 entries in one (AER_CHUNK_SIZE)."""
@@ -44,9 +45,7 @@ def replicate(leader: Member, out: list) -> Member:
     """Sends each other member the entries and the commit index that were not sent to it yet."""
     last, commit = leader.log.last_index, leader.commit_index
     behind = [
-        peer
-        for peer in leader.peers
-        if (peer.next_index <= last or peer.commit_sent < commit) and not peer.receiving
+        peer for peer in leader.peers if (peer.next_index <= last or peer.commit_sent < commit) and not peer.receiving
     ]
     return _send(leader, behind, out)
 
@@ -87,7 +86,7 @@ def agreed_commit(leader: Member) -> int:
     indexes = [peer.match_index for peer in leader.peers]
     if leader.id in leader.members:
         indexes.append(leader.log.written)
-    return sorted(indexes, reverse=True)[quorum(leader.members) - 1]
+    return sorted(indexes, reverse=True)[majority(len(leader.members)) - 1]
 
 
 def _answered(peer: Peer, message: AppendEntriesReply) -> Peer:

@@ -33,8 +33,9 @@ def apart(turn: Turn, nodes: Iterable[int]) -> list[frozenset[int]]:
 
 
 def sees(turn: Turn, node: int, other: int) -> bool:
-    """Whether two nodes both believe that the other runs."""
-    return other in turn.nodes[node].believes_running and node in turn.nodes[other].believes_running
+    """Whether two nodes are up and both believe that the other runs. That one has lost power is no matter of links."""
+    believe = other in turn.nodes[node].believes_running and node in turn.nodes[other].believes_running
+    return believe and is_up(turn, node) and is_up(turn, other)
 
 
 def split(turn: Turn) -> list[list[int]]:

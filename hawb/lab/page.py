@@ -60,6 +60,10 @@ class Lab(widgets.VBox):
         return "hawb lab"
 
 
-def show() -> Lab:
-    """A new lab, to be the last line of a notebook's cell."""
-    return Lab(Controller())
+def show(file: str | Path | None = None) -> Lab:
+    """A new lab, to be the last line of a notebook's cell. It opens with a scenario file, such as `hawb watch` and
+    `hawb import` write, or else with its own."""
+    controller = Controller()
+    if file is not None:
+        controller.open_scenario(Path(file))
+    return Lab(controller)

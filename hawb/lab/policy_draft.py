@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hawb.engine.naming import split_queue
-from hawb.rules.policies import Policy, effective, effective_definition, matching, ties
+from hawb.rules.policies import Policy, effective_definition, matching, ties
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import Profile
 from hawb.views import policy_commands
@@ -87,7 +87,7 @@ class PolicyDraft:
 
     def message(self, profile: Profile) -> str | None:
         """Why this cannot be set, in RabbitMQ's words and then in ours; None if it can."""
-        return "\n".join(filter(None, [refusal(self.argument(), profile, self.is_operator), self.complaint])) or None
+        return "\n".join(filter(None, [refusal(self.argument(), profile, operator=self.is_operator), self.complaint])) or None
 
     def policy(self, profile: Profile) -> Policy | None:
         """The policy that setting it would make; None while something is wrong."""
@@ -110,10 +110,11 @@ class PolicyDraft:
         reached = []
         for queue, seen in queues.items():
             vhost, name = split_queue(queue)
-            found = matching(rivals, vhost, name, seen["type"], profile)
+            found = matching(rivals, vhost, name, seen["type"], profile, declaring=False)
             if mine in found:
                 tied = [policy.name for policy in ties(found) if policy is not mine] if mine in ties(found) else []
-                partner = effective(partners, vhost, name, seen["type"], profile) if found[0] is mine else None
+                merging = partners if found[0] is mine else ()
+                partner = next(iter(matching(merging, vhost, name, seen["type"], profile, declaring=False)), None)
                 one = Reached(queue, found[0].name, found[0] is mine, tuple(tied))
                 if partner is not None:
                     both = (partner, mine) if self.is_operator else (mine, partner)

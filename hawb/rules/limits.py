@@ -51,9 +51,9 @@ LIMIT_ARGUMENTS = frozenset(f"x-{setting}" for setting in LIMIT_SETTINGS)
 
 def limits(definition: Mapping[str, object], arguments: Mapping[str, object]) -> Limits:
     """The limits of a queue under the effective definition of its policies, and with arguments that were accepted."""
-    given = {}
-    for field, setting in (SMALLER | ARGUMENTS_FIRST).items():
-        values = [source[key] for source, key in ((arguments, f"x-{setting}"), (definition, setting)) if key in source]
-        if values:
-            given[field] = min(values) if field in SMALLER else values[0]
+    given = {
+        field: min(values) if field in SMALLER else values[0]
+        for field, setting in (SMALLER | ARGUMENTS_FIRST).items()
+        if (values := [one[key] for one, key in ((arguments, f"x-{setting}"), (definition, setting)) if key in one])
+    }
     return Limits(**given) if given else NO_LIMITS

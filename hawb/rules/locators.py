@@ -1,7 +1,8 @@
 """Where the master of a new queue goes.
 
 Source: `rabbit_queue_location_client_local`, `_min_masters`, `_random`, `rabbit_queue_master_location_misc`. Plain
-functions over integers, see `hawb.rules.selection`.
+functions over integers, see `hawb.rules.selection`. In 4.0 `rabbit_queue_location` places queues of every type: what
+is not client-local is balanced, which is min-masters by another name (`leader_locator0`, `leader_node`).
 """
 
 from hawb.rules.selection import NODES
@@ -9,6 +10,13 @@ from hawb.rules.selection import NODES
 CLIENT_LOCAL = 0
 MIN_MASTERS = 1
 RANDOM = 2
+
+LOCATORS = {"client-local": CLIENT_LOCAL, "min-masters": MIN_MASTERS, "random": RANDOM}
+"""What a classic queue's locator means, until 4.0."""
+LEADER_LOCATORS = {"client-local": CLIENT_LOCAL} | dict.fromkeys(
+    ("balanced", "random", "least-leaders", "min-masters"), MIN_MASTERS
+)
+"""What a locator means in 4.0, for queues of every type."""
 
 
 def master_candidates(mode, listed, client, running):
@@ -29,10 +37,10 @@ def locate(strategy, client, candidates, masters_count, random_index):
     """The node for the master.
 
     `masters_count[node]` counts the queues mastered there, over all virtual hosts and queue types; ties go to the first
-    in alphabetical order. `random_index` is a number below `len(candidates)`. Without candidates the declaring node
-    takes it.
+    in alphabetical order. `random_index` is a number below `len(candidates)`, and there is a candidate: the declaring
+    node runs.
     """
-    if strategy == CLIENT_LOCAL or len(candidates) == 0:
+    if strategy == CLIENT_LOCAL:
         return client
     if strategy == RANDOM:
         return candidates[random_index]

@@ -33,8 +33,9 @@ MEMORY_KIB = 65_536
 FULL_STEPS_GROUPS = 16
 """Up to so many groups a search has all its steps."""
 
-PATTERN_LIMIT_BYTES = 65_535
-"""PCRE's own limit for a compiled pattern, applied to the source as well so that no time goes into longer ones."""
+TOO_LARGE = 120
+"""PCRE2's error code for a pattern that takes too much room when compiled. PCRE gives the pattern's end as the
+place."""
 
 OWN_LIMITS = re.compile(rb"(?:\(\*[A-Z0-9_=]+\))*?\(\*LIMIT_")
 """A pattern may begin with limits of its own, and PCRE2 would let them replace those that are set here."""
@@ -111,8 +112,6 @@ def pattern_error(pattern: str) -> str | None:
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> pcre2.Pattern:
     source = _bytes(pattern)
-    if len(source) > PATTERN_LIMIT_BYTES:
-        raise PatternError("regular expression is too large", PATTERN_LIMIT_BYTES)
     rewritten = ESCAPE.sub(_as_pcre2_reads_it, source)
     if OWN_LIMITS.match(rewritten):
         raise PatternError("(*VERB) not recognized", 2)
@@ -121,6 +120,8 @@ def _compiled(pattern: str) -> pcre2.Pattern:
         return pcre2.compile(limits + rewritten, jit=False)
     except pcre2.PatternError as error:
         text, shift = PCRE_ERRORS.get(error.code, (error.msg.partition("; ")[2], 0))
+        if error.code == TOO_LARGE:
+            raise PatternError(text, len(source)) from None
         raise PatternError(text, max(0, error.pos - len(limits) + shift)) from None
 
 

@@ -34,9 +34,9 @@ class Policy(Struct, frozen=True, cache_hash=True):
     name: str
     pattern: str
     settings: tuple[tuple[str, object], ...]
-    priority: int = 0
-    apply_to: str = "queues"
-    vhost: str = "/"
+    priority: int
+    apply_to: str
+    vhost: str
 
     @classmethod
     def of(
@@ -59,11 +59,11 @@ class Policy(Struct, frozen=True, cache_hash=True):
 
 
 def _frozen(value: object) -> object:
-    return tuple(value) if isinstance(value, list | tuple) else value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def matching(
-    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, declaring: bool = False
+    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, *, declaring: bool
 ) -> list[Policy]:
     """The policies that could apply to a queue, in the order in which they win.
 
@@ -76,22 +76,17 @@ def matching(
     """
     blind = declaring and not profile.declare_knows_type
     unsupported = frozenset() if blind else profile.unsupported_by(queue_type)
-    found = [
-        policy
-        for policy in policies
-        if policy.vhost == vhost
-        and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
-        and unsupported.isdisjoint(key for key, _ in policy.settings)
-        and matches(policy.pattern, queue)
-    ]
-    return sorted(found, key=lambda policy: (-policy.priority, policy.name))
-
-
-def effective(
-    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, declaring: bool = False
-) -> Policy | None:
-    """The one policy that applies to a queue; see `matching`."""
-    return next(iter(matching(policies, vhost, queue, queue_type, profile, declaring)), None)
+    return sorted(
+        (
+            policy
+            for policy in policies
+            if policy.vhost == vhost
+            and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
+            and unsupported.isdisjoint(key for key, _ in policy.settings)
+            and matches(policy.pattern, queue)
+        ),
+        key=lambda policy: (-policy.priority, policy.name),
+    )
 
 
 def ties(winners: list[Policy]) -> list[Policy]:
@@ -104,30 +99,26 @@ def ties(winners: list[Policy]) -> list[Policy]:
 
 
 def effective_definition(policy: Policy | None, operator_policy: Policy | None) -> dict[str, object]:
-    """What applies to a queue under both, keys sorted: a key that both have is merged by `MERGES`."""
+    """What applies to a queue under both: a key that both have is merged by `MERGES`."""
     mine = policy.definition if policy else {}
-    merged = dict(mine)
-    for key, value in (operator_policy.definition if operator_policy else {}).items():
-        merged[key] = MERGES.get(key, _operators)(mine[key], value) if key in mine else value
-    return {key: merged[key] for key in sorted(merged)}
+    theirs = operator_policy.definition if operator_policy else {}
+    return mine | {
+        key: MERGES.get(key, _operators)(mine[key], value) if key in mine else value for key, value in theirs.items()
+    }
 
 
 def _operators(_value: object, operator_value: object) -> object:
     return operator_value
 
 
-def stricter_delivery_limit(value: int, operator_value: int) -> int:
+def _stricter_delivery_limit(value: int, operator_value: int) -> int:
     """The lower; but a negative one means no limit (4.0), and then the other counts."""
     return (max if min(value, operator_value) < 0 else min)(value, operator_value)
 
 
-def _wider_mode(value: str, operator_value: str) -> str:
-    return min(value, operator_value, key=["all", "exactly", "nodes"].index)
-
-
 def _wider_params(value: object, operator_value: object) -> object:
     """The larger number; a number rather than a list; the longer list, of equal ones the operator's."""
-    numbers = [given for given in (value, operator_value) if isinstance(given, int)]
+    numbers = {given for given in (value, operator_value) if isinstance(given, int)}
     return max(numbers) if numbers else max(operator_value, value, key=len)
 
 
@@ -138,9 +129,9 @@ MERGES: dict[str, Callable] = {
     "max-length-bytes": min,
     "max-in-memory-length": min,
     "max-in-memory-bytes": min,
-    "delivery-limit": stricter_delivery_limit,
+    "delivery-limit": _stricter_delivery_limit,
     "target-group-size": max,
-    "ha-mode": _wider_mode,
+    "ha-mode": min,  # The wider: all, exactly, nodes.
     "ha-params": _wider_params,
 }
 """How a key that a policy and an operator policy both set is decided. Any other takes the operator's value."""
@@ -176,12 +167,12 @@ class Mirroring(Struct, frozen=True):
     """
 
     mode: HaMode
-    count: int = 0
-    nodes: tuple[str, ...] = ()
-    sync_mode: SyncMode = SyncMode.MANUAL
-    sync_batch_size: int | None = None
-    promote_on_shutdown: Promote = Promote.WHEN_SYNCED
-    promote_on_failure: Promote = Promote.ALWAYS
+    count: int | None
+    nodes: tuple[str, ...]
+    sync_mode: SyncMode
+    sync_batch_size: int | None
+    promote_on_shutdown: Promote
+    promote_on_failure: Promote
 
 
 def mirroring(definition: Mapping[str, object]) -> Mirroring | None:
@@ -195,7 +186,7 @@ def mirroring(definition: Mapping[str, object]) -> Mirroring | None:
     batch_size = definition.get("ha-sync-batch-size", 1)
     return Mirroring(
         mode=mode,
-        count=params if mode is HaMode.EXACTLY else 0,
+        count=params if mode is HaMode.EXACTLY else None,
         nodes=tuple(params) if mode is HaMode.NODES else (),
         sync_mode=_member(SyncMode, definition.get("ha-sync-mode", "manual")),
         sync_batch_size=batch_size if batch_size > 1 else None,

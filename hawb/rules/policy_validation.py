@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from hawb.rules.erlang_terms import erlang_term
+from hawb.rules.locators import LEADER_LOCATORS
 from hawb.rules.patterns import pattern_error
 from hawb.rules.profiles import FEDERATION_SETTINGS, HA_SETTINGS, Profile
 
@@ -27,32 +28,32 @@ Check = tuple[Callable[[object], bool], str]
 """Whether a value is accepted, and the text for one that is not, with {} where RabbitMQ shows the value."""
 
 
-def refusal(fields: Mapping[str, object], profile: Profile, operator: bool = False) -> str | None:
+def refusal(fields: Mapping[str, object], profile: Profile, *, operator: bool) -> str | None:
     """Why RabbitMQ refuses to set this policy, as `rabbitmqctl` and the HTTP API give the reason; None if it does not.
 
-    `fields` are those of set_policy: pattern, definition, and priority and apply_to or their defaults. Several errors
-    stand on a line each. The line break that ends RabbitMQ's text is left out.
+    `fields` are those of set_policy: pattern, definition, priority and apply_to. Several errors stand on a line each.
+    The line break that ends RabbitMQ's text is left out.
     """
     show = _shower(profile)
-    priority = fields.get("priority", 0)
+    priority = fields["priority"]
     if not _is_integer(priority):
         return f"{show(priority)} priority must be a number"
     errors = [
         _definition_error(fields["definition"], profile, operator),
-        _apply_to_error(fields.get("apply_to", "queues"), profile),
+        _apply_to_error(fields["apply_to"], profile),
         _pattern_error(fields["pattern"], show),
     ]
     found = [error for error in errors if error is not None]
     return "\n".join(["Validation failed\n", *found]) if found else None
 
 
-def _definition_error(definition: Mapping[str, object], profile: Profile, operator: bool = False) -> str | None:
+def _definition_error(definition: Mapping[str, object], profile: Profile, operator: bool) -> str | None:
     """The first error of a definition, without the frame; None if it is accepted."""
     show = _shower(profile)
     if not definition:
         return "no policy provided"
     known = profile.operator_policy_settings if operator else profile.policy_settings
-    values = {key: definition[key] for key in sorted(definition) if key in known}
+    values = {key: definition[key] for key in definition if key in known}
     checks = CHECKS | CHECKS_OF_VERSION.get(profile.version, {})
     return (
         _first_error(values, ["queue-master-locator"], checks, show)
@@ -213,8 +214,8 @@ COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-lo
 CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
     "4.0": {
         "delivery-limit": (_is_integer, "{} is not a valid delivery limit"),
-        "queue-master-locator": (lambda _: True, ""),
+        "queue-master-locator": (_one_of(*LEADER_LOCATORS), "{} is not a valid master locator"),
     },
 }
-"""Where a version's check differs. 4.0 takes a negative delivery limit for none, and any locator as long as the old key
-is permitted, which it is unless configured otherwise."""
+"""Where a version's check differs. 4.0 takes a negative delivery limit for none, and every leader locator under the old
+key, which is permitted unless configured otherwise (`rabbit_classic_queue:validate_policy`)."""

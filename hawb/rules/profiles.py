@@ -18,7 +18,8 @@ class Profile(Struct, frozen=True):
     that is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being
     declared. `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster.
     `locates_exclusive` is whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare`
-    no longer does). `limits_sync_throughput`
+    no longer does). `leader_locator` is whether `rabbit_queue_location` places classic queues too (4.0): balanced or
+    with the client, whatever queue_master_locator is configured. `limits_sync_throughput`
     is whether there is mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained
     gives the masters of mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `rebalance_spares_drained`
     whether rebalancing leaves drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `unicode_errors` is whether error
@@ -35,6 +36,7 @@ class Profile(Struct, frozen=True):
     declare_knows_type: bool
     quorum_cluster_size: int | None
     locates_exclusive: bool
+    leader_locator: bool
     limits_sync_throughput: bool
     drain_moves_masters: bool
     rebalance_spares_drained: bool
@@ -115,6 +117,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=False,
         quorum_cluster_size=None,
         locates_exclusive=True,
+        leader_locator=False,
         limits_sync_throughput=False,
         drain_moves_masters=True,
         rebalance_spares_drained=False,
@@ -135,6 +138,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
+        leader_locator=False,
         limits_sync_throughput=True,
         drain_moves_masters=False,
         rebalance_spares_drained=True,
@@ -155,6 +159,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
+        leader_locator=False,
         limits_sync_throughput=True,
         drain_moves_masters=False,
         rebalance_spares_drained=True,
@@ -175,6 +180,7 @@ PROFILES: dict[str, Profile] = {
         declare_knows_type=True,
         quorum_cluster_size=3,
         locates_exclusive=False,
+        leader_locator=True,
         limits_sync_throughput=True,
         drain_moves_masters=False,
         rebalance_spares_drained=True,

@@ -9,10 +9,11 @@ compared: 3.8 compares the arguments that it checks, later releases those of cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from hawb.rules.erlang_terms import erlang_term
 from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH, REJECT_PUBLISH_DLX
+from hawb.rules.locators import LEADER_LOCATORS
 from hawb.rules.profiles import Profile
 
 LONGEST_EXPIRY_MS = 315_360_000_000
@@ -29,24 +30,42 @@ def amqp_type(value: object) -> str:
 def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -> str | None:
     """The text of the 406 with which RabbitMQ refuses to declare a classic queue; None if it does not. `described` is
     the queue as its texts name it."""
+    terse = profile.version == "3.8"
+    checks = {key: CHECKS[key] for key in (CHECKED_3_8 if terse else CHECKED)}
+    checks |= CHECKS_4_0 if profile.leader_locator else {}
+    error = invalid(arguments, described, checks, terse)
+    if error is not None:
+        return error
+    foreign = () if terse else [key for key in arguments if key in OF_OTHER_TYPES and key not in checks]
+    return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
+
+
+def invalid(arguments: Mapping[str, object], described: str, checks: Mapping[str, Check], terse: bool) -> str | None:
+    """The text of the 406 for the first argument, in the order of `checks`, whose value cannot be; None if all can."""
     exchange = arguments.get("x-dead-letter-exchange", "")
     if not isinstance(exchange, str):
         return f"invalid type '{amqp_type(exchange)}' for arg 'x-dead-letter-exchange' in {described}"
-    terse = profile.version == "3.8"
-    for key in CHECKED_3_8 if terse else CHECKED:
-        error = CHECKS[key](arguments, key, terse) if key in arguments else None
+    for key, check in checks.items():
+        error = check(arguments, key, terse) if key in arguments else None
         if error is not None:
             return f"invalid arg '{key}' for {described}: {error}"
-    foreign = () if terse else [key for key in arguments if key in OF_OTHER_TYPES]
-    return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
+    return None
 
 
 def inequivalent(
     given: Mapping[str, object], current: Mapping[str, object], profile: Profile
 ) -> tuple[str, str, str] | None:
-    """The first argument that differs when a queue is declared again: its key, and what is given and what the queue
-    has as the 406 shows them. None if all are the same. Numbers of different types differ."""
-    for key in CHECKED_3_8 if profile.version == "3.8" else COMPARED:
+    """The first argument of a classic queue that differs when it is declared again, as `first_difference` gives it."""
+    compared = CHECKED_3_8 if profile.version == "3.8" else COMPARED
+    return first_difference(given, current, (*compared, *CHECKS_4_0) if profile.leader_locator else compared)
+
+
+def first_difference(
+    given: Mapping[str, object], current: Mapping[str, object], keys: Iterable[str]
+) -> tuple[str, str, str] | None:
+    """The first of `keys` that differs when a queue is declared again, and what is given and what the queue has as the
+    406 shows them. None if all are the same. Numbers of different types differ."""
+    for key in keys:
         asked, had = ((amqp_type(one[key]), one[key]) if key in one else None for one in (given, current))
         if asked != had:
             show = _value if asked and had else _value_and_type
@@ -140,6 +159,11 @@ def _queue_mode(arguments: Mapping[str, object], key: str, terse: bool) -> str |
     return unknown if error is None and value not in ("default", "lazy") else error
 
 
+def _leader_locator(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    unknown = None if arguments[key] in LEADER_LOCATORS else "invalid_queue_locator_arg"
+    return _of_type(str)(arguments, key, terse) or unknown
+
+
 CHECKS: dict[str, Check] = {
     "x-expires": _expiry,
     "x-message-ttl": _time_to_live,
@@ -157,6 +181,9 @@ CHECKS: dict[str, Check] = {
     "x-quorum-initial-group-size": _group_size,
 }
 """The arguments that are checked, in RabbitMQ's order."""
+
+CHECKS_4_0: dict[str, Check] = {"x-queue-leader-locator": _leader_locator}
+"""What classic queues know from 4.0 on (`rabbit_classic_queue:capabilities`)."""
 
 QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes", "x-quorum-initial-group-size")
 

@@ -2,8 +2,10 @@
 
 Source: `rabbit_quorum_queue` (`select_quorum_nodes`, `filter_quorum_critical`), from 3.10 on `rabbit_queue_location`,
 `ra_server`. Plain functions over integers, see `hawb.rules.selection`. The leader of a new queue is chosen by
-`hawb.rules.locators.locate` among `leader_candidates`.
+`hawb.rules.locators.locate`, with `leader_strategy` and among `leader_candidates`.
 """
+
+from hawb.rules.locators import MIN_MASTERS, RANDOM
 
 ALL_MEMBERS = 0
 MANY_QUEUES = 1000
@@ -28,8 +30,8 @@ def members(wanted, client, nodes, others):
     """The nodes that get a member of a new queue: the one that declares, and as many `others` as are missing.
 
     All nodes, down or not, if there are no more than `wanted`, or `wanted` is ALL_MEMBERS. `others` are all nodes but
-    the declaring one in the order in which they are taken: shuffled, whether they run or not, in 3.8; from 3.10 on by
-    `others_by_load`, or with MANY_QUEUES queues of any type the running ones shuffled and then the rest shuffled.
+    the declaring one in the order in which they are taken: shuffled, whether they run or not, in 3.8; from 3.10 on
+    `others_by_load`, or with MANY_QUEUES queues of any type `others_by_chance`.
     """
     if wanted == ALL_MEMBERS or len(nodes) <= wanted:
         return list(nodes)
@@ -43,11 +45,22 @@ def others_by_load(client, nodes, running, members_count):
     return [node for _, _, node in ranked]
 
 
+def others_by_chance(shuffled, running):
+    """All nodes but the declaring one, `shuffled`: those that run first."""
+    return [node for node in shuffled if node in running] + [node for node in shuffled if node not in running]
+
+
+def leader_strategy(strategy, queues_count):
+    """How the leader is located with so many queues of any type: with MANY_QUEUES nobody counts where leaders are."""
+    return RANDOM if strategy == MIN_MASTERS and queues_count >= MANY_QUEUES else strategy
+
+
 def leader_candidates(new_members, running, drained):
     """The members among which a balancing locator chooses the leader, in alphabetical order: those on running nodes
     that are not drained, or if there are none on running nodes, or else all. `drained` are nodes."""
-    up = sorted([node for node in new_members if node in running])
-    if len(up) == 0:
-        return sorted(list(new_members))
+    inside = sorted(new_members)
+    up = [node for node in inside if node in running]
     undrained = [node for node in up if node not in drained]
-    return up if len(undrained) == 0 else undrained
+    if len(undrained) > 0:
+        return undrained
+    return up if len(up) > 0 else inside

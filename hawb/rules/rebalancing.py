@@ -33,13 +33,12 @@ def next_to_move(masters, lengths, tried, most, nodes):
 def destination(candidates, masters):
     """The candidate with the fewest masters, of equals the first; NOTHING without candidates."""
     chosen = NOTHING
-    fewest = 0
     for node in candidates:
-        count = 0
-        for master in masters:
-            if master == node:
-                count += 1
-        if chosen == NOTHING or count < fewest:
+        if chosen == NOTHING or masters_on(node, masters) < masters_on(chosen, masters):
             chosen = node
-            fewest = count
     return chosen
+
+
+def masters_on(node, masters):
+    """How many masters a node has."""
+    return len([master for master in masters if master == node])

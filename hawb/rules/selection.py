@@ -52,7 +52,7 @@ def listed_nodes(listed, master, synchronised, available):
     not. So either the master is available or a mirror is synchronised: without both there is nothing to choose from.
     """
     if len(synchronised) == 0:
-        candidates = sorted([node for node in available if node in listed or node == master])
+        candidates = [node for node in available if node in listed or node == master]
     else:
         candidates = [node for node in listed if node in available]
     candidates = without_repeats(candidates)

@@ -261,7 +261,7 @@ def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
     node = turn.settings.node(verb.node)
     if (name := on_mirrored_queue(turn, verb.queue)) is not None:
         if turn.is_running(node):
-            turn.schedule(0, events.TransferLeadership(name, node))
+            turn.schedule(0, events.TransferLeadership(name, node, asked=True))
         else:
             turn.refuse(None, f"node '{verb.node}' is not running")
 

@@ -10,6 +10,7 @@ of its step.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
@@ -150,11 +151,15 @@ class Step(Part, frozen=True):
         return VERB_NAMES[type(self.verb)]
 
 
+SECTION = re.compile(r"(?:steps\.\d+\.)?([^.]*)")
+"""The part of an outcome to which a field belongs."""
+
+
 class Uncompared(Part, frozen=True):
     """Fields of an outcome that a comparison with a real cluster leaves out, and the reason.
 
     A field is written as such a comparison names it, `queues.ha.orders.master`, and stands for all below it; `*` stands
-    for anything.
+    for anything, and `steps.4.queues.ha.orders` for the field as it is at the `expect` of step 4 alone.
     """
 
     fields: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of fields, not empty")]
@@ -164,7 +169,7 @@ class Uncompared(Part, frozen=True):
         refuse_twice("fields", self.fields)
         sections = fields_of(ExpectedOutcome)
         for name in self.fields:
-            if name.partition(".")[0] not in sections:
+            if SECTION.match(name)[1] not in sections:
                 raise ValueError(f"fields: {render(name)} begins with none of {', '.join(sections)}")
 
 

@@ -1,0 +1,366 @@
+"""The chapters of random scenarios: a few steps each, with one aim, drawn for the nodes and queues that play in it.
+
+A chapter of `FAULTS` does something to nodes or links and ends with all nodes running; one of `OPERATIONS` is what
+clients and operators do in between. What it leaves behind (a policy, a consumer, messages) is there for the next one,
+so that two chapters can make a situation of which neither knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hawb.broker.random_cast import PATTERN, Cast, Steps, listed, mirrors, publish
+
+NEWCOMER = "n"
+LOOK = {"expect": {}}
+"""A step that does nothing but let both outcomes be compared there."""
+NOTICED_S = 20
+"""A wait in which a silent link of `TICKTIME_S` is noticed, and whoever is tried on it given up."""
+BACK_S = 10
+"""A wait in which a node that had paused is back."""
+TICKTIME_S = 8
+PATIENT_TICKTIME_S = 15
+"""Long enough for links to be healed before anybody notices, though a real cluster takes its time to settle."""
+SECONDS = 3
+"""A wait that is long beside `LIFETIME_MS`."""
+LIFETIME_MS = 500
+
+# --- nodes and links ---
+
+
+def failover(cast: Cast) -> Steps:
+    """A consumer holds deliveries while a node goes."""
+    node, (other, *_) = cast.apart()
+    consumer = cast.name("c")
+    fields = {"prefetch": cast.one((0, 2, 5)), "cancel_on_ha_failover": cast.one((False, False, True))}
+    return [
+        *cast.consume(consumer, cast.queue(), other, connection=consumer, **fields),
+        {cast.one(("kill", "stop")): node},
+        publish(cast, other),
+        LOOK,
+        {"close": consumer},
+        {"start": node},
+    ]
+
+
+def returned(cast: Cast) -> Steps:
+    """A node comes back without what came meanwhile, and then it is alone."""
+    node, others = cast.apart()
+    fault = cast.one(("kill", "stop"))
+    return [
+        {cast.one(("kill", "stop")): node},
+        publish(cast, others[0]),
+        {"start": node},
+        *({fault: other} for other in others),
+        LOOK,
+        publish(cast, node),
+        *({"start": other} for other in others),
+    ]
+
+
+def power_loss(cast: Cast) -> Steps:
+    """A host loses its power, which the others notice late."""
+    node, (other, *_) = cast.apart()
+    cast.cluster["net_ticktime"] = TICKTIME_S
+    return [{"power_off": node}, publish(cast, other), {"wait": NOTICED_S}, LOOK, {"start": node}]
+
+
+def partitioned(cast: Cast) -> Steps:
+    """The nodes fall apart into two groups."""
+    node, others = cast.apart()
+    return severed(cast, {"partition": [[node], others]}, node, others)
+
+
+def cut_off(cast: Cast) -> Steps:
+    """All links of a node fail, one by one."""
+    node, others = cast.apart()
+    return severed(cast, {"cut": [[node, other] for other in others]}, node, others)
+
+
+def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> Steps:
+    """A node without links: for so short a time that nobody notices, or until it has to be restarted or has paused."""
+    healed = {"heal": True}
+    if cast.one((True, False)):
+        cast.cluster["net_ticktime"] = PATIENT_TICKTIME_S
+        return [step, publish(cast, others[0], count=2), healed, {"wait": SECONDS}]
+    cast.cluster["net_ticktime"] = TICKTIME_S
+    both = [publish(cast, node, count=2), publish(cast, others[0], count=2)]
+    noticed = [step, {"wait": NOTICED_S}, *both, LOOK, healed]
+    handling = cast.one((
+        "ignore", "ignore",
+        {"pause_if_all_down": [others[0]], "recover": "ignore"},
+        "pause_minority" if len(others) > 1 else "ignore",
+    ))  # fmt: skip
+    cast.cluster["cluster_partition_handling"] = handling
+    if handling == "ignore":
+        return [*noticed, {"wait": SECONDS}, {"stop": node}, {"start": node}]
+    return [*noticed, {"wait": BACK_S}]
+
+
+def disk_lost(cast: Cast) -> Steps:
+    """A node loses its disk; the others forget it, and it joins them again."""
+    node, (other, *_) = cast.apart()
+    forget = {"forget_cluster_node": {"node": node, "from": other}}
+    return [{"wipe": node}, publish(cast, other), LOOK, forget, {"join": node}]
+
+
+def forgotten(cast: Cast) -> Steps:
+    """A node that is down resets itself and joins again; the others may have forgotten it before, also while all were
+    down."""
+    node, others = cast.apart()
+    forget = {"node": node, "from": others[0]}
+    back = [{"reset": node}, LOOK, {"join": node}]
+    if cast.one((True, False, False)):
+        return [
+            *({"stop": other} for other in reversed(others)),
+            publish(cast, node),
+            {"stop": node},
+            {"forget_cluster_node": forget | {"offline": True}},
+            *({"start": other} for other in others),
+            *back,
+        ]
+    told = cast.one(([{"forget_cluster_node": forget}], []))
+    return [{cast.one(("kill", "stop")): node}, publish(cast, others[0]), *told, *back]
+
+
+def forced(cast: Cast) -> Steps:
+    """All nodes stop, and the first one that did is forced to boot before the others."""
+    node, others = cast.apart()
+    return [
+        {"stop": node},
+        publish(cast, others[-1]),
+        *({"stop": other} for other in others),
+        {"force_boot": node},
+        LOOK,
+        *({"start": other} for other in others),
+    ]
+
+
+def newcomer(cast: Cast) -> Steps:
+    """A node joins a cluster of two and stays; where it has joined, or there are three, one restarts."""
+    if len(cast.nodes) > 2:
+        return failover(cast)
+    cast.nodes.append(NEWCOMER)
+    return [{"join": NEWCOMER}, publish(cast, NEWCOMER), LOOK]
+
+
+FAULTS: tuple[Callable[[Cast], Steps], ...] = (
+    failover, returned, power_loss, partitioned, cut_off, disk_lost, forgotten, forced, newcomer,
+)  # fmt: skip
+
+
+# --- clients and operators ---
+
+
+def consumption(cast: Cast) -> Steps:
+    """A consumer that answers for some of what it gets, and may stay."""
+    consumer = cast.name("c")
+    rest = {"prefetch": cast.one((0, 1, 3)), "global_prefetch": cast.one((False, False, True))}
+    return [
+        publish(cast, cast.one(cast.nodes)),
+        *cast.consume(consumer, cast.queue(), cast.one(cast.nodes), **rest),
+        {"ack": {"consumer": consumer, "count": cast.one((1, 2, "all"))}},
+        *([{"cancel": consumer}] if cast.one((True, False)) else []),
+    ]
+
+
+def rejection(cast: Cast) -> Steps:
+    """A consumer gives messages back, or rejects them for good, and goes."""
+    consumer = cast.name("c")
+    return [
+        publish(cast, cast.one(cast.nodes)),
+        *cast.consume(consumer, cast.queue(), cast.one(cast.nodes), prefetch=4),
+        {"cancel": consumer},
+        {"nack": {"consumer": consumer, "count": cast.one((1, 2)), "requeue": cast.one((True, False))}},
+        {"close": consumer},
+    ]
+
+
+def fetched(cast: Cast) -> Steps:
+    """Messages are fetched one by one, and held."""
+    holder, queue = cast.name("h"), cast.queue()
+    return [
+        publish(cast, cast.one(cast.nodes)),
+        {"get": {"queue": queue, "count": cast.count(3), "ack": False, "consumer": holder}},
+        {cast.one(("ack", "nack")): {"consumer": holder, "count": 1}},
+        {"get": {"queue": queue, "count": 1}},
+        *([{"close": holder}] if cast.one((True, False)) else []),
+    ]
+
+
+def rivals(cast: Cast) -> Steps:
+    """Two consumers of one queue, where it is settled who gets what: by priority, exclusively, or one at a time."""
+    first, second, queue = cast.name("c"), cast.name("c"), cast.name("q")
+    arguments, mine, other = cast.one((
+        ({}, {"priority": 2, "prefetch": 2}, {"priority": 1}),
+        ({}, {"exclusive": True}, {}),
+        ({"x-single-active-consumer": True}, {"prefetch": 1}, {"ack": "auto"}),
+    ))  # fmt: skip
+    node = cast.one(cast.nodes)
+    return [
+        {"declare": {"queue": queue, "node": node, "arguments": arguments}},
+        {"consume": {"consumer": first, "queue": queue, "node": node} | mine},
+        {"consume": {"consumer": second, "queue": queue, "node": cast.one(cast.nodes)} | other},
+        {"publish": {"queue": queue, "count": cast.count(), "node": cast.one(cast.nodes)}},
+        {"close": first},
+    ]
+
+
+def publishing(cast: Cast) -> Steps:
+    """Messages of all kinds, and a queue that is emptied."""
+    queue, mode = cast.queue(), cast.one(("confirm", "plain", "tx"))
+    fields = {"mode": mode, "size": cast.one((0, 100, 5000)), "persistent": cast.one((True, False))}
+    urgent = {"queue": queue, "count": cast.count(), "node": cast.one(cast.nodes), "priority": cast.one((1, 3, 9))}
+    return [
+        publish(cast, cast.one(cast.nodes), **fields),
+        {"publish": urgent},
+        {"publish": {"queue": "nowhere", "count": 2, "node": cast.one(cast.nodes)}},
+        {"purge": queue},
+        publish(cast, cast.one(cast.nodes), count=cast.count(3)),
+    ]
+
+
+def another_policy(cast: Cast) -> Steps:
+    """Queues are mirrored otherwise, or no longer."""
+    if cast.one((True, False)):
+        return [{"clear_policy": "mirrors"}, LOOK, listed(cast)]
+    some = cast.order(cast.nodes)[: cast.count(len(cast.nodes))]
+    chosen = cast.one((
+        {"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": cast.count(2)}, {"ha-mode": "nodes", "ha-params": some}
+    ))  # fmt: skip
+    when = {"ha-promote-on-failure": cast.one(("always", "when-synced")), "ha-sync-mode": "automatic"}
+    above = {"name": "above", "pattern": "^m1$", "priority": 1, "definition": {"max-length": cast.count()}}
+    return [{"set_policy": above}, listed(cast), {"clear_policy": "above"}, mirrors(chosen | when)]
+
+
+def operators(cast: Cast) -> Steps:
+    """An operator limits what users may."""
+    definition = cast.one((
+        {"max-length": cast.count()}, {"max-length-bytes": 4096}, {"max-length": 10, "message-ttl": 3_600_000},
+    ))  # fmt: skip
+    return [
+        {"set_operator_policy": {"name": "limits", "pattern": PATTERN, "definition": definition}},
+        publish(cast, cast.one(cast.nodes)),
+        LOOK,
+        {"clear_operator_policy": "limits"},
+    ]
+
+
+def dead_letters(cast: Cast) -> Steps:
+    """Messages that a queue gives up go on to another one."""
+    source, target, exchange = cast.name("q"), cast.name("q"), cast.name("x")
+    limit = cast.one(({"x-max-length": 2}, {"x-message-ttl": LIFETIME_MS}))
+    arguments = {"x-dead-letter-exchange": exchange, "x-dead-letter-routing-key": "dead"} | limit
+    return [
+        {"declare": {"queue": target, "node": cast.one(cast.nodes)}},
+        {"bind": {"queue": target, "exchange": exchange, "routing_key": "dead"}},
+        {"declare": {"queue": source, "node": cast.one(cast.nodes), "arguments": arguments}},
+        {"publish": {"queue": source, "count": 4, "node": cast.one(cast.nodes)}},
+        {"wait": SECONDS},
+    ]
+
+
+def passing(cast: Cast) -> Steps:
+    """Queues that are deleted, or go by themselves."""
+    queue, client, node = cast.name("q"), cast.name("c"), cast.one(cast.nodes)
+    alone: Steps = cast.one((
+        [{"declare": {"queue": queue, "node": node, "exclusive": True, "connection": client}}, {"close": client}],
+        [{"declare": {"queue": queue, "node": node, "auto_delete": True}},
+         {"consume": {"consumer": client, "queue": queue, "node": node}}, {"cancel": client}],
+        [{"declare": {"queue": queue, "node": node, "arguments": {"x-expires": LIFETIME_MS}}}, {"wait": SECONDS}],
+    ))  # fmt: skip
+    other = cast.name("q")
+    return [
+        {"declare": {"queue": other, "node": cast.one(cast.nodes), "durable": cast.one((True, False))}},
+        {"publish": {"queue": other, "count": 3, "node": node}},
+        *alone,
+        {"delete": {"queue": other, "node": node}},
+    ]
+
+
+def alarmed(cast: Cast) -> Steps:
+    """A node is short of a resource, and publishers wait."""
+    resource = {"node": cast.one(cast.nodes), "resource": cast.one(("memory", "disk"))}
+    publisher = {"connection": cast.name("p")}
+    node = cast.one(cast.nodes)
+    return [
+        publish(cast, node, **publisher),
+        {"alarm": resource},
+        publish(cast, node, **publisher),
+        LOOK,
+        {"clear_alarm": resource},
+    ]
+
+
+def drained(cast: Cast) -> Steps:
+    """A node is in maintenance for a while."""
+    node, (other, *_) = cast.apart()
+    consumer = cast.name("c")
+    return [
+        *cast.consume(consumer, cast.queue(), node, prefetch=2),
+        {"drain": node},
+        publish(cast, other),
+        LOOK,
+        {"revive": node},
+    ]
+
+
+def crashed(cast: Cast) -> Steps:
+    """A queue's process dies, its node does not."""
+    where = cast.one(({}, {}, {"node": cast.one(cast.nodes)}))
+    return [listed(cast), {"crash": {"queue": cast.queue()} | where}, publish(cast, cast.one(cast.nodes))]
+
+
+def synchronised(cast: Cast) -> Steps:
+    """Mirrors come late and are synchronised by hand."""
+    queue, manual = cast.queue(), {"ha-sync-mode": "manual"}
+    return [
+        listed(cast, **manual),
+        mirrors({"ha-mode": "exactly", "ha-params": 1} | manual),
+        publish(cast, cast.one(cast.nodes)),
+        listed(cast, **manual),
+        {"cancel_sync_queue": queue},
+        {"sync_queue": queue},
+    ]
+
+
+def moved(cast: Cast) -> Steps:
+    """Masters move on purpose."""
+    return [
+        listed(cast, **{"ha-sync-mode": "automatic"}),
+        {"transfer_leadership": {"queue": cast.queue(), "node": cast.one(cast.nodes)}},
+        {"publish": {"queue": "m1", "count": 20, "node": cast.one(cast.nodes)}},
+        {"rebalance": True},
+    ]
+
+
+def refused(cast: Cast) -> Steps:
+    """What RabbitMQ does not accept."""
+    node, queue, consumer = cast.one(cast.nodes), cast.name("q"), cast.name("c")
+    wrong: list[dict[str, Any]] = [
+        {"declare": {"queue": "nowhere", "node": node, "passive": True}},
+        {"declare": {"queue": queue, "node": node, "durable": False}},
+        {"declare": {"queue": cast.name("q"), "node": node, "arguments": {"x-max-length": -1}}},
+        {"delete": {"queue": queue, "node": node, "if_empty": True}},
+        {"purge": "nowhere"},
+        {"consume": {"consumer": consumer, "queue": "nowhere", "node": node}},
+        {"get": {"queue": "nowhere", "count": 1}},
+        {"bind": {"queue": "nowhere", "exchange": cast.name("x"), "routing_key": "k"}},
+        {"cancel": consumer},
+        {"sync_queue": queue},
+        {"clear_policy": "nobody"},
+        mirrors({"ha-mode": "nodes"}),
+        mirrors({"ha-mode": "exactly", "ha-params": "two"}),
+    ]
+    return [
+        {"declare": {"queue": queue, "node": node}},
+        {"publish": {"queue": queue, "count": 1, "node": node}},
+        *cast.order(wrong)[:3],
+    ]
+
+
+OPERATIONS: tuple[Callable[[Cast], Steps], ...] = (
+    consumption, rejection, fetched, rivals, publishing, another_policy, operators, dead_letters, passing, alarmed,
+    drained, crashed, synchronised, moved, refused,
+)  # fmt: skip

@@ -1,0 +1,53 @@
+"""Random scenarios over the whole vocabulary of classic queues, for the model and a real cluster to be compared by.
+
+Scenario `n` of a seed is the same on any machine: every draw is counted (`hawb.engine.chance`). Each has a beginning,
+one chapter of faults and two of operations around it (`random_chapters`). Chapters are dealt from shuffled decks, so
+that after every nine scenarios each fault, and after every fifteen each operation twice, has had its turn.
+
+A real cluster has to answer the same each time, and soon. Left out, because they are racy there:
+
+* What RabbitMQ chooses at random: the locators `random` and `min-masters`, mirrors of a new queue under `all` or
+  `exactly` with more than one candidate. Mirrors are placed by a list of nodes, which has an order; `all` and
+  `exactly` are set over them, and where one mirror is to be added then, there is one candidate.
+* Steps of the same moment, nodes that go or come together, operations while a synchronisation runs, and which end of a
+  single cut link is cut off: who notices first decides. A node loses all of its links, and nodes come one by one.
+* What depends on time: publishers and consumers with a rate, and TTLs that are near to the time of a step.
+* autoheal: on Erlang 25 a node that rejoins may hang.
+* Consumers of the same rank at one queue: who gets a message depends on whose credit came first.
+* Operations on a queue that is down, but publishing: they take a minute each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from hawb.broker.random_cast import Cast, beginning
+from hawb.broker.random_chapters import FAULTS, LOOK, OPERATIONS
+from hawb.engine import chance
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import read_scenario
+
+T = TypeVar("T")
+
+DRAWS, DECK_OF_FAULTS, DECK_OF_OPERATIONS = 50, 51, 52
+"""The purposes of the draws, apart from those of `hawb.engine.chance`."""
+
+
+def random_scenario(seed: int, n: int, version: str = "3.10") -> Scenario:
+    """Scenario `n` (from 0) of a seed, for a profile of the rules."""
+    cast = Cast(seed, DRAWS, n)
+    before, fault, after = (
+        dealt(OPERATIONS, seed, DECK_OF_OPERATIONS, 2 * n),
+        dealt(FAULTS, seed, DECK_OF_FAULTS, n),
+        dealt(OPERATIONS, seed, DECK_OF_OPERATIONS, 2 * n + 1),
+    )
+    steps = [*beginning(cast), *before(cast), *fault(cast), LOOK, *after(cast)]
+    title = f"Random scenario {n} of seed {seed}: {before.__name__}, {fault.__name__}, {after.__name__}"
+    return read_scenario({"scenario": title, "cluster": cast.cluster | {"version": version}, "steps": steps})
+
+
+def dealt(deck: Sequence[T], seed: int, purpose: int, n: int) -> T:
+    """Card `n` of a deck that is shuffled again whenever it has been dealt out."""
+    deal, place = divmod(n, len(deck))
+    return deck[chance.shuffled(tuple(range(len(deck))), seed, purpose, deal, 0)[place]]

@@ -1,0 +1,130 @@
+"""A running cluster, read over its management HTTP API as it stands now: what `hawb import` makes of its answers.
+
+Nothing is written to the cluster: every request is a GET. Definitions are put together from policies and virtual hosts,
+because /api/definitions takes an administrator and holds the hashes of passwords; a user tagged `monitoring` is enough.
+The password goes to the host of the given address alone, since no redirect is followed, and is kept nowhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from hawb.broker.imported import Imported, import_cluster
+from hawb.broker.queue_rows import Row
+from hawb.broker.untrusted import MAX_BYTES
+
+TIMEOUT_S = 60
+"""How long a cluster with many queues may take for one answer."""
+LISTINGS = {
+    "queues": ",".join(Row.__struct_fields__),
+    "nodes": "name,running,type,net_ticktime,partitions,mem_alarm,disk_free_alarm,being_drained",
+    "overview": "rabbitmq_version,object_totals",
+}
+"""The listings that are asked for, each with the columns that an import reads."""
+POLICY = ("pattern", "definition", "priority", "apply-to")
+
+
+class ApiRefused(Exception):  # noqa: N818 - named for what it says
+    """Why a cluster's API was not read; the text says what helps."""
+
+
+class Login(NamedTuple):
+    """A user of the management API."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Login({self.user!r})"
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirect would take the password elsewhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def watch(url: str, login: Login) -> Imported:
+    """What a cluster is now, as a scenario. `url` is where its management listens, as http://HOST:15672.
+
+    Raises ApiRefused, and ImportRefused for an answer that is not what RabbitMQ sends.
+    """
+    base = checked(url)
+    with tempfile.TemporaryDirectory(prefix="hawb-") as folder:
+        definitions = Path(folder, "definitions")
+        definitions.write_text(json.dumps(definitions_of(base, login)))
+        listings = []
+        for name, columns in LISTINGS.items():
+            listings.append(Path(folder, name))
+            listings[-1].write_bytes(ask(base, f"{name}?columns={columns}", login))
+        return import_cluster(definitions, listings)
+
+
+def checked(url: str) -> str:
+    """The address without a slash at its end. Raises ApiRefused."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ApiRefused(f"--api takes an address such as http://HOST:15672, not {url!r}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ApiRefused("--api takes an address without user, password, query or fragment")
+    return url.rstrip("/")
+
+
+def definitions_of(base: str, login: Login) -> dict[str, Any]:
+    """An export of policies and virtual hosts. The queues come with their listing. Raises ApiRefused."""
+    vhosts, policies, operator_policies = (
+        parsed(base, path, login) for path in ("vhosts?columns=name", "policies", "operator-policies")
+    )
+    parameters = [
+        {
+            "component": "operator_policy", "vhost": policy["vhost"], "name": policy["name"],
+            "value": {key: policy[key] for key in POLICY if key in policy},
+        }
+        for policy in operator_policies
+    ]  # fmt: skip
+    return {"vhosts": vhosts, "policies": policies, "parameters": parameters, "queues": []}
+
+
+def parsed(base: str, path: str, login: Login) -> Any:
+    """The JSON that the API answers. Raises ApiRefused."""
+    try:
+        return json.loads(ask(base, path, login))
+    except ValueError:
+        raise ApiRefused(f"{base}/api/{path}: the answer is not JSON; is this RabbitMQ's management?") from None
+
+
+def ask(base: str, path: str, login: Login) -> bytes:
+    """The body that the API answers to a GET. Raises ApiRefused."""
+    address = f"{base}/api/{path}"
+    token = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
+    request = Request(address, headers={"Authorization": f"Basic {token}", "Accept": "application/json"})
+    try:
+        with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as answer:
+            body = answer.read(MAX_BYTES + 1)
+    except HTTPError as error:
+        raise ApiRefused(f"{address}: {said(error.code)}") from None
+    except (OSError, HTTPException) as error:
+        raise ApiRefused(f"{address}: {getattr(error, 'reason', None) or error}") from None
+    if len(body) > MAX_BYTES:
+        raise ApiRefused(f"{address}: the answer has more than {MAX_BYTES} bytes")
+    return body
+
+
+def said(status: int) -> str:
+    """What a status tells about the user or the address."""
+    reasons = {
+        401: "user or password is wrong, or the user has no tag; `monitoring` is enough",
+        403: "the user may not see this; the tag `monitoring` is enough",
+        404: "there is no such page; is this RabbitMQ's management, and has its path no prefix?",
+    }
+    moved = "the answer is a redirect, which is not followed; give the address that it leads to"
+    return f"status {status}: {reasons.get(status, moved if 300 <= status < 400 else 'no answer that can be used')}"

@@ -1,0 +1,17 @@
+"""Lessons: predictions, rules to look up, and exercises that the engine checks, for the notebooks from 10 on.
+
+A notebook calls what `notebook` offers. Everything is plain Python that is tested without a browser; `view` alone knows
+widgets. What a reader guesses and answers goes to one file (`answers`).
+"""
+
+NOTEBOOK = ("check", "exercise", "look", "predict", "reset_lesson", "show_rule", "tell", "truth")
+"""What a lesson's notebook uses."""
+
+
+def __getattr__(name: str):
+    """The functions of a notebook on first use, so that the exercises can be had without widgets."""
+    if name in NOTEBOOK:
+        from hawb.lessons import notebook
+
+        return getattr(notebook, name)
+    raise AttributeError(f"module 'hawb.lessons' has no attribute {name!r}")

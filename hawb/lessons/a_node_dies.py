@@ -1,0 +1,154 @@
+"""The exercises of lesson 11: what happens when a mirror dies, and when the master dies."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
+from hawb.views.words import counted, listing, seconds, shown, size
+
+LIFE_AND_DEATH = ("stop", "start", "kill", "sync_queue", "publish", "wait")
+BOOT_S = 5.0
+HASTE_S = 0.3
+"""How soon after their boot the mirrors are needed: too soon for a long queue."""
+NOTICEABLE_S = 1.0
+
+
+def down_together(cluster: Cluster) -> list[list[str]]:
+    """The nodes that were not running, after each step."""
+    past = [cluster.copy().rewind(steps).outcome["nodes"] for steps in range(len(cluster.run.steps) + 1)]
+    return [[node for node, state in nodes.items() if state != "running"] for nodes in past]
+
+
+# Losing what was confirmed
+
+
+def mirrored_everywhere(variation: Variation) -> Cluster:
+    """A queue with a mirror on every other node and messages that were confirmed."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
+    return cluster.publish("orders", variation.messages)
+
+
+def all_lost(cluster: Cluster, variation: Variation) -> str | None:
+    """Every message that was there at the start is lost, with one node down at a time."""
+    first = next((nodes for nodes in down_together(cluster) if len(nodes) > 1), None)
+    if first:
+        return f"{listing(first)} are down at once. It can be done with one node down at a time."
+    queue = queue_of(cluster, "orders")
+    lost = of_the_first(variation.messages, cluster.ledger["orders"]["lost"])
+    if lost == variation.messages:
+        return None
+    if queue["state"] == "down":
+        return f"orders is down, and its messages are on {shown(queue['master'])}'s disk. Down is not lost."
+    if lost:
+        return f"Of {counted(variation.messages)} that were there only {lost:,} went; all of them were asked for."
+    if queue["master"] == variation.nodes[0]:
+        return f"Nothing is lost: {shown(queue['master'])}, the master, has everything."
+    return f"Nothing is lost: {shown(queue['master'])} took over and was synchronised. What would make it forget first?"
+
+
+# A policy for a hasty restart
+
+
+def declared(variation: Variation) -> Cluster:
+    """A queue, empty and not mirrored."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    return cluster.declare(f"orders.{variation.word}", node=variation.nodes[0])
+
+
+def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
+    """Both mirrors restart, the master is killed before they have everything, and comes back."""
+    name, (master, *mirrors) = f"orders.{variation.word}", variation.nodes
+    cluster.publish(name, variation.messages)
+    if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
+        return f"{name} has {counted(there, 'mirror')}, one on every other node was asked for."
+    cluster.stop(*mirrors)
+    booted = cluster.outcome["time_s"] + BOOT_S
+    cluster.start(*mirrors).kill(master, at=round(booted + HASTE_S, 6))
+    promoted = queue_of(cluster, name)["master"]
+    if lost := size(cluster.ledger[name]["lost"]):
+        heir = f"{shown(promoted)} took over {HASTE_S} s after its boot"
+        return f"With {shown(master)} went {counted(lost)}: {heir}, and was not synchronised yet."
+    queue = queue_of(cluster.start(master), name)
+    if queue["state"] != "running":
+        return f"{name} is {queue['state']}, though {shown(master)} is back."
+    if (left := queue["messages"]) < variation.messages:
+        return f"{name} has {counted(left)} left of {variation.messages:,}: something in the policy removes them."
+    return None
+
+
+# A restart that nobody notices
+
+
+def pair(variation: Variation) -> Cluster:
+    """A cluster of two nodes, a mirrored queue, and messages."""
+    master, mirror, _ = variation.nodes
+    cluster = Cluster(master, mirror, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=master)
+    return cluster.publish("orders", variation.messages)
+
+
+def restarted_unnoticed(cluster: Cluster, variation: Variation) -> str | None:
+    """Both nodes were restarted; nothing was lost, and the queue was there all the time."""
+    nodes = variation.nodes[:2]
+    been_down = {node for down in down_together(cluster) for node in down}
+    if left_out := [node for node in nodes if node not in been_down]:
+        return f"{listing(left_out)} was not restarted." if len(left_out) == 1 else "No node was restarted."
+    queue = queue_of(cluster, "orders")
+    if lost := size(cluster.ledger["orders"]["lost"]):
+        return f"That cost {counted(lost)}: a mirror took over that was not synchronised."
+    if away := [node for node in nodes if cluster.outcome["nodes"][node] != "running"]:
+        return f"At the end {listing(away)} is not running."
+    down_s = cluster.outcome["availability"]["orders"]["publish_down_s"]
+    if down_s > NOTICEABLE_S:
+        return f"orders was down for {seconds(down_s)} s: its master was stopped while no mirror was synchronised."
+    if not queue["synchronised_mirrors"]:
+        return f"Only {shown(queue['master'])} has the messages: the mirror that came back last holds nothing yet."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="11-lose",
+        question="The queue orders has its master on a and mirrors on b and c (ha-mode all, everything else by "
+        "default). All its messages were confirmed. Lose every one of them with stop, start and kill, never with "
+        "more than one node down at a time.",
+        hints=(
+            "A synchronised mirror that takes over loses nothing. How does a mirror become unsynchronised?",
+            "A mirror whose node restarts throws its copy away and joins empty.",
+            "While one complete mirror is left, the first to have joined takes over. Which has been there longest?",
+        ),
+        form=Form.STEPS,
+        begin=mirrored_everywhere,
+        judge=all_lost,
+        verbs=LIFE_AND_DEATH,
+    ),
+    Exercise(
+        key="11-haste",
+        question="Write a policy that mirrors queues beginning with “orders.” to every node, and under which this "
+        "story loses nothing, however many messages there are: both mirrors' nodes are restarted, 0.3 s after "
+        "their boot the master's node is killed, and later it is started again.",
+        hints=(
+            "Copying a long queue takes longer than 0.3 s.",
+            "If no mirror has everything, it may be better that none takes over. One key says so.",
+        ),
+        form=Form.POLICY,
+        begin=declared,
+        judge=outlives_haste,
+    ),
+    Exercise(
+        key="11-restart",
+        question="Two nodes, a and b. The queue orders has its master on a and a mirror on b (ha-mode all, everything "
+        "else by default). Restart both nodes for an update so that nothing is lost, the queue is never down for "
+        "more than a second, and at the end both nodes have all messages.",
+        hints=(
+            "Begin with the node whose restart no client notices.",
+            "What does a mirror hold that has just come back? Stop the master then, and the queue is down.",
+            "sync_queue fills the mirrors. It is needed more than once.",
+        ),
+        form=Form.STEPS,
+        begin=pair,
+        judge=restarted_unnoticed,
+        verbs=LIFE_AND_DEATH,
+    ),
+)

@@ -1,0 +1,171 @@
+"""Exercises whose answers the engine plays: a policy, or steps of a scenario.
+
+An answer is played in the cluster as told and in others that are held back: other names of nodes, which also changes
+their alphabetical order, other names of queues, numbers of messages and seeds. So an answer that only fits what was
+seen fails. Where the answer itself names nodes (steps do, a good policy does not), its names are translated with the
+cluster's.
+
+Whoever judges plays on from where the answer has led, and says the first thing that is wrong in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from hawb.cluster import Cluster
+from hawb.scenario import text
+from hawb.scenario.refused import ScenarioRefused, render
+from hawb.views.words import counted, listing, shown
+
+MOST_STEPS = 30
+
+
+class Variation(NamedTuple):
+    """What can be otherwise in an exercise. `word` is a part of the queues' names."""
+
+    nodes: tuple[str, ...]
+    messages: int
+    seed: int
+    word: str
+
+
+AS_TOLD = Variation(("a", "b", "c"), 100, 1, "eu")
+HELD_BACK = (
+    Variation(("w3", "w1", "w2"), 7, 2, "us"),
+    Variation(("rabbit@north", "rabbit@east", "rabbit@south"), 40_000, 3, "jobs.late"),
+    Variation(("n3", "n1", "n2"), 1, 4, "é"),
+)
+
+
+class Form(Enum):
+    """What an answer is, in words."""
+
+    POLICY = "a policy, such as {'pattern': '^mine', 'definition': {'ha-mode': 'all'}, 'priority': 0}, or as YAML text"
+    STEPS = "a list of steps, such as [{'stop': 'a'}, {'start': 'a'}], or as YAML text"
+
+
+class Exercise(Struct, frozen=True):
+    """An exercise: `begin` makes its cluster; `judge` says what is wrong with where the answer has led, or None.
+
+    `verbs` are the verbs that an answer of steps may use.
+    """
+
+    key: str
+    question: str
+    hints: tuple[str, ...]
+    form: Form
+    begin: Callable[[Variation], Cluster]
+    judge: Callable[[Cluster, Variation], str | None]
+    verbs: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """What is said to an answer."""
+
+    right: bool
+    says: str
+
+    def __repr__(self) -> str:
+        return f"{'✓' if self.right else '✕'} {self.says}"
+
+
+class AnswerRefused(ValueError):  # noqa: N818 - it reads as what happened
+    """An answer that is none, that RabbitMQ or hawb will not play, or that ends a queue; `str()` says why."""
+
+
+def judged(exercise: Exercise, answer: object) -> Verdict:
+    """Plays an answer in the cluster as told and in those held back."""
+    for variation in (AS_TOLD, *HELD_BACK):
+        if wrong := wrong_in(exercise, answer, variation):
+            return Verdict(False, wrong if variation is AS_TOLD else f"{elsewhere(variation)} {wrong}")
+    return Verdict(True, f"Right, in this cluster and in {len(HELD_BACK)} others that you have not seen.")
+
+
+def wrong_in(exercise: Exercise, answer: object, variation: Variation) -> str | None:
+    """What is wrong with an answer under one variation; None if nothing is."""
+    try:
+        steps = steps_of(exercise, answer)
+        cluster = exercise.begin(variation)
+        if exercise.form is Form.STEPS:
+            steps = renamed(steps, dict(zip(AS_TOLD.nodes, variation.nodes, strict=True)))
+        play(cluster, steps)
+        return exercise.judge(cluster, variation)
+    except AnswerRefused as refused:
+        return str(refused)
+
+
+def elsewhere(variation: Variation) -> str:
+    """How a cluster differs in which an answer fails that fits as told."""
+    nodes, messages = listing(variation.nodes), counted(variation.messages)
+    return f"It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:"
+
+
+def steps_of(exercise: Exercise, answer: object) -> list:
+    """An answer as steps of a scenario. Raises AnswerRefused."""
+    if answer is None or answer is ...:
+        raise AnswerRefused(f"There is no answer yet. It is {exercise.form.value}.")
+    try:
+        given = text.parse(answer) if isinstance(answer, str) else answer
+        text.check_values(given)
+    except ScenarioRefused as refused:
+        raise AnswerRefused(f"The answer cannot be read: {refused}") from None
+    if exercise.form is Form.POLICY:
+        return [{"set_policy": _a(dict, given, exercise.form) | {"name": "answer"}}]
+    steps = _a(list, given, exercise.form)
+    if len(steps) > MOST_STEPS:
+        raise AnswerRefused(f"These are {len(steps)} steps; {MOST_STEPS} are more than enough.")
+    for number, step in enumerate(steps, 1):
+        verb = next((key for key in step if key != "at"), None) if isinstance(step, dict) else step
+        if verb not in exercise.verbs:
+            raise AnswerRefused(f"Step {number}, {render(step)}: here a step is one of {', '.join(exercise.verbs)}.")
+    return steps
+
+
+def _a(kind: type, given: object, form: Form):
+    if not isinstance(given, kind):
+        raise AnswerRefused(f"{render(given)} is not {form.value}.")
+    return given
+
+
+def renamed(value: object, names: dict[str, str]) -> object:
+    """Plain values with nodes renamed."""
+    if isinstance(value, dict):
+        return {key: renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [renamed(each, names) for each in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def play(cluster: Cluster, steps: list) -> None:
+    """Plays an answer's steps. Raises AnswerRefused for the first that is refused, by hawb or by RabbitMQ."""
+    for number, step in enumerate(steps, 1):
+        place = f"Step {number}" if len(steps) > 1 else "The answer"
+        before = len(cluster.errors)
+        try:
+            cluster.run.apply_plain(step)
+        except ScenarioRefused as refused:
+            refused.path = refused.path[2:]
+            raise AnswerRefused(f"{place} cannot be played: {refused}") from None
+        if errors := cluster.errors[before:]:
+            raise AnswerRefused(f"{place} is refused by RabbitMQ: {one_line(errors[0]['text'])}")
+
+
+def queue_of(cluster: Cluster, name: str) -> dict:
+    """A queue that has to be there still. Raises AnswerRefused where the answer has led to its end."""
+    if name not in cluster.queues:
+        raise AnswerRefused(f"The queue {shown(name)} is gone, with everything in it.")
+    return cluster.queues[name]
+
+
+def of_the_first(count: int, runs: list[list[int]]) -> int:
+    """How many of messages 1 to `count` there are in runs."""
+    return sum(min(last, count) - first + 1 for first, last in runs if first <= count)
+
+
+def one_line(words: str) -> str:
+    """RabbitMQ's words, which may be several lines, as one."""
+    return ": ".join(line.strip() for line in words.splitlines() if line.strip())

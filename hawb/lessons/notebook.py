@@ -1,0 +1,93 @@
+"""What a lesson's notebook calls. Each function's value, as the last line of a cell, is what the reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from textwrap import fill
+
+import msgspec
+
+from hawb.cluster import Cluster
+from hawb.lessons import a_node_dies, answers, mirrored_queues, predictions
+from hawb.lessons.answers import Answer
+from hawb.lessons.exercises import Exercise, Verdict, judged
+from hawb.lessons.predictions import Prediction
+from hawb.lessons.rule_sources import rule
+from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, rule_view
+
+EXERCISES = {each.key: each for each in (*mirrored_queues.EXERCISES, *a_node_dies.EXERCISES)}
+"""All exercises by their keys."""
+
+PAGE = 116
+"""How many characters a line has."""
+
+LONGEST_KEPT = 4000
+"""How many characters of an answer that is not plain values are kept."""
+
+
+class Said(str):
+    """A sentence that shows itself without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def predict(question: str, choices: Sequence[str] | type[int], key: str) -> PredictionView:
+    """Asks for a guess before the run: one of `choices`, or a number if `choices` is int. Raises AnswersRefused."""
+    return PredictionView(Prediction(question, choices, key))
+
+
+def truth(key: str, value: str | int) -> Said:
+    """Tells what the run has shown, beside the guess. Raises AnswersRefused."""
+    return Said(predictions.truth(key, value))
+
+
+def tell(text: str, last: int | None = None) -> Said:
+    """A text in lines that fit the page; with `last`, the last lines of it."""
+    lines = text.splitlines()
+    return Said("\n".join(fill(line, PAGE, break_on_hyphens=False) for line in (lines[-last:] if last else lines)))
+
+
+def look(cluster: Cluster) -> Text:
+    """The cluster as diagram and tables."""
+    return cluster_view(cluster)
+
+
+def show_rule(name: str | Callable) -> Text:
+    """A rule's code, its source, the scenarios that show it, and what a real broker did. Raises ValueError."""
+    return rule_view(rule(name))
+
+
+def exercise(key: str) -> Text:
+    """An exercise and its hints. Raises ValueError for a key that is none."""
+    return exercise_view(exercise_of(key))
+
+
+def check(key: str, answer: object) -> Verdict:
+    """Has the engine play an answer, and keeps it. Raises ValueError for a key that is none, AnswersRefused."""
+    verdict = judged(exercise_of(key), answer)
+    with answers.changed() as kept:
+        attempts = kept.answers.get(key, Answer()).attempts
+        kept.answers[key] = Answer(plain(answer), verdict.right, verdict.says, attempts + 1)
+    return verdict
+
+
+def reset_lesson(lesson: int | str) -> Said:
+    """Forgets the guesses and answers of a lesson, given by its number. Raises AnswersRefused."""
+    answers.reset(str(lesson))
+    return Said(f"Lesson {lesson} begins anew: run its cells from the top.")
+
+
+def exercise_of(key: str) -> Exercise:
+    """The exercise of a key. Raises ValueError."""
+    if key not in EXERCISES:
+        raise ValueError(f"there is no exercise {key!r}; there are {', '.join(EXERCISES)}")
+    return EXERCISES[key]
+
+
+def plain(answer: object) -> object:
+    """An answer as JSON can hold it: plain values as they are, anything else as Python would show it, cut."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(answer))
+    except (TypeError, ValueError, msgspec.MsgspecError, RecursionError, OverflowError):
+        return repr(answer)[:LONGEST_KEPT]

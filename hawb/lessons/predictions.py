@@ -1,0 +1,74 @@
+"""Predict first: a reader's guess is kept before the run, and stands beside the truth after it.
+
+The file of answers is the only state. A guess can be changed until the truth is out; then it stands, until the lesson
+is reset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hawb.lessons import answers
+from hawb.lessons.answers import Guess
+
+NUMBER = re.compile(r"[0-9]{1,15}")
+
+
+class Prediction:
+    """A question about a run that is still to come. `choices` are what can be guessed, in words, or `int` for a
+    number.
+
+    Raises ValueError for less than two choices.
+    """
+
+    def __init__(self, question: str, choices: Sequence[str] | type[int], key: str):
+        if choices is not int and len(choices) < 2:
+            raise ValueError(f"{key}: a prediction has two choices or more, or is a number: int")
+        self.question, self.choices, self.key = question, choices, key
+
+    @property
+    def guess(self) -> str | int | None:
+        """What was guessed; None while nothing was. Raises AnswersRefused."""
+        kept = answers.read().guesses.get(self.key, Guess()).guess
+        return kept if self.accepts(kept) else None
+
+    def accepts(self, value: object) -> bool:
+        """Whether this can be a guess."""
+        if self.choices is int:
+            return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return value in self.choices
+
+    def take(self, value: str | int) -> str:
+        """Keeps a guess, a number also as text; what to tell the reader. Raises AnswersRefused."""
+        if self.choices is int and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
+            value = int(value)
+        if not self.accepts(value):
+            accepted = "a whole number from 0 on" if self.choices is int else ", ".join(self.choices)
+            return f"{value!r} cannot be guessed here; accepted: {accepted}"
+        with answers.changed() as kept:
+            entry = kept.guesses.setdefault(self.key, Guess())
+            if entry.truth is not None:
+                return f"The run is over, {stands(entry)}."
+            entry.question, entry.guess = self.question, value
+        return guessed(value)
+
+
+def truth(key: str, value: str | int) -> str:
+    """What a run has shown, beside what was guessed. Raises AnswersRefused."""
+    with answers.changed() as kept:
+        entry = kept.guesses.setdefault(key, Guess())
+        entry.truth = value
+    if entry.guess is None:
+        return f"It is: {value}."
+    return f"It is: {value}. {'As you said.' if entry.guess == value else f'You said {entry.guess}: why not?'}"
+
+
+def guessed(value: str | int) -> str:
+    """What is said to a guess."""
+    return f"Your guess: {value}. Now run the next cell."
+
+
+def stands(entry: Guess) -> str:
+    """A guess that can no longer be changed, in words."""
+    return "and there was no guess" if entry.guess is None else f"and your guess was {entry.guess}"

@@ -1,0 +1,136 @@
+"""A rule with all that stands behind it: its code, its source in RabbitMQ, what the guide says, the scenarios that show
+it, and what a real broker did in them.
+
+Guide, scenarios and recordings are looked for in `data` of the folder that the kernel runs in or of a folder above it,
+as a checkout has it. Without them a rule is its code alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import yaml
+from msgspec import Struct
+
+from hawb.rules import patterns, policies, promotion, selection
+from hawb.scenario.load import load
+from hawb.views.words import counted, shown
+
+RULES: dict[Callable, tuple[str, ...]] = {
+    patterns.matches: ("pattern-is-a-regular-expression", "not-mirrored-by-name"),
+    policies.matching: ("configured-by-policy", "definition-is-added"),
+    selection.wanted_replicas: ("two-keys", "all-nodes", "nodes-listed"),
+    selection.exactly: ("exactly-counts-replicas", "exactly-replaces", "exactly-with-fewer-nodes"),
+    selection.listed_nodes: ("nodes-listed", "nodes-unknown", "nodes-none-online"),
+    promotion.candidate: ("longest-running-mirror", "oldest-by-default"),
+    promotion.refuses_on_failure: ("unsynchronised-by-parameters", "only-on-the-master-is-lost"),
+    promotion.takes_mirrors_down: ("unsynchronised-by-parameters",),
+}
+"""The rules that lessons show, with the statements of data/guide.yaml that each is about."""
+
+
+class Shown(Struct, frozen=True):
+    """A scenario that shows a rule, and what real clusters did in it, a sentence for each recording."""
+
+    name: str
+    title: str
+    recorded: tuple[str, ...]
+
+
+class Rule(Struct, frozen=True):
+    """A rule: `source` names RabbitMQ's files and sections, `says` are the guide's statements in our words."""
+
+    name: str
+    file: str
+    summary: str
+    code: str
+    source: str
+    says: tuple[str, ...]
+    scenarios: tuple[Shown, ...]
+
+
+def rule(given: str | Callable) -> Rule:
+    """The rule that a function of `hawb.rules` is, or a name such as "candidate" or "promotion.candidate".
+
+    Raises ValueError, naming those that there are, for a name that is none.
+    """
+    function = _named(given) if isinstance(given, str) else given
+    if not getattr(function, "__module__", "").startswith("hawb.rules."):
+        raise ValueError(f"{given!r} is no rule; a rule is a function of hawb.rules")
+    module = importlib.import_module(function.__module__)
+    statements = tuple(_statements(RULES.get(function, ())))
+    names = dict.fromkeys(name for statement in statements for name in statement.get("scenarios", ()))
+    return Rule(
+        name=function.__name__,
+        file=f"{function.__module__.replace('.', '/')}.py",
+        summary=inspect.getdoc(function).partition("\n\n")[0].replace("\n", " "),
+        code=inspect.getsource(function).rstrip(),
+        source=_source(inspect.getdoc(module)),
+        says=tuple(statement["says"] for statement in statements),
+        scenarios=tuple(_shown(name) for name in names),
+    )
+
+
+def rule_text(told: Rule) -> str:
+    """All of a rule, to be printed."""
+    lines = [f"{told.name}, {told.file}", "", told.code, "", told.source]
+    if told.says:
+        lines += ["", "RabbitMQ's guide says:", *(f"- {says}" for says in told.says)]
+    if told.scenarios:
+        lines += ["", "Scenarios that show it:"]
+    for scenario in told.scenarios:
+        lines += [f"- {scenario.title} ({scenario.name}.yaml)", *(f"    {did}" for did in scenario.recorded)]
+    return "\n".join(lines)
+
+
+def _named(name: str) -> Callable:
+    module, _, function = name.rpartition(".")
+    for known in RULES:
+        if known.__name__ == function and known.__module__.endswith(module):
+            return known
+    names = ", ".join(f"{known.__module__.rpartition('.')[2]}.{known.__name__}" for known in RULES)
+    raise ValueError(f"there is no rule {name!r}; there are {names}")
+
+
+def _source(documentation: str) -> str:
+    """The paragraph of a module's docstring that names its source."""
+    paragraphs = documentation.split("\n\n")
+    return next((each for each in paragraphs if each.startswith("Source:")), "")
+
+
+def data_folder() -> Path | None:
+    """The checkout's `data`; None where there is none."""
+    here = Path.cwd()
+    return next((above / "data" for above in (here, *here.parents) if (above / "data" / "guide.yaml").is_file()), None)
+
+
+def _statements(wanted: tuple[str, ...]) -> Iterator[dict]:
+    data = data_folder()
+    if data is None or not wanted:
+        return
+    guide = yaml.safe_load((data / "guide.yaml").read_text(encoding="utf-8"))
+    for section in guide["sections"]:
+        yield from (statement for statement in section["statements"] if statement["id"] in wanted)
+
+
+def _shown(name: str) -> Shown:
+    data = data_folder()
+    title = load(data / "scenarios" / f"{name}.yaml").scenario
+    files = sorted((data / "recorded").glob(f"*/{name}.json"))
+    return Shown(name, title, tuple(_recorded(json.loads(file.read_text(encoding="utf-8"))) for file in files))
+
+
+def _recorded(recording: dict) -> str:
+    outcome = recording["outcome"]
+    queues = [_queue(name, queue) for name, queue in sorted(outcome["queues"].items())]
+    ends = "; ".join(queues) or "no queue is left"
+    return f"RabbitMQ {outcome['broker']['rabbitmq']}, recorded {recording['date']}: {ends}"
+
+
+def _queue(name: str, queue: dict) -> str:
+    home = queue.get("master") or queue.get("leader") or "no node"
+    return f"{shown(name)} {queue['state']} on {shown(home)} with {counted(queue['messages'])}"

@@ -1,0 +1,115 @@
+"""What a lesson shows, as widgets: thin, everything they say comes from the modules beside this one.
+
+A widget's text form says the same as far as it is the same for every reader, so that a stored notebook can be read
+without running it, and tests can compare it.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+import ipywidgets as widgets
+
+from hawb.cluster import Cluster
+from hawb.lab import fields
+from hawb.lessons.answers import AnswersRefused
+from hawb.lessons.exercises import Exercise
+from hawb.lessons.predictions import Prediction
+from hawb.lessons.rule_sources import Rule
+
+STYLE = "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4}</style>"
+
+
+class Readable:
+    """A widget that is also shown as text, in full: ipywidgets itself would cut it."""
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        return super()._repr_mimebundle_(**kwargs) | {"text/plain": repr(self)}
+
+
+class PredictionView(Readable, widgets.VBox):
+    """A question, a field for the guess, and what was said to it."""
+
+    def __init__(self, prediction: Prediction):
+        self.prediction = prediction
+        self.field = self._field()
+        self.said = widgets.HTML()
+        self.field.observe(lambda change: self._take(change["new"]), "value")
+        super().__init__([html(f"<p><b>Predict:</b> {escape(prediction.question)}</p>"), self.field, self.said])
+
+    def _field(self) -> widgets.Widget:
+        """The field, with the guess that was made before."""
+        choices, guess = self.prediction.choices, self.prediction.guess
+        if choices is int:
+            value = "" if guess is None else str(guess)
+            return fields.text("your guess, a number:", "taken at Enter", value, width="220px")
+        return widgets.RadioButtons(options=list(choices), value=guess, layout={"width": "max-content"})
+
+    def _take(self, guess: str) -> None:
+        try:
+            told = self.prediction.take(guess)
+        except AnswersRefused as refused:
+            told = str(refused)
+        self.said.value = f'<div role="status">{escape(told)}</div>'
+
+    def __repr__(self) -> str:
+        choices = self.prediction.choices
+        accepted = "a number" if choices is int else ", ".join(choices)
+        return f"Predict: {self.prediction.question} [{accepted}]"
+
+
+class Text(Readable, widgets.HTML):
+    """HTML that has a text form as well."""
+
+    def __init__(self, text: str, page: str):
+        self._text = text
+        super().__init__(f'{STYLE}<div class="hawb-lesson">{page}</div>')
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def html(page: str) -> widgets.HTML:
+    """HTML in the lessons' look."""
+    return widgets.HTML(f'{STYLE}<div class="hawb-lesson">{page}</div>')
+
+
+def exercise_view(exercise: Exercise) -> Text:
+    """An exercise with its hints folded."""
+    hints = "".join(folded(f"hint {number}", f"<p>{escape(hint)}</p>") for number, hint in enumerate(exercise.hints, 1))
+    text = f"Exercise {exercise.key}: {exercise.question}"
+    verbs = f" A step is one of {', '.join(exercise.verbs)}." if exercise.verbs else ""
+    form = f"<p>The answer is {escape(exercise.form.value)}.{escape(verbs)}</p>"
+    return Text(text, f"<p><b>Exercise {escape(exercise.key)}:</b> {escape(exercise.question)}</p>{form}{hints}")
+
+
+def rule_view(told: Rule) -> Text:
+    """A rule's code, and what stands behind it folded."""
+    says = "".join(f"<li>{escape(each)}</li>" for each in told.says)
+    scenarios = "".join(
+        f"<li>{escape(one.title)} (<code>{escape(one.name)}.yaml</code>)"
+        + "".join(f"<br>{escape(did)}" for did in one.recorded)
+        + "</li>"
+        for one in told.scenarios
+    )
+    page = f"<p><b>{escape(told.name)}</b>, <code>{escape(told.file)}</code></p><pre>{escape(told.code)}</pre>"
+    page += f"<p>{with_code(told.source)}</p>"
+    page += folded("what RabbitMQ's guide says", f"<ul>{says}</ul>") if says else ""
+    page += folded("scenarios that show it, and what a real broker did", f"<ul>{scenarios}</ul>") if scenarios else ""
+    return Text(f"{told.name} ({told.file}): {told.summary}", page)
+
+
+def with_code(text: str) -> str:
+    """Prose as HTML, what stands in backticks as code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
+def folded(title: str, page: str) -> str:
+    """HTML that opens at a click."""
+    return f"<details><summary>{escape(title)}</summary>{page}</details>"
+
+
+def cluster_view(cluster: Cluster) -> Text:
+    """A cluster as diagram and tables; as text, its queues."""
+    return Text(repr(cluster), cluster._repr_html_())

@@ -1,0 +1,90 @@
+"""What classic and quorum queues can do in each release, and what a guide says of it: the matrix of features as values.
+
+The matrix is `data/feature-matrix.yaml`, handed over as text. What is asked for when a queue is declared is decided by
+`hawb.rules.queue_arguments` and `hawb.rules.quorum_declaration`; tests hold the matrix and these rules together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, yaml
+
+from hawb.rules.profiles import PROFILES
+
+QueueType = Literal["classic", "quorum"]
+Answer = Literal["yes", "no", "partly"]
+
+
+class Refusal(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reply code and the text with which RabbitMQ refuses it; {queue} stands for the queue as its texts name it."""
+
+    code: int
+    text: str
+
+
+class Cell(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether queues of one type can do it in some releases, how, and where RabbitMQ's code says so.
+
+    `refused` is how it is refused when asked for, `ignored` whether asking for it is accepted and changes nothing; with
+    neither there is nothing to ask for, or it is granted.
+    """
+
+    versions: list[str]
+    answer: Answer
+    source: str
+    how: str = ""
+    refused: Refusal | None = None
+    ignored: bool = False
+
+    def __post_init__(self) -> None:
+        if self.answer == "yes" and (self.refused or self.ignored):
+            raise ValueError("answer: yes is neither refused nor ignored")
+        if self.refused and self.ignored:
+            raise ValueError("refused, ignored: write at most one of the two")
+
+
+class Said(Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the guide's own matrix, as it stands there."""
+
+    row: str
+    classic: str
+    quorum: str
+
+
+class Declared(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a feature is asked for when a queue is declared: fields of queue.declare that differ from a durable queue's,
+    and arguments."""
+
+    durable: bool = True
+    exclusive: bool = False
+    auto_delete: bool = False
+    arguments: dict[str, object] = {}
+
+
+class Feature(Struct, frozen=True, forbid_unknown_fields=True):
+    """A feature: what it is, what the guide says, what each release does. `policy` is the setting that asks for it."""
+
+    feature: str
+    what: str
+    classic: list[Cell]
+    quorum: list[Cell]
+    guide: Said | None = None
+    declare: Declared | None = None
+    policy: str | None = None
+
+    def __post_init__(self) -> None:
+        for queue_type in ("classic", "quorum"):
+            told = sorted(version for cell in getattr(self, queue_type) for version in cell.versions)
+            if told != sorted(PROFILES):
+                raise ValueError(f"{queue_type}: each of {', '.join(PROFILES)} once, not {', '.join(told)}")
+
+    def cell(self, queue_type: QueueType, version: str) -> Cell:
+        """What queues of a type do in the release of a profile."""
+        return next(cell for cell in getattr(self, queue_type) if version in cell.versions)
+
+
+def read_matrix(text: str) -> dict[str, Feature]:
+    """The features by name, in their order. Raises msgspec.ValidationError with the place of what cannot be."""
+    features = yaml.decode(text, type=list[Feature])
+    return {feature.feature: feature for feature in features}

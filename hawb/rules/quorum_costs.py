@@ -1,0 +1,73 @@
+"""What quorum queues cost: memory and disk of their members, and the log that must be kept.
+
+Source: `rabbit_fifo` (`evaluate_memory_limit`, `maybe_store_dehydrated_state`, `maybe_store_release_cursor`,
+`update_smallest_raft_index`, `#requeue{}`; 4.0 `do_checkpoints`), the quorum queue guide's sections on resource use and
+sustained requeues. Plain functions over integers, see `hawb.rules.selection`; what differs between releases is an
+argument, see `hawb.rules.quorum_profiles`. Bytes are those of message bodies.
+"""
+
+NO_LIMIT = -1
+NOTHING = 0
+
+
+def disk_bytes(messages_count, size_bytes, members_count):
+    """What all members together keep on disk of a backlog: every member keeps every message."""
+    return messages_count * size_bytes * members_count
+
+
+def memory_bytes(messages_count, size_bytes, max_length, max_bytes):
+    """What each member, up to 3.9, holds in memory of a backlog of messages of one size, none of them delivered. A
+    message stays out of memory if `max_length` are there already, or if it would bring their bytes above `max_bytes`;
+    either may be NO_LIMIT. From 3.10 on no member holds bodies once they are on disk."""
+    held = messages_count
+    if max_length != NO_LIMIT:
+        held = min(held, max_length)
+    if max_bytes != NO_LIMIT and size_bytes > 0:
+        held = min(held, max_bytes // size_bytes)
+    return held * size_bytes
+
+
+def snapshot_interval(messages_count, every, at_most):
+    """How many messages are written before the next place up to which the log may be cut: the longer the queue, the
+    fewer places."""
+    return min(max(messages_count, every), at_most)
+
+
+def cut_up_to(places, smallest_index, last_index):
+    """The last index of the log that is not needed any more; NOTHING if all are.
+
+    `smallest_index` is the oldest message's that is still in the queue, delivered or not, NOTHING if it is empty: then
+    all goes. Otherwise the log is cut at the last of the `places`, indices in ascending order, that is before it.
+    """
+    if smallest_index == NOTHING:
+        return last_index
+    last = NOTHING
+    for place in places:
+        if place < smallest_index:
+            last = place
+    return last
+
+
+def entries_after_requeues(messages_count, rounds, every, at_most, at_tail):
+    """How many entries the log holds after messages were published and the first was taken and given back again and
+    again, `rounds` times, each time the first.
+
+    A message that keeps its index, as up to 3.9 and wherever there is a delivery limit, holds on to all that follows:
+    an entry for every return. One that is written anew at the log's end frees its old index, and the log is cut now and
+    then.
+    """
+    last_index = messages_count + rounds
+    if not at_tail:
+        return last_index
+    places, interval, written = [NOTHING], every, 0
+    for index in range(1, last_index + 1):
+        written += 1
+        if written >= interval:
+            places.append(index)
+            interval, written = snapshot_interval(min(index, messages_count), every, at_most), 0
+    return last_index - cut_up_to(places, last_index - messages_count + 1, last_index)
+
+
+def requeued_bytes(returned_count, size_bytes, at_tail):
+    """How many bytes of bodies are written to each member's log when messages are given back."""
+    return returned_count * size_bytes if at_tail else 0

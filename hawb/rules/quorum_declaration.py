@@ -1,0 +1,199 @@
+"""What RabbitMQ makes of the declaration of a quorum queue: what it refuses, in its words, and what it takes.
+
+Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`, `assert_args_equivalence`), `rabbit_quorum_queue`
+(`declare`, `check_invalid_arguments`, `ra_machine_config`, `dead_letter_handler`, `overflow`),
+`rabbit_queue_type_util` (`args_policy_lookup`, `run_checks`), `rabbit_queue_location:leader_locator`.
+
+An argument that no release knows is carried and changes nothing, so `x-quorum-queue-size` and `x-quorum-cluster-size`,
+which a guide names beside `x-quorum-initial-group-size`, leave the group as large as it would be without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import inf
+
+from msgspec import Struct
+
+from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH
+from hawb.rules.locators import CLIENT_LOCAL, MIN_MASTERS
+from hawb.rules.profiles import Profile
+from hawb.rules.queue_arguments import CHECKED_3_8, CHECKS, Check, amqp_type, first_difference, invalid
+from hawb.rules.quorum import ALL_MEMBERS
+from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile, Resolve
+
+AT_MOST_ONCE, AT_LEAST_ONCE = "at-most-once", "at-least-once"
+
+LOCATORS = {
+    "client-local": CLIENT_LOCAL,
+    "balanced": MIN_MASTERS,
+    "random": MIN_MASTERS,
+    "least-leaders": MIN_MASTERS,
+    "min-masters": MIN_MASTERS,
+}
+"""What a leader locator means: all but the first are balanced. The last is taken by 4.0 alone; what is not known counts
+as client-local."""
+
+LOCATORS_3_10 = tuple(LOCATORS)[:-1]
+
+
+class QuorumSettings(Struct, frozen=True):
+    """What a quorum queue keeps to, None where there is no limit. Lengths count ready messages, bytes their bodies.
+
+    `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
+    MIN_MASTERS, which with MANY_QUEUES queues chooses at random.
+    """
+
+    group_size: int
+    max_length: int | None
+    max_length_bytes: int | None
+    overflow: str
+    max_in_memory_length: int | None
+    max_in_memory_bytes: int | None
+    message_ttl_ms: int | None
+    expires_ms: int | None
+    delivery_limit: float | None
+    dead_letter_exchange: str | None
+    dead_letter_routing_key: str | None
+    dead_letter_strategy: str
+    single_active_consumer: bool
+    leader_locator: int
+
+
+def refusal(
+    arguments: Mapping[str, object], described: str, profile: Profile, *,
+    durable: bool = True, exclusive: bool = False, auto_delete: bool = False,
+) -> str | None:  # fmt: skip
+    """The text of the 406 with which RabbitMQ refuses to declare a quorum queue; None if it does not. `described` is
+    the queue as its texts name it."""
+    terse, known = profile.version == "3.8", QUORUM_PROFILES[profile.version]
+    error = invalid(arguments, described, CHECKS_OF_VERSION[profile.version], terse)
+    if error is not None:
+        return error
+    for key in known.refused if terse else arguments:
+        if key in known.refused and key in arguments:
+            return f"invalid arg '{key}' for {described}{known.refused_as}"
+    properties = {"auto-delete": auto_delete, "exclusive-owner": exclusive, "non-durable": not durable}
+    return next((f"invalid property '{name}' for {described}" for name, given in properties.items() if given), None)
+
+
+def not_formed(described: str, node: str, leader: str, profile: Profile) -> str:
+    """The text of the 541 for a group whose members do not start in sufficient number to elect a leader (`ra`
+    `start_cluster`); the queue then does not exist. Nodes are named as RabbitMQ names them."""
+    if profile.version == "3.8":
+        return f"Cannot declare a queue '{described}' on node '{node}': cluster_not_formed"
+    return f"Cannot declare quorum {described} on node '{node}' with leader on node '{leader}': cluster_not_formed"
+
+
+def inequivalent(
+    given: Mapping[str, object], current: Mapping[str, object], profile: Profile
+) -> tuple[str, str, str] | None:
+    """The first argument of a quorum queue that differs when it is declared again, as
+    `queue_arguments.first_difference` gives it."""
+    return first_difference(
+        SENT_ANYWAY.get(profile.version, {}) | given, current, QUORUM_PROFILES[profile.version].compared
+    )
+
+
+def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
+    """Which of a queue's arguments, all accepted, change nothing, in their order."""
+    return [key for key in arguments if key not in WITHOUT_POLICY and key.removeprefix("x-") not in _settings(profile)]
+
+
+def ignored_settings(definition: Mapping[str, object], profile: Profile) -> list[str]:
+    """Which settings of an effective definition change nothing for a quorum queue, in their order. Few policies
+    with such a setting apply at all, see `Profile.unsupported_settings`."""
+    return [key for key in definition if key not in _settings(profile)]
+
+
+def _settings(profile: Profile) -> dict[str, Resolve]:
+    return dict(QUORUM_PROFILES[profile.version].settings)
+
+
+def quorum_settings(
+    definition: Mapping[str, object], arguments: Mapping[str, object], profile: Profile, quorum_cluster_size: int
+) -> QuorumSettings:
+    """What a quorum queue keeps to under the effective definition of its policies and with arguments that were
+    accepted. `quorum_cluster_size` is the configured one, which 3.8.9 does not read: it looks for a key that does not
+    exist, and every number is smaller than its not being there."""
+    known = QUORUM_PROFILES[profile.version]
+    read = {key: _value(key, resolve, definition, arguments) for key, resolve in known.settings}
+    overflow = read.get("overflow") if read.get("overflow") == REJECT_PUBLISH else DROP_HEAD
+    exchange = read["dead-letter-exchange"]
+    default_size = ALL_MEMBERS if profile.quorum_cluster_size is None else quorum_cluster_size
+    return QuorumSettings(
+        group_size=arguments.get("x-quorum-initial-group-size", default_size),
+        max_length=read["max-length"],
+        max_length_bytes=read["max-length-bytes"],
+        overflow=overflow,
+        max_in_memory_length=read.get("max-in-memory-length"),
+        max_in_memory_bytes=read.get("max-in-memory-bytes"),
+        message_ttl_ms=read.get("message-ttl"),
+        expires_ms=read.get("expires"),
+        delivery_limit=_delivery_limit(read["delivery-limit"], known),
+        dead_letter_exchange=exchange,
+        dead_letter_routing_key=None if exchange is None else read["dead-letter-routing-key"],
+        dead_letter_strategy=_strategy(read.get("dead-letter-strategy"), exchange, overflow),
+        single_active_consumer=arguments.get("x-single-active-consumer") is True,
+        leader_locator=LOCATORS.get(read.get("queue-leader-locator"), CLIENT_LOCAL),
+    )
+
+
+def _value(
+    key: str, resolve: Resolve, definition: Mapping[str, object], arguments: Mapping[str, object]
+) -> object | None:
+    given = [source[name] for source, name in ((definition, key), (arguments, f"x-{key}")) if name in source]
+    if key == "delivery-limit":
+        given = [limit if amqp_type(limit) in ("signedint", "double") else inf for limit in given]
+    return resolve.decide(*given) if len(given) == 2 else next(iter(given), None)
+
+
+def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:
+    """The limit that counts. One that is not a number is larger than any, as Erlang orders them; a number below 0 is
+    none in 4.0, and elsewhere ends a message's life with its first return."""
+    if limit is None:
+        return known.delivery_limit
+    none_below_0 = known.delivery_limit is not None
+    return None if limit == inf or (none_below_0 and limit < 0) else limit
+
+
+def _strategy(asked: str | None, exchange: str | None, overflow: str) -> str:
+    """At least once takes an exchange and reject-publish; otherwise RabbitMQ warns and falls back."""
+    possible = exchange is not None and overflow == REJECT_PUBLISH
+    return AT_LEAST_ONCE if asked == AT_LEAST_ONCE and possible else AT_MOST_ONCE
+
+
+def _one_of(accepted: Collection[str], error: str) -> Check:
+    def check(arguments: Mapping[str, object], key: str, _terse: bool) -> str | None:
+        kind = amqp_type(arguments[key])
+        return f"{{unacceptable_type,{kind}}}" if kind != "longstr" else None if arguments[key] in accepted else error
+
+    return check
+
+
+SENT_ANYWAY = {"4.0": {"x-queue-type": "classic"}}
+"""What a declaration without it is taken to say (`rabbit_amqqueue:augment_declare_args`)."""
+
+WITHOUT_POLICY = ("x-queue-type", "x-single-active-consumer", "x-quorum-initial-group-size")
+"""Arguments with an effect for which there is no policy setting."""
+
+_CHECKS_3_10: dict[str, Check] = {
+    **{
+        key: CHECKS[key]
+        for key in ("x-expires", "x-message-ttl", "x-dead-letter-exchange", "x-dead-letter-routing-key")
+    },
+    "x-dead-letter-strategy": _one_of((AT_MOST_ONCE, AT_LEAST_ONCE), "invalid_dlx_strategy"),
+    **{key: CHECKS[key] for key in ("x-max-length", "x-max-length-bytes", "x-max-in-memory-length")},
+    **{key: CHECKS[key] for key in ("x-max-in-memory-bytes", "x-overflow", "x-single-active-consumer")},
+    "x-quorum-initial-group-size": CHECKS["x-quorum-initial-group-size"],
+    "x-queue-leader-locator": _one_of(LOCATORS_3_10, "invalid_queue_locator_arg"),
+}
+
+CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
+    "3.8": {key: CHECKS[key] for key in CHECKED_3_8},
+    "3.10": _CHECKS_3_10,
+    "3.13": _CHECKS_3_10,
+    "4.0": _CHECKS_3_10 | {"x-queue-leader-locator": _one_of(LOCATORS, "invalid_queue_locator_arg")},
+}
+"""The checks of a quorum queue's arguments, in RabbitMQ's order. 3.8 makes those of a classic queue; from 3.10 on what
+the type does not take is not looked at here. No release looks at x-delivery-limit."""

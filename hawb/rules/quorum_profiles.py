@@ -1,0 +1,144 @@
+"""How quorum queues differ between the releases that a scenario can name, as one table beside `hawb.rules.profiles`.
+
+Source: each release's `rabbit_quorum_queue` (`ra_machine_config`, `gather_policy_config`, `dlx_mfa`,
+`dead_letter_handler`, `check_invalid_arguments`, `capabilities`), the `capabilities` of the other types, `rabbit_fifo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from msgspec import Struct
+
+
+class Resolve(Enum):
+    """What counts where a policy and an argument both give a value."""
+
+    SMALLER = "smaller"
+    STRICTER = "stricter"
+    """The smaller, but a negative one means no limit, and then the other counts."""
+    POLICY = "policy"
+    ARGUMENT = "argument"
+
+    @property
+    def decide(self) -> Callable:
+        """The value that counts, given those of the policy and of the argument."""
+        return _DECIDE[self]
+
+
+_DECIDE: dict[Resolve, Callable] = {
+    Resolve.SMALLER: min,
+    Resolve.STRICTER: lambda policy, argument: (max if min(policy, argument) < 0 else min)(policy, argument),
+    Resolve.POLICY: lambda policy, _: policy,
+    Resolve.ARGUMENT: lambda _, argument: argument,
+}
+
+Settings = tuple[tuple[str, Resolve], ...]
+"""What can be set by policy and by an argument, which has x- before it."""
+
+
+class QuorumProfile(Struct, frozen=True):
+    """One release's facts.
+
+    `settings` are read, by policy or argument, and no others are; `compared` are the arguments that must be the same
+    when the queue is declared again, in the order in which they are compared. `refused` are arguments that a quorum
+    queue does not take, in 3.8 in the order in which it looks for them, and `refused_as` how the text ends that says
+    so. `delivery_limit` is the one without any given. `places_by_load` is whether members go where few are
+    (`rabbit_queue_location`) or anywhere. `keeps_bodies` is whether members hold messages in memory, `requeues_at_tail`
+    whether a message that is given back without a delivery limit is written anew at the log's end. `snapshot_every` is
+    how many messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows
+    with the queue up to `snapshot_every_at_most`.
+    """
+
+    settings: Settings
+    compared: tuple[str, ...]
+    refused: tuple[str, ...]
+    refused_as: str
+    delivery_limit: int | None
+    places_by_load: bool
+    keeps_bodies: bool
+    requeues_at_tail: bool
+    snapshot_every: int
+    snapshot_every_at_most: int
+
+
+_LENGTHS: Settings = (("max-length", Resolve.SMALLER), ("max-length-bytes", Resolve.SMALLER))
+_DEAD_LETTERS: Settings = (
+    ("dead-letter-exchange", Resolve.ARGUMENT),
+    ("dead-letter-routing-key", Resolve.ARGUMENT),
+)
+_SINCE_3_10: Settings = (
+    *_LENGTHS,
+    *_DEAD_LETTERS,
+    ("dead-letter-strategy", Resolve.ARGUMENT),
+    ("overflow", Resolve.POLICY),
+    ("message-ttl", Resolve.SMALLER),
+    ("queue-leader-locator", Resolve.POLICY),
+)
+
+_COMPARED_3_8 = (
+    "x-expires", "x-message-ttl", "x-dead-letter-exchange", "x-dead-letter-routing-key", "x-max-length",
+    "x-max-length-bytes", "x-max-in-memory-length", "x-max-in-memory-bytes", "x-max-priority", "x-overflow",
+    "x-queue-mode", "x-single-active-consumer", "x-queue-type", "x-quorum-initial-group-size",
+)  # fmt: skip
+_COMPARED_3_10 = (
+    "x-dead-letter-exchange", "x-dead-letter-routing-key", "x-dead-letter-strategy", "x-expires", "x-max-length",
+    "x-max-length-bytes", "x-max-in-memory-length", "x-max-in-memory-bytes", "x-overflow", "x-single-active-consumer",
+    "x-queue-type", "x-quorum-initial-group-size", "x-delivery-limit", "x-message-ttl", "x-queue-leader-locator",
+)  # fmt: skip
+
+_REFUSED_3_8 = ("x-expires", "x-message-ttl", "x-max-priority", "x-queue-mode", "x-overflow")
+_REFUSED_3_10 = (
+    "x-max-priority", "x-queue-mode", "x-queue-version", "x-queue-master-locator",
+    "x-max-age", "x-stream-max-segment-size-bytes", "x-initial-cluster-size",
+)  # fmt: skip
+
+_PROFILE_3_10 = QuorumProfile(
+    settings=(*_SINCE_3_10, ("delivery-limit", Resolve.SMALLER), ("expires", Resolve.POLICY)),
+    compared=_COMPARED_3_10,
+    refused=_REFUSED_3_10,
+    refused_as=" of queue type rabbit_quorum_queue",
+    delivery_limit=None,
+    places_by_load=True,
+    keeps_bodies=False,
+    requeues_at_tail=True,
+    snapshot_every=2048,
+    snapshot_every_at_most=3_200_000,
+)
+
+QUORUM_PROFILES: dict[str, QuorumProfile] = {
+    "3.8": QuorumProfile(
+        settings=(
+            *_LENGTHS,
+            *_DEAD_LETTERS,
+            ("max-in-memory-length", Resolve.SMALLER),
+            ("max-in-memory-bytes", Resolve.SMALLER),
+            ("delivery-limit", Resolve.SMALLER),
+        ),
+        compared=_COMPARED_3_8,
+        refused=_REFUSED_3_8,
+        refused_as="",
+        delivery_limit=None,
+        places_by_load=False,
+        keeps_bodies=True,
+        requeues_at_tail=False,
+        snapshot_every=64_000,
+        snapshot_every_at_most=3_200_000,
+    ),
+    "3.10": _PROFILE_3_10,
+    "3.13": _PROFILE_3_10,
+    "4.0": QuorumProfile(
+        settings=(*_SINCE_3_10, ("delivery-limit", Resolve.STRICTER), ("expires", Resolve.SMALLER)),
+        compared=_COMPARED_3_10,
+        refused=_REFUSED_3_10,
+        refused_as=" of queue type rabbit_quorum_queue",
+        delivery_limit=20,
+        places_by_load=True,
+        keeps_bodies=False,
+        requeues_at_tail=True,
+        snapshot_every=4096,
+        snapshot_every_at_most=666_667,
+    ),
+}
+"""The profiles by the version that a scenario names."""

@@ -1,0 +1,66 @@
+"""Other releases play scenarios: `make test-broker`, for those that `hawb run --on broker --broker ...` installed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hawb.broker.cluster import Bench, lacking
+from hawb.broker.compare import compare
+from hawb.broker.real import bench, play
+from hawb.broker.roots import SUITES, found
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.load import load
+
+pytestmark = pytest.mark.broker
+
+SCENARIOS = Path(__file__).parent.parent / "data" / "scenarios"
+INSTALLED = [version for version in SUITES if found(version) and found(version).root != Path("/")]
+
+
+@pytest.fixture(scope="module")
+def ready(unavailable) -> Iterator[Bench]:
+    if lacks := lacking():
+        unavailable("; ".join(lacks))
+    with bench() as made:
+        yield made
+
+
+@pytest.mark.parametrize("version", INSTALLED)
+@pytest.mark.parametrize("name", ["max-length-drops-the-head", "locator-4-0", "late-acknowledgements-count"])
+def test_model_and_broker_of_a_release_agree(ready: Bench, name: str, version: str) -> None:
+    scenario = load(SCENARIOS / f"{name}.yaml")
+    if scenario.policies and not PROFILES[version].mirroring:
+        pytest.skip("this release mirrors nothing")
+    played = play(ready, scenario, version)
+    assert played.outcome["broker"]["rabbitmq"] == PROFILES[version].release
+    assert compare(played) == []
+
+
+@pytest.mark.parametrize("version", INSTALLED)
+def test_an_interrupted_run_leaves_nothing_mounted(version: str, unavailable, tmp_path) -> None:
+    if lacks := lacking():
+        unavailable("; ".join(lacks))
+    code = "from hawb.cli import main; main()"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, "run", "--on", "broker", "--broker", version, str(SCENARIOS / "virtual-hosts.yaml")],
+        env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        while not [log for log in tmp_path.rglob("broker.log") if log.stat().st_size]:
+            assert run.poll() is None
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(60) == 128 + signal.SIGTERM
+    finally:
+        run.kill()
+    root = str(found(version).root)
+    assert root not in Path("/proc/self/mountinfo").read_text()
+    assert list(tmp_path.iterdir()) == []
+    roots = [path.readlink() for path in Path("/proc").glob("[0-9]*/root") if path.exists()]
+    assert root not in map(str, roots)

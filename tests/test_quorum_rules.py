@@ -1,0 +1,176 @@
+"""Quorum queues: majorities, members, leaders, and what they cost, in numbers."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hawb.rules import atoms, locators, quorum, quorum_costs
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+GUIDES_TABLE = {1: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2, 7: 3}
+OLD, NEW, NEWEST = QUORUM_PROFILES["3.8"], QUORUM_PROFILES["3.10"], QUORUM_PROFILES["4.0"]
+
+
+@pytest.mark.parametrize(("members_count", "failures"), GUIDES_TABLE.items())
+def test_failures_tolerated_as_the_guide_has_them(members_count: int, failures: int):
+    assert quorum.tolerated_failures(members_count) == failures
+    assert members_count - failures >= quorum.majority(members_count) > members_count - failures - 1
+
+
+@given(st.integers(1, 15), st.integers(0, 15))
+def test_critical_is_when_one_more_failure_ends_it(members_count: int, online_count: int):
+    online_count = min(online_count, members_count)
+    assert quorum.is_critical(online_count, members_count) == (online_count - 1 < quorum.majority(members_count))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [(quorum.ALL_MEMBERS, [0, 1, 2, 3]), (4, [0, 1, 2, 3]), (7, [0, 1, 2, 3]), (3, [1, 3, 0]), (1, [1])],
+)
+def test_members_of_a_new_queue(wanted: int, expected: list):
+    assert quorum.members(wanted, 1, (0, 1, 2, 3), (3, 0, 2)) == expected
+
+
+@pytest.mark.parametrize(
+    ("running", "members_count", "expected"),
+    [
+        ((0, 1, 2, 3), (0, 0, 0, 0), [0, 2, 3]),
+        ((0, 1, 2, 3), (2, 0, 1, 1), [2, 3, 0]),
+        ((0, 1), (5, 0, 1, 0), [0, 3, 2]),
+    ],
+)
+def test_running_nodes_with_few_members_come_first(running: tuple, members_count: tuple, expected: list):
+    assert quorum.others_by_load(1, (0, 1, 2, 3), running, members_count) == expected
+
+
+def test_with_many_queues_chance_decides_among_running_nodes():
+    assert quorum.others_by_chance((3, 0, 4, 2), (0, 2)) == [0, 2, 3, 4]
+    assert quorum.leader_strategy(locators.MIN_MASTERS, 999) == locators.MIN_MASTERS
+    assert quorum.leader_strategy(locators.MIN_MASTERS, 1000) == locators.RANDOM
+    assert quorum.leader_strategy(locators.CLIENT_LOCAL, 1000) == locators.CLIENT_LOCAL
+
+
+@pytest.mark.parametrize(
+    ("running", "drained", "expected"),
+    [((0, 2, 3), (), [0, 2]), ((0, 2, 3), (0,), [2]), ((0, 2), (0, 2), [0, 2]), ((0,), (0,), [0]), ((3,), (0,), [0, 1, 2])],
+)
+def test_who_may_lead(running: tuple, drained: tuple, expected: list):
+    assert quorum.leader_candidates((2, 0, 1), running, drained) == expected
+
+
+def test_a_balanced_leader_is_where_the_fewest_lead():
+    candidates = quorum.leader_candidates((2, 0, 1), (0, 1, 2), ())
+    assert locators.locate(locators.MIN_MASTERS, 2, candidates, (1, 0, 0), 0) == 1
+    assert locators.locate(locators.CLIENT_LOCAL, 2, candidates, (1, 0, 0), 0) == 2
+
+
+def test_every_member_keeps_every_message():
+    assert quorum_costs.disk_bytes(1_000_000, 1024, 3) == 3_072_000_000
+    assert quorum_costs.disk_bytes(1_000_000, 1024, 5) == 5_120_000_000
+
+
+@pytest.mark.parametrize(
+    ("max_length", "max_bytes", "expected"),
+    [
+        (quorum_costs.NO_LIMIT, quorum_costs.NO_LIMIT, 100_000),
+        (10, quorum_costs.NO_LIMIT, 1_000),
+        (quorum_costs.NO_LIMIT, 1_050, 1_000),
+        (quorum_costs.NO_LIMIT, 99, 0),
+        (5, 1_050, 500),
+        (0, quorum_costs.NO_LIMIT, 0),
+        (2_000, 1_000_000, 100_000),
+    ],
+)
+def test_memory_up_to_3_9(max_length: int, max_bytes: int, expected: int):
+    assert quorum_costs.memory_bytes(1_000, 100, max_length, max_bytes) == expected
+
+
+def test_messages_without_a_body_reach_no_limit_of_bytes():
+    assert quorum_costs.memory_bytes(1_000, 0, quorum_costs.NO_LIMIT, 0) == 0
+    assert quorum_costs.memory_bytes(1_000, 1, quorum_costs.NO_LIMIT, 5) == 5
+
+
+def test_the_longer_the_queue_the_fewer_places_to_cut_at():
+    assert quorum_costs.snapshot_interval(10, 2048, 3_200_000) == 2048
+    assert quorum_costs.snapshot_interval(100_000, 2048, 3_200_000) == 100_000
+    assert quorum_costs.snapshot_interval(10_000_000, 2048, 3_200_000) == 3_200_000
+
+
+@pytest.mark.parametrize(
+    ("places", "smallest_index", "expected"),
+    [((), 1, 0), ((10, 20, 30), 21, 20), ((10, 20, 30), 20, 10), ((10, 20, 30), 5, 0), ((10,), 0, 99)],
+)
+def test_the_oldest_message_holds_the_log(places: tuple, smallest_index: int, expected: int):
+    assert quorum_costs.cut_up_to(places, smallest_index, 99) == expected
+
+
+def entries(profile, messages_count: int, rounds: int, at_tail: bool) -> int:
+    return quorum_costs.entries_after_requeues(
+        messages_count, rounds, profile.snapshot_every, profile.snapshot_every_at_most, at_tail
+    )
+
+
+def test_sustained_requeues_grow_the_log_without_end_where_messages_keep_their_index():
+    assert not OLD.requeues_at_tail
+    assert [entries(OLD, 100, rounds, False) for rounds in (0, 1, 1_000, 1_000_000)] == [100, 101, 1_100, 1_000_100]
+
+
+def test_sustained_requeues_are_cut_off_where_messages_are_written_anew():
+    assert NEW.requeues_at_tail and NEWEST.requeues_at_tail
+    assert entries(NEW, 100, 1_000, True) == 1_100
+    assert entries(NEW, 100, 10_000, True) == 10_100 - 4 * 2048
+    assert max(entries(NEW, 100, rounds, True) for rounds in range(5_000, 9_000, 7)) <= 100 + 2 * 2048
+    assert entries(NEW, 5_000, 100_000, True) <= 3 * 5_000
+
+
+def written_one_by_one(messages_count: int, rounds: int, every: int, at_most: int) -> int:
+    """The same with the log's indices one by one: what the queue holds, and where the log may be cut."""
+    queue, places, interval, since = deque(), [], every, 0
+    for index in range(1, messages_count + rounds + 1):
+        if index > messages_count:
+            queue.popleft()
+        queue.append(index)
+        since += 1
+        if since == interval:
+            places.append(index)
+            interval, since = min(max(len(queue), every), at_most), 0
+    return index - max([place for place in places if place < queue[0]], default=0)
+
+
+@given(st.integers(1, 12), st.integers(0, 60), st.integers(1, 9), st.integers(1, 15))
+def test_the_log_entry_by_entry(messages_count: int, rounds: int, every: int, at_most: int):
+    entries = quorum_costs.entries_after_requeues(messages_count, rounds, every, at_most, True)
+    assert entries == written_one_by_one(messages_count, rounds, every, at_most)
+
+
+def test_a_message_written_anew_costs_its_size():
+    assert quorum_costs.requeued_bytes(10, 1024, True) == 10_240
+    assert quorum_costs.requeued_bytes(10, 1024, False) == 0
+
+
+def test_a_name_costs_one_atom_however_often_it_is_declared():
+    assert atoms.atoms_used([("/", f"reply.{number}") for number in range(1_000)] * 2) == 1_000
+    assert atoms.atoms_used([("/", "q")] * 1_000) == 1
+
+
+def test_a_name_too_long_costs_one_each_time():
+    fits, too_long = "q" * (255 - len("%2F_")), "q" * (256 - len("%2F_"))
+    assert atoms.atoms_used([("/", fits)] * 3) == 1
+    assert atoms.atoms_used([("/", too_long)] * 3) == 3
+    assert atoms.atoms_used([("/", "é" * 126)] * 2) == 2
+
+
+def test_two_queues_can_share_a_name():
+    assert atoms.ra_name("/", "q") == "%2F_q"
+    assert atoms.ra_name("a", "b_c") == atoms.ra_name("a_b", "c")
+    assert atoms.atoms_used([("a", "b_c"), ("a_b", "c")]) == 1
+
+
+def test_how_long_a_churn_of_names_can_go_on():
+    assert atoms.declarations_left(60_000) == 4_940_000
+    assert atoms.declarations_left(60_000, limit=1_048_576) == 988_576
+    assert atoms.declarations_left(5_000_001) == 0
