@@ -101,7 +101,8 @@ def test_a_host_that_boots_again_in_time_is_missed_when_it_comes():
 
 
 def test_links_that_time_out_say_nothing_of_a_host_without_power():
-    told = after("cut: [[a, b]]", "power_off: a", "partition: [[b], [c]]", "start: a", "wait: 70")
+    cuts = ("cut: [[a, b]]", "{partition: [[a], [b, c]], at: 1}")
+    told = after(*cuts, "{power_off: a, at: 2}", "{partition: [[b], [c]], at: 2}", "{start: a, at: 2}", "wait: 70")
     assert told["nodes"] == {"a": "waiting", "b": "running", "c": "running"}, "a still knows whom it saw last"
     assert told["partitions"] == [["b"], ["c"]]
 

@@ -210,7 +210,7 @@ class ProcessRestarts(Struct, frozen=True):
 
 
 class MirrorJoins(Struct, frozen=True):
-    """A new mirror process joins its queue's group; `returning` where its node has just come up."""
+    """A new mirror process joins its queue's group; `returning` where its node or its master's has just come up."""
 
     queue: str
     node: int

@@ -150,10 +150,11 @@ def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int
 
 
 def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish) -> None:
-    """A queue that reads nothing gets more of a publisher's messages."""
+    """A queue that reads nothing gets more of a publisher's messages, behind those that others have sent meanwhile."""
+    last = next((parked for parked in reversed(queue.parked) if isinstance(parked.operation, Publish)), None)
 
     def is_same(parked: Parked) -> bool:
-        return isinstance(parked.operation, Publish) and parked.operation.publisher == operation.publisher
+        return parked is last and parked.operation.publisher == operation.publisher
 
     if not lengthen(turn, queue, is_same, operation.count):
         park(turn, queue, operation)
