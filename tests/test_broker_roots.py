@@ -58,9 +58,9 @@ def test_a_scenario_is_for_the_broker_of_its_version_where_there_is_one(written:
 
 def test_the_command_offers_every_broker_that_there_is() -> None:
     assert set(SUITES) <= set(PROFILES)
-    options = {name: each for name, command in main.commands.items() for each in command.params if each.name == "broker"}
-    assert {"run", "compare"} <= options.keys()
-    assert {tuple(option.type.choices) for option in options.values()} == {tuple(SUITES)}
+    options = [each for command in main.commands.values() for each in command.params if each.name == "broker"]
+    assert len(options) >= 2
+    assert {tuple(option.type.choices) for option in options} == {tuple(SUITES)}
 
 
 def test_a_broker_is_only_for_a_run_on_a_broker(tmp_path) -> None:

@@ -47,9 +47,9 @@ def test_model_and_broker_of_a_release_agree(ready: Bench, name: str, version: s
 def test_an_interrupted_run_leaves_nothing_mounted(version: str, unavailable, tmp_path) -> None:
     if lacks := lacking():
         unavailable("; ".join(lacks))
-    code = "from hawb.cli import main; main()"
+    command = ["run", "--on", "broker", "--broker", version, str(SCENARIOS / "virtual-hosts.yaml")]
     run = subprocess.Popen(
-        [sys.executable, "-c", code, "run", "--on", "broker", "--broker", version, str(SCENARIOS / "virtual-hosts.yaml")],
+        [sys.executable, "-c", "from hawb.cli import main; main()", *command],
         env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:

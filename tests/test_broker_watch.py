@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hawb.broker.imported import import_cluster
-from hawb.broker.watch import ApiRefused, Login, watch
+from hawb.broker.watch import ApiRefused, Login, checked, watch
 from hawb.cli import main
 from hawb.scenario.load import load
 
@@ -99,10 +99,14 @@ def test_operator_policies_are_read_as_such(api: Server) -> None:
 
 
 def test_definitions_with_their_hashes_are_not_asked_for(api: Server) -> None:
-    watch(f"{api.url}/", LOGIN)
+    watch(api.url, LOGIN)
     assert {urlsplit(path).path.removeprefix("/api/") for path in api.asked} == {
         "vhosts", "policies", "operator-policies", "queues", "nodes", "overview",
     }  # fmt: skip
+
+
+def test_an_address_may_have_a_path_and_end_with_a_slash() -> None:
+    assert checked("https://host/rabbit/") == checked("https://host/rabbit") == "https://host/rabbit"
 
 
 # --- what is refused ---

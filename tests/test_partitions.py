@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from invariants import watched
 
+from hawb.engine.contents import united
 from hawb.engine.key import key
+from hawb.engine.state import Batch
 from hawb.rules import partitions
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
@@ -229,3 +231,8 @@ def test_a_node_goes_on_while_it_sees_a_preferred_one(seen, preferred, goes_on):
 ])  # fmt: skip
 def test_the_winner_has_most_connections_then_most_nodes_then_the_last_name(connections, sizes, best):
     assert partitions.winner(connections, sizes) == best
+
+
+def test_a_batch_that_grew_on_one_side_is_counted_once():
+    known, grown, theirs = Batch(11, 13, 10, True), Batch(11, 16, 10, True), Batch(17, 20, 10, True)
+    assert united((known, theirs), (grown,)) == united((grown,), (known, theirs)) == (grown, theirs)

@@ -116,3 +116,11 @@ def test_binding_twice_is_binding_once():
     bind = {"bind": {"queue": "q", "exchange": "x", "routing_key": "k"}}
     told = played(declare(), bind, bind)
     assert [event["event"] for event in told["events"]].count("queue_bound") == 1
+
+
+def test_a_leader_locator_is_for_classic_queues_too_from_4_0_on():
+    located = declare(queue_leader_locator="balanced")
+    told = played(located, cluster={"nodes": ["a", "b"], "version": "4.0"})
+    assert codes(told) == []
+    assert "not_simulated" not in {event["event"] for event in told["events"]}
+    assert codes(played(located)) == [406]

@@ -48,6 +48,13 @@ REFUSED = {
     ("x-overflow", "drop-head"): (IN_3_8, None, None, None),
     ("x-overflow", "reject-publish"): (IN_3_8, None, None, None),
     ("x-overflow", "reject-publish-dlx"): (IN_3_8, None, None, None),
+    ("x-expires", 0): (f"{IN_3_8}: {{{{value_zero,0}}}}",) * 4,
+    ("x-message-ttl", -1): (f"{IN_3_8}: {{{{value_negative,-1}}}}",) * 4,
+    ("x-overflow", "drop-tail"): (f"{IN_3_8}: invalid_overflow",) * 4,
+    ("x-max-length-bytes", -1): (f"{IN_3_8}: {{{{value_negative,-1}}}}",) * 4,
+    ("x-max-in-memory-length", -1): (f"{IN_3_8}: {{{{value_negative,-1}}}}",) * 4,
+    ("x-dead-letter-strategy", "at-most-once"): (None,) * 4,
+    ("x-queue-leader-locator", "client-local"): (None,) * 4,
     ("x-max-priority", 10): (IN_3_8, SINCE_3_10, SINCE_3_10, SINCE_3_10),
     ("x-queue-mode", "lazy"): (IN_3_8, SINCE_3_10, SINCE_3_10, SINCE_3_10),
     ("x-queue-version", 2): (None, SINCE_3_10, SINCE_3_10, SINCE_3_10),
@@ -159,9 +166,10 @@ def test_reject_publish_dlx_is_taken_and_means_drop_head():
         ("4.0", None, "never", None),
         ("4.0", 7, "never", 7),
         ("3.10", None, True, None),
+        ("3.10", 5, 2.5, 2.5),
     ],
 )
-def test_delivery_limit(version: str, policy: int | None, argument: object, expected: int | None):
+def test_delivery_limit(version: str, policy: int | None, argument: object, expected: float | None):
     definition = {} if policy is None else {"delivery-limit": policy}
     given = {} if argument is None else {"delivery_limit": argument}
     assert settings(version, definition, **given).delivery_limit == expected
@@ -194,7 +202,7 @@ def test_dead_letters_of_the_argument_before_the_policys(version: str):
 
 
 def test_locators():
-    for name, meant in (("client-local", CLIENT_LOCAL), ("balanced", MIN_MASTERS), ("least-leaders", MIN_MASTERS)):
+    for name, meant in (("client-local", CLIENT_LOCAL), ("balanced", MIN_MASTERS), ("random", MIN_MASTERS)):
         assert settings("3.10", queue_leader_locator=name).leader_locator == meant
     assert settings("3.8", queue_leader_locator="balanced").leader_locator == CLIENT_LOCAL
     assert settings("3.13").leader_locator == CLIENT_LOCAL

@@ -56,7 +56,13 @@ def test_with_many_queues_chance_decides_among_running_nodes():
 
 @pytest.mark.parametrize(
     ("running", "drained", "expected"),
-    [((0, 2, 3), (), [0, 2]), ((0, 2, 3), (0,), [2]), ((0, 2), (0, 2), [0, 2]), ((0,), (0,), [0]), ((3,), (0,), [0, 1, 2])],
+    [
+        ((0, 2, 3), (), [0, 2]),
+        ((0, 2, 3), (0,), [2]),
+        ((0, 2), (0, 2), [0, 2]),
+        ((0,), (0,), [0]),
+        ((3,), (0,), [0, 1, 2]),
+    ],
 )
 def test_who_may_lead(running: tuple, drained: tuple, expected: list):
     assert quorum.leader_candidates((2, 0, 1), running, drained) == expected

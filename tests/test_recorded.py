@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from hawb.broker import recordings
+from hawb.broker import real, recordings
 from hawb.broker.compare import compare, uncompared
+from hawb.broker.real import Played
+from hawb.cli import main
 from hawb.rules.profiles import PROFILES
-from hawb.scenario.document import Uncompared
+from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.load import load, load_known
+from hawb.scenario.outcome import outcome
 from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
 
 DATA = Path(__file__).parent.parent / "data"
 FILES = sorted((DATA / "recorded").glob("*/*.json"))
@@ -22,7 +29,7 @@ OF_A_MACHINE = re.compile(r"/(?:tmp|root|home|usr|etc|var)/|\b\d+\.\d+\.\d+\.\d+
 each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 
 
-def scenario_of(file: Path):
+def scenario_of(file: Path) -> Scenario:
     return load(DATA / "scenarios" / f"{file.stem}.yaml")
 
 
@@ -66,6 +73,13 @@ def test_known_differences_are_checked_like_scenarios(tmp_path: Path):
         load_known(file)
 
 
+def test_what_is_not_recorded_with_the_machines_own_broker_is_named_with_the_reason():
+    readme = (DATA / "recorded" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| ([a-z0-9-]+) \| .+ \|$", readme.partition("## Not recorded")[2], re.M)
+    recorded = {file.stem for file in FILES if file.parent.name == "3.10"}
+    assert set(named) - {"scenario"} == {file.stem for file in (DATA / "scenarios").glob("*.yaml")} - recorded
+
+
 # --- what a recording is ---
 
 
@@ -78,3 +92,64 @@ def test_a_digest_is_of_what_is_played_alone():
     assert recordings.digest(recordings.at_version(load(text), "3.8")) == digest
     assert recordings.digest(load(text.replace("queue: q", "queue: r"))) != digest
     assert recordings.digest(load(text.partition("  - expect")[0])) != digest
+
+
+STORY = """
+scenario: Published
+cluster: {nodes: [a, b], version: "3.10"}
+steps:
+  - declare: {queue: q, node: a}
+  - publish: {queue: q, count: 3}
+  - expect: {queues: {q: {messages: 3}}}
+racy: {fields: [steps.2.nodes], reason: a matter of luck}
+"""
+
+
+@pytest.fixture
+def told(monkeypatch) -> dict[str, Any]:
+    """What a broker tells of any scenario: what the model does; a test may change the outcome at the end."""
+    changed: dict[str, Any] = {}
+
+    def play(_bench: object, scenario: Scenario, version: str) -> Played:
+        run = Run.of(recordings.at_version(scenario, version))
+        told = outcome(run) | {"broker": {"rabbitmq": "3.10.8", "erlang": "25.2.3"}}
+        return Played(run.scenario, told | changed, {2: outcome(run, run.moment_of(2)) | {"nodes": {}}})
+
+    monkeypatch.setattr(real, "bench", contextlib.nullcontext)
+    monkeypatch.setattr(real, "play", play)
+    return changed
+
+
+def test_record_keeps_what_the_broker_told(told: dict[str, Any], tmp_path: Path):
+    file = tmp_path / "story.yaml"
+    file.write_text(STORY)
+    result = CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path / "kept")])
+    assert (result.exit_code, result.output) == (0, f"{tmp_path}/kept/3.10/story.json: 0 s\n")
+    recording = recordings.read(tmp_path / "kept" / "3.10" / "story.json")
+    assert recording.outcome["queues"]["q"]["ids"] == [[1, 3]]
+    assert list(recording.glances) == [2]
+    assert recording.record_again == "hawb record --broker 3.10 data/scenarios/story.yaml"
+    assert compare(recording.as_played(load(file))) == []
+
+
+def test_compare_says_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):
+    told["nodes"] = {"a": "down", "b": "running"}
+    file, known = tmp_path / "story.yaml", tmp_path / "known.yaml"
+    file.write_text(STORY)
+    known.write_text("story: {fields: [nodes.a], reason: asleep}\n")
+    differs = CliRunner().invoke(main, ["compare", str(file), "--known", str(tmp_path / "none.yaml")])
+    assert (differs.exit_code, "nodes.a: the model says running" in differs.output) == (1, True)
+    agrees = CliRunner().invoke(main, ["compare", str(file), "--known", str(known)])
+    assert agrees.exit_code == 0
+    assert "not compared, racy: steps.2.nodes (a matter of luck)" in agrees.output
+    assert "not compared, known to differ: nodes.a (asleep)" in agrees.output
+
+
+def test_what_cannot_be_read_or_written_is_refused(told: dict[str, Any], tmp_path: Path):
+    file, known = tmp_path / "story.yaml", tmp_path / "known.yaml"
+    file.write_text(STORY)
+    known.write_text("story: x\n")
+    for command in (["record", str(file), "--to", str(file)], ["compare", str(file), "--known", str(known)]):
+        refused = CliRunner().invoke(main, command)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "cannot be written" in refused.stderr or "known.yaml, line 1: story: not a map" in refused.stderr

@@ -10,6 +10,7 @@ from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, policy, recor
 from hawb.engine.ledger import REMOVALS
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.views import losses
+from hawb.views.losses import MASTER_ENDS
 from hawb.views.why import REMOVED, why, whys
 
 DECLARE = {"declare": {"queue": "q", "node": "a"}}
@@ -305,3 +306,8 @@ def test_no_name_breaks_a_paragraph(name):
     told = hostile(name)
     for number in (1, 2, 3):
         assert len(why(told, name, number).splitlines()) == 1
+
+
+def test_every_way_in_which_a_master_ends_has_words():
+    reasons = re.search(r"reason: (.+)\.", EVENTS["master_down"]).group(1).split(", ")
+    assert set(reasons) <= set(MASTER_ENDS)

@@ -60,6 +60,17 @@ def size_bytes(queue: Queue, numbers: Runs) -> int:
     return sum((end - number + 1) * batch.size_bytes for number, end, batch in pieces(queue.batches, numbers))
 
 
+def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, ...]:
+    """What two sides know of one queue's messages. A batch may have grown on one of them since they parted; which
+    others it may have after that, the other has not, since numbers are given once."""
+    longest: dict[int, Batch] = {}
+    for batch in (*some, *others):
+        known = longest.get(batch.first)
+        if known is None or batch.last > known.last:
+            longest[batch.first] = batch
+    return tuple(longest[first] for first in sorted(longest))
+
+
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     """Messages leave the queue in an orderly way."""
     drop(turn, name, numbers)

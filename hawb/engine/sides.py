@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from hawb.engine import mirroring, runs, subscriptions
+from hawb.engine.contents import united
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import RUNNING, STOPPING, Queue
@@ -125,7 +126,7 @@ def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:
     turn.change_queue(
         queue.name,
         contents=mirroring.with_content(queue.contents, {queue.master: content}),
-        batches=tuple(sorted({*queue.batches, *from_disk.batches}, key=lambda batch: (batch.first, batch.last))),
+        batches=united(queue.batches, from_disk.batches),
         redelivered=from_disk.redelivered if from_disk.master == queue.master else content,
         unacknowledged=EMPTY,
     )
@@ -181,7 +182,7 @@ def as_on_disk(queue: Queue, now: Queue | None, node: int) -> Queue:
     return replace(
         queue,
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
-        batches=queue.batches if now is None else tuple(sorted({*queue.batches, *now.batches}, key=lambda b: b.first)),
+        batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=runs.common(delivered, on_disk) if queue.stopped and not queue.up else on_disk,
         mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
         active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, ttl_timer_us=None,

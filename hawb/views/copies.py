@@ -21,6 +21,7 @@ class End(Struct, frozen=True):
 
 ENDS: dict[tuple[str, str | None], str] = {
     ("node_killed", None): "was killed",
+    ("node_lost_power", None): "lost power",
     ("node_stopping", None): "was shut down",
     ("mirror_removed", "node_down"): "went down",
     ("mirror_removed", "crashed"): "crashed",
@@ -36,7 +37,7 @@ ENDS: dict[tuple[str, str | None], str] = {
 }
 """The events that end a copy on their node, by event and reason."""
 
-NODE_ENDS = ("node_killed", "node_stopping")
+NODE_ENDS = ("node_killed", "node_lost_power", "node_stopping")
 """Those that leave it on the node's disk."""
 
 

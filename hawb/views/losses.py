@@ -17,7 +17,9 @@ from hawb.views.words import counted, listing, messages, seconds, shown, size
 
 MASTER_ENDS = {
     "node_killed": "was killed",
+    "node_lost_power": "lost power with its host",
     "node_stopped": "was shut down in a controlled way",
+    "out_of_reach": "could no longer be reached",
     "crashed": "crashed",
     "policy": "was dropped as the policy asked for",
     "transfer": "was dropped so that another takes over",
