@@ -236,3 +236,16 @@ def test_the_winner_has_most_connections_then_most_nodes_then_the_last_name(conn
 def test_a_batch_that_grew_on_one_side_is_counted_once():
     known, grown, theirs = Batch(11, 13, 10, True), Batch(11, 16, 10, True), Batch(17, 20, 10, True)
     assert united((known, theirs), (grown,)) == united((grown,), (known, theirs)) == (grown, theirs)
+
+
+def test_a_master_that_crashes_out_of_reach_of_its_mirrors_comes_back_by_itself():
+    told = after(
+        "publish: {queue: q, count: 10, node: a}",
+        "partition: [[a], [b, c]]",
+        "publish: {queue: q, count: 5, node: a}",
+        "crash: {queue: q}",
+        "heal: true",
+    )
+    queue = told["queues"]["q"]
+    assert queue["master"] == "a" and queue["ids"] == [[1, 15]] and sorted(queue["mirrors"]) == ["b", "c"]
+    assert told["ledger"]["q"]["lost"] == []

@@ -60,6 +60,8 @@ REFUSED = {
     ("x-queue-version", 2): (None, SINCE_3_10, SINCE_3_10, SINCE_3_10),
     ("x-queue-master-locator", "random"): (None, SINCE_3_10, SINCE_3_10, SINCE_3_10),
     ("x-max-age", "7D"): (None, SINCE_3_10, SINCE_3_10, SINCE_3_10),
+    ("x-stream-max-segment-size-bytes", 5): (None, SINCE_3_10, SINCE_3_10, SINCE_3_10),
+    ("x-initial-cluster-size", 3): (None, SINCE_3_10, SINCE_3_10, SINCE_3_10),
     ("x-quorum-initial-group-size", 0): (f"{IN_3_8}: {{{{value_zero,0}}}}",) * 4,
     ("x-quorum-initial-group-size", -1): (f"{IN_3_8}: {{{{value_negative,-1}}}}",) * 4,
     ("x-quorum-initial-group-size", "hop"): (
@@ -239,6 +241,27 @@ def test_declared_again():
         assert difference(version, *sizes) == ("x-quorum-initial-group-size", "'3'", "'5'")
     limits = [quorum | {"x-delivery-limit": limit} for limit in (3, 5)]
     assert [difference(version, *limits) for version in VERSIONS] == [None, *[("x-delivery-limit", "'3'", "'5'")] * 3]
+
+
+COMPARED_3_8 = """expires message-ttl dead-letter-exchange dead-letter-routing-key max-length max-length-bytes
+    max-in-memory-length max-in-memory-bytes max-priority overflow queue-mode single-active-consumer queue-type
+    quorum-initial-group-size"""
+COMPARED_3_10 = """dead-letter-exchange dead-letter-routing-key dead-letter-strategy expires max-length max-length-bytes
+    max-in-memory-length max-in-memory-bytes overflow single-active-consumer queue-type quorum-initial-group-size
+    delivery-limit message-ttl queue-leader-locator"""
+
+
+@pytest.mark.parametrize(
+    ("version", "keys"),
+    [("3.8", COMPARED_3_8), ("3.10", COMPARED_3_10), ("3.13", COMPARED_3_10), ("4.0", COMPARED_3_10)],
+)
+def test_what_is_compared_and_what_first(version: str, keys: str):
+    current, found = {f"x-{key}": key for key in sorted(keys.split())} | {"x-mine": 1}, []
+    given = dict.fromkeys(current, "other")
+    while difference := quorum_declaration.inequivalent(given, current, PROFILES[version]):
+        found.append(difference[0].removeprefix("x-"))
+        given[difference[0]] = current[difference[0]]
+    assert found == keys.split()
 
 
 def test_a_group_that_cannot_be_formed():

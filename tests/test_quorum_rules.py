@@ -74,6 +74,21 @@ def test_a_balanced_leader_is_where_the_fewest_lead():
     assert locators.locate(locators.CLIENT_LOCAL, 2, candidates, (1, 0, 0), 0) == 2
 
 
+@pytest.mark.parametrize(
+    ("version", "facts"),
+    [
+        ("3.8", (False, True, False, 64_000, 3_200_000)),
+        ("3.10", (True, False, True, 2_048, 3_200_000)),
+        ("3.13", (True, False, True, 2_048, 3_200_000)),
+        ("4.0", (True, False, True, 4_096, 666_667)),
+    ],
+)
+def test_facts_of_each_release(version: str, facts: tuple):
+    known = QUORUM_PROFILES[version]
+    told = (known.places_by_load, known.keeps_bodies, known.requeues_at_tail)
+    assert (*told, known.snapshot_every, known.snapshot_every_at_most) == facts
+
+
 def test_every_member_keeps_every_message():
     assert quorum_costs.disk_bytes(1_000_000, 1024, 3) == 3_072_000_000
     assert quorum_costs.disk_bytes(1_000_000, 1024, 5) == 5_120_000_000

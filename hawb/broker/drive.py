@@ -34,6 +34,8 @@ UNANSWERED_S = 2.5
 """The same while publishers wait for confirms, which may never come."""
 HANGING_S = 90
 """The same while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
+WORK_S = 120
+"""How long a queue may work before its cluster counts as settled all the same."""
 SILENT = "silent"
 """What a queue tells that does not answer (`control.erl`)."""
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
@@ -90,7 +92,8 @@ class Drive:
 
     def settle(self) -> None:
         """Waits until nothing changes: nodes, queues as each node knows them, and what clients hear."""
-        seen, since = None, time.monotonic()
+        began = time.monotonic()
+        seen, since = None, began
         while True:
             jobs = [job for job in self._jobs if not job.done()]
             operations = [operation for operation in self._operations if not operation.done()]
@@ -98,7 +101,8 @@ class Drive:
             if now != seen:
                 seen, since = now, time.monotonic()
             quiet_s = HANGING_S if operations else UNANSWERED_S if self.clients.unconfirmed else self._quiet_s
-            busy = jobs or any(self._works(row) for view in now[3].values() for row in view.get("queues", ()))
+            rows = (row for view in now[3].values() for row in view.get("queues", ()))
+            busy = jobs or (time.monotonic() - began < WORK_S and any(map(self._works, rows)))
             if not busy and time.monotonic() - since > quiet_s:
                 self._jobs, self._operations = [], operations
                 self._settled = True
@@ -106,12 +110,14 @@ class Drive:
             time.sleep(0.05)
 
     def _works(self, row: dict[str, Any]) -> bool:
-        """Whether a queue synchronises. While it sends a batch it answers nobody; nor does it while links are broken,
-        but that is no work of its own."""
-        information = row["information"]
+        """Whether a queue synchronises, or a mirror is to take over. While it sends a batch it answers nobody; nor does
+        it while links are broken, but that is no work of its own."""
+        information, mirrors = row["information"], row["mirrors"]
         if information == SILENT:
             return self.cluster.network.whole
-        return information is not None and "syncing" in information["state"]
+        if information is None:
+            return self.cluster.network.whole and row["live"] and isinstance(mirrors, list) and bool(mirrors)
+        return "syncing" in information["state"]
 
     def finish(self) -> None:
         """Waits until all that clients and nodes were told to do has its answer."""

@@ -20,6 +20,7 @@ from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
     abort_sync,
     add_mirrors,
+    drop_mirrors,
     finish_late_sync,
     note_silent,
     recoverable,
@@ -45,6 +46,8 @@ def bury(turn: Turn, name: str) -> None:
     if queue.failed and not turn.is_running(queue.master):
         fall_with_node(turn, name)
         return
+    if not queue.up and turn.is_running(queue.master):
+        queue = without_unreachable(turn, queue)
     alive = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
     dead = [node for node in queue.mirrors if node not in alive]
     heir = promotion.candidate(queue.master, queue.mirrors, alive)
@@ -56,6 +59,15 @@ def bury(turn: Turn, name: str) -> None:
         refuse_promotion(turn, name, alive)
     else:
         promote(turn, name, heir)
+
+
+def without_unreachable(turn: Turn, queue: Queue) -> Queue:
+    """A master's process is gone and its node is not. Mirrors behind links that drop everything do not hear of it, and
+    whoever is master next begins without them."""
+    silent = [node for node in queue.mirrors if turn.alive(queue, node) and not turn.linked(queue.master, node)]
+    if silent:
+        drop_mirrors(turn, queue.name, silent, "out_of_reach")
+    return turn.queues[queue.name]
 
 
 def fall_with_node(turn: Turn, name: str) -> None:

@@ -26,6 +26,7 @@ ENDS: dict[tuple[str, str | None], str] = {
     ("mirror_removed", "node_down"): "went down",
     ("mirror_removed", "crashed"): "crashed",
     ("master_down", "crashed"): "crashed",
+    ("mirror_removed", "out_of_reach"): "could not be reached",
     ("mirror_removed", "policy"): "was dropped as the policy asked for",
     ("mirror_removed", "master_shutdown"): "was stopped with the master",
     ("mirror_removed", "transfer"): "was dropped so that the master moves",

@@ -259,6 +259,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         {
             "node_down": "{queues} lost the mirror on {node} with its node.",
             "crashed": "{queues} lost the mirror on {node}, whose process had crashed.",
+            "out_of_reach": "{queues} goes on without the mirror on {node}, which could not be reached.",
             "policy": "{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted.",
             "master_shutdown": "The mirror of {queues} on {node} was stopped and deleted its copy.",
             "transfer": "{queues} dropped the mirror on {node} so that its master moves; its copy was deleted.",
