@@ -18,7 +18,9 @@ from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, nu
 from hawb.broker.cluster import Bench
 from hawb.broker.compare import compare, differences, renamings
 from hawb.broker.control import Atom, reason_of, term
+from hawb.broker.drive import SILENT, Drive
 from hawb.broker.driven import harmless, undriven
+from hawb.broker.namespaces import Network
 from hawb.broker.nodes import configuration
 from hawb.broker.observe import consumer_of, counted
 from hawb.broker.real import Played
@@ -222,6 +224,46 @@ def test_racy_and_known_fields_are_not_compared() -> None:
     assert [(difference.step, difference.field) for difference in compare(told, known)] == [
         (4, "queues.ha.messages_ready"), (None, "queues.ha.messages_ready"), (None, "queues.ha.mirrors"),
     ]  # fmt: skip
+
+
+ALL = """
+scenario: Two mirrors
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies: [{name: all, pattern: ^standing, definition: {ha-mode: all}}]
+queues: [{queue: standing, master: a, mirrors: [b, c], synchronised_mirrors: [b, c]}]
+steps:
+  - declare: {queue: new, node: a}
+  - set_policy: {name: later, pattern: ^new, definition: {ha-mode: all}}
+"""
+
+
+def test_mirrors_that_join_at_the_same_moment_stand_in_any_order() -> None:
+    scenario = load(ALL)
+    told = outcome(Run.of(scenario))
+    for queue in told["queues"].values():
+        queue.update(mirrors=["c", "b"], recoverable_mirrors=["c", "b"])
+    assert {difference.field for difference in compare(Played(scenario, told, {}))} == {
+        "queues.standing.mirrors", "queues.standing.recoverable_mirrors",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "works"),
+    [
+        ({"information": {"state": ["syncing", 3]}}, True),
+        ({"information": {"state": "running"}}, False),
+        ({"information": SILENT}, True),
+        ({"information": None, "mirrors": ["n2@x"]}, True),
+        ({"information": None, "mirrors": []}, False),
+        ({"information": None, "mirrors": ["n2@x"], "live": False}, False),
+    ],
+)
+def test_a_queue_that_synchronises_or_awaits_its_new_master_is_not_settled(row: dict, works: bool) -> None:
+    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)))
+    row = {"live": True, "mirrors": []} | row
+    assert Drive._works(drive, row) is works
+    drive.cluster.network = SimpleNamespace(whole=False)
+    assert Drive._works(drive, row) is (works and isinstance(row["information"], dict))
 
 
 def test_what_the_broker_does_not_tell_is_not_compared() -> None:

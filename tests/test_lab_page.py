@@ -153,12 +153,12 @@ def test_what_is_being_edited_survives_other_actions_and_a_policy_can_be_taken_u
 def test_a_policy_with_values_of_another_version_can_be_edited(lab, tmp_path):
     (tmp_path / "new.yaml").write_text(
         "scenario: New\ncluster: {nodes: [a], version: '4.0'}\npolicies:\n"
-        "- {name: p, pattern: '', definition: {queue-master-locator: anything}, apply_to: classic_queues}\n"
+        "- {name: p, pattern: '', definition: {queue-master-locator: balanced}, apply_to: classic_queues}\n"
     )
     lab.controller.open_scenario(tmp_path / "new.yaml")
     lab.redraw()
     lab.policy.policy.value = dict(lab.policy.policy.options)["p"]
-    assert lab.policy.settings["queue-master-locator"].value == "anything"
+    assert lab.policy.settings["queue-master-locator"].value == "balanced"
     press(lab, "undo")
     assert lab.policy.apply_to.value == "queues"
 

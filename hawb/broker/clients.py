@@ -69,6 +69,7 @@ class Clients:
         self._publishing: dict[tuple[Connection, str], Publishing] = {}
         self.accounts: dict[str, Account] = defaultdict(Account)
         self.subscribers: dict[str, Subscriber] = {}
+        self.declared: set[str] = set()
 
     @property
     def unconfirmed(self) -> int:
@@ -107,6 +108,7 @@ class Clients:
             connection, "queue_declare", name, passive=verb.passive, durable=verb.durable, exclusive=verb.exclusive,
             auto_delete=verb.auto_delete, arguments=dict(verb.arguments),
         )  # fmt: skip
+        self.declared.add(join_queue(vhost, name))
 
     async def delete(self, verb: verbs.Delete, node: str) -> None:
         """queue.delete"""

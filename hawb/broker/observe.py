@@ -46,7 +46,8 @@ def glance(drive: Drive) -> dict[str, Any]:
     queues = queues_of(drive)
     accounts = drive.clients.accounts
     counting = counted(drive.clients.subscribers.values(), queues)
-    told = {"queues": queues, "deleted": sorted((set(accounts) | drive.known) - set(queues), key=split_queue)}
+    gone = (accounts.keys() | drive.known | drive.clients.declared) - queues.keys()
+    told = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
         "partitions": sides(drive),
