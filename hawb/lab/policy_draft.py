@@ -87,7 +87,8 @@ class PolicyDraft:
 
     def message(self, profile: Profile) -> str | None:
         """Why this cannot be set, in RabbitMQ's words and then in ours; None if it can."""
-        return "\n".join(filter(None, [refusal(self.argument(), profile, operator=self.is_operator), self.complaint])) or None
+        refused = refusal(self.argument(), profile, operator=self.is_operator)
+        return "\n".join(filter(None, [refused, self.complaint])) or None
 
     def policy(self, profile: Profile) -> Policy | None:
         """The policy that setting it would make; None while something is wrong."""
