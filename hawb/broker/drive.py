@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from pika.exceptions import AMQPError
 
-from hawb.broker.actions import ACTIONS
 from hawb.broker.clients import Clients
 from hawb.broker.cluster import BrokerCluster
 from hawb.broker.connections import Loop, Refused
@@ -25,6 +24,7 @@ from hawb.broker.namespaces import address
 from hawb.broker.nodes import BrokerNode
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
+from hawb.scenario.forms import Verb
 
 QUIET_S = 0.6
 """How long nothing may change before the cluster counts as settled."""
@@ -41,11 +41,16 @@ SILENT = "silent"
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
 
 
-class Drive:
-    """A booted cluster, its clients, and what was refused so far."""
+Action = Callable[["Drive", Any], None]
+"""What a verb is on a real cluster."""
 
-    def __init__(self, cluster: BrokerCluster, quiet_s: float = QUIET_S):
-        self.cluster, self._quiet_s = cluster, quiet_s
+
+class Drive:
+    """A booted cluster, its clients, and what was refused so far. `actions` says what each verb is there
+    (`hawb.broker.actions`)."""
+
+    def __init__(self, cluster: BrokerCluster, actions: Mapping[type[Verb], Action], quiet_s: float = QUIET_S):
+        self.cluster, self._actions, self._quiet_s = cluster, actions, quiet_s
         self.loop = Loop(cluster.network.hub)
         hosts = {name: address(node.number) for name, node in cluster.nodes.items()}
         self.clients = Clients(self.loop.loop, hosts)
@@ -80,7 +85,7 @@ class Drive:
         if isinstance(step.verb, verbs.Wait):
             time.sleep(step.verb.seconds)
         else:
-            ACTIONS[type(step.verb)](self, step.verb)
+            self._actions[type(step.verb)](self, step.verb)
 
     def _await(self, step: Step) -> None:
         if (step.at is None or self._beginning is None) and not self._settled:

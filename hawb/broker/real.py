@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from hawb.broker.actions import ACTIONS
 from hawb.broker.cluster import Bench, CannotPlay
 from hawb.broker.control import CallFailed
 from hawb.broker.drive import CALM_S, QUIET_S, Drive
@@ -63,7 +64,7 @@ def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
     try:
         calm = harmless(scenario)
         with bench.cluster(scenario.known_nodes, scenario.cluster, calm) as cluster:
-            drive = Drive(cluster, CALM_S if calm else QUIET_S)
+            drive = Drive(cluster, ACTIONS, CALM_S if calm else QUIET_S)
             try:
                 return _play(drive, scenario)
             finally:
