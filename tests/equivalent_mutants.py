@@ -83,7 +83,8 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     "profiles": {
         "4.0 has no mirrors: nothing synchronises, moves or is rebalanced": [
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
-            "PROFILES: rebalance_spares_drained=True, unicode_errors=True)} => rebalance_spares_drained=False, unicode_errors=True)}",
+            "PROFILES: rebalance_spares_drained=True, late_answers_count=True, => rebalance_spares_drained=False, late_answers_count=True, (4)",
+            "PROFILES: late_answers_count=True, unicode_errors=True)} => late_answers_count=False, unicode_errors=True)}",
             "PROFILES: drain_moves_masters=False, rebalance_spares_drained=True, => drain_moves_masters=True, rebalance_spares_drained=True, (4)",
         ],
         UNSEEN_QUORUM: [
@@ -139,6 +140,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "queue_arguments": {
+        "only a list's value that just fills a line would be broken elsewhere": [
+            "_leaf: unicode=False, column=0) => unicode=False, column=1)",
+        ],
         "its type was looked at before all others": [
             "CHECKS: 'x-dead-letter-exchange': _of_type(str),…etter-routing-key': => 'x-dead-letter-routing-key':",
         ],

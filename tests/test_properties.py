@@ -128,7 +128,7 @@ NOT_REACHED: dict[str, str] = {
 }  # fmt: skip
 """Events that programs need not reach, each with the reason."""
 
-NOT_TAKEN: dict[str, str] = {"clear_operator_policy": SELDOM}
+NOT_TAKEN: dict[str, str] = dict.fromkeys(("clear_operator_policy", "delete"), SELDOM)
 """Verbs that the programs take less than `LEAST_TIMES`, each with the reason."""
 
 LEAST_TIMES = 5
