@@ -10,6 +10,7 @@ import pytest
 from conftest import LONG
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
+from invariants import watched
 
 from hawb.engine import advance, chance
 from hawb.engine.events import Settle
@@ -314,3 +315,21 @@ def test_the_key_of_a_flow_knows_no_time_of_day():
     assert key_of(*clients, later) == key_of({"wait": 5}, *clients, later)
     assert key_of(*clients, later) != key_of(*clients, {"wait": 3.6})
     assert key_of(publisher(2), later) != key_of(publisher(3), later)
+
+
+def test_a_mirror_that_lacks_what_somebody_else_keeps_is_not_waited_for():
+    steps = [
+        {"declare": {"queue": "q", "node": "a"}},
+        {"publish": {"queue": "q", "count": 10, "node": "a"}},
+        {"consume": {"consumer": "keeps", "queue": "q", "node": "a", "prefetch": 3}},
+        {"stop": "b"},
+        {"start": "b"},
+        {"consume": {"consumer": "takes", "queue": "q", "node": "a", "rate": 5000}},
+        {"wait": 60},
+    ]
+    policies = [{"name": "p", "pattern": "", "definition": {"ha-mode": "all"}}]
+    with watched():
+        run = Run.of(
+            read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b"]}, "policies": policies, "steps": steps})
+        )
+    assert outcome(run)["queues"]["q"]["messages_unacknowledged"] == 3

@@ -296,7 +296,8 @@ def blocks_us(turn: Turn, name: str) -> Iterator[int]:
 
 def drains_us(turn: Turn, name: str) -> Iterator[int]:
     """When each mirror that is not synchronised will have all that is left, as far as it is for the consumers that
-    have a rate. Where they are several it may be a beat of each later."""
+    have a rate: never, where others keep some of what it lacks. Where they are several it may be a beat of each
+    later."""
     queue, consumers = turn.queues.get(name), rated_consumers(turn, name)
     if queue is None or not queue.up or queue.sync is not None or not consumers:
         return
@@ -306,8 +307,10 @@ def drains_us(turn: Turn, name: str) -> Iterator[int]:
         one.beats + (one.clock.start_us + lag) * one.clock.rate for one, lag in zip(consumers, lags_us, strict=True)
     )
     slack = len(consumers) - 1 + sum(runs.size(one.stale) for one in consumers)
+    theirs = runs.normal(pair for one in consumers for pair in one.held)
+    kept = runs.minus(queue.unacknowledged, theirs)
     for node in queue.mirrors:
         missing = runs.minus(queue.content, queue.contents[node] or EMPTY)
-        if missing and node not in queue.depth_unknown:
+        if missing and node not in queue.depth_unknown and not runs.common(missing, kept):
             before = runs.size(runs.common(queue.content, ((1, missing[-1][1]),)))
             yield ceil((before + slack + over) / rate)
