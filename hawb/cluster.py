@@ -137,6 +137,13 @@ class Cluster:
 
         return why(self.outcome, queue, message)
 
+    def raft(self, queue: str) -> str:
+        """The Raft group of a quorum queue as text: each member's role, term, vote and log. Raises ValueError for what
+        is no quorum queue."""
+        from hawb.views import raft
+
+        return raft.text(self.run.moment().state, self.run.settings.names, queue)
+
     def story(self) -> str:
         """What happened, in sentences."""
         from hawb.views.story import sentences

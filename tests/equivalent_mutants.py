@@ -8,7 +8,9 @@ from __future__ import annotations
 
 ALWAYS_SAID = "a default that nobody uses: whoever calls it says what it is"
 SAME_SET = "the order decides nothing, only what is in it"
-UNSEEN_QUORUM = "a setting of quorum queues, which have no rules here: they are shown as they stand"
+UNSEEN_GROWTH = "4.0 would add members by itself up to it, which is not simulated"
+UNSEEN_MANY = "it takes a thousand queues, which no story has; tests/test_quorum_rules.py holds it"
+UNSEEN_CUT = "at which message exactly a log is cut no story shows; tests/test_quorum_rules.py holds the numbers"
 UNSEEN_LIMIT = "hawb's guard against hostile patterns, which RabbitMQ has not, or the last of ten million steps, which PCRE2 counts otherwise"
 UNSEEN_TYPE = "the reader of scenarios lets no such value through; tests/test_policy_validation.py holds it"
 KEPT_FOR_NOW = "a replica that is kept in vain is dropped by the new master at once: it looks at its policy again"
@@ -40,22 +42,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "policies": {
-        UNSEEN_QUORUM: [
-            "MERGES: 'max-in-memory-bytes': min, 'delivery-limit': => 'max-in-memory-bytes': max, 'delivery-limit':",
-            "MERGES: 'target-group-size': max, 'ha-mode': => 'target-group-size': min, 'ha-mode':",
-            "MERGES: 'max-in-memory-bytes': min, 'delivery-li…target-group-size': => 'max-in-memory-bytes': min, 'target-group-size':",
-            "MERGES: 'max-in-memory-length': min, 'max-in-memory-bytes': => 'max-in-memory-length': max, 'max-in-memory-bytes':",
-            "MERGES: 'max-length-bytes': min, 'max-in-memory-length': => 'max-length-bytes': max, 'max-in-memory-length':",
-            "MERGES: 'max-in-memory-length': min, 'max-in-mem…, 'delivery-limit': => 'max-in-memory-length': min, 'delivery-limit':",
+        UNSEEN_GROWTH: [
             "MERGES: _stricter_delivery_limit, 'target-group-…e': max, 'ha-mode': => _stricter_delivery_limit, 'ha-mode':",
-            "MERGES: 'max-in-memory-length': min, 'max-in-memory-bytes': min, => 'max-in-memory-bytes': min,",
-            "_stricter_delivery_limit: operator_value) < 0 else min)(value, => operator_value) >= 0 else min)(value,",
-            "_stricter_delivery_limit: operator_value) < 0 else min)(value, => operator_value) < 1 else min)(value,",
-            '_stricter_delivery_limit: counts.""" return (max if min(value, ope…ue, operator_value) => counts.""" pass',
-            "_stricter_delivery_limit: 0 else min)(value, => 0 else max)(value,",
-            "_stricter_delivery_limit: return (max if min(value, => return (min if min(value,",
-            "_stricter_delivery_limit: (max if min(value, operator_value) => (max if max(value, operator_value)",
-            "_stricter_delivery_limit: operator_value) < 0 else min)(value, => operator_value) <= 0 else min)(value,",
+            "MERGES: 'target-group-size': max, 'ha-mode': => 'target-group-size': min, 'ha-mode':",
         ],
         ALWAYS_SAID: [
             "Policy: priority: int=0, apply_to: => priority: int=1, apply_to:",
@@ -63,10 +52,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         SAME_SET: [
             "Policy: for key in sorted(definition))) return => for key in reversed(list(sorted(definition))))) return",
             "Policy: for key in sorted(definition))) return => for key in definition)) return",
-        ],
-        "no quorum queue can be declared here, and 3.8 passes no policy over for classic ones": [
-            "matching: declaring and (not profile.declare_knows_type) unsupported => declaring and profile.declare_knows_type unsupported",
-            "matching: declaring and (not profile.declare_knows_type) unsupported => declaring unsupported",
         ],
     },
     "policy_validation": {
@@ -85,15 +70,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
             "PROFILES: rebalance_spares_drained=True, late_answers_count=True, => rebalance_spares_drained=False, late_answers_count=True, (4)",
             "PROFILES: late_answers_count=True, unicode_errors=True)} => late_answers_count=False, unicode_errors=True)}",
-            "PROFILES: drain_moves_masters=False, rebalance_spares_drained=True, => drain_moves_masters=True, rebalance_spares_drained=True, (4)",
-        ],
-        UNSEEN_QUORUM: [
-            "PROFILES: declare_knows_type=False, quorum_cluster_size=None, => declare_knows_type=True, quorum_cluster_size=None,",
-            "PROFILES: declare_knows_type=True, quorum_cluster_size=3, => declare_knows_type=False, quorum_cluster_size=3,",
-            "PROFILES: declare_knows_type=True, quorum_cluster_size=3, => declare_knows_type=False, quorum_cluster_size=3, (2)",
-            "PROFILES: declare_knows_type=True, quorum_cluster_size=3, => declare_knows_type=False, quorum_cluster_size=3, (3)",
-            "PROFILES: declare_knows_type=True, quorum_cluster_size=3, => declare_knows_type=False, quorum_cluster_size=3, (4)",
-            "Profile: quorum_commands_soft_limit: int = 32 @property => quorum_commands_soft_limit: int = 33 @property",
+            "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
         ],
         TOLD_ONLY: [
             "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",
@@ -145,6 +122,87 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
         "its type was looked at before all others": [
             "CHECKS: 'x-dead-letter-exchange': _of_type(str),…etter-routing-key': => 'x-dead-letter-routing-key':",
+        ],
+    },
+    "quorum": {
+        UNSEEN_MANY: [
+            "MANY_QUEUES: MANY_QUEUES = 1000 => MANY_QUEUES = 1001",
+            'others_by_chance: first.""" return [node for node in shuff…ode not in running] => first.""" pass',
+            "others_by_chance: if node in running] + [node for node in …ode not in running] => if node not in running] + [node for node…if node in running]",
+            "others_by_chance: node in shuffled if node => node in reversed(list(shuffled)) if node",
+            "others_by_chance: shuffled if node in running] + [node => shuffled] + [node",
+            "others_by_chance: if node in running] => if node not in running]",
+            "others_by_chance: node in shuffled if node => node in reversed(list(shuffled)) if node (2)",
+            "others_by_chance: shuffled if node not in running] => shuffled]",
+            "others_by_chance: if node not in running] => if node in running]",
+            "leader_strategy: RANDOM if strategy == MIN_MASTERS and queues_count => RANDOM if queues_count",
+            "leader_strategy: strategy == MIN_MASTERS => strategy != MIN_MASTERS",
+            "leader_strategy: strategy == MIN_MASTERS and queues_count => strategy == RANDOM and queues_count",
+            "leader_strategy: queues_count >= MANY_QUEUES => queues_count > MANY_QUEUES",
+            'leader_strategy: are.""" return RANDOM if strategy => are.""" return CLIENT_LOCAL if strategy',
+        ],
+        TOLD_ONLY: [
+            'tolerated_failures: available.""" return members_count - majority(members_count) => available.""" pass',
+            "tolerated_failures: members_count - majority(members_count) => members_count",
+        ],
+        SAME_SET: [
+            "members: len(nodes) <= wanted: => len(nodes) < wanted:",
+            "members: return [client] + [others[i] for i in range(wanted - 1)] => return [others[i] for i in range(wanted - 1)] + [client]",
+            "members: for i in range(wanted - 1)] => for i in reversed(list(range(wanted - 1)))]",
+        ],
+        "any two numbers in this order say the same": [
+            "others_by_load: running else 1, members_count[node], => running else 2, members_count[node],",
+        ],
+        "the declaring node is a member, runs and is not drained: a drained one takes no client": [
+            "leader_candidates: len(undrained) > 0: return => len(undrained) >= 0: return",
+            "leader_candidates: undrained return up if len(up) > 0 else inside => undrained pass",
+            "leader_candidates: len(up) > 0 else inside => len(up) <= 0 else inside",
+            "leader_candidates: len(up) > 0 else inside => len(up) >= 0 else inside",
+            "leader_candidates: len(up) > 0 else inside => len(up) > 1 else inside",
+        ],
+    },
+    "quorum_declaration": {
+        TOLD_ONLY: [
+            'ignored_arguments: order.""" return [key for key in argumen…_settings(profile)] => order.""" pass',
+            "ignored_arguments: for key in arguments if key not => for key in reversed(list(arguments)) if key not",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY a…_settings(profile)] => arguments]",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY a….removeprefix('x-') => arguments if key.removeprefix('x-')",
+            "ignored_arguments: WITHOUT_POLICY and key.removeprefix('x-'…_settings(profile)] => WITHOUT_POLICY]",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY a…_settings(profile)] => arguments if not (key not in WITHOUT_POL…settings(profile))]",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY => arguments if key in WITHOUT_POLICY",
+            "ignored_arguments: key.removeprefix('x-') not in _settings(profile)] => key.removeprefix('x-') in _settings(profile)]",
+            "_settings: Resolve]: return dict(QUORUM_PROFILES[pr….version].settings) => Resolve]: pass",
+            "WITHOUT_POLICY: WITHOUT_POLICY = ('x-queue-type', 'x-sin…e-active-consumer', => WITHOUT_POLICY = ('x-single-active-consumer',",
+            "WITHOUT_POLICY: ('x-queue-type', 'x-single-active-consum…nitial-group-size') => ('x-queue-type', 'x-quorum-initial-group-size')",
+            "WITHOUT_POLICY: 'x-single-active-consumer', 'x-quorum-initial-group-size') => 'x-single-active-consumer')",
+        ],
+        SAME_SET: [
+            "LOCATORS_3_10: name in LEADER_LOCATORS if name => name in reversed(list(LEADER_LOCATORS)) if name",
+        ],
+        "of two the smaller is the same in either order": [
+            "_value: limit in given] return => limit in reversed(list(given))] return",
+        ],
+        "its type was looked at before all others": [
+            "_CHECKS_3_10: 'x-dead-letter-exchange', 'x-dead-letter-routing-key')}, => 'x-dead-letter-routing-key')},",
+        ],
+    },
+    "quorum_profiles": {
+        "a channel's first publish in a minority under 3.8, which is not nacked, has no scenario yet": [
+            "QUORUM_PROFILES: registers_enqueuers=False, keeps_bodies=True, => registers_enqueuers=True, keeps_bodies=True,",
+        ],
+        UNSEEN_CUT: [
+            "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",
+            "_PROFILE_3_10: snapshot_every=2048, snapshot_every_at_most=3200000) => snapshot_every=2049, snapshot_every_at_most=3200000)",
+            "_PROFILE_3_10: snapshot_every_at_most=3200000) => snapshot_every_at_most=3200001)",
+            "QUORUM_PROFILES: least_cut=8192, snapshot_every=4096, => least_cut=4096, snapshot_every=4096,",
+            "QUORUM_PROFILES: snapshot_every=4096, snapshot_every_at_most=666667)} => snapshot_every=64000, snapshot_every_at_most=666667)}",
+            "QUORUM_PROFILES: snapshot_every_at_most=666667)} => snapshot_every_at_most=3200000)}",
+            "QUORUM_PROFILES: least_cut=4096, snapshot_every=64000, => least_cut=4097, snapshot_every=64000,",
+            "QUORUM_PROFILES: snapshot_every=64000, snapshot_every_at_most=3200000), => snapshot_every=64001, snapshot_every_at_most=3200000),",
+            "QUORUM_PROFILES: snapshot_every_at_most=3200000), '3.10': => snapshot_every_at_most=3200001), '3.10':",
+            "QUORUM_PROFILES: least_cut=8192, snapshot_every=4096, => least_cut=8193, snapshot_every=4096,",
+            "QUORUM_PROFILES: snapshot_every=4096, snapshot_every_at_most=666667)} => snapshot_every=4097, snapshot_every_at_most=666667)}",
+            "QUORUM_PROFILES: snapshot_every_at_most=666667)} => snapshot_every_at_most=666668)}",
         ],
     },
     "selection": {

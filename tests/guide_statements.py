@@ -1,6 +1,7 @@
-"""What RabbitMQ's guide says, as `data/guide.yaml` has it: read, every key checked, and rendered as Markdown tables.
+"""What RabbitMQ's guides say, as `data/guide.yaml` and `data/quorum-guide.yaml` have it: read, every key checked, and
+rendered as Markdown tables.
 
-`python tests/guide_statements.py` writes the tables into their section of data/scenarios/README.md.
+`python tests/guide_statements.py` writes the tables of each guide into their section of data/scenarios/README.md.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from msgspec import Struct, convert
 
 DATA = Path(__file__).parent.parent / "data"
 README = DATA / "scenarios" / "README.md"
-HEADING = "## What the guide says, and where it is shown\n"
+HEADINGS = {
+    "guide": "## What the guide to mirrored queues says, and where it is shown\n",
+    "quorum-guide": "## What the guide to quorum queues says, and where it is shown\n",
+}
+"""The section of the README for each guide, by the file in data."""
 
 
 class Statement(Struct, forbid_unknown_fields=True):
@@ -41,23 +46,28 @@ class Guide(Struct, forbid_unknown_fields=True):
     editions: dict[str, str]
     sections: list[Section]
 
+    @property
+    def statements(self) -> list[Statement]:
+        """Those of all sections."""
+        return [statement for section in self.sections for statement in section.statements]
 
-def guide() -> Guide:
-    """The file's content. Raises msgspec.ValidationError with the place of a key that is not known."""
-    return convert(yaml.safe_load((DATA / "guide.yaml").read_text(encoding="utf-8")), Guide)
+
+def guide(name: str) -> Guide:
+    """A file's content. Raises msgspec.ValidationError with the place of a key that is not known."""
+    return convert(yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8")), Guide)
 
 
-def rendered(content: Guide) -> str:
+def rendered(name: str, content: Guide) -> str:
     """A table for each section: what is said, by whom if not by all editions of the section, and where it is shown."""
-    return "\n".join([HEADING, *_introduction(content), *(_table(section) for section in content.sections)])
+    tables = [_table(section) for section in content.sections]
+    return "\n".join([HEADINGS[name], *_introduction(name, content), *tables])
 
 
-def _introduction(content: Guide) -> list[str]:
-    statements = [statement for section in content.sections for statement in section.statements]
-    shown = sum(bool(statement.scenarios) for statement in statements)
+def _introduction(name: str, content: Guide) -> list[str]:
+    shown = sum(bool(statement.scenarios) for statement in content.statements)
     return [
-        f"{len(statements)} statements, {shown} of them shown and the others with the reason why not, from "
-        "[guide.yaml](../guide.yaml). The editions:\n",
+        f"{len(content.statements)} statements, {shown} of them shown and the others with the reason why not, from "
+        f"[{name}.yaml](../{name}.yaml). The editions:\n",
         *(f"- {name}: {what}" for name, what in content.editions.items()),
         "",
     ]
@@ -81,13 +91,15 @@ def _shown(statement: Statement) -> str:
     return f"{links or statement.reason}{differs}"
 
 
-def with_tables(readme: str, tables: str) -> str:
-    """The README with these tables in the place of its section for them."""
-    before, heading, rest = readme.partition(HEADING)
-    assert heading, f"no line {HEADING!r}"
-    _, following, after = rest.partition("\n## ")
-    return before + tables + following + after
+def with_tables(readme: str) -> str:
+    """The README with the tables of all guides, each in the place of its section for them."""
+    for name, heading in HEADINGS.items():
+        before, found, rest = readme.partition(heading)
+        assert found, f"no line {heading!r}"
+        _, following, after = rest.partition("\n## ")
+        readme = before + rendered(name, guide(name)) + following + after
+    return readme
 
 
 if __name__ == "__main__":
-    README.write_text(with_tables(README.read_text(encoding="utf-8"), rendered(guide())), encoding="utf-8")
+    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")

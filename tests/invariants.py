@@ -11,14 +11,26 @@ from contextlib import contextmanager
 from itertools import pairwise
 from unittest import mock
 
-from hawb.engine import advance, alarms, ledger, limits, runs
+from quorum_invariants import (
+    check_elections,
+    check_group_changes,
+    check_groups,
+    check_losses,
+    check_quorum_settled,
+    closes,
+    lost_disks,
+    will_look,
+)
+
+from hawb.engine import advance, alarms, fifo, ledger, limits, runs
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.events import Resume
+from hawb.engine.fifo import limits_of, release
 from hawb.engine.mirroring import wanted
 from hawb.engine.moment import Moment
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import BOOTING, RUNNING, STOPPING, Queue
+from hawb.engine.state import BOOTING, QUORUM, RUNNING, STOPPING, Queue
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.engine.turn import Turn
 from hawb.rules.limits import DROP_HEAD
@@ -41,15 +53,21 @@ def watched() -> Iterator[None]:
     """Inside of it every event of every cluster is followed by all checks."""
     happen = advance.one
     happened = 0
+    began, lost = None, False
 
     def one(turn: Turn) -> None:
-        nonlocal happened
+        nonlocal happened, began, lost
+        if turn.before is not began:
+            began, lost = turn.before, lost_disks(turn.before.trace())
         happened += 1
         assert happened < MOST_EVENTS, "the cluster does not settle"
         before = Snapshot(turn)
         happen(turn)
         check_state(turn)
         check_change(before, turn)
+        disks_lost = lost or lost_disks(turn.entries)
+        check_group_changes(before.groups, turn, disks_lost=disks_lost)
+        check_losses(before, turn, disks_lost=disks_lost)
 
     with mock.patch.object(advance, "one", one):
         yield
@@ -65,6 +83,7 @@ class Snapshot:
         self.unconfirmed = turn.unconfirmed
         self.ledger = dict(turn.ledger)
         self.entries = len(turn.entries)
+        self.groups = dict(turn.groups)
 
 
 # What is so in every state
@@ -78,6 +97,7 @@ def check_state(turn: Turn) -> None:
         check_side(turn)
     turn.focus = focus
     check_sides(turn)
+    check_groups(turn)
     for name, account in turn.ledger.items():
         found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
         content = runs.normal(pair for queue in found for pair in queue.content)
@@ -94,7 +114,8 @@ def check_side(turn: Turn) -> None:
     outsiders = [node for node, value in enumerate(turn.nodes) if value.virgin or not value.member]
     assert not set(outsiders) & set(turn.running()), "a node runs that is no member or knows of no cluster"
     for queue in turn.queues.values():
-        check_replicas(turn, queue)
+        if queue.type != QUORUM:
+            check_replicas(turn, queue)
         check_contents(turn, queue)
         check_limits(turn, queue)
         check_deliveries(turn, queue)
@@ -146,6 +167,7 @@ def check_contents(turn: Turn, queue: Queue) -> None:
             if node in queue.synchronised and turn.follows(queue, node):
                 assert copy == content, f"{name}: the synchronised mirror at {node} holds {copy}, its master {content}"
     bodies = runs.normal((batch.first, batch.last) for batch in queue.batches)
+    content = runs.minus(content, queue.pending)
     assert not runs.minus(content, bodies), f"{name}: of some of {content} the size is not known"
     assert not runs.minus(queue.redelivered, content), f"{name}: {queue.redelivered} redelivered of {content}"
     for contents in (*queue.contents, queue.redelivered, queue.unacknowledged):
@@ -156,9 +178,11 @@ def check_limits(turn: Turn, queue: Queue) -> None:
     """A queue that is served is not too long unless it takes nothing then, and its head has not expired."""
     if not queue.up or queue.sync is not None:
         return
-    name, in_effect = queue.name, queue.limits_in_effect
+    name, in_effect = queue.name, limits_of(queue)
     if in_effect.overflow == DROP_HEAD:
         assert not limits.excess(queue), f"{name}: it is too long by {limits.excess(queue)}"
+    if queue.type == QUORUM and will_look(turn, queue):
+        return
     head = next(pieces(queue.batches, in_order(queue, ready(queue))), None)
     if head is not None and head[2].expires_us is not None and not head[2].spacing_us:
         expires_us, timer_us = head[2].expires_us, queue.ttl_timer_us
@@ -167,9 +191,10 @@ def check_limits(turn: Turn, queue: Queue) -> None:
 
 
 def check_deliveries(turn: Turn, queue: Queue) -> None:
-    """What consumers have, and who they are."""
+    """What consumers have, and who they are. A quorum queue's are on all sides."""
     name, held = queue.name, EMPTY
-    for consumer in turn.consumers_of(name):
+    everywhere = [one for one in turn.consumers.values() if one.queue == name]
+    for consumer in everywhere if queue.type == QUORUM else turn.consumers_of(name):
         assert not runs.common(held, consumer.held), f"{name}: {consumer.held} was given to two consumers"
         believed = runs.union(consumer.held, consumer.settled_early)
         assert runs.normal(consumer.in_sequence) == believed, f"{name}: {consumer.in_sequence} in order"
@@ -180,13 +205,16 @@ def check_deliveries(turn: Turn, queue: Queue) -> None:
     check_active_consumer(turn, queue)
     for known in queue.consumers:
         consumer = turn.consumers[known]
-        fits = consumer.queue == name and consumer.state == "active" and consumer.subscription
+        there = consumer.state == "active" or closes(turn, queue, known)
+        fits = consumer.queue == name and there and consumer.subscription
         assert fits, f"{name}: it serves {consumer}"
 
 
 def check_active_consumer(turn: Turn, queue: Queue) -> None:
-    """Whom the queue serves alone: the exclusive consumer, or one of those that wait for their turn."""
-    exclusive = [name for name in queue.consumers if turn.consumers[name].exclusive]
+    """Whom the queue serves alone: the exclusive consumer, or one of those that wait for their turn. A quorum queue
+    takes no notice of who wants to be alone."""
+    classic = queue.type != QUORUM
+    exclusive = [name for name in queue.consumers if turn.consumers[name].exclusive and classic]
     if is_single_active(queue):
         assert not exclusive, f"{queue.name}: {exclusive} cannot be exclusive"
         assert (queue.active_consumer in queue.consumers) == bool(queue.consumers), f"{queue.name}: none is active"
@@ -194,8 +222,9 @@ def check_active_consumer(turn: Turn, queue: Queue) -> None:
         assert exclusive in ([], list(queue.consumers)), f"{queue.name}: {exclusive} are not alone"
         assert [queue.active_consumer] == (exclusive or [None]), f"{queue.name}: {queue.active_consumer} is active"
     for consumer in turn.consumers_of(queue.name):
-        if consumer.blocked:
-            assert consumer.name in queue.consumers and consumer.capacity == 0, f"{queue.name}: {consumer} has room"
+        if consumer.blocked and consumer.state == "active":
+            assert consumer.name in queue.consumers, f"{queue.name}: {consumer} is no consumer"
+            assert fifo.capacity(turn, consumer) == 0, f"{queue.name}: {consumer} has room"
 
 
 def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
@@ -213,7 +242,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
                 asked = {node for node, _ in share.due_us}
                 side = turn.sides[turn.nodes[waiting.node].side]
-                if name in side.queues:
+                if name in side.queues and side.queues[name].type != QUORUM:
                     replicas = {side.queues[name].master, *side.queues[name].mirrors}
                     assert asked <= replicas, f"{name}: a publisher waits for {asked}, its replicas are {replicas}"
     for publisher in turn.publishers.values():
@@ -221,7 +250,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
             answered = runs.common(run.numbers, runs.union(account.confirmed, account.nacked))
             assert not answered, f"{name}: {answered} were answered already"
             side = turn.sides[turn.nodes[publisher.node].side]
-            if name in side.queues:
+            if name in side.queues and side.queues[name].type != QUORUM:
                 replicas = {side.queues[name].master, *side.queues[name].mirrors}
                 assert dict(run.delays_us).keys() <= replicas, f"{name}: {publisher} waits for others than {replicas}"
     explained = EMPTY
@@ -291,9 +320,14 @@ def check_settled(settings, moment: Moment) -> None:
     assert not {node.status for node in turn.nodes} & {STOPPING, BOOTING}, "a node stops or boots for ever"
     if turn.cuts or any(value.silent or value.awaits for value in turn.nodes) or len(turn.sides) > 1:
         return  # Somebody is waiting for what nobody has noticed yet, or sees only half of it.
-    assert not turn.unconfirmed, "a publisher waits for ever"
+    undecided = {name for name, queue in turn.queues.items() if queue.type == QUORUM and not queue.up}
+    waiting = [one for one in turn.unconfirmed if undecided.isdisjoint(share.queue for share in one.shares)]
+    assert not waiting, "a publisher waits for ever"
     assert not turn.stalled and not turn.under_way, "something waits for a node that has been missed"
     for name, queue in turn.queues.items():
+        if queue.type == QUORUM:
+            check_quorum_settled(turn, queue)
+            continue
         assert queue.up or queue.abandoned, f"{name}: nobody knows what becomes of it"
         if queue.sync is not None:
             held = queue.sync.held_us is not None and alarms.holds_synchronisation(turn, queue.master)
@@ -312,7 +346,10 @@ def check_settled(settings, moment: Moment) -> None:
             assert consumer.queue in turn.queues, f"consumer {consumer.name} is active, but its queue is gone"
             queue = turn.queues[consumer.queue]
             resumes = {parked.operation.consumer for parked in queue.parked if isinstance(parked.operation, Resume)}
-            assert consumer.name in {*queue.consumers, *resumes}, f"{queue.name} does not know consumer {consumer.name}"
+            # Until 3.8.10 one that was cancelled, still holds messages and subscribes anew stays cancelled.
+            stays = queue.type == QUORUM and consumer.held and not release(turn).serves_again
+            known = stays or consumer.name in {*queue.consumers, *resumes}
+            assert known, f"{queue.name} does not know consumer {consumer.name}"
 
 
 def check_alarms(turn: Turn) -> None:
@@ -362,6 +399,7 @@ def check_trace(moment: Moment) -> None:
     """The trace is in order, uses the closed lists, and tells of each loss how it came about."""
     trace = moment.trace()
     assert [entry.number for entry in trace] == list(range(len(trace)))
+    check_elections(trace)
     assert all(earlier.t_us <= later.t_us for earlier, later in pairwise(trace))
     for entry in trace:
         assert entry.event in EVENTS

@@ -31,6 +31,22 @@ LIMITED = (
 )
 """Arguments with which a queue has limits, priorities or dead letters."""
 
+QUORUM = {"x-queue-type": "quorum"}
+QUORUM_LIMITED = (
+    {"x-quorum-initial-group-size": 1},
+    {"x-quorum-initial-group-size": 2, "x-max-length": 8},
+    {"x-quorum-initial-group-size": 4, "x-delivery-limit": 1},
+    {"x-quorum-initial-group-size": 5, "x-message-ttl": 1_000},
+    {"x-delivery-limit": 2, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q2"},
+    {"x-single-active-consumer": True, "x-max-length-bytes": 20_000},
+    {"x-max-length": 12, "x-overflow": "reject-publish"},
+    {"x-max-length": 5, "x-dead-letter-exchange": "x"},
+    {"x-max-length": 20, "x-overflow": "reject-publish", "x-message-ttl": 2_000, "x-dead-letter-exchange": "",
+     "x-dead-letter-routing-key": "q2", "x-dead-letter-strategy": "at-least-once"},
+    {"x-expires": 50_000},
+)  # fmt: skip
+"""Arguments of quorum queues, some of which some releases refuse."""
+
 ENDS = ("ack", "cancel", "close")
 """How a consumption ends."""
 
@@ -48,8 +64,8 @@ TIMINGS = (
 
 
 @cache
-def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """One step, as a file writes it."""
+def steps(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[dict]:
+    """One step, as a file writes it; `quorum`: among them those that quorum queues are for."""
     node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
     queue, consumer = st.sampled_from(QUEUES), st.sampled_from(CONSUMERS)
     count, yes, mode = st.integers(1, 30), st.booleans(), st.sampled_from(["confirm", "plain", "tx"])
@@ -89,7 +105,7 @@ def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
         verb("delete", queue=queue, node=node, if_empty=yes, if_unused=yes),
     )
     operations = st.one_of(
-        policies(nodes).map(lambda entry: {"set_policy": entry}),
+        policies(nodes, quorum).map(lambda entry: {"set_policy": entry}),
         st.just({"clear_policy": "p"}),
         operator_policies(nodes).map(lambda entry: {"set_operator_policy": entry}),
         st.just({"clear_operator_policy": "p"}),
@@ -106,7 +122,23 @@ def steps(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
         st.just({"rebalance": True}),
         st.sampled_from([0.001, 1, 70, 400]).map(lambda seconds: {"wait": seconds}),
     )
-    return st.one_of(faults, faults, clients, clients, clients, queues, operations)
+    members = st.one_of(
+        verb("add_member", queue=queue, node=node),
+        verb("delete_member", queue=queue, node=node),
+        verb("transfer_leadership", queue=queue, node=node),
+        verb("grow", node=node, strategy=st.sampled_from(["all", "even"])),
+        node.map(lambda chosen: {"shrink": chosen}),
+        verb("crash", queue=queue, node=node),
+        verb("declare", queue=queue, node=node, arguments=quorum_arguments()),
+    )
+    more = (members, members, faults, clients) if quorum else ()
+    return st.one_of(faults, faults, clients, clients, clients, queues, operations, *more)
+
+
+@cache
+def quorum_arguments() -> st.SearchStrategy[dict]:
+    """The arguments of a quorum queue, half of them without limits."""
+    return st.sampled_from([QUORUM] * len(QUORUM_LIMITED) + [QUORUM | limits for limits in QUORUM_LIMITED])
 
 
 @cache
@@ -120,7 +152,7 @@ def links(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
 
 
 @cache
-def policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
+def policies(nodes: tuple[str, ...], quorum: bool = False) -> st.SearchStrategy[dict]:
     """A mirroring policy for every queue."""
     when = st.sampled_from(["always", "when-synced"])
     return st.builds(
@@ -143,7 +175,8 @@ def policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
                 "message-ttl": st.sampled_from([0, 500, 5_000]),
                 "expires": st.just(60_000),
                 "dead-letter-exchange": st.sampled_from(["", "x", "nowhere"]),
-            },
+            }
+            | ({"delivery-limit": st.integers(0, 3)} if quorum else {}),
         ),
     )
 
@@ -161,13 +194,14 @@ def operator_policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
 
 
 @st.composite
-def programs(draw, least: int = 3) -> tuple[dict, list[Group]]:
+def programs(draw, least: int = 3, *, quorum: bool = False) -> tuple[dict, list[Group]]:
     """A scenario that has a policy and queues, and groups of steps: in each the first begins when the cluster has
-    settled, and the others so much later than the first."""
+    settled, and the others so much later than the first. `quorum`: the first queue is a quorum queue, the second of
+    either type."""
     nodes = tuple("abcde"[: draw(st.integers(2, 5))])
     cluster = {
         "nodes": list(draw(st.permutations(nodes))),
-        "version": draw(st.sampled_from(["3.8", "3.10", "3.13"])),
+        "version": draw(st.sampled_from(["3.8", "3.10", "3.13", *(["4.0"] if quorum else [])])),
         "queue_master_locator": draw(st.sampled_from(["client-local", "client-local", "min-masters", "random"])),
         "timing": draw(st.sampled_from(TIMINGS)),
         "mirroring_sync_batch_size": draw(st.sampled_from([4096, 3])),
@@ -176,38 +210,42 @@ def programs(draw, least: int = 3) -> tuple[dict, list[Group]]:
     given = {"scenario": "found by chance", "seed": draw(st.integers(0, 3)), "cluster": cluster}
     node, queue = st.sampled_from(nodes), st.sampled_from(QUEUES)
     arguments = st.sampled_from([{}, {}, {"x-single-active-consumer": True}, *LIMITED])
+    kinds = (quorum_arguments(), st.one_of(arguments, quorum_arguments())) if quorum else (arguments, arguments)
     first = [
-        {"set_policy": draw(policies(nodes))},
-        *({"declare": {"queue": name, "node": draw(node), "arguments": draw(arguments)}} for name in QUEUES),
+        {"set_policy": draw(policies(nodes, quorum))},
+        *({"declare": {"queue": name, "node": draw(node), "arguments": draw(kind)}}
+          for name, kind in zip(QUEUES, kinds, strict=True)),
         {"publish": {"queues": list(QUEUES), "count": 10, "node": draw(node)}},
         {"consume": {"consumer": "c1", "queue": draw(queue), "node": draw(node), "prefetch": 5}},
     ]
-    chapters = draw(chapters_of(nodes, least))
+    chapters = draw(chapters_of(nodes, least, quorum))
     return given, [[(0, step)] for step in first] + [group for groups in chapters for group in groups]
 
 
 @cache
-def chapters_of(nodes: tuple[str, ...], least: int) -> st.SearchStrategy[list[list[Group]]]:
+def chapters_of(nodes: tuple[str, ...], least: int, quorum: bool) -> st.SearchStrategy[list[list[Group]]]:
     """What happens after the beginning. Strategies are kept, since making them takes longer than to play what they
     draw."""
-    chapter = st.one_of(groups_of(nodes), returns(nodes), races(nodes), consumptions(nodes), maintenance(nodes))
+    chapter = st.one_of(
+        [chapters(nodes, quorum) for chapters in (groups_of, returns, races, consumptions, maintenance)]
+    )
     return st.lists(chapter, min_size=least, max_size=7)
 
 
 @cache
-def groups_of(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
+def groups_of(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
     """A few groups of any steps."""
-    return st.lists(st.lists(timed(nodes), min_size=2, max_size=4), min_size=1, max_size=2)
+    return st.lists(st.lists(timed(nodes, quorum), min_size=2, max_size=4), min_size=1, max_size=2)
 
 
 @cache
-def timed(nodes: tuple[str, ...]) -> st.SearchStrategy[tuple[float, dict]]:
+def timed(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[tuple[float, dict]]:
     """Any step, and how long after the first of its group it begins."""
-    return st.tuples(st.sampled_from(DELAYS_S), steps(nodes))
+    return st.tuples(st.sampled_from(DELAYS_S), steps(nodes, quorum))
 
 
 @cache
-def returns(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
+def returns(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
     """A node goes, messages come, it is back and does not hold them; while it joins something happens, and then all the
     others go: what is left is a mirror that may not be synchronised, and a master that may come back."""
     fault = st.sampled_from(["kill", "stop"])
@@ -221,12 +259,12 @@ def returns(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
             [(0, {"start": node}), while_joining],
             [(0, {next_fault: [other for other in nodes if other != node]}), last],
         ],
-        *(st.sampled_from(nodes), fault, published, timed(nodes), fault, timed(nodes)),
+        *(st.sampled_from(nodes), fault, published, timed(nodes, quorum), fault, timed(nodes, quorum)),
     )
 
 
 @cache
-def consumptions(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
+def consumptions(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
     """A consumer subscribes and gets messages, answers for some of them while something else happens, and goes."""
     rest = st.fixed_dictionaries({"prefetch": st.sampled_from([0, 3]), "node": st.sampled_from(nodes)})
     answer = st.builds(
@@ -239,12 +277,13 @@ def consumptions(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
             [(0, {answer[0]: {"consumer": name, "count": answer[1]}}), meanwhile],
             [(0, {end: {"consumer": name} if end == "ack" else name})],
         ],
-        *(st.sampled_from(CONSUMERS), st.sampled_from(QUEUES), rest, answer, timed(nodes), st.sampled_from(ENDS)),
+        *(st.sampled_from(CONSUMERS), st.sampled_from(QUEUES), rest, answer, timed(nodes, quorum)),
+        st.sampled_from(ENDS),
     )
 
 
 @cache
-def maintenance(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
+def maintenance(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
     """Something is begun that an operator ends, and something else happens meanwhile."""
     begun = st.one_of(
         st.sampled_from(nodes).map(lambda node: ({"drain": node}, {"revive": node})),
@@ -256,17 +295,17 @@ def maintenance(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
     )
     return st.builds(
         lambda pair, meanwhile, delay_s: [[(0, pair[0]), meanwhile], [(0, {"wait": delay_s}), (delay_s, pair[1])]],
-        *(begun, timed(nodes), st.sampled_from([0.001, 0.3, 20, 100])),
+        *(begun, timed(nodes, quorum), st.sampled_from([0.001, 0.3, 20, 100])),
     )
 
 
 @cache
-def races(nodes: tuple[str, ...]) -> st.SearchStrategy[list[Group]]:
+def races(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
     """Messages are published, and before they are confirmed nodes go, processes crash or policy changes."""
     node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
     disturbances = st.one_of(
         st.builds(lambda verb, chosen: {verb: chosen}, st.sampled_from(["kill", "stop"]), some),
-        policies(nodes).map(lambda entry: {"set_policy": entry}),
+        policies(nodes, quorum).map(lambda entry: {"set_policy": entry}),
         st.builds(lambda queue, at: {"crash": {"queue": queue} | at}, st.sampled_from(QUEUES),
                   st.one_of(st.just({}), node.map(lambda name: {"node": name}))),
     )  # fmt: skip

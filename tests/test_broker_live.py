@@ -34,6 +34,34 @@ def test_model_and_broker_agree(ready: Bench, name: str) -> None:
     assert compare(play(ready, load(SCENARIOS / f"{name}.yaml"))) == []
 
 
+QUORUM = """
+scenario: A quorum queue loses its leader, a member and its majority
+cluster: {nodes: [a, b, c], version: "3.10", net_ticktime: 8}
+steps:
+  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}
+  - publish: {queue: q, count: 10}
+  - consume: {consumer: one, queue: q, node: b, prefetch: 2}
+  - kill: a
+  - publish: {queue: q, count: 5}
+  - ack: {consumer: one, count: 2}
+  - delete_member: {queue: q, node: a}
+  - expect: {}
+  - kill: c
+  - publish: {queue: q, count: 2, node: b}
+"""
+
+
+def test_a_quorum_queue_is_driven_and_read(ready: Bench) -> None:
+    told = play(ready, load(QUORUM))
+    before, after = told.glances[7]["queues"]["q"], told.outcome["queues"]["q"]
+    counts = {"messages": 13, "messages_ready": 11, "messages_unacknowledged": 2}
+    assert before.items() >= {"state": "running", "members": ["b", "c"], "online": ["b", "c"], **counts}.items()
+    assert before["leader"] in before["online"]
+    assert after.items() >= {"state": "minority", "online": ["b"], "redelivered": [[3, 4]]}.items()
+    assert after["ids"] in ([[3, 15]], [[3, 17]])
+    assert told.outcome["errors"] == []
+
+
 def test_an_interrupted_run_leaves_nothing_behind(unavailable, tmp_path) -> None:
     if lacks := lacking():
         unavailable("; ".join(lacks))

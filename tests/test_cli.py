@@ -111,8 +111,7 @@ BAD = {
     "true for 1": (SMALL + "  - publish: {queue: q, count: true}", "count"),
     "negative": (SMALL + "  - publish: {queue: q, count: -1}", "-1"),
     "float for a version": (SMALL.replace('"3.10"', "3.10"), "quote"),
-    "a verb without rules": (SMALL + "  - shrink: a", "shrink"),
-    "a quorum queue": (SMALL + "  - declare: {queue: q, arguments: {x-queue-type: quorum}}", "quorum"),
+    "a stream": (SMALL + "  - declare: {queue: q, arguments: {x-queue-type: stream}}", "stream"),
     "a policy that could not be in force": (SMALL.replace("steps:", "policies: [{name: p, pattern: x, definition: {ha-mode: al}}]"), "ha-mode"),  # noqa: E501
     "an expectation that no outcome can have": (SMALL + "  []\nexpect: {queues: {q: {colour: red}}}", "colour"),
 }
@@ -148,7 +147,7 @@ def test_import_writes_a_scenario_that_plays(tmp_path: Path):
         "mirrored": False,
         "master": "c@10.77.9.3",
     }
-    assert played["queues"]["qq.payments"]["simulated"] is False
+    assert played["queues"]["qq.payments"]["type"] == "quorum"
 
 
 @pytest.mark.parametrize("listing", ["api-queues.json", "list_queues.txt", "list_queues.json", None])

@@ -7,8 +7,8 @@ from fractions import Fraction
 from unittest import mock
 
 import pytest
-from conftest import LONG
-from hypothesis import HealthCheck, given, note, settings
+from conftest import LONG, SEED
+from hypothesis import HealthCheck, example, given, note, seed, settings
 from hypothesis import strategies as st
 from invariants import watched
 
@@ -78,7 +78,8 @@ def has_something(run: Run) -> bool:
     state = run.moment_of(len(run.steps) - 1).state
     parked = state.queues["q"].parked if "q" in state.queues else ()
     answers = sum(isinstance(waiting.operation, Settle) for waiting in parked)
-    return "c" in state.consumers and size(state.consumers["c"].held) + size(state.consumers["c"].stale) > answers
+    consumer = state.consumers.get("c")
+    return consumer is not None and size(consumer.in_sequence) + size(consumer.stale) > answers
 
 
 def what_matters(run: Run) -> dict:
@@ -127,6 +128,10 @@ def flows(draw) -> tuple[dict, list[dict], list[tuple[Fraction, dict]]]:
         st.just({"sync_queue": "q"}),
         st.just({"crash": {"queue": "q"}}),
         st.just({"get": {"queue": "q", "count": 2}}),
+        st.just({"purge": "q"}),
+        st.just({"cancel_sync_queue": "q"}),
+        st.just({"cancel": "c"}),
+        st.just({"nack": {"consumer": "c", "count": 1}}),
     )
     times = st.integers(1, 80).map(lambda tenths: Fraction(tenths, 10) + Fraction("1.01137"))
     return (
@@ -143,7 +148,25 @@ def running_until(node: str, faults: list[tuple[Fraction, dict]]) -> Fraction:
     return min([*ends, CLOSED_S])
 
 
+ANSWERED_TWICE = (
+    {
+        "scenario": "flows",
+        "cluster": {"nodes": list(NODES), "version": "3.10", "timing": TIMINGS[1]},
+        "policies": [
+            {"name": "p", "pattern": "", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}},
+        ],
+        "steps": [{"declare": {"queue": "q", "node": "a", "arguments": {}}}, {"publish": {"queue": "q", "count": 1}}],
+    },
+    {"queue": "q", "node": "a", "rate": 20, "mode": "confirm", "persistent": False},
+    {"consumer": "c", "queue": "q", "node": "a", "rate": 1, "prefetch": 3},
+    [(Fraction(time_s), {"crash": {"queue": "q"}}) for time_s in ("1.81137", "3.41137")],
+)
+"""While the queue synchronises for the second time, the consumer answers again for what it got twice."""
+
+
+@seed(SEED)
 @settings(max_examples=1_000 if LONG else 60, suppress_health_check=list(HealthCheck))
+@example(ANSWERED_TWICE)
 @given(flows())
 def test_a_flow_is_the_same_as_its_messages_one_by_one(program):
     scenario, publisher, consumer, faults = program
@@ -240,9 +263,49 @@ def test_answers_wait_for_a_synchronisation_like_messages():
     assert (before, after) == ([[1, 20]], [[1, 100]])
 
 
+BEHIND = [{"kill": "b"}, {"publish": {"queue": "q", "count": 1000}}, {"start": "b"}]
+"""Queue q has 1,000 messages, and its mirror on b lacks them."""
+
+
+def while_synchronising(*steps: dict) -> dict:
+    """What comes out of these steps, if the queue is synchronised from 20 s on for 10 s."""
+    timed = sorted([{"sync_queue": "q", "at": 20}, *steps], key=lambda step: step["at"])
+    return outcome(run_of(*BEHIND, *timed, {"wait": 0, "at": 30.5}))
+
+
+def test_what_is_published_after_a_purge_that_waits_is_not_purged():
+    told = while_synchronising(publisher(1) | {"at": 20}, {"purge": "q", "at": 24.5}, {"close": "p", "at": 29.5})
+    assert told["queues"]["q"]["ids"] == [[1005, 1009]]
+
+
+def test_what_is_answered_after_a_get_that_waits_makes_no_room_before_it():
+    get = {"get": {"queue": "q", "count": 2, "ack": False, "consumer": "g"}}
+    told = while_synchronising(consumer(0.5, prefetch=5) | {"at": 19.5}, get | {"at": 24.5})["consumers"]
+    assert (told["c"]["received"], told["g"]["received"]) == ([[1, 7], [10, 12]], [[8, 9]])
+
+
+def test_what_a_client_has_sent_back_it_does_not_answer_for_again_while_that_waits():
+    told = while_synchronising(consumer(1, prefetch=2) | {"at": 19.7}, {"nack": {"consumer": "c"}, "at": 20.2})
+    assert told["ledger"]["q"]["acknowledged"] == []
+    assert told["consumers"]["c"]["unacknowledged"] == [[1, 2]]
+
+
+def test_what_flows_to_a_queue_that_reads_nothing_waits_as_one_operation_of_each_client():
+    clients = [consumer(5) | {"at": 19}, publisher(5) | {"at": 19}, {"sync_queue": "q", "at": 20}]
+    run = run_of(*BEHIND, *clients, *({"wait": 0, "at": time_s} for time_s in range(21, 30)))
+    parked = run.moment_of(len(run.steps) - 1).state.queues["q"].parked
+    assert sorted(type(waiting.operation).__name__ for waiting in parked) == ["Publish", "Settle"]
+
+
+def test_what_is_published_after_a_failover_is_not_marked_like_what_waited_then():
+    syncs = [{"sync_queue": "q", "at": time_s} for time_s in (20, 20.5)]
+    crash = [{"crash": {"queue": "q"}, "at": 24.5}, {"close": "p", "at": 29.5}]
+    queue = run_of(*BEHIND, *syncs, publisher(1) | {"at": 21}, *crash).moment().state.queues["q"]
+    assert (queue.redelivered, queue.content) == (((1, 1003),), ((1, 1008),))
+
+
 def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
-    sync = [{"kill": "b"}, {"publish": {"queue": "q", "count": 1000}}, {"start": "b"}]
-    run = run_of(*sync, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 29}, {"wait": 60})
+    run = run_of(*BEHIND, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 29}, {"wait": 60})
     was = outcome(run, run.moment_of(5))["publishers"]["p"]["published"]
     assert shop(run)["published"] == was + 800
     assert shop(run)["blocked_s"] == pytest.approx(1, abs=0.02)

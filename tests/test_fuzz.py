@@ -25,7 +25,7 @@ from hawb.broker.shrinking import shrunk
 from hawb.cli import main
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump
-from hawb.scenario.load import load
+from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import VERB_NAMES, Wait
@@ -107,6 +107,40 @@ def test_all_nodes_run_at_the_end_and_nobody_waits_in_vain(scenarios: list[Scena
         assert told["time_s"] - waits_s < 10 * boots + 10, scenario.scenario
 
 
+# --- what is compared of quorum queues ---
+
+GROUP = {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}
+DECLARED, DECLARED_AT_B = ({"declare": {"queue": "r1", "node": node, "arguments": GROUP}} for node in "ab")
+
+
+def compared(*steps: dict, **seen: object) -> list[str]:
+    """What differs on a broker that sees the queue otherwise."""
+    given = {"scenario": "s", "cluster": {"nodes": ["a", "b", "c"]}, "steps": list(steps)}
+    played = by_another_seed(read_scenario(given))
+    played.outcome["queues"]["r1"] |= seen
+    return [difference.field for difference in compare(played)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "luck"),
+    [
+        ((), False),
+        (({"transfer_leadership": {"queue": "r1", "node": "c"}},), False),
+        (({"kill": "a"},), True),
+        (({"kill": "a"}, {"delete": {"queue": "r1", "node": "b"}}, DECLARED_AT_B), False),
+    ],
+)
+def test_a_leader_is_compared_unless_it_was_elected(steps: tuple, luck: bool) -> None:
+    assert compared(DECLARED, *steps, leader="nobody") == ([] if luck else ["queues.r1.leader"])
+
+
+def test_a_broker_counts_what_is_committed() -> None:
+    publish = {"publish": {"queue": "r1", "count": 2, "node": "a"}}
+    steps = (DECLARED, publish, {"kill": "b"}, {"kill": "c"}, publish)
+    assert compared(*steps, messages=2, messages_ready=2) == []
+    assert compared(*steps, messages=4, messages_ready=4) == ["queues.r1.messages", "queues.r1.messages_ready"]
+
+
 # --- campaigns ---
 
 
@@ -120,14 +154,14 @@ def other_than_the_model(scenario: Scenario) -> Played:
 
 
 def campaign(directory: Path, play: Callable[[Scenario], Played], count: int = 12) -> Campaign:
-    return Campaign(directory, play, "broker 3.10", "3.10", 1, count)
+    return Campaign(directory, play, "broker 3.10", "3.10", 3, count)
 
 
 def played_by(made: Campaign) -> list[str]:
     return [made.play(n).verdict for n in made.left]
 
 
-CRASHING = [n for n in range(12) if any(step.name == "crash" for step in random_scenario(1, n).steps)]
+CRASHING = [n for n in range(12) if any(step.name == "crash" for step in random_scenario(3, n).steps)]
 
 
 def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -155,7 +189,7 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> Non
 
 def test_a_result_belongs_to_what_was_played(tmp_path: Path, monkeypatch) -> None:
     played_by(campaign(tmp_path, by_another_seed))
-    for other in (("model", "3.10", 1), ("broker 3.10", "3.10", 2)):
+    for other in (("model", "3.10", 3), ("broker 3.10", "3.10", 2)):
         assert len(Campaign(tmp_path, by_another_seed, *other, 12).left) == 12
     monkeypatch.setattr(fuzz, "random_scenario", lambda seed, n, version: random_scenario(seed, n + (n == 5), version))
     assert campaign(tmp_path, by_another_seed).left == [5]
@@ -216,9 +250,9 @@ def test_a_shrunk_scenario_differs_in_the_same_field(tmp_path: Path) -> None:
 
 def test_what_cannot_be_played_is_told_and_ends_nothing(tmp_path: Path) -> None:
     def failing(scenario: Scenario) -> Played:
-        if scenario == random_scenario(1, 2):
+        if scenario == random_scenario(3, 2):
             raise CannotPlay("the cluster did not answer")
-        if scenario == random_scenario(1, 4):
+        if scenario == random_scenario(3, 4):
             raise ZeroDivisionError("a fault of the drive")
         return by_another_seed(scenario)
 
@@ -246,7 +280,7 @@ def hawb(*arguments: object):
 
 
 def test_the_command_goes_on_and_tells_what_came_of_it(tmp_path: Path, monkeypatch) -> None:
-    options = ("--on", "model", "--seed", 1, "--out", tmp_path / "new" / "results")
+    options = ("--on", "model", "--seed", 3, "--out", tmp_path / "new" / "results")
     first = hawb("fuzz", "--count", 5, *options)
     assert first.exit_code == 0
     assert first.stdout.splitlines()[-1].startswith("5 agreed at once, 0 differed, 0 could not be played, in ")

@@ -133,6 +133,11 @@ def test_a_loss_is_read_and_taken_back_and_a_partition_seen_from_both_sides(fold
         cause.wait_for(state="detached")
         assert lab.get_by_text("lost: why?").count() == 0
         assert master.get_by_role("button", name="kill").is_visible()
+        lab.get_by_label("queue", exact=True).fill("votes")
+        lab.get_by_label("queue", exact=True).press("Enter")
+        lab.get_by_label("type", exact=True).select_option(label="quorum")
+        lab.get_by_role("button", name="declare", exact=True).click()
+        lab.locator(".hawb-raft").get_by_text("Raft log of votes").wait_for()
         master.get_by_role("combobox").select_option(label="cut off from all others (partition)")
         lab.locator(".hawb-links").get_by_text("1 link down").wait_for()
         lab.get_by_role("button", name="wait").click()

@@ -143,7 +143,7 @@ def test_what_rabbitmq_refuses_is_shown_in_its_words_then_ours_and_can_be_undone
         ("kill", "z", ["not a node of this cluster", "'z'", "a, b, c"]),
         ("declare", {"queue": ""}, ["declare.queue", "''"]),
         ("frobnicate", True, ["unknown verb"]),
-        ("add_member", {"queue": "ha.orders", "node": "a"}, ["add_member", "has no rules"]),
+        ("declare", {"queue": "s", "arguments": {"x-queue-type": "stream"}}, ["stream", "has no rules"]),
     ],
 )
 def test_bad_input_becomes_the_message_of_its_place_and_changes_nothing(lab, verb, argument, words):
@@ -170,7 +170,8 @@ def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_w
 
 
 def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
-    (tmp_path / "later.yaml").write_text("{scenario: Later, cluster: {nodes: [a]}, steps: [shrink: a]}")
+    stream = "{declare: {queue: s, arguments: {x-queue-type: stream}}}"
+    (tmp_path / "later.yaml").write_text(f"{{scenario: Later, cluster: {{nodes: [a]}}, steps: [{stream}]}}")
     lab.open_scenario(tmp_path / "later.yaml")
     assert "later.yaml" in lab.messages[Place.SCENARIO]
     lab.open_scenario(tmp_path / "missing.yaml")

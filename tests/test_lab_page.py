@@ -95,6 +95,85 @@ def test_operations_go_to_the_chosen_queue(lab):
     assert lab.controller.outcome["queues"]["ha.orders"]["master"] == "b"
 
 
+def test_a_kill_costs_a_quorum_queue_its_availability_and_a_mirrored_one_its_messages(lab):
+    lab.cluster.operations.queue.value = "qq.orders"
+    press(lab, "kill")
+    queues, ledger = lab.controller.outcome["queues"], lab.controller.outcome["ledger"]
+    assert ledger["ha.orders"]["lost"] == [[1, 100]]
+    assert (ledger["qq.orders"]["lost"], queues["qq.orders"]["state"]) == ([], "minority")
+    press(lab, "publish")
+    assert "minority" in lab.cluster.matrix.value
+    assert "1/3, 10 uncommitted" in lab.cluster.matrix.value
+    assert "waiting to be committed: enqueue(111-120) of a client on b" in lab.cluster.log.value
+
+
+def test_the_log_of_the_chosen_quorum_queue_follows_what_is_done(lab):
+    def term() -> str:
+        return re.search(r"Raft log of qq.orders.*?leader</td><td[^>]*>(\d+)<", lab.cluster.log.value)[1]
+
+    assert (lab.cluster.log.value, lab.cluster.log.layout.display) == ("", "none")
+    lab.cluster.operations.queue.value = "qq.orders"
+    assert (term(), lab.cluster.log.layout.display) == ("1", None)
+    lab.cluster.operations.node.value = "b"
+    press(lab, "transfer")
+    assert term() == "2"
+    press(lab, "undo")
+    assert term() == "1"
+    press(lab, "redo")
+    assert term() == "2"
+    press(lab, "◀ step")
+    assert term() == "1"
+    lab.cluster.operations.queue.value = "ha.orders"
+    assert (lab.cluster.log.value, lab.cluster.log.layout.display) == ("", "none")
+
+
+def test_a_queue_is_declared_with_its_type_and_offered_what_its_type_has(lab):
+    operations = lab.cluster.operations
+
+    def offered() -> set[str]:
+        return {label for label, button in operations.buttons.items() if button.layout.display != "none"}
+
+    operations.queue.value, operations.type.value = "qq.votes", "quorum"
+    assert offered() >= {"sync", "+ member"}
+    press(lab, "declare")
+    assert lab.controller.outcome["queues"]["qq.votes"]["members"] == ["a", "b", "c"]
+    assert offered() >= {"+ member", "- member", "transfer"}
+    assert not offered() & {"sync", "cancel sync"}
+    operations.node.value = "c"
+    press(lab, "member")
+    operations.buttons["- member"].click()
+    assert lab.controller.outcome["queues"]["qq.votes"]["members"] == ["a", "b"]
+    lab.controller.act("start", "c")
+    operations.buttons["+ member"].click()
+    assert lab.controller.outcome["queues"]["qq.votes"]["members"] == ["a", "b", "c"]
+    operations.queue.value = "ha.orders"
+    assert not offered() & {"+ member", "- member"}
+
+
+def test_nodes_grow_and_shrink_all_quorum_queues(lab):
+    lab.cluster.nodes[2].menu.value = "shrink all quorum queues (rabbitmq-queues shrink)"
+    assert lab.controller.outcome["queues"]["qq.orders"]["members"] == ["a", "b"]
+    lab.controller.act("start", "c")
+    lab.redraw()
+    lab.cluster.nodes[2].menu.value = "grow all quorum queues (rabbitmq-queues grow)"
+    assert lab.controller.outcome["queues"]["qq.orders"]["members"] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("verb", ["add_member", "delete_member", "transfer_leadership"])
+def test_forms_for_members_are_filled_with_the_chosen_queue(lab, verb):
+    lab.controller.choose("qq.orders")
+    lab.open_form(verb)
+    lab.step.form.inputs["node"].widget.value = "b"
+    press(lab, "play this step")
+    assert not lab.controller.messages
+    assert lab.controller.now.run.steps[-1].name == verb
+
+
+def test_a_quorum_queue_is_suggested_where_arguments_are_asked_for(lab):
+    lab.open_form("declare")
+    assert '{"x-queue-type": "quorum"}' in lab.step.form.inputs["arguments"].widget.options
+
+
 def test_lanes_show_the_roles_for_the_chosen_queue(lab):
     assert "Lanes of the nodes" in lab.time.lanes.value
     lab.cluster.operations.queue.value = "ha.orders"
@@ -231,7 +310,7 @@ def test_a_partition_is_drawn_while_links_are_down_and_each_side_has_its_row(lab
     assert (lab.cluster.heal.disabled, lab.cluster.links.layout.display) == (False, None)
     assert not lab.time.play.disabled
     lab.time.wait.click()
-    assert lab.cluster.matrix.value.count("as seen by b") == 3
+    assert lab.cluster.matrix.value.count("as seen by b") == 4
     press(lab, "heal")
     assert (lab.cluster.heal.disabled, lab.cluster.links.value) == (True, "")
     assert lab.time.play.disabled
@@ -255,12 +334,12 @@ def test_the_story_is_walked_on_the_page(lab):
     before = page_text(lab)
     press(lab, "◀ step")
     assert lab.controller.outcome["nodes"]["c"] == "running"
-    assert "11 of 12" in page_text(lab)
+    assert "14 of 15" in page_text(lab)
     assert lab.time.forward.tooltip == "play the step ahead: stop"
     press(lab, "step ▶")
     assert page_text(lab) == before
     press(lab, "undo")
-    assert "11 of 12" in page_text(lab)
+    assert "14 of 15" in page_text(lab)
 
 
 def test_waiting_is_a_step(lab):

@@ -99,20 +99,18 @@ def test_a_refusal_stands_beside_its_field(lab):
     assert not any(message.box.value for message in lab.step.form.messages.values())
 
 
-def test_what_has_no_rules_is_refused_beside_the_form(lab):
-    before = lab.controller.outcome
+def test_what_rabbitmq_refuses_is_told_beside_the_form(lab):
     lab.controller.choose("ha.orders")
     lab.open_form("add_member")
     lab.step.play.click()
-    assert "the verb add_member has no rules" in lab.step.message.box.value
-    assert lab.controller.outcome is before
+    assert "Cannot add members to a classic queue" in lab.step.message.box.value
 
 
 def test_the_chosen_queue_is_filled_in_and_known_names_are_offered(lab):
     lab.controller.choose("two.mail")
     lab.open_form("sync_queue")
     field = lab.step.form.inputs["queue"].widget
-    assert (field.value, set(field.options)) == ("two.mail", {"ha.orders", "plain.log", "two.mail"})
+    assert (field.value, set(field.options)) == ("two.mail", {"ha.orders", "plain.log", "qq.orders", "two.mail"})
 
 
 def test_a_form_knows_the_nodes_of_another_cluster_and_keeps_what_was_typed_in_the_same(lab, tmp_path):

@@ -140,6 +140,15 @@ def test_what_a_real_broker_did_is_told_where_it_was_recorded():
     told = [one for one in rule("matches").scenarios if one.name == "policy-pattern-is-a-search"]
     assert "RabbitMQ 3.10.8, recorded " in told[0].recorded[0]
     assert "ha.orders running on a" in told[0].recorded[0]
+    cancelled = [one for one in rule("abort_sync").scenarios if one.name == "sync-cancelled"]
+    assert cancelled[0].recorded[0].endswith("ha.orders running on a with no messages, synchronised on b")
+
+
+def test_a_rule_about_time_is_the_engines():
+    told = rule("mirroring.synchronise_drained")
+    assert told.file == "hawb/engine/mirroring.py"
+    assert told.name == "synchronise_drained"
+    assert "rabbit_mirror_queue_slave" in told.source
 
 
 def test_every_rule_of_the_lessons_has_a_source_and_a_scenario():

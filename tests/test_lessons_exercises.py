@@ -19,7 +19,10 @@ SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+
 MENTIONED = re.compile(r'\b(predict|truth)\(.*?"(1\d-[a-z-]+)"', re.DOTALL)
 TWO = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
 TTL = {"message-ttl": 60000}
+AUTOMATIC = {"ha-mode": "all", "ha-sync-mode": "automatic"}
+CALLS = {"ha-mode": "all", "ha-promote-on-shutdown": "always"}
 SYNC = {"sync_queue": "orders"}
+WORKER = {"consume": {"consumer": "worker", "queue": "orders"}}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
 
 
@@ -41,6 +44,11 @@ def policy(pattern: str, definition: dict, **fields: object) -> dict:
 def stories(*lists: str) -> list[dict]:
     """Steps of one word each: "stop b" is {"stop": "b"}."""
     return [dict([step.split()]) for step in lists]
+
+
+def acknowledged(consumer: str) -> dict:
+    """The step with which a consumer acknowledges all that it has."""
+    return {"ack": {"consumer": consumer}}
 
 
 WRONG = {
@@ -112,6 +120,69 @@ WRONG = {
         (stories("stop b", "start b", "kill a", "start a"), "That cost 100 messages"),
         (stories("stop b", "start b", "sync_queue orders", "stop a"), "At the end a is not running"),
         ([], "No node was restarted"),
+    ],
+    "12-drain": [
+        ([], "b still lacks 100 messages: nobody has acknowledged"),
+        ([{"close": "stuck"}, WORKER], "b still lacks 100 messages"),
+        ([WORKER, acknowledged("worker")], "lacks 1 message still, and the consumer stuck holds what it lacks"),
+        ([{"nack": {"consumer": "stuck"}}, WORKER, acknowledged("worker")], "the consumer stuck holds what it lacks"),
+        (
+            [{"nack": {"consumer": "stuck", "requeue": False}}, WORKER, acknowledged("worker")],
+            "1 message went without having been acknowledged",
+        ),
+        (
+            [{"close": "stuck"}, {"get": {"queue": "orders", "count": 100}}],
+            "but not in one of .* with 40,000 messages: rabbit@east still lacks 39,900 messages",
+        ),
+        ([SYNC], "here a step is one of consume"),
+    ],
+    "12-batch": [
+        (policy(r"^media\.", AUTOMATIC), "a batch of films kept the link so long"),
+        (policy(r"^media\.", AUTOMATIC | {"ha-sync-batch-size": 1}), "a batch of films kept the link so long"),
+        (policy(r"^media\.", AUTOMATIC | {"ha-sync-batch-size": 1400}), "a batch of films kept the link so long"),
+        (policy(r"^media\.", AUTOMATIC | {"ha-sync-batch-size": 100}), "was blocked for 70.0 s: each batch pays"),
+        (policy(r"^media\.", {"ha-mode": "all", "ha-sync-batch-size": 1000}), "Nobody synchronised media.eu.events"),
+        (policy(r"^media\.", TWO | {"ha-sync-batch-size": 1000}), "has 1 mirror, one on every other node was asked"),
+        (policy(r"^media\.eu", AUTOMATIC | {"ha-sync-batch-size": 1000}), "but not in .* media.us.events has no mirr"),
+        (policy(r"^media\.", AUTOMATIC | {"ha-sync-batch-size": 0}), "takes an integer greater than 0, 0 given"),
+    ],
+    "12-idle": [
+        (policy(r"^archive\.", AUTOMATIC), "at the same priority: RabbitMQ leaves open"),
+        (policy(r"^archive\.", AUTOMATIC, priority=-1), "still follows ha"),
+        (policy("archive", AUTOMATIC, priority=1), r"reaches orders\.archive\.eu too"),
+        (policy("^archive", AUTOMATIC, priority=1), "reaches archived-eu too"),
+        (policy(r"^archive\.", {"ha-mode": "all"}, priority=1), "the mirrors of archive.eu on b and c are not synch"),
+        (policy(r"^archive\.", {"ha-sync-mode": "automatic"}, priority=1), "refused by RabbitMQ: .* ha-mode must be"),
+        (policy(r"^archive\.", TWO, priority=1), "archive.eu has 1 mirror; ha gave it one on every other node"),
+        (policy(r"^archive\.", AUTOMATIC | {"max-length": 1}, priority=1), "has 1 message left of 100"),
+    ],
+    "13-calls": [
+        (policy(r"^orders\.", {"ha-mode": "all"}), "a was stopped, and orders.eu was down for 36.0 s"),
+        (policy(r"^orders\.", CALLS | {"ha-promote-on-failure": "when-synced"}), "a was killed, and orders.eu was"),
+        (
+            policy(r"^orders\.", AUTOMATIC),
+            "with 40,000 messages: rabbit@north was stopped, and orders.jobs.late was down for 36.0 s",
+        ),
+        (policy(r"^orders\.eu$", CALLS), "but not in one of .*: orders.us has no mirrors"),
+        (policy(r"^orders\.", TWO | CALLS | {"ha-mode": "exactly"}), "has 1 mirror, one on every other node was asked"),
+        (policy(r"^orders\.", CALLS | {"expires": 10_000}), "The queue orders.eu is gone"),
+        (policy(r"^orders\.", CALLS | {"ha-promote-on-shutdown": "yes"}), 'refused by RabbitMQ: .* must be "always"'),
+    ],
+    "13-night": [
+        (stories("stop a", "stop b", "stop c", "start c", "start b", "start a"), "In the morning orders has no mess"),
+        (stories("stop b", "stop c", "stop a", "start b", "start c"), "At the end a, b and c are not running"),
+        (stories("stop c", "stop b", "stop a", "start a", "start b"), "At the end c is not running"),
+        ([{"stop": ["a", "b", "c"]}, {"start": ["a", "b", "c"]}], "a, b and c went at once; node by node was"),
+        (stories("stop a", "start a", "stop b", "start b"), "At no time were all nodes down"),
+        ([{"set_policy": {"name": "two"}}], "here a step is one of stop, start"),
+    ],
+    "13-moment": [
+        ([{"kill": ["a", "b"]}], "Nothing is lost: c has all messages"),
+        (stories("kill c", "start c", "kill a"), "Nothing is lost: b has all messages"),
+        (stories("kill c", "start c", "kill a", "kill b"), "waits for b, on whose disk .* Down is not lost"),
+        (stories("kill c", "start c", "kill b", "kill a"), "waits for a, on whose disk .* Down is not lost"),
+        ([{"kill": ["a", "b", "c"]}], "waits for a, on whose disk"),
+        (stories("stop c", "start c"), "here a step is one of kill, start"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, recorded
+from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, recorded, steps
 
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
@@ -73,13 +73,74 @@ SCENARIOS = sorted((Path(__file__).parents[1] / "data" / "scenarios").glob("*.ya
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
 def test_states_and_roles_end_as_the_outcome_has_them_for_each_node_by_its_own_account(file):
-    told = outcome(Run.of(load(file)))
+    run = Run.of(load(file))
+    told = outcome(run)
     for node, spans in node_states(told).items():
         assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
     for name, queue in told["queues"].items():
-        if queue["type"] == "classic":
+        if queue["type"] == "quorum":
+            assert {node: spans[-1][1] for node, spans in roles(told, name).items()} == members_of(run, name)
+        else:
             last = {node: spans[-1][1] for node, spans in roles(told, name).items()}
             assert {node: role for node, role in last.items() if role not in role_of(queue, node)} == {}
+
+
+def members_of(run: Run, name: str) -> dict[str, str]:
+    """What each node's member of a quorum queue takes itself for. A leader is alone where the queue has another, or
+    where it cannot commit."""
+    state = run.moment().state
+    group, found = state.groups[name], {}
+    leaders = {side.queues[name].master for side in state.sides if name in side.queues and side.queues[name].up}
+    for index, node in enumerate(run.settings.names):
+        member = group.members.get(index)
+        runs = member is not None and state.nodes[index].status == "running" and index not in group.stopped
+        found[node] = "none" if not runs else member.role
+        if found[node] == "leader" and index not in leaders:
+            found[node] = "leader_alone"
+    return found
+
+
+def test_the_roles_of_members_follow_elections_majorities_and_links():
+    spans = roles(play(QUORUM_PARTED), "q")
+    assert [what for _, what in spans["e"]] == ["none", "follower", "leader", "leader_alone"]
+    assert [what for _, what in spans["c"]] == ["none", "follower", "leader", "leader_alone"]
+    assert [what for _, what in spans["b"]] == ["none", "follower", "none"]
+    healed = roles(play(QUORUM_PARTED + "  - heal: true\n"), "q")
+    assert [healed[node][-1][1] for node in "abcde"] == ["follower", "none", "leader", "follower", "follower"]
+
+
+def test_a_leader_that_others_do_not_hear_of_stays_one_in_its_own_eyes():
+    told = steps(QUORUM, {"cut": [["a", "c"]]}, {"wait": 75})
+    assert {node: spans[-1][1] for node, spans in roles(told, "q").items() if spans[-1][1] != "follower"} in (
+        {"a": "leader_alone", "c": "leader"}, {"a": "leader"},
+    )  # fmt: skip
+
+
+def test_members_come_and_go_with_their_nodes_and_by_hand():
+    told = steps(
+        {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
+        {"delete_member": {"queue": "q", "node": "c"}},
+        {"add_member": {"queue": "q", "node": "c"}},
+        {"drain": "b"},
+        {"revive": "b"},
+        {"crash": {"queue": "q", "node": "a"}},
+        {"wait": 5},
+        {"delete": {"queue": "q"}},
+    )
+    spans = roles(told, "q")
+    assert [what for _, what in spans["c"]][:4] == ["none", "follower", "none", "follower"]
+    assert "follower" in [what for _, what in spans["b"]]
+    assert {spans[node][-1][1] for node in "abc"} == {"none"}
+
+
+def test_a_leader_without_a_majority_has_a_hollow_band_and_elections_a_mark():
+    drawn = lanes.svg(play(QUORUM_PARTED), "q")
+    assert "e: leader without a majority from 60.009 to 75.015 s" in titles(drawn)
+    assert "66.609 s: c was elected to lead q, in term 2." in titles(drawn)
+    assert sum("take each other for dead" in title for title in titles(drawn)) == 5
+
+
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 
 
 def role_of(queue: dict, node: str) -> tuple[str, ...]:

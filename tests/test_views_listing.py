@@ -51,6 +51,20 @@ def test_quorum_queues_have_members_in_place_of_mirrors():
     ]
 
 
+def test_what_is_uncommitted_is_not_counted_among_the_messages():
+    quorum = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+    told = steps(quorum, {"kill": ["b", "c"]}, {"publish": {"queue": "q", "count": 7}})
+    assert list_queues(told).splitlines() == [
+        "name    policy    type    state       messages    uncommitted  node    members    online",
+        "q                 quorum  minority           0              7  a +2    [a, b, c]  [a]",
+    ]
+    (row,) = ledger.rows(told)
+    assert (row.figures["published"].now, row.figures["in queue"].now, row.figures["uncommitted"].now) == (7, 0, 7)
+    assert "uncommitted" in ledger.html(told)
+    leaderless = steps(quorum, {"kill": ["a", "b"]})
+    assert list_queues(leaderless).splitlines()[1].split()[4:6] == ["none", "+3"]
+
+
 def test_names_that_look_like_numbers_stay_names():
     assert "1e5" in list_queues(steps({"declare": {"queue": "1e5"}}))
 
@@ -105,6 +119,7 @@ def test_the_ledger_has_every_figure_was_and_now():
         "confirmed": (110, 110),
         "nacked": (0, 0),
         "in queue": (110, 10),
+        "uncommitted": (0, 0),
         "acknowledged": (0, 0),
         "otherwise removed": (0, 0),
         "refused": (0, 0),

@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from views_outcomes import HOSTILE, UNSYNCHRONISED, before_last_step, hostile, play, recorded, steps
+from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, before_last_step, hostile, play, recorded, steps
 
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
@@ -95,7 +95,56 @@ def test_a_mirror_that_is_being_synchronised_says_so():
 def test_a_quorum_queue_has_a_leader_and_followers():
     queue = {"type": "quorum", "state": "running", "leader": "a", "members": ["a", "b", "c"], "online": ["a", "b"]}
     told = {"nodes": {"a": "running", "b": "running", "c": "down"}, "queues": {"q": queue}}
-    assert matrix.text(told).endswith("q (running): a ⬢ leader; b ● follower; c ✕ down")
+    assert matrix.text(told).endswith("q (running, 2 of 3 members online): a ⬢ leader; b ● follower; c ✕ down")
+
+
+def test_a_quorum_queue_shows_leader_term_majority_what_is_behind_and_what_is_uncommitted():
+    told = play(QUORUM_PARTED)
+    assert matrix.text(told).splitlines()[1] == (
+        "q (running, 4 of 5 members online, 10 messages uncommitted): a ● follower, 15 messages; b ✕ down, 15 "
+        "messages; c ⬡ leader without a majority in term 2, 15 messages; d ● follower, 10 messages, 6 entries behind; "
+        "e ● follower, 10 messages, 6 entries behind"
+    )
+    svg = matrix.svg(told)
+    assert "q: running, 4 of 5 members online, 10 messages uncommitted" in titles(svg)
+    assert ">4/5, 10 uncommitted</text>" in svg
+    assert ">t2 15</text>" in svg
+    assert ">10, 6 behind</text>" in svg
+
+
+def test_a_leader_has_another_shape_once_it_reaches_no_majority():
+    alone = steps(QUORUM, {"kill": ["b", "c"]})
+    assert "a ⬡ leader without a majority in term 1" in matrix.text(alone)
+    assert ">minority, 1/3</text>" in matrix.svg(alone)
+    shape = matrix.HEXAGON.format(f'fill="none" stroke="{style.LOOKS["leader"].colour}" stroke-width="2"')
+    assert shape in matrix.svg(alone)
+    assert shape not in matrix.svg(steps(QUORUM, {"kill": "b"}))
+
+
+def test_each_side_sees_its_own_leader_and_members():
+    told = steps(QUORUM, {"publish": {"queue": "q", "count": 4}}, {"partition": [["a"], ["b", "c"]]}, {"wait": 75})
+    ours, theirs = matrix.text(told).splitlines()[1:]
+    assert ours.startswith("q (minority, 1 of 3 members online, as a sees it): a ⬡ leader without a majority in term 1")
+    assert theirs.startswith("q (running, 2 of 3 members online, as b and c see it): b ")
+    assert theirs.count("⬢ leader in term 2") == 1
+    healed = matrix.text(steps(QUORUM, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"heal": True}))
+    assert healed.count("follower") == 2
+
+
+def test_what_is_behind_is_said_shortly_where_there_is_no_room():
+    nodes = tuple("abcdefgh")
+    told = steps(
+        {"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}}},
+        {"kill": "b"}, {"publish": {"queue": "q", "count": 2000}}, nodes=nodes,
+    )  # fmt: skip
+    assert ">0 -2000</text>" in matrix.svg(told)
+
+
+def test_a_member_of_a_node_that_is_drained_is_down():
+    assert "a ✕ down" in matrix.text(steps(QUORUM, {"drain": "a"}))
+
+
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 
 
 def test_a_recorded_outcome_has_roles_but_no_contents_of_mirrors():
@@ -166,7 +215,7 @@ def test_names_cannot_leave_their_place(name):
     ElementTree.fromstring(svg)
     assert "<script" not in svg
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e]", svg)
-    assert len(matrix.text(hostile(name)).splitlines()) == 2
+    assert len(matrix.text(hostile(name)).splitlines()) == 3
 
 
 def test_the_picture_can_be_read_aloud():

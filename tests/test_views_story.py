@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from views_outcomes import HOSTILE, UNSYNCHRONISED, hostile, play, policy, recorded, steps
+from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, policy, recorded, steps
 
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.views.log_lines import log_lines
@@ -33,6 +33,73 @@ def test_every_reason_that_the_closed_list_names_has_its_sentence(event):
         assert variants == set(listed[1].strip().split(", "))
     else:
         assert variants in ({True, False}, {"none", "first", "same", "other"})
+
+
+def test_the_election_of_a_declaration_and_the_majority_of_an_election_need_no_sentence():
+    told = [(s.tone, s.text) for s in sentences(play(QUORUM_PARTED))]
+    assert told == [
+        ("plain", "Quorum queue q was declared, led by e, with members on a, b, c and 2 more (no policy)."),
+        (
+            "plain",
+            "Messages 1 to 10 were published to q and committed by a majority (a, b, c and 2 more). They were "
+            "confirmed at 0.008 s.",
+        ),
+        ("fault", "From now on nothing passes between a–d, a–e, b–d and 3 more, and nobody has noticed."),
+        ("fault", "q commits nothing any more: e leads it and reaches no majority of its members."),
+        (
+            "fault",
+            "Nothing was heard over a–d, a–e, b–d and 3 more for a while: members of quorum queues there take each "
+            "other for dead.",
+        ),
+        ("promotion", "c was elected to lead q, in term 2."),
+        (
+            "plain",
+            "Messages 11 to 15 were published to q and committed by a majority (a, b and c). They were confirmed at "
+            "75.012 s.",
+        ),
+        ("fault", "b was killed."),
+        ("fault", "q commits nothing any more: c leads it and reaches no majority of its members."),
+    ]
+
+
+def test_a_majority_that_is_back_and_what_only_one_side_sees_are_told():
+    parted = texts(play(QUORUM_PARTED + "  - heal: true\n"))
+    assert parted[-3] == "q commits again: c leads it and reaches a majority of its members."
+    seen = texts(steps(QUORUM, {"partition": [["a", "b"], ["c"]]}, {"wait": 75}))
+    assert "As seen by c, q has lost its leader: nothing is committed until a majority has elected another." in seen
+
+
+def test_elections_of_several_queues_at_once_are_one_sentence():
+    others = [{"declare": {**QUORUM["declare"], "queue": name}} for name in ("q1", "q2")]
+    told = texts(steps(*others, {"kill": "a"}))
+    assert "q1 and q2 have" not in " ".join(told)
+    assert sum(text.startswith("q1 and q2") for text in told) == 1
+
+
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+
+
+@pytest.mark.parametrize(("version", "machine"), [("3.8", 0), ("3.10", 2), ("3.13", 3), ("4.0", 5)])
+def test_an_election_is_logged_by_ra(version, machine):
+    lines = [line for line in log_lines(steps(QUORUM, {"kill": "a"}, version=version)) if line is not None]
+    about = "queue 'q' in vhost '/': candidate -> leader in term"
+    assert lines == [
+        f"{about}: 1 machine version: {machine}",
+        "rabbit on node a down",
+        f"{about}: 2 machine version: {machine}",
+    ]
+
+
+def test_one_message_was_confirmed_alone():
+    told = texts(steps(QUORUM, {"publish": {"queue": "q", "count": 1}}))
+    assert re.fullmatch(
+        r"Message 1 was published to q and committed by a majority \(a, b and c\). It was confirmed at 0.0\d+ s.",
+        told[-1],
+    )
+
+
+def test_what_nobody_is_left_to_learn_nobody_learns():
+    assert texts(steps({"power_off": "a"}, {"wait": 90}, nodes=("a",)))[-1].startswith("The host of a lost power")
 
 
 def test_every_cause_is_told():

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from views_outcomes import policy
 
 from hawb.engine import runs
+from hawb.engine.raft_log import Log
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views import lanes, ledger, listing, matrix
+from hawb.views import lanes, ledger, listing, matrix, raft
 from hawb.views.copies import copies, published
+from hawb.views.roles import roles
 from hawb.views.story import sentences
 from hawb.views.why import nodes_with, why, whys
 
@@ -54,6 +56,27 @@ scenarios = st.builds(
 )
 
 
+QUORUM_QUEUE = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+partitions = st.sampled_from([[["a"], ["b", "c"]], [["a", "b"], ["c"]], [["a", "c"], ["b"]]])
+quorum_step = st.one_of(
+    nodes.map(lambda node: {"publish": {"queue": "q", "count": 5, "node": node}}),
+    st.sampled_from([1, 100_000]).map(lambda count: {"publish": {"queue": "q", "count": count}}),
+    *(nodes.map(lambda node, verb=verb: {verb: node}) for verb in ("stop", "kill", "start", "drain", "revive")),
+    partitions.map(lambda groups: {"partition": groups}),
+    st.just({"heal": True}),
+    st.sampled_from([0.001, 1, 6, 75]).map(lambda seconds: {"wait": seconds}),
+    st.just({"consume": {"consumer": "c1", "queue": "q", "prefetch": 3}}),
+    st.just({"ack": {"consumer": "c1"}}),
+    st.just({"nack": {"consumer": "c1"}}),
+    *(
+        nodes.map(lambda node, verb=verb: {verb: {"queue": "q", "node": node}})
+        for verb in ("add_member", "delete_member", "transfer_leadership")
+    ),
+    st.just({"purge": "q"}),
+)
+quorum_scenarios = st.lists(quorum_step, max_size=14).map(lambda more: [QUORUM_QUEUE, *more])
+
+
 def run_of(steps: list[dict]) -> Run:
     return Run.of(read_scenario({"scenario": "random", "cluster": {"nodes": NODES}, "steps": steps}))
 
@@ -75,7 +98,38 @@ def test_the_nodes_that_a_message_is_said_to_be_on_have_it(steps):
         assert set(nodes_with(told, "q", number)) == have
 
 
-@given(scenarios)
+@given(quorum_scenarios)
+def test_the_members_that_a_message_is_said_to_be_on_have_it_in_their_logs(steps):
+    run = run_of(steps)
+    state, told = run.moment().state, outcome(run)
+    queue, names = state.queues["q"], run.settings.names
+    for number in {first for first, _ in queue.content} | {last for _, last in queue.content}:
+        if not runs.contains(queue.pending, number):
+            with_it = nodes_with(told, "q", number)
+            assert set(with_it) <= {names[node] for node in queue.members}
+            for node in map(names.index, with_it):
+                assert has_logged(state.groups["q"].members[node].log, number)
+
+
+def has_logged(log: Log, number: int) -> bool:
+    """Whether a log has the entry that publishes a message, itself or in its snapshot."""
+    commands = [run.command for run in log.runs]
+    return log.snapshot.index > 0 or any(runs.contains(getattr(one, "numbers", ()), number) for one in commands)
+
+
+@given(quorum_scenarios)
+def test_members_have_the_roles_that_their_lanes_end_with(steps):
+    run = run_of(steps)
+    state, told = run.moment().state, outcome(run)
+    group, ends = state.groups["q"], roles(told, "q")
+    for node in state.queues["q"].members:  # one that was removed may not know it yet
+        name, member = run.settings.names[node], group.members.get(node)
+        living = member is not None and state.nodes[node].status == "running" and node not in group.stopped
+        role = ends[name][-1][1].replace("leader_alone", "leader")
+        assert role == ("none" if not living else "follower" if member.role != "leader" else "leader")
+
+
+@given(st.one_of(scenarios, quorum_scenarios))
 def test_every_outcome_can_be_shown_in_every_way(steps):
     run = run_of(steps)
     told, was = outcome(run), outcome(run, run.moment(len(steps) - 1))
@@ -84,6 +138,9 @@ def test_every_outcome_can_be_shown_in_every_way(steps):
     assert ledger.queues_html(told, was)
     for svg in (matrix.svg(told, was), lanes.svg(told), lanes.svg(told, "q")):
         ElementTree.fromstring(svg)
+    if "q" in run.moment().state.groups:
+        ElementTree.fromstring(f"<div>{raft.html(run.moment().state, run.settings.names, 'q')}</div>")
+        assert raft.text(run.moment().state, run.settings.names, "q")
     assert len(whys(told)) >= len(told["losses"])
     count = told["ledger"]["q"]["published"]
     for number in {1, count} if count else ():

@@ -22,6 +22,21 @@ steps:
   - kill: a
 """
 
+QUORUM_PARTED = """
+scenario: A quorum queue's leader is parted from the majority, and the next one loses its own
+cluster: {nodes: [a, b, c, d, e], version: "3.10"}
+steps:
+  - declare: {queue: q, node: e, arguments: {x-queue-type: quorum, x-quorum-initial-group-size: 5}}
+  - publish: {queue: q, count: 10}
+  - wait: 60
+  - partition: [[a, b, c], [d, e]]
+  - wait: 15
+  - publish: {queue: q, count: 5, node: a}
+  - publish: {queue: q, count: 5, node: e}
+  - kill: b
+  - publish: {queue: q, count: 5, node: a}
+"""
+
 HOSTILE = ["<script>alert(1)</script>", "\"'&]]>", "a\nb", "\u202eevil", "\u05d0\u05d1\u05d2", "\x1b[31mred"]
 
 
@@ -67,7 +82,10 @@ def hostile(name: str) -> dict:
         {"declare": {"queue": name, "node": name}},
         {"publish": {"queue": name, "count": 3, "persistent": False, "node": name}},
         {"consume": {"consumer": name, "queue": name, "node": name}},
+        {"declare": {"queue": f"{name}2", "node": name, "arguments": {"x-queue-type": "quorum"}}},
+        {"publish": {"queue": f"{name}2", "count": 3, "node": name}},
         {"stop": "other"},
+        {"publish": {"queue": f"{name}2", "count": 3, "node": name}},
         {"kill": name},
         nodes=(name, "other"),
     )

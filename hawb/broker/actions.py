@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SYNC_S = 600
 """How long a synchronisation, a rebalancing or a drain may take."""
+MEMBER_MS = 5000
+"""How long `rabbitmq-queues` gives a member to be added."""
 
 
 def resource(queue: str) -> tuple:
@@ -188,6 +190,29 @@ def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
         drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, 70)))
 
 
+def add_member(drive: Drive, verb: verbs.AddMember) -> None:
+    drive.tell("rabbit_quorum_queue", "add_member", *split_queue(verb.queue), erlang_node(drive, verb), MEMBER_MS)
+
+
+def delete_member(drive: Drive, verb: verbs.DeleteMember) -> None:
+    drive.tell("rabbit_quorum_queue", "delete_member", *split_queue(verb.queue), erlang_node(drive, verb))
+
+
+def grow(drive: Drive, verb: verbs.Grow) -> None:
+    drive.tell(
+        "rabbit_quorum_queue", "grow", erlang_node(drive, verb), ".*", verb.pattern, Atom(verb.strategy),
+        timeout_s=SYNC_S,
+    )  # fmt: skip
+
+
+def shrink(drive: Drive, verb: verbs.Shrink) -> None:
+    drive.tell("rabbit_quorum_queue", "shrink_all", erlang_node(drive, verb), timeout_s=SYNC_S)
+
+
+def erlang_node(drive: Drive, verb: verbs.OnMember | verbs.Grow | verbs.Shrink) -> Atom:
+    return Atom(drive.cluster.erlang[verb.node])
+
+
 def rebalance(drive: Drive, _verb: verbs.Rebalance) -> None:
     drive.tell("rabbit_amqqueue", "rebalance", Atom("all"), ".*", ".*", timeout_s=SYNC_S)
 
@@ -233,6 +258,10 @@ ACTIONS: dict[type[Verb], Callable[[Drive, Any], None]] = {
     verbs.ClearAlarm: alarm,
     verbs.SyncQueue: mirroring("sync_queue"),
     verbs.CancelSyncQueue: mirroring("cancel_sync_queue"),
+    verbs.AddMember: add_member,
+    verbs.DeleteMember: delete_member,
+    verbs.Grow: grow,
+    verbs.Shrink: shrink,
     verbs.TransferLeadership: transfer_leadership,
     verbs.Rebalance: rebalance,
 }

@@ -29,6 +29,8 @@ ALTERNATE = "CC"
 """The header by which a message goes to further queues (RabbitMQ's sender-selected distribution)."""
 DRAIN_S = 20
 """How long all messages of a queue may take to come; those that expire meanwhile never do."""
+MOST_PREFETCH = 0xFFFF
+"""The largest prefetch that AMQP can write."""
 AT_ONCE = 200
 """Messages written to a socket before other clients get a turn."""
 
@@ -247,6 +249,8 @@ class Clients:
         if name not in self.subscribers:
             raise Refused(None, f"there is no consumer '{name}'")
         subscriber = self.subscribers[name]
+        if subscriber.state == "closed":
+            raise Refused(None, f"consumer '{name}' is closed, and its channel with it")
         await self._answer(subscriber, len(subscriber.held) if count == "all" else count, verdict)
 
     async def _answer(self, subscriber: Subscriber, count: int, verdict: str) -> None:
@@ -299,6 +303,8 @@ class Clients:
                 all_here.set()
 
         if count:
+            # A quorum queue gives a consumer without a prefetch 2000 messages, and then waits; a classic one gives all.
+            await channel.call("basic_qos", prefetch_count=count if count <= MOST_PREFETCH else 0)
             await channel.call("basic_consume", name, received)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(all_here.wait(), DRAIN_S)

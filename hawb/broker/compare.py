@@ -3,7 +3,9 @@
 Only what the broker tells is compared, and no field of which the scenario says that it is a matter of luck (`racy`), or
 which is known to differ. Texts are compared where RabbitMQ gave a reply code; what rabbitmqctl refuses is
 compared by its step. Nodes that no step and no policy names are exchangeable where RabbitMQ chooses at random: the
-comparison holds if it holds for some renaming of them. Mirrors that join at the same moment stand in any order.
+comparison holds if it holds for some renaming of them. Mirrors that join at the same moment stand in any order. Who
+leads a quorum queue is compared as long as nobody was elected but by declaration or on demand. Of its messages the
+broker counts those that are committed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.scenario.verbs import TransferLeadership
 
 ABSENT = "absent"
 SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", "seed"})
@@ -48,6 +51,9 @@ def compare(played: Played, known: Uncompared | None = None) -> list[Difference]
     run = Run.of(scenario)
     told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(glances.items())]
     told.append((None, outcome(run), observed))
+    told = [
+        (step, as_counted(model), without_leaders(seen, elected(scenario, model))) for step, model, seen in told
+    ]
     spared = uncompared(filter(None, (scenario.racy, known)))
     found = None
     for names in renamings(scenario):
@@ -68,6 +74,33 @@ def uncompared(parts: Iterable[Uncompared]) -> re.Pattern:
     """A pattern of the fields that are left out."""
     fields = (re.escape(name).replace(r"\*", ".*") for part in parts for name in part.fields)
     return re.compile("|".join(rf"{field}(\..*)?" for field in fields) or r"(?!)", re.DOTALL)
+
+
+def elected(scenario: Scenario, model: dict[str, Any]) -> set[str]:
+    """The quorum queues whose members have chosen their leader themselves, which is luck."""
+    asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
+    last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}
+    return {name for name, event in last.items() if event["detail"]["term"] > 1 and event["step"] not in asked}
+
+
+def as_counted(model: dict[str, Any]) -> dict[str, Any]:
+    """The model's outcome with the messages of quorum queues as a broker counts them."""
+    queues = dict(model["queues"])
+    for name, queue in queues.items():
+        if pending := sum(last - first + 1 for first, last in queue.get("uncommitted", ())):
+            queues[name] = queue | {key: queue[key] - pending for key in ("messages", "messages_ready")}
+    return model | {"queues": queues}
+
+
+def without_leaders(seen: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """What a broker tells, but for who leads these queues."""
+    queues = dict(seen.get("queues", {}))
+    for name in names & queues.keys():
+        queues[name] = {key: value for key, value in queues[name].items() if key != "leader"}
+        if "views" in queues[name]:
+            views = [{key: value for key, value in view.items() if key != "master"} for view in queues[name]["views"]]
+            queues[name]["views"] = views
+    return seen | {"queues": queues} if queues else seen
 
 
 def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
@@ -165,7 +198,7 @@ def brief(value: Any) -> Any:
     """What stands for a whole entry in a message."""
     if not isinstance(value, dict):
         return value
-    return {key: value[key] for key in ("state", "master", "mirrors", "published") if key in value}
+    return {key: value[key] for key in ("state", "master", "mirrors", "leader", "members", "published") if key in value}
 
 
 def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[str, Any, Any]]:

@@ -66,17 +66,24 @@ told(Q, Durable) ->
 
 queue(Node, Q, Live) ->
     {resource, VHost, queue, Name} = amqqueue:get_name(Q),
+    Own = case {amqqueue:get_type(Q), Live} of
+        {rabbit_quorum_queue, true} -> quorum(Node, Q);
+        {rabbit_quorum_queue, false} -> leaderless(members(Q), []);
+        _ -> mirroring(Node, Q, Live)
+    end,
+    Own#{vhost => VHost, name => Name, type => amqqueue:get_type(Q), durable => amqqueue:is_durable(Q),
+         exclusive => amqqueue:get_exclusive_owner(Q) =/= none, auto_delete => amqqueue:is_auto_delete(Q),
+         live => Live, process => amqqueue:get_pid(Q),
+         policy => policy(amqqueue:get_policy(Q)), operator_policy => policy(amqqueue:get_operator_policy(Q))}.
+
+mirroring(Node, Q, Live) ->
     Counts = case Live of
         true -> call(home(amqqueue:get_pid(Q)), rabbit_amqqueue, info, [Q, ?COUNTS], 2000);
         false -> #{failed => not_live}
     end,
-    #{vhost => VHost, name => Name, type => amqqueue:get_type(Q), durable => amqqueue:is_durable(Q),
-      exclusive => amqqueue:get_exclusive_owner(Q) =/= none,
-      auto_delete => amqqueue:is_auto_delete(Q), live => Live, process => amqqueue:get_pid(Q),
-      mirrored => call(Node, rabbit_mirror_queue_misc, is_mirrored, [Q], 2000),
+    #{mirrored => call(Node, rabbit_mirror_queue_misc, is_mirrored, [Q], 2000),
       mirrors => living(mirrors(get_slave_pids, Q)), synchronised => living(mirrors(get_sync_slave_pids, Q)),
-      recoverable => mirrors(get_recoverable_slaves, Q),
-      policy => policy(amqqueue:get_policy(Q)), operator_policy => policy(amqqueue:get_operator_policy(Q)),
+      recoverable => mirrors(get_recoverable_slaves, Q), backlog => backlog(mirrors(get_slave_pids, Q)),
       information => case Counts of
           #{failed := timeout} -> silent;
           #{} -> null;
@@ -86,8 +93,54 @@ queue(Node, Q, Live) ->
 %% Each consumer's tag with its place at the queue.
 consumers(Q) ->
     case call(home(amqqueue:get_pid(Q)), rabbit_amqqueue, consumers, [Q], 2000) of
-        Consumers when is_list(Consumers) -> maps:from_list([{element(2, C), element(6, C)} || C <- Consumers]);
+        Consumers when is_list(Consumers) -> places(Consumers);
         _ -> #{}
+    end.
+
+places(Consumers) -> maps:from_list([{element(2, C), element(6, C)} || C <- Consumers]).
+
+%% A quorum queue as a node knows it. The queue's record may name a former leader, and listings show figures of the last
+%% tick: the members are asked themselves, those to which the node is connected, and of several leaders the latest counts.
+quorum(Node, Q) ->
+    {Ra, _} = amqqueue:get_pid(Q),
+    Members = members(Q),
+    Reached = [Node | case call(Node, erlang, nodes, [], 2000) of Nodes when is_list(Nodes) -> Nodes; _ -> [] end],
+    Found = [{M, call(M, ets, lookup, [ra_state, Ra], 2000)} || M <- Members, lists:member(M, Reached)],
+    States = [{M, element(2, Row)} || {M, [Row]} <- Found],
+    case latest([M || {M, leader} <- States], Ra) of
+        none -> leaderless(Members, [M || {M, _} <- States]);
+        Leader -> (leaderless(Members, [M || {M, _} <- States]))#{
+            leader => Leader,
+            information => #{messages => local_query(Leader, Ra, fun rabbit_fifo:query_messages_total/1),
+                             messages_ready => local_query(Leader, Ra, fun rabbit_fifo:query_messages_ready/1),
+                             messages_unacknowledged =>
+                                 local_query(Leader, Ra, fun rabbit_fifo:query_messages_checked_out/1)},
+            consumers => case local_query(Leader, Ra, fun rabbit_fifo:query_consumers/1) of
+                Consumers when is_map(Consumers) -> places(maps:values(Consumers));
+                _ -> #{}
+            end}
+    end.
+
+leaderless(Members, Online) ->
+    #{members => Members, online => Online, leader => null, information => null, consumers => #{}}.
+
+latest([], _) -> none;
+latest([Leader], _) -> Leader;
+latest(Leaders, Ra) ->
+    Terms = [{call(L, ets, lookup_element, [ra_metrics, Ra, 2], 2000), L} || L <- Leaders],
+    element(2, lists:max([{Term, L} || {Term, L} <- Terms, is_integer(Term)] ++ [{-1, hd(Leaders)}])).
+
+local_query(Node, Ra, Query) ->
+    case call(Node, ra, local_query, [{Ra, Node}, Query], 2000) of
+        {ok, {_, Value}, _} -> Value;
+        _ -> null
+    end.
+
+%% RabbitMQ 3.8 keeps the nodes of a quorum queue in a field of their own.
+members(Q) ->
+    case erlang:function_exported(amqqueue, get_type_state, 1) of
+        true -> maps:get(nodes, amqqueue:get_type_state(Q), []);
+        false -> amqqueue:get_quorum_nodes(Q)
     end.
 
 %% RabbitMQ 4.0 mirrors nothing, and its record of a queue has no such fields.
@@ -101,6 +154,12 @@ mirrors(Field, Q) ->
 living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =:= true];
 living(Other) -> Other.
 
+%% How much mirrors have yet to take in: the master counts a synchronisation as done once it has sent everything.
+backlog(Pids) when is_list(Pids) ->
+    Told = [call(node(P), erlang, process_info, [P, message_queue_len], 2000) || P <- Pids],
+    lists:sum([Length || {message_queue_len, Length} <- Told]);
+backlog(_) -> 0.
+
 %% Asked across a broken link a node would only wait: the queue's own node is asked.
 home(Pid) when is_pid(Pid) -> node(Pid);
 home({_, Node}) -> Node;
@@ -109,26 +168,38 @@ home(_) -> none.
 policy(undefined) -> null;
 policy(Policy) -> proplists:get_value(name, Policy).
 
-%% Crashes the process that a queue has on a node, the master's or a mirror's; without a node, the master's.
+%% Crashes the process that a queue has on a node, the master's, a mirror's or a member's; without a node, the master's.
 crash(Asked, Name, Node) ->
     Found = erpc:call(Asked, ets, lookup, [rabbit_queue, Name], 5000),
-    Processes = [P || Q <- Found, P <- [amqqueue:get_pid(Q) | replicas(Q, Node)], is_pid(P),
-                      Node =:= none orelse node(P) =:= Node],
+    Processes = [P || Q <- Found, P <- processes(Q, Node), is_pid(P), Node =:= none orelse node(P) =:= Node],
     case [P || P <- Processes, call(node(P), erlang, is_process_alive, [P], 5000) =:= true] of
         [Process | _] -> erpc:call(node(Process), erlang, exit, [Process, crash], 5000), ok;
         [] -> no_running_process
     end.
 
-%% Moves a queue's master. The function does so with any queue; who calls it looks first whether it is mirrored.
+processes(Q, Node) ->
+    case {amqqueue:get_pid(Q), Node} of
+        {{Ra, Leader}, none} -> [call(Leader, erlang, whereis, [Ra], 5000)];
+        {{Ra, _}, _} -> [call(Node, erlang, whereis, [Ra], 5000)];
+        {Master, none} -> [Master];
+        {Master, _} -> [Master | case mirrors(get_slave_pids, Q) of Pids when is_list(Pids) -> Pids; _ -> [] end]
+    end.
+
+%% Moves a queue's master or leader. The function for masters does so with any queue; who calls it looks first whether
+%% it is mirrored.
 transfer(Asked, Name, There) ->
-    {ok, Q} = erpc:call(Asked, rabbit_amqqueue, lookup, [Name]),
+    case erpc:call(Asked, rabbit_amqqueue, lookup, [Name]) of
+        {ok, Q} -> transfer(Asked, Q, There, amqqueue:get_type(Q));
+        Refused -> Refused
+    end.
+
+transfer(Asked, Q, There, rabbit_quorum_queue) ->
+    call(Asked, rabbit_quorum_queue, transfer_leadership, [Q, There], 60000);
+transfer(Asked, Q, There, _) ->
     case erpc:call(Asked, rabbit_mirror_queue_misc, is_mirrored, [Q]) of
         true -> call(Asked, rabbit_mirror_queue_misc, transfer_leadership, [Q, There], 60000);
         false -> {error, not_mirrored}
     end.
-
-replicas(_, none) -> [];
-replicas(Q, _) -> case mirrors(get_slave_pids, Q) of Pids when is_list(Pids) -> Pids; _ -> [] end.
 
 json(Value) when is_atom(Value) -> case Value of
     true -> "true"; false -> "false"; null -> "null"; _ -> text(atom_to_list(Value)) end;

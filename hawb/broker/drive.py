@@ -22,6 +22,8 @@ from hawb.broker.connections import Loop, Refused
 from hawb.broker.control import Atom, CallFailed, reason_of
 from hawb.broker.namespaces import address
 from hawb.broker.nodes import BrokerNode
+from hawb.engine.naming import join_queue
+from hawb.rules.quorum import majority
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
 from hawb.scenario.forms import Verb
@@ -36,6 +38,8 @@ HANGING_S = 90
 """The same while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
 WORK_S = 120
 """How long a queue may work before its cluster counts as settled all the same."""
+BUILDING = "hawb-building"
+"""What names begin with that only the building of a scenario's beginning uses."""
 SILENT = "silent"
 """What a queue tells that does not answer (`control.erl`)."""
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
@@ -115,14 +119,16 @@ class Drive:
             time.sleep(0.05)
 
     def _works(self, row: dict[str, Any]) -> bool:
-        """Whether a queue synchronises, or a mirror is to take over. While it sends a batch it answers nobody; nor does
-        it while links are broken, but that is no work of its own."""
-        information, mirrors = row["information"], row["mirrors"]
-        if information == SILENT:
-            return self.cluster.network.whole
-        if information is None:
-            return self.cluster.network.whole and row["live"] and isinstance(mirrors, list) and bool(mirrors)
-        return "syncing" in information["state"]
+        """Whether a queue synchronises, or a replica is to take over. While it sends a batch it answers nobody; nor
+        does it while links are broken, but that is no work of its own."""
+        information, whole = row["information"], self.cluster.network.whole
+        if information == SILENT or row.get("backlog"):
+            return whole
+        if information is not None:
+            return "syncing" in information.get("state", ())
+        if "members" in row:
+            return whole and row["live"] and len(row["online"]) >= majority(len(row["members"]))
+        return whole and row["live"] and isinstance(row["mirrors"], list) and bool(row["mirrors"])
 
     def finish(self) -> None:
         """Waits until all that clients and nodes were told to do has its answer."""
@@ -141,6 +147,7 @@ class Drive:
                     views[name]["queues"] = self.cluster.control.evaluate(f"control:queues('{node.erlang}')")
                 except CallFailed as failed:
                     views[name]["failed"] = str(failed)
+                self.known |= {join_queue(row["vhost"], row["name"]) for row in views[name].get("queues", ())}
         return views
 
     # --- what verbs are made of ---

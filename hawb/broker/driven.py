@@ -19,8 +19,9 @@ HARMLESS = frozenset(
     {
         verbs.SetPolicy, verbs.SetOperatorPolicy, verbs.ClearPolicy, verbs.ClearOperatorPolicy,
         verbs.Declare, verbs.Delete, verbs.Purge, verbs.Bind, verbs.Publish, verbs.Consume, verbs.Get, verbs.Ack,
-        verbs.Nack, verbs.Cancel, verbs.Close, verbs.SyncQueue, verbs.CancelSyncQueue, verbs.TransferLeadership,
-        verbs.Rebalance, verbs.Wait, verbs.Expect,
+        verbs.Nack, verbs.Cancel, verbs.Close, verbs.SyncQueue, verbs.CancelSyncQueue, verbs.AddMember,
+        verbs.DeleteMember, verbs.Grow, verbs.Shrink, verbs.TransferLeadership, verbs.Rebalance, verbs.Wait,
+        verbs.Expect,
     }
 )  # fmt: skip
 """Verbs that do nothing to nodes, links or processes."""
@@ -40,8 +41,8 @@ def _reasons(scenario: Scenario) -> Iterator[str]:
     if scenario.cluster.timing.link_latency_s > SLOWEST_LINK_S:
         yield "cluster.timing.link_latency_s: links between namespaces cannot be made that slow"
     for index, entry in enumerate(scenario.queues):
-        if entry.type != "classic":
-            yield f"queues[{index}]: a {entry.type} queue cannot be built as it stood"
+        if entry.type == "quorum" and entry.members and entry.leader is None:
+            yield f"queues[{index}]: a quorum queue without a leader cannot be built"
         if reason := too_much(entry.messages, entry.size):
             yield f"queues[{index}]: {reason}"
     for index, step in enumerate(scenario.steps):

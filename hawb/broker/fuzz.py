@@ -14,13 +14,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 from tabulate import tabulate
 
-from hawb.broker.compare import Difference, compare
+from hawb.broker.compare import Difference, as_counted, compare
 from hawb.broker.random_scenarios import random_scenario
 from hawb.broker.real import CannotPlay, Played
 from hawb.broker.recordings import digest
@@ -36,6 +36,13 @@ from hawb.scenario.verbs import Expect
 Play = Callable[[Scenario], Played]
 """What plays a scenario beside the model. Raises CannotPlay."""
 Verdict = Literal["agrees", "differs", "unplayed"]
+OF_ELECTIONS = frozenset(
+    {
+        "availability", "events", "losses", "time_s",
+        "replicas", "replicas_by_view", "term", "commit_index", "log_entries",
+    }
+)  # fmt: skip
+"""Fields of an outcome, and of a quorum queue in it, that say who was elected, how often, or how long it took."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -157,13 +164,23 @@ def by_another_seed(scenario: Scenario) -> Played:
     """The model itself, with other luck: it differs where what is told of a scenario depends on chance."""
     run = Run.of(replace(scenario, seed=scenario.seed + 1))
     looks = [index for index, step in enumerate(scenario.steps) if isinstance(step.verb, Expect)]
-    return Played(scenario, outcome(run), {index: outcome(run, run.moment_of(index)) for index in looks})
+    glances = {index: settled(outcome(run, run.moment_of(index))) for index in looks}
+    return Played(scenario, settled(outcome(run)), glances)
+
+
+def settled(told: dict[str, Any]) -> dict[str, Any]:
+    """An outcome but for what follows from who is elected, and how soon: no broker tells of it."""
+    queues = {
+        name: {key: value for key, value in queue.items() if queue["type"] == "classic" or key not in OF_ELECTIONS}
+        for name, queue in as_counted(told)["queues"].items()
+    }
+    return {key: value for key, value in told.items() if key not in OF_ELECTIONS} | {"queues": queues}
 
 
 # What a campaign has covered
 
 
-EVENTS = ("a promotion", "a loss", "a refusal", "any of these")
+EVENTS = ("a promotion", "an election", "a loss", "a refusal", "any of these")
 
 
 class Tally(NamedTuple):
@@ -183,8 +200,11 @@ def tally(scenarios: Iterable[Scenario]) -> Tally:
         refused = {error["step"] for error in told["errors"]}
         for index, step in enumerate(scenario.steps):
             (found.refused if index in refused else found.succeeded)[step.name] += 1
-        promoted = any(event["event"] == "promoted" for event in told["events"])
-        has = promoted, bool(told["losses"]), bool(refused)
+        events = [(event["event"], event["detail"]) for event in told["events"]]
+        promoted = any(name == "promoted" for name, _ in events)
+        # The first election is part of the declaration.
+        voted = any(name == "leader_elected" and detail["term"] > 1 for name, detail in events)
+        has = promoted, voted, bool(told["losses"]), bool(refused)
         found.events.update(name for name, there in zip(EVENTS, (*has, any(has)), strict=True) if there)
     return found
 

@@ -13,16 +13,20 @@ from typing import Any
 from hawb.broker.clients import UNNUMBERED, Subscriber, as_set, in_order
 from hawb.broker.connections import Refused
 from hawb.broker.control import CallFailed
-from hawb.broker.drive import SILENT, Drive
+from hawb.broker.drive import BUILDING, SILENT, Drive
 from hawb.engine.naming import join_queue, split_queue
 from hawb.engine.runs import as_lists, size
+from hawb.rules.quorum import is_critical, majority
 from hawb.scenario.document import Scenario
 
 UNOBSERVED = (
     "availability", "events", "losses", "publishers", "time_s", "ledger.*.lost", "ledger.*.lost_confirmed",
-    "ledger.*.refused", "ledger.*.removed", "ledger.*.delivered_twice", "queues.*.replicas", "seed",
+    "ledger.*.refused", "ledger.*.removed", "ledger.*.delivered_twice", "queues.*.replicas", "queues.*.term",
+    "queues.*.commit_index", "queues.*.uncommitted", "seed",
 )  # fmt: skip
 """What no broker tells."""
+UNSERVED = frozenset({"down", "minority"})
+"""The states of a queue from which nobody can read."""
 DRAIN_S = 120
 
 
@@ -31,12 +35,18 @@ def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
     seen = glance(drive)
     queues = seen.get("queues", {})
     for name, content in read_contents(drive, queues).items():
-        # What a client gave back may have gone another way: expired, rejected, or dropped where there is no room.
-        if queues[name].get("messages") in (None, size(content["ids"])):
+        if is_whole(queues[name], content):
             queues[name].update(content)
     missing = [f"queues.{name}.ids" for name, queue in sorted(queues.items()) if "ids" not in queue]
     missing += [key for key in ("queues", "deleted") if key not in seen]
     return {"contract": 1, "scenario": scenario.scenario, **seen, "unobserved": [*UNOBSERVED, *missing]}
+
+
+def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
+    """Whether what was read is what the queue had. What a client gave back may have gone another way: expired,
+    rejected, or dropped where there is no room; and what a minority had not yet agreed on comes with the majority."""
+    count, read = queue.get("messages"), size(content["ids"])
+    return count is None or count == read or (queue["state"] == "minority" and count < read)
 
 
 def glance(drive: Drive) -> dict[str, Any]:
@@ -46,7 +56,7 @@ def glance(drive: Drive) -> dict[str, Any]:
     queues = queues_of(drive)
     accounts = drive.clients.accounts
     counting = counted(drive.clients.subscribers.values(), queues)
-    gone = (accounts.keys() | drive.known | drive.clients.declared) - queues.keys()
+    gone = (drive.known | drive.clients.declared) - queues.keys()
     told = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
@@ -65,6 +75,7 @@ def glance(drive: Drive) -> dict[str, Any]:
         "consumers": {
             name: consumer_of(subscriber, subscribed.get(name), subscriber.queue in counting)
             for name, subscriber in sorted(drive.clients.subscribers.items())
+            if not name.startswith(BUILDING)
         },
         "errors": sorted(drive.errors, key=lambda error: error["step"]),
     }
@@ -111,10 +122,8 @@ def queues_of(drive: Drive) -> dict[str, dict[str, Any]]:
         for node, view in drive.snapshot().items()
         if "queues" in view
     }
-    names = {name for view in views.values() for name in view}
-    drive.known |= names
     queues = {}
-    for name in sorted(names, key=split_queue):
+    for name in sorted({name for view in views.values() for name in view}, key=split_queue):
         known = {node: view[name] for node, view in views.items() if name in view}
         queues[name] = next(iter(known.values()))
         seen = seen_by(known)
@@ -127,7 +136,7 @@ def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """The different ways in which nodes see a queue, each with its nodes."""
     seen: list[dict[str, Any]] = []
     for node, queue in known.items():
-        view = {key: queue[key] for key in ("state", "master", "mirrors")}
+        view = view_of(queue)
         same = [other for other in seen if view.items() <= other.items()]
         if same:
             same[0]["nodes"].append(node)
@@ -136,37 +145,66 @@ def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return seen
 
 
+def view_of(queue: dict[str, Any]) -> dict[str, Any]:
+    """What of a queue nodes may see differently; the leader of a quorum queue stands as its master."""
+    if queue["type"] == "quorum":
+        return {"state": queue["state"], "master": queue["leader"], "mirrors": []}
+    return {key: queue[key] for key in ("state", "master", "mirrors")}
+
+
 def queue_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
     """A queue as one node knows it, in the contract's words."""
-
-    def named(nodes: Any) -> list[str]:
-        return [drive.cluster.names.get(node, node) for node in nodes] if isinstance(nodes, list) else []
-
-    home = row["process"] if isinstance(row["process"], str) else row["process"][1]
-    counts = None if row["information"] == SILENT else row["information"]
-    state = "down" if counts is None or counts["state"] in ("down", "crashed", "stopped") else "running"
-    if row["information"] == SILENT:
-        state = "running"
-    elif counts is not None and isinstance(counts["state"], list):
-        state = "syncing"
-    mirrors, synchronised = named(row["mirrors"]), sorted(named(row["synchronised"]))
-    master = drive.cluster.names.get(home, home)
     found = {
         "type": row["type"].removeprefix("rabbit_").removesuffix("_queue"),
-        "state": state,
         "durable": row["durable"],
         "policy": row["policy"],
         "operator_policy": row["operator_policy"],
+    }
+    found |= quorum_of(drive, row) if found["type"] == "quorum" else classic_of(drive, row)
+    if found["state"] != "down" and isinstance(row["information"], dict):
+        counts = ("messages", "messages_ready", "messages_unacknowledged")
+        found |= {key: row["information"][key] for key in counts if row["information"][key] is not None}
+    return found
+
+
+def classic_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
+    """What only classic queues have."""
+    home = row["process"] if isinstance(row["process"], str) else row["process"][1]
+    information = row["information"]
+    state = "running"
+    if information is None:
+        state = "down"
+    elif information != SILENT and isinstance(information["state"], list):
+        state = "syncing"
+    elif information != SILENT and information["state"] in ("down", "crashed", "stopped"):
+        state = "down"
+    master, synchronised = drive.cluster.names.get(home, home), sorted(named(drive, row["synchronised"]))
+    return {
+        "state": state,
         "mirrored": row["mirrored"] is True,
         "master": master,
-        "mirrors": mirrors,
+        "mirrors": named(drive, row["mirrors"]),
         "synchronised_mirrors": synchronised,
-        "recoverable_mirrors": named(row["recoverable"]),
+        "recoverable_mirrors": named(drive, row["recoverable"]),
         "critical_nodes": [master] if row["mirrored"] is True and not synchronised else [],
     }
-    if counts is not None and state != "down":
-        found |= {key: counts[key] for key in ("messages", "messages_ready", "messages_unacknowledged")}
-    return found
+
+
+def quorum_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
+    """What only quorum queues have. RabbitMQ itself calls a queue without a majority running."""
+    members, online = sorted(named(drive, row["members"])), sorted(named(drive, row["online"]))
+    return {
+        "state": "running" if len(online) >= majority(len(members)) else "minority",
+        "leader": drive.cluster.names.get(row["leader"], row["leader"]),
+        "members": members,
+        "online": online,
+        "critical_nodes": online if is_critical(len(online), len(members)) else [],
+    }
+
+
+def named(drive: Drive, nodes: Any) -> list[str]:
+    """Nodes by the scenario's names."""
+    return [drive.cluster.names.get(node, node) for node in nodes] if isinstance(nodes, list) else []
 
 
 def sides(drive: Drive) -> list[list[str]]:
@@ -183,29 +221,50 @@ def sides(drive: Drive) -> list[list[str]]:
 def read_contents(drive: Drive, queues: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """`ids` and `redelivered` of every queue that can be read, its clients gone.
 
-    A queue that is down is read when its master's node is up again, which comes last.
+    A queue that is down, or has no majority, is read when its nodes are up again, which comes last.
     """
     drive.loop.run(drive.clients.close_all()).result(DRAIN_S)
     drive.settle()
-    contents = drain(drive, [name for name, queue in queues.items() if queue["state"] != "down"])
-    homes = {queue["master"] for queue in queues.values() if queue["state"] == "down"} & drive.members
+    contents = drain(drive, [name for name, queue in queues.items() if is_served(queue)])
+    unserved = {name: queue for name, queue in queues.items() if not is_served(queue)}
+    homes = {node for queue in unserved.values() for node in homes_of(queue)} & drive.members
     if homes:
         drive.loop.run(drive.clients.close_all()).result(DRAIN_S)
         drive.cluster.boot([drive.cluster.nodes[name] for name in homes])
         drive.settle()
-        contents |= drain(drive, [name for name, queue in queues.items() if queue["state"] == "down"])
+        contents |= drain(drive, list(unserved))
     return contents
 
 
+def is_served(queue: dict[str, Any]) -> bool:
+    """Whether a queue can be read: a quorum queue that has a majority on some side, a classic one where it stands."""
+    views = queue.get("views", ()) if queue["type"] == "quorum" else ()
+    return any(view["state"] not in UNSERVED for view in (queue, *views))
+
+
+def served_at(drive: Drive, queue: dict[str, Any]) -> str:
+    """The node at which a queue is read: the first that runs, of the side that has the majority of a quorum queue."""
+    running = [node.name for node in drive.cluster.running()]
+    sides = [view["nodes"] for view in queue.get("views", ()) if view["state"] not in UNSERVED]
+    if queue["type"] == "quorum" and sides:
+        return next(node for node in running if node in sides[0])
+    return running[0]
+
+
+def homes_of(queue: dict[str, Any]) -> list[str]:
+    """The nodes without which a queue is not served."""
+    return queue["members"] if queue["type"] == "quorum" else [queue["master"]]
+
+
 def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
-    """`ids` and `redelivered` of those queues that run; with `views`, what each side has. Queues with dead letters,
-    which carry no number of theirs, are left out."""
+    """`ids` and `redelivered` of those queues that are served; with `views`, what each side has. Queues with dead
+    letters, which carry no number of theirs, are left out."""
     left = queues_of(drive)
     contents = {}
     for name in names:
-        if name not in left or left[name]["state"] == "down":
+        if name not in left or not is_served(left[name]):
             continue
-        found = messages(drive, name, drive.cluster.running()[0].name)
+        found = messages(drive, name, served_at(drive, left[name]))
         if found is None or any(number == UNNUMBERED for number, _ in found):
             continue
         contents[name] = {
@@ -213,7 +272,10 @@ def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
             "redelivered": as_lists(as_set(number for number, again in found if again)),
         }
         if sides := left[name].get("views"):
-            contents[name]["views"] = [side | {"ids": ids_at(drive, name, side["nodes"][0])} for side in sides]
+            contents[name]["views"] = [
+                side if side["state"] == "minority" else side | {"ids": ids_at(drive, name, side["nodes"][0])}
+                for side in sides
+            ]
     return contents
 
 

@@ -10,18 +10,30 @@ from hawb.engine import chance
 T = TypeVar("T")
 Steps = list[dict[str, Any]]
 
+SIZES = (2, 2, 3, 3, 3, 4, 5)
+"""How many nodes a cluster has, each as likely as the others."""
 MIRRORED = ("m1", "m2")
 """The queues that the policy `mirrors` matches; further ones are of a chapter's own and not mirrored."""
 PATTERN = "^m"
+QUORUM = ("r1", "r2")
+"""The quorum queues that play throughout; further ones go with their chapter."""
+QUORUM_PATTERN = "^r"
 
 
 class Cast:
-    """Who plays in a scenario, and its draws, each of which is keyed by the scenario and counted."""
+    """Who plays in a scenario, and its draws, each of which is keyed by the scenario and counted.
+
+    `members` are those of the quorum queues, and `leaders` who leads them, None where RabbitMQ chose at random.
+    `masters` are those of the mirrored queues as long as nothing has happened.
+    """
 
     def __init__(self, seed: int, purpose: int, trial: int):
         self._key, self._drawn, self._named = (seed, purpose, trial), 0, 0
-        self.nodes: list[str] = list(self.one((("a", "b"), ("a", "b", "c"))))
+        self.nodes: list[str] = list("abcde"[: self.one(SIZES)])
         self.cluster: dict[str, Any] = {"nodes": list(self.nodes)}
+        self.members: dict[str, list[str]] = {}
+        self.leaders: dict[str, str | None] = {}
+        self.masters: dict[str, str] = {}
         self._consumers: dict[str, str] = {}
 
     def below(self, bound: int) -> int:
@@ -48,11 +60,11 @@ class Cast:
         return f"{prefix}{self._named}"
 
     def queue(self) -> str:
-        """A mirrored queue."""
-        return self.one(MIRRORED)
+        """A queue with replicas, of either type."""
+        return self.one(MIRRORED + QUORUM)
 
     def consume(self, consumer: str, queue: str, node: str, **fields: Any) -> Steps:
-        """A consumer that has a mirrored queue for itself: one that an earlier chapter has left there goes."""
+        """A consumer that has such a queue for itself: one that an earlier chapter has left there goes."""
         former = [{"close": self._consumers[queue]}] if queue in self._consumers else []
         self._consumers[queue] = consumer
         return [*former, {"consume": {"consumer": consumer, "queue": queue, "node": node} | fields}]
@@ -62,10 +74,62 @@ class Cast:
         first, *others = self.order(self.nodes)
         return first, others
 
+    # --- quorum queues ---
+
+    def founded(self, queue: str, node: str, size: int, **arguments: Any) -> dict[str, Any]:
+        """A quorum queue is declared, by one node alone or with a member on each: any other choice is luck."""
+        self.members[queue] = list(self.nodes) if size > 1 else [node]
+        self.leaders[queue] = node
+        return {"declare": {"queue": queue, "node": node, "arguments": group_of(size) | arguments}}
+
+    def joined(self, queue: str, node: str) -> dict[str, Any]:
+        """A quorum queue has a member more."""
+        if node not in self.members[queue]:
+            self.members[queue].append(node)
+        return {"add_member": {"queue": queue, "node": node}}
+
+    def left(self, queue: str, node: str) -> dict[str, Any]:
+        """A quorum queue has a member less, if it had another one."""
+        if len(self.members[queue]) > 1:
+            self.gone(queue, node)
+        return {"delete_member": {"queue": queue, "node": node}}
+
+    def gone(self, queue: str, node: str) -> None:
+        """A node is no member of a quorum queue any more."""
+        self.members[queue] = [member for member in self.members[queue] if member != node]
+        if self.leaders[queue] == node:
+            self.leaders[queue] = self.members[queue][0] if len(self.members[queue]) == 1 else None
+
+    def deposed(self, *nodes: str) -> None:
+        """Nodes cannot lead for a while, so that others do."""
+        for queue, leader in self.leaders.items():
+            if leader in nodes and len(self.members[queue]) > 1:
+                self.leaders[queue] = None
+
+    def led(self, queue: str, node: str) -> Steps:
+        """A quorum queue gets a member on all nodes, and a certain leader."""
+        known = self.leaders[queue]
+        if known is None:
+            return [{"delete": {"queue": queue, "node": node}}, self.founded(queue, node, len(self.nodes))]
+        steps = self.everywhere(queue)
+        if known != node:
+            self.leaders[queue] = node
+            steps.append({"transfer_leadership": {"queue": queue, "node": node}})
+        return steps
+
+    def everywhere(self, queue: str) -> Steps:
+        """A quorum queue gets a member on all nodes."""
+        return [self.joined(queue, node) for node in self.nodes if node not in self.members[queue]]
+
+
+def group_of(size: int) -> dict[str, Any]:
+    """The arguments of a quorum queue with so many members."""
+    return {"x-queue-type": "quorum", "x-quorum-initial-group-size": size}
+
 
 def publish(cast: Cast, node: str, **fields: Any) -> dict[str, Any]:
-    """Messages to both mirrored queues."""
-    return {"publish": {"queues": list(MIRRORED), "count": cast.count(), "node": node} | fields}
+    """Messages to all queues with replicas."""
+    return {"publish": {"queues": [*MIRRORED, *QUORUM], "count": cast.count(), "node": node} | fields}
 
 
 def mirrors(definition: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +143,8 @@ def listed(cast: Cast, **more: Any) -> dict[str, Any]:
 
 
 def beginning(cast: Cast) -> Steps:
-    """Two queues with messages and mirrors in a known order, under a policy that may no longer list them."""
+    """Two mirrored queues with messages and mirrors in a known order, under a policy that may no longer list them, and
+    two quorum queues, one with a member on every node."""
     kept = {}
     for key, values in (
         ("ha-sync-mode", (None, "automatic", "manual")),
@@ -91,11 +156,17 @@ def beginning(cast: Cast) -> Steps:
             kept[key] = value
     arguments = cast.one(({}, {}, {"x-max-priority": 5}, {"x-max-length": 12}, {"x-single-active-consumer": True},
                           {"x-max-length": 15, "x-overflow": "reject-publish"}))  # fmt: skip
-    later = cast.one(({"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": 2}, None))
+    own = cast.one(({}, {}, {"x-delivery-limit": 1}, {"x-max-length": 12}, {"x-single-active-consumer": True}))
+    # One mirror that is to be added, of several candidates, is luck.
+    exactly = {"ha-mode": "exactly", "ha-params": max(2, len(cast.nodes) - 1)}
+    cast.masters = {queue: cast.one(cast.nodes) for queue in MIRRORED}
+    later = cast.one(({"ha-mode": "all"}, exactly, None))
     return [
         listed(cast, **kept),
-        {"declare": {"queue": "m1", "node": cast.one(cast.nodes)}},
-        {"declare": {"queue": "m2", "node": cast.one(cast.nodes), "arguments": arguments}},
+        {"declare": {"queue": "m1", "node": cast.masters["m1"]}},
+        {"declare": {"queue": "m2", "node": cast.masters["m2"], "arguments": arguments}},
+        cast.founded("r1", cast.one(cast.nodes), len(cast.nodes)),
+        cast.founded("r2", cast.one(cast.nodes), cast.one((1, len(cast.nodes), len(cast.nodes))), **own),
         publish(cast, cast.one(cast.nodes), persistent=cast.one((True, True, False))),
         *([mirrors(later | kept)] if later else []),
     ]

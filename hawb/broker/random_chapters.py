@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hawb.broker.random_cast import PATTERN, Cast, Steps, listed, mirrors, publish
+from hawb.broker.random_cast import (
+    MIRRORED,
+    PATTERN,
+    QUORUM,
+    QUORUM_PATTERN,
+    Cast,
+    Steps,
+    group_of,
+    listed,
+    mirrors,
+    publish,
+)
 
 NEWCOMER = "n"
 LOOK = {"expect": {}}
@@ -29,12 +40,51 @@ LIFETIME_MS = 500
 # --- nodes and links ---
 
 
+def prepared(cast: Cast, lost: str, *clients: str) -> Steps:
+    """Quorum queues are ready for a node that goes: they keep their majority, or in a cluster of two their leader; who
+    leads them is known, and clients at these nodes have published to them before.
+
+    To a client of which it has not heard a minority says no after a minute, message by message. And whether a leader
+    that was restarted tells clients to send again what it lost follows from when Ra last wrote how far it had come.
+    """
+    steps: Steps = []
+    for queue in QUORUM:
+        if 2 * sum(member != lost for member in cast.members[queue]) <= len(cast.members[queue]):
+            steps += cast.everywhere(queue)
+            steps += cast.led(queue, *(node for node in cast.nodes if node != lost)) if len(cast.nodes) == 2 else []
+        elif cast.leaders[queue] is None:
+            steps += cast.led(queue, cast.one(cast.nodes))
+    return [*steps, *({"publish": {"queues": list(QUORUM), "count": 1, "node": node}} for node in clients)]
+
+
+def survived(cast: Cast, lost: str, *clients: str) -> Steps:
+    """Quorum queues are ready to lose a member for good: they have others."""
+    return [*(step for queue in QUORUM for step in cast.everywhere(queue)), *prepared(cast, lost, *clients)]
+
+
+def forgetting(cast: Cast, node: str) -> None:
+    """A node that is forgotten is no member of any quorum queue."""
+    for queue in QUORUM:
+        cast.gone(queue, node)
+
+
+def grown(cast: Cast, node: str, strategy: str = "all") -> dict[str, Any]:
+    """Quorum queues get a member on a node."""
+    for queue in QUORUM:
+        if strategy == "all" or len(cast.members[queue]) % 2 == 0:
+            cast.joined(queue, node)
+    return {"grow": {"node": node, "strategy": strategy, "pattern": QUORUM_PATTERN}}
+
+
 def failover(cast: Cast) -> Steps:
     """A consumer holds deliveries while a node goes."""
     node, (other, *_) = cast.apart()
     consumer = cast.name("c")
     fields = {"prefetch": cast.one((0, 2, 5)), "cancel_on_ha_failover": cast.one((False, False, True))}
+    before = prepared(cast, node, other)
+    cast.deposed(node)
     return [
+        *before,
         *cast.consume(consumer, cast.queue(), other, connection=consumer, **fields),
         {cast.one(("kill", "stop")): node},
         publish(cast, other),
@@ -48,13 +98,16 @@ def returned(cast: Cast) -> Steps:
     """A node comes back without what came meanwhile, and then it is alone."""
     node, others = cast.apart()
     fault = cast.one(("kill", "stop"))
+    before = prepared(cast, node, others[0])
+    cast.deposed(*cast.nodes)
     return [
+        *before,
         {cast.one(("kill", "stop")): node},
         publish(cast, others[0]),
         {"start": node},
         *({fault: other} for other in others),
         LOOK,
-        publish(cast, node),
+        publish(cast, node, queues=list(MIRRORED)),
         *({"start": other} for other in others),
     ]
 
@@ -63,7 +116,9 @@ def power_loss(cast: Cast) -> Steps:
     """A host loses its power, which the others notice late."""
     node, (other, *_) = cast.apart()
     cast.cluster["net_ticktime"] = TICKTIME_S
-    return [{"power_off": node}, publish(cast, other), {"wait": NOTICED_S}, LOOK, {"start": node}]
+    before = prepared(cast, node, other)
+    cast.deposed(node)
+    return [*before, {"power_off": node}, publish(cast, other), {"wait": NOTICED_S}, LOOK, {"start": node}]
 
 
 def partitioned(cast: Cast) -> Steps:
@@ -81,12 +136,14 @@ def cut_off(cast: Cast) -> Steps:
 def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> Steps:
     """A node without links: for so short a time that nobody notices, or until it has to be restarted or has paused."""
     healed = {"heal": True}
+    before = prepared(cast, node, node, others[0])
+    cast.deposed(node)
     if cast.one((True, False)):
         cast.cluster["net_ticktime"] = PATIENT_TICKTIME_S
-        return [step, publish(cast, others[0], count=2), healed, {"wait": SECONDS}]
+        return [*before, step, publish(cast, others[0], count=2), healed, {"wait": SECONDS}]
     cast.cluster["net_ticktime"] = TICKTIME_S
     both = [publish(cast, node, count=2), publish(cast, others[0], count=2)]
-    noticed = [step, {"wait": NOTICED_S}, *both, LOOK, healed]
+    noticed = [*before, step, {"wait": NOTICED_S}, *both, LOOK, healed]
     handling = cast.one((
         "ignore", "ignore",
         {"pause_if_all_down": [others[0]], "recover": "ignore"},
@@ -101,8 +158,10 @@ def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> S
 def disk_lost(cast: Cast) -> Steps:
     """A node loses its disk; the others forget it, and it joins them again."""
     node, (other, *_) = cast.apart()
+    before = survived(cast, node, other)
+    forgetting(cast, node)
     forget = {"forget_cluster_node": {"node": node, "from": other}}
-    return [{"wipe": node}, publish(cast, other), LOOK, forget, {"join": node}]
+    return [*before, {"wipe": node}, publish(cast, other), LOOK, forget, {"join": node}, grown(cast, node)]
 
 
 def forgotten(cast: Cast) -> Steps:
@@ -111,23 +170,31 @@ def forgotten(cast: Cast) -> Steps:
     node, others = cast.apart()
     forget = {"node": node, "from": others[0]}
     back = [{"reset": node}, LOOK, {"join": node}]
+    before = survived(cast, node, others[0])
+    cast.deposed(*cast.nodes)
     if cast.one((True, False, False)):
         return [
+            *before,
             *({"stop": other} for other in reversed(others)),
-            publish(cast, node),
+            publish(cast, node, queues=list(MIRRORED)),
             {"stop": node},
             {"forget_cluster_node": forget | {"offline": True}},
             *({"start": other} for other in others),
             *back,
         ]
     told = cast.one(([{"forget_cluster_node": forget}], []))
-    return [{cast.one(("kill", "stop")): node}, publish(cast, others[0]), *told, *back]
+    if told:
+        forgetting(cast, node)
+    return [*before, {cast.one(("kill", "stop")): node}, publish(cast, others[0]), *told, *back]
 
 
 def forced(cast: Cast) -> Steps:
     """All nodes stop, and the first one that did is forced to boot before the others."""
     node, others = cast.apart()
+    before = prepared(cast, node, others[-1])
+    cast.deposed(*cast.nodes)
     return [
+        *before,
         {"stop": node},
         publish(cast, others[-1]),
         *({"stop": other} for other in others),
@@ -138,11 +205,11 @@ def forced(cast: Cast) -> Steps:
 
 
 def newcomer(cast: Cast) -> Steps:
-    """A node joins a cluster of two and stays; where it has joined, or there are three, one restarts."""
+    """A node joins a cluster of two and stays; where it has joined, or there are more, one restarts."""
     if len(cast.nodes) > 2:
         return failover(cast)
     cast.nodes.append(NEWCOMER)
-    return [{"join": NEWCOMER}, publish(cast, NEWCOMER), LOOK]
+    return [{"join": NEWCOMER}, grown(cast, NEWCOMER, "even"), publish(cast, NEWCOMER), LOOK]
 
 
 FAULTS: tuple[Callable[[Cast], Steps], ...] = (
@@ -156,10 +223,11 @@ FAULTS: tuple[Callable[[Cast], Steps], ...] = (
 def consumption(cast: Cast) -> Steps:
     """A consumer that answers for some of what it gets, and may stay."""
     consumer = cast.name("c")
-    rest = {"prefetch": cast.one((0, 1, 3)), "global_prefetch": cast.one((False, False, True))}
+    queue = cast.queue()
+    rest = {"prefetch": cast.one((0, 1, 3)), "global_prefetch": queue in MIRRORED and cast.one((False, False, True))}
     return [
         publish(cast, cast.one(cast.nodes)),
-        *cast.consume(consumer, cast.queue(), cast.one(cast.nodes), **rest),
+        *cast.consume(consumer, queue, cast.one(cast.nodes), **rest),
         {"ack": {"consumer": consumer, "count": cast.one((1, 2, "all"))}},
         *([{"cancel": consumer}] if cast.one((True, False)) else []),
     ]
@@ -192,10 +260,13 @@ def fetched(cast: Cast) -> Steps:
 def rivals(cast: Cast) -> Steps:
     """Two consumers of one queue, where it is settled who gets what: by priority, exclusively, or one at a time."""
     first, second, queue = cast.name("c"), cast.name("c"), cast.name("q")
+    group = group_of(len(cast.nodes))
     arguments, mine, other = cast.one((
         ({}, {"priority": 2, "prefetch": 2}, {"priority": 1}),
         ({}, {"exclusive": True}, {}),
         ({"x-single-active-consumer": True}, {"prefetch": 1}, {"ack": "auto"}),
+        (group, {"priority": 2, "prefetch": 2}, {"priority": 1}),
+        (group | {"x-single-active-consumer": True}, {"prefetch": 1}, {"ack": "auto"}),
     ))  # fmt: skip
     node = cast.one(cast.nodes)
     return [
@@ -204,7 +275,13 @@ def rivals(cast: Cast) -> Steps:
         {"consume": {"consumer": second, "queue": queue, "node": cast.one(cast.nodes)} | other},
         {"publish": {"queue": queue, "count": cast.count(), "node": cast.one(cast.nodes)}},
         {"close": first},
+        *gone(cast, queue, arguments),
     ]
+
+
+def gone(cast: Cast, queue: str, arguments: dict[str, Any]) -> Steps:
+    """A chapter's own queue is deleted if it is a quorum queue, which could lose its majority later on."""
+    return [{"delete": {"queue": queue, "node": cast.one(cast.nodes)}}] if "x-queue-type" in arguments else []
 
 
 def publishing(cast: Cast) -> Steps:
@@ -222,12 +299,19 @@ def publishing(cast: Cast) -> Steps:
 
 
 def another_policy(cast: Cast) -> Steps:
-    """Queues are mirrored otherwise, or no longer."""
-    if cast.one((True, False)):
+    """Queues are mirrored otherwise, or no longer, or quorum queues have a policy of their own."""
+    kind = cast.one(("none", "other", "quorum"))
+    if kind == "none":
         return [{"clear_policy": "mirrors"}, LOOK, listed(cast)]
-    some = cast.order(cast.nodes)[: cast.count(len(cast.nodes))]
+    if kind == "quorum":
+        limits = cast.one(({"max-length": cast.count()}, {"delivery-limit": 1}, {"max-length-bytes": 4096}))
+        groups = {"name": "groups", "pattern": QUORUM_PATTERN, "definition": limits}
+        return [{"set_policy": groups}, publish(cast, cast.one(cast.nodes)), LOOK, {"clear_policy": "groups"}]
+    some, most = cast.order(cast.nodes)[: cast.count(len(cast.nodes))], max(2, len(cast.nodes) - 1)
     chosen = cast.one((
-        {"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": cast.count(2)}, {"ha-mode": "nodes", "ha-params": some}
+        {"ha-mode": "all"},
+        {"ha-mode": "exactly", "ha-params": cast.one((1, most))},
+        {"ha-mode": "nodes", "ha-params": some},
     ))  # fmt: skip
     when = {"ha-promote-on-failure": cast.one(("always", "when-synced")), "ha-sync-mode": "automatic"}
     above = {"name": "above", "pattern": "^m1$", "priority": 1, "definition": {"max-length": cast.count()}}
@@ -240,7 +324,7 @@ def operators(cast: Cast) -> Steps:
         {"max-length": cast.count()}, {"max-length-bytes": 4096}, {"max-length": 10, "message-ttl": 3_600_000},
     ))  # fmt: skip
     return [
-        {"set_operator_policy": {"name": "limits", "pattern": PATTERN, "definition": definition}},
+        {"set_operator_policy": {"name": "limits", "pattern": cast.one((PATTERN, "^[mr]")), "definition": definition}},
         publish(cast, cast.one(cast.nodes)),
         LOOK,
         {"clear_operator_policy": "limits"},
@@ -251,13 +335,18 @@ def dead_letters(cast: Cast) -> Steps:
     """Messages that a queue gives up go on to another one."""
     source, target, exchange = cast.name("q"), cast.name("q"), cast.name("x")
     limit = cast.one(({"x-max-length": 2}, {"x-message-ttl": LIFETIME_MS}))
-    arguments = {"x-dead-letter-exchange": exchange, "x-dead-letter-routing-key": "dead"} | limit
+    group = group_of(len(cast.nodes))
+    of_target, of_source = cast.one(({}, group)), cast.one(({}, group))
+    arguments = of_source | {"x-dead-letter-exchange": exchange, "x-dead-letter-routing-key": "dead"} | limit
     return [
-        {"declare": {"queue": target, "node": cast.one(cast.nodes)}},
+        {"declare": {"queue": target, "node": cast.one(cast.nodes), "arguments": of_target}},
         {"bind": {"queue": target, "exchange": exchange, "routing_key": "dead"}},
         {"declare": {"queue": source, "node": cast.one(cast.nodes), "arguments": arguments}},
         {"publish": {"queue": source, "count": 4, "node": cast.one(cast.nodes)}},
         {"wait": SECONDS},
+        LOOK,
+        *gone(cast, target, of_target),
+        *gone(cast, source, arguments),
     ]
 
 
@@ -296,8 +385,10 @@ def alarmed(cast: Cast) -> Steps:
 def drained(cast: Cast) -> Steps:
     """A node is in maintenance for a while."""
     node, (other, *_) = cast.apart()
-    consumer = cast.name("c")
+    consumer, before = cast.name("c"), prepared(cast, node, other)
+    cast.deposed(node)
     return [
+        *before,
         *cast.consume(consumer, cast.queue(), node, prefetch=2),
         {"drain": node},
         publish(cast, other),
@@ -308,13 +399,16 @@ def drained(cast: Cast) -> Steps:
 
 def crashed(cast: Cast) -> Steps:
     """A queue's process dies, its node does not."""
-    where = cast.one(({}, {}, {"node": cast.one(cast.nodes)}))
-    return [listed(cast), {"crash": {"queue": cast.queue()} | where}, publish(cast, cast.one(cast.nodes))]
+    queue, where = cast.queue(), cast.one(({}, {}, {"node": cast.one(cast.nodes)}))
+    if queue in QUORUM:
+        where = {"node": cast.one(cast.members[queue])}
+        cast.deposed(where["node"])
+    return [listed(cast), {"crash": {"queue": queue} | where}, publish(cast, cast.one(cast.nodes))]
 
 
 def synchronised(cast: Cast) -> Steps:
     """Mirrors come late and are synchronised by hand."""
-    queue, manual = cast.queue(), {"ha-sync-mode": "manual"}
+    queue, manual = cast.one(MIRRORED), {"ha-sync-mode": "manual"}
     return [
         listed(cast, **manual),
         mirrors({"ha-mode": "exactly", "ha-params": 1} | manual),
@@ -326,13 +420,47 @@ def synchronised(cast: Cast) -> Steps:
 
 
 def moved(cast: Cast) -> Steps:
-    """Masters move on purpose."""
-    return [
+    """Masters and leaders move on purpose.
+
+    A mirrored queue that is told to move to where its master is may lose its mirrors or not. Where leaders go when all
+    is rebalanced is luck, so that masters are to stay: the leaders of empty queues go before them, and where there are
+    so many nodes that each is to have one queue, only quorum queues have replicas.
+    """
+    node, others = cast.apart()
+    elsewhere = [queue for queue, master in cast.masters.items() if master != node]
+    steps = [
         listed(cast, **{"ha-sync-mode": "automatic"}),
-        {"transfer_leadership": {"queue": cast.queue(), "node": cast.one(cast.nodes)}},
+        *({"transfer_leadership": {"queue": queue, "node": node}} for queue in elsewhere),
+        *(step for queue in QUORUM for step in (*cast.led(queue, others[0]), {"purge": queue})),
+        {"publish": {"queue": "m2", "count": 5, "node": cast.one(cast.nodes)}},
         {"publish": {"queue": "m1", "count": 20, "node": cast.one(cast.nodes)}},
+        *([{"clear_policy": "mirrors"}] if len(cast.nodes) > 3 else []),
         {"rebalance": True},
     ]
+    cast.leaders = dict.fromkeys(QUORUM)
+    return steps
+
+
+def resized(cast: Cast) -> Steps:
+    """A quorum queue gets a member and loses one."""
+    queue, node = cast.one(QUORUM), cast.one(cast.nodes)
+    if len(cast.members[queue]) > 1 and node in cast.members[queue]:
+        first, then = cast.left, cast.joined
+    else:
+        node = next((other for other in cast.order(cast.nodes) if other not in cast.members[queue]), node)
+        first, then = cast.joined, cast.left
+    steps = [first(queue, node), publish(cast, cast.one(cast.nodes)), LOOK]
+    other = cast.one(cast.members[queue]) if then == cast.left else node
+    return [*steps, then(queue, other), publish(cast, cast.one(cast.nodes), count=2)]
+
+
+def evacuated(cast: Cast) -> Steps:
+    """All quorum queues leave a node, and come back."""
+    node, (other, *_) = cast.apart()
+    for queue in QUORUM:
+        if len(cast.members[queue]) > 1:
+            cast.gone(queue, node)
+    return [{"shrink": node}, publish(cast, other), LOOK, grown(cast, node, cast.one(("all", "all", "even")))]
 
 
 def refused(cast: Cast) -> Steps:
@@ -349,6 +477,15 @@ def refused(cast: Cast) -> Steps:
         {"bind": {"queue": "nowhere", "exchange": cast.name("x"), "routing_key": "k"}},
         {"cancel": consumer},
         {"sync_queue": queue},
+        {"add_member": {"queue": queue, "node": node}},
+        {"delete_member": {"queue": "nowhere", "node": node}},
+        {"sync_queue": "r1"},
+        {"delete": {"queue": "r1", "node": node, "if_empty": True}},
+        {"declare": {"queue": "r1", "node": node}},
+        {"declare": {"queue": cast.name("q"), "node": node, "durable": False, "arguments": group_of(1)}},
+        {"declare": {"queue": cast.name("q"), "node": node, "arguments": group_of(0)}},
+        {"consume": {"consumer": consumer, "queue": "r2", "node": node, "prefetch": 1, "global_prefetch": True}},
+        {"transfer_leadership": {"queue": "nowhere", "node": node}},
         {"clear_policy": "nobody"},
         mirrors({"ha-mode": "nodes"}),
         mirrors({"ha-mode": "exactly", "ha-params": "two"}),
@@ -356,11 +493,11 @@ def refused(cast: Cast) -> Steps:
     return [
         {"declare": {"queue": queue, "node": node}},
         {"publish": {"queue": queue, "count": 1, "node": node}},
-        *cast.order(wrong)[:3],
+        *cast.order(wrong)[:4],
     ]
 
 
 OPERATIONS: tuple[Callable[[Cast], Steps], ...] = (
     consumption, rejection, fetched, rivals, publishing, another_policy, operators, dead_letters, passing, alarmed,
-    drained, crashed, synchronised, moved, refused,
+    drained, crashed, synchronised, moved, resized, evacuated, refused,
 )  # fmt: skip

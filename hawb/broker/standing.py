@@ -11,13 +11,11 @@ from typing import Any
 
 from hawb.broker.actions import ACTIONS, definition_of, set_operator_policy, set_policy
 from hawb.broker.cluster import CannotPlay
-from hawb.broker.drive import Drive
+from hawb.broker.drive import BUILDING, Drive
 from hawb.broker.observe import queues_of
 from hawb.engine.naming import join_queue, split_queue
 from hawb.scenario.document import QueueEntry, Scenario, Step
-from hawb.scenario.verbs import Declare, Get, Kill, Publish, Stop
-
-BUILDING = "hawb-building"
+from hawb.scenario.verbs import AddMember, Declare, DeleteMember, Get, Kill, Publish, Stop, TransferLeadership
 
 
 def build(drive: Drive, scenario: Scenario) -> None:
@@ -53,14 +51,15 @@ def vhosts(scenario: Scenario) -> set[str]:
 
 
 def build_queue(drive: Drive, entry: QueueEntry) -> None:
-    """One queue: declared, mirrored in order, filled."""
-    home = entry.master
-    arguments = dict(entry.arguments)
+    """One queue: declared, given its replicas in order, filled."""
+    home = entry.leader if entry.type == "quorum" else entry.master
+    arguments = {**entry.arguments, **({"x-queue-type": "quorum"} if entry.type == "quorum" else {})}
     if sent_elsewhere(drive, entry):
         building_policy(drive, entry, {"queue-master-locator": "client-local"})
     declared = Declare(entry.queue, home, entry.durable, auto_delete=entry.auto_delete, arguments=arguments)
     ACTIONS[Declare](drive, declared)
     drive.finish()
+    change_members(drive, entry)
     synchronised = [node for node in entry.mirrors if node in entry.synchronised_mirrors]
     mirror_on(drive, entry, synchronised)
     if entry.messages:
@@ -69,6 +68,22 @@ def build_queue(drive: Drive, entry: QueueEntry) -> None:
         run(drive, Get(entry.queue, entry.unacknowledged, ack=False, consumer=f"{BUILDING} {entry.queue}"))
     later = [node for node in entry.mirrors if node not in synchronised]
     mirror_on(drive, entry, later, before=synchronised)
+
+
+def change_members(drive: Drive, entry: QueueEntry) -> None:
+    """Gives a quorum queue the members that the file has; RabbitMQ draws them."""
+    if not entry.members:
+        return
+    name = join_queue(*split_queue(entry.queue))
+    there = queues_of(drive)[name]["members"]
+    for node in entry.members:
+        if node not in there:
+            run(drive, AddMember(entry.queue, node))
+    for node in there:
+        if node not in entry.members:
+            run(drive, DeleteMember(entry.queue, node))
+    if queues_of(drive)[name]["leader"] != entry.leader:
+        run(drive, TransferLeadership(entry.queue, entry.leader))
 
 
 def sent_elsewhere(drive: Drive, entry: QueueEntry) -> bool:
@@ -126,9 +141,23 @@ def check(drive: Drive, scenario: Scenario) -> None:
     found = queues_of(drive)
     for entry in scenario.queues:
         queue = found.get(join_queue(*split_queue(entry.queue)))
-        wanted = (list(entry.mirrors), sorted(entry.synchronised_mirrors), entry.messages)
         if queue is None:
             raise CannotPlay(f"queue {entry.queue} is not there")
-        got = (queue["mirrors"], queue["synchronised_mirrors"], queue.get("messages", entry.messages))
-        if entry.master is not None and (queue["master"] != entry.master or got != wanted):
-            raise CannotPlay(f"queue {entry.queue} stands as {queue['master']}, {got}, not as {entry.master}, {wanted}")
+        wanted = as_written(entry)
+        got = {key: queue.get(key, value) for key, value in wanted.items()}
+        if got != wanted:
+            raise CannotPlay(f"queue {entry.queue} stands as {got}, not as {wanted}")
+
+
+def as_written(entry: QueueEntry) -> dict[str, Any]:
+    """How the file wants a queue to stand, in the words of an outcome; nothing where that is left to a declaration."""
+    if entry.members:
+        return {"leader": entry.leader, "members": sorted(entry.members), "messages": entry.messages}
+    if entry.master is None:
+        return {}
+    return {
+        "master": entry.master,
+        "mirrors": list(entry.mirrors),
+        "synchronised_mirrors": sorted(entry.synchronised_mirrors),
+        "messages": entry.messages,
+    }

@@ -3,13 +3,15 @@
 Source: `rabbit_amqqueue:with`, `retry_wait`, `absent` and `check_exclusive_access`. An operation on a replicated queue
 whose master is gone is tried again for about 60 s and then fails; on a durable queue without replicas it fails at once.
 A queue that synchronises serves nobody but makes everybody wait, however long it takes.
+
+A quorum queue's operations are committed before they get here, or need no majority (`hawb.engine.quorum`).
 """
 
 from __future__ import annotations
 
 from hawb.engine.events import GiveUp, Operation, Resume
 from hawb.engine.naming import described
-from hawb.engine.state import Parked, Queue
+from hawb.engine.state import QUORUM, Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 
 PATIENCE_US = 60_000_000
@@ -22,7 +24,7 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):
         refuse_locked(turn, queue)
-    elif queue.up and queue.sync is None and turn.linked(operation.node, queue.master):
+    elif queue.type == QUORUM or (queue.up and queue.sync is None and turn.linked(operation.node, queue.master)):
         return queue
     elif queue.failed:
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")

@@ -11,9 +11,9 @@ from hawb.engine import (
     connections,
     consuming,
     crashes,
+    dead_letters,
     events,
     exchanges,
-    expiry,
     failover,
     flows,
     limits,
@@ -26,9 +26,12 @@ from hawb.engine import (
     publishers,
     publishing,
     queues,
+    quorum,
+    raft_host,
     subscriptions,
     synchronisation,
 )
+from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 
 
@@ -52,6 +55,37 @@ def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
     links.give_up_links(turn, synchronisation.too_slow(turn, event))
 
 
+def proposal_given_up(turn: Turn, event: events.ProposalGivenUp) -> None:
+    """A channel has waited long enough; a queue that cannot agree to its end is deleted by force."""
+    operation = quorum.give_up(turn, event)
+    if isinstance(operation, events.Delete):
+        queues.delete(turn, operation)
+
+
+def channel_down(turn: Turn, event: events.ChannelDown) -> None:
+    """A quorum queue takes it in that a consumer's channel is gone."""
+    subscriptions.close(turn, event.consumer, event.reason)
+
+
+def node_suspected(turn: Turn, event: events.NodeSuspected) -> None:
+    """A quorum queue takes it in that its leader sees a node no more, unless it does again."""
+    if turn.runs_anywhere(event.node) and not turn.is_here(event.node):
+        subscriptions.suspect(turn, event.queue, event.node)
+
+
+def node_reached(turn: Turn, event: events.NodeReached) -> None:
+    """A quorum queue takes it in that its leader sees a node again."""
+    subscriptions.unsuspect(turn, event.queue, event.node)
+
+
+def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
+    """A queue looks at its head. A quorum queue's leader without a majority asks for that, and gets it with one."""
+    consuming.messages_expire(turn, event)
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and not queue.up:
+        quorum.put(turn, event.queue, event, NOWHERE)
+
+
 HANDLERS: dict[type, Callable] = {
     events.Declare: queues.declare,
     events.Delete: queues.delete,
@@ -62,6 +96,24 @@ HANDLERS: dict[type, Callable] = {
     events.ConsumerCancels: subscriptions.client_cancels,
     events.Publish: publishing.publish,
     events.ConfirmsDue: confirms.due,
+    events.Enqueue: publishing.enqueue,
+    events.ChannelDown: channel_down,
+    events.AdoptPolicy: policy_changes.adopt,
+    events.NodeSuspected: node_suspected,
+    events.NodeReached: node_reached,
+    events.MembersAbreast: quorum.abreast,
+    events.MajorityReached: quorum.majority_reached,
+    events.LogCut: quorum.log_cut,
+    events.LettersConfirmed: consuming.letters_confirmed,
+    events.LettersRetried: dead_letters.retry,
+    events.RaftArrives: raft_host.arrive,
+    events.RaftWritten: raft_host.written,
+    events.ElectionDue: raft_host.election_due,
+    events.HandoverDue: raft_host.handover_due,
+    events.LinksSuspected: raft_host.suspect,
+    events.LeaderElected: quorum.send_again,
+    events.RegistrationGivenUp: quorum.registration_given_up,
+    events.ProposalGivenUp: proposal_given_up,
     events.Consume: subscriptions.consume,
     events.Resume: subscriptions.resume,
     events.Get: consuming.get,
@@ -83,7 +135,7 @@ HANDLERS: dict[type, Callable] = {
     events.MirrorJoins: mirroring.join,
     events.PolicyTakesEffect: policy_changes.take_effect,
     events.PolicyChanged: limits.policy_changed,
-    events.MessagesExpire: expiry.messages_expire,
+    events.MessagesExpire: messages_expire,
     events.QueueExpires: queues.expire,
     events.Bind: exchanges.bind,
     events.DeadLetters: publishing.dead_letters_arrive,
@@ -111,8 +163,10 @@ def one(turn: Turn) -> None:
     else:
         flows.flow(turn, due_us)
         event = turn.take()
-        if event is not None:
+        if event is not None and not quorum.propose(turn, event):
             HANDLERS[type(event)](turn, event)
+    for operation in quorum.committed(turn):
+        HANDLERS[type(operation)](turn, operation)
     publishers.react(turn)
 
 

@@ -14,6 +14,8 @@ SHUFFLE_MIRRORS = 1
 RANDOM_LOCATOR = 2
 DRAIN_DESTINATION = 3
 CUT_OFF = 4
+ELECTION = 5
+MEMBERS = 6
 """Purposes of draws. Those of studies begin at 100 (`hawb.study`)."""
 
 _WORD = 0xFFFFFFFF

@@ -6,13 +6,13 @@ from collections.abc import Container, Iterable, Mapping
 
 from msgspec import Struct
 
-from hawb.engine import expiry, limits, mirroring, queues, runs
+from hawb.engine import bookkeeping, expiry, limits, mirroring, queues, quorum_queues, runs
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
-from hawb.engine.policy_changes import OPERATOR, USER, in_force, of_kind, tell
+from hawb.engine.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Side, State
+from hawb.engine.state import DOWN, NOWHERE, QUORUM, RUNNING, Batch, Node, Queue, Side, State
 from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy
 
@@ -103,8 +103,8 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
         turn.change_queue(queue.name, batches=(batch,))
     turn.numbers[standing.name] = standing.messages
     turn.book(standing.name, published=standing.messages)
-    if standing.type == "quorum":
-        place_members(turn, standing, everything)
+    if standing.type == QUORUM:
+        place_members(turn, standing, found, everything)
     else:
         place_replicas(turn, standing, everything, stopped)
         queues.tell_not_simulated(turn, turn.queues[standing.name])
@@ -112,15 +112,16 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
             limits.adopt(turn, standing.name)
 
 
-def place_members(turn: Turn, standing: Standing, everything: runs.Runs) -> None:
-    """The members of a quorum queue, each with everything: it is shown as it stands, and not simulated."""
-    leader, members = standing.master, standing.members
+def place_members(turn: Turn, standing: Standing, found: InForce, everything: runs.Runs) -> None:
+    """The members of a quorum queue, each with everything."""
+    members, leader = standing.members, standing.master
+    turn.change_queue(standing.name, **quorum_queues.record(turn, found, standing.arguments))
     if not members:
-        members = turn.settings.file_order[: turn.settings.profile.quorum_cluster_size]
-        leader = members[0]
-    contents = fill(turn, members, everything)
-    turn.change_queue(standing.name, master=leader, members=members, contents=contents)
-    turn.emit("not_simulated", queue=standing.name, what=["quorum queue"])
+        client = max(turn.first_running(), 0)
+        group_size = turn.queues[standing.name].quorum_settings.group_size
+        members = tuple(quorum_queues.choose_members(turn, group_size, client))
+        leader = client
+    quorum_queues.stand(turn, standing.name, members, members[0] if leader == NOWHERE else leader, everything)
 
 
 def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stopped: Container[int]) -> None:
@@ -147,7 +148,7 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
         stopped=queue.master in stopped,
         redelivered=EMPTY if up or queue.master in stopped else everything,
     )
-    turn.count_times(queue.name)
+    bookkeeping.count_times(turn, queue.name)
 
 
 def fill(turn: Turn, nodes: Iterable[int], content: runs.Runs) -> tuple[runs.Runs | None, ...]:

@@ -9,7 +9,7 @@ and may also be messages that have left the queue since that disk was written: t
 
 from __future__ import annotations
 
-from hawb.engine import failover, membership, queues, runs, sides
+from hawb.engine import bookkeeping, failover, membership, queues, quorum_membership, runs, sides
 from hawb.engine.mirroring import with_content
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING
@@ -106,6 +106,7 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
     else:
         turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
         leave(turn, node, "node_forgotten")
+        quorum_membership.forget(turn, node)
 
 
 def wipe(turn: Turn, node: int) -> None:
@@ -142,7 +143,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
     members = [node for node, value in enumerate(turn.nodes) if value.member]
     heir = promotion.offline_heir(queue.recoverable, queue.master, members, turn.running())
     if heir == promotion.NOBODY:
-        turn.lose(name, queue.content, reason)
+        bookkeeping.lose(turn, name, queue.content, reason)
         queues.remove(turn, name, reason)
         return
     content = failover.on_disks(turn, queue, [heir])[heir] or EMPTY
@@ -159,14 +160,15 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
         contents=with_content(queue.contents, held | {queue.master: None, heir: content}),
         redelivered=content,
     )
-    turn.lose(name, missing, reason)
-    turn.take_back(name, returned)
+    bookkeeping.lose(turn, name, missing, reason)
+    bookkeeping.take_back(turn, name, returned)
 
 
 def lose_copies(turn: Turn, node: int, cause: str) -> None:
     """What a node that is down had on its disk is gone. Of a queue that waits for that node nothing is left; where the
     others have not noticed that it is down, that is told when they do."""
     because = turn.because
+    quorum_membership.lose_disk(turn, node)
     for _side in turn.each_side():
         turn.because = because
         lose_copies_here(turn, node, cause)
@@ -182,5 +184,5 @@ def lose_copies_here(turn: Turn, node: int, cause: str) -> None:
         if queue.master != node:
             turn.change_queue(name, contents=with_content(queue.contents, {node: None}))
         elif queue.abandoned:
-            turn.lose(name, queue.content, cause)
+            bookkeeping.lose(turn, name, queue.content, cause)
             turn.change_queue(name, contents=with_content(queue.contents, {node: EMPTY}), redelivered=EMPTY)

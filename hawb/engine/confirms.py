@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import answers, steady_confirms
+from hawb.engine import answers, runs, steady_confirms
 from hawb.engine.clients import NEVER_US, Share, Unconfirmed
 from hawb.engine.events import ConfirmsDue
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
 
 
@@ -50,6 +52,58 @@ def replica_answers(turn: Turn, queue: str, node: int, delay_us: int) -> None:
             turn.schedule(due_us - turn.now_us, ConfirmsDue(waiting.number, waiting.node))
     _update(turn, heard, lambda waiting: turn.is_here(waiting.node))
     steady_confirms.replica_answers(turn, queue, node, due_us)
+
+
+def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, delay_us: int) -> None:
+    """A quorum queue has decided about messages that a channel at `node` sent, and has taken them but for those that it
+    rejects: its answer arrives so much later. A channel nacks what one queue rejects without waiting for others that
+    the message was routed to."""
+    left: list[Unconfirmed] = []
+    for waiting in turn.unconfirmed:
+        share = next((one for one in waiting.shares if one.queue == queue and runs.common(one.numbers, numbers)), None)
+        if share is None or waiting.node != node:
+            left.append(waiting)
+            continue
+        answers_us = ((NOWHERE, turn.now_us + delay_us),)
+        taken = runs.common(share.numbers, runs.minus(numbers, rejected))
+        refused = runs.common(share.numbers, rejected)
+        parts = [
+            replace(share, numbers=taken, due_us=answers_us),
+            replace(share, numbers=refused, due_us=answers_us, rejected=refused),
+            replace(share, numbers=runs.minus(share.numbers, numbers)),
+        ]
+        parts = [part for part in parts if part.numbers]
+        if waiting.transaction:
+            others = tuple(one for one in waiting.shares if one is not share)
+            left.append(_goes_on(turn, waiting, (*others, *parts)))
+        else:
+            left.extend(_goes_on(turn, waiting, _shares_of(waiting, share, part)) for part in parts)
+    turn.unconfirmed = tuple(left)
+
+
+def _shares_of(waiting: Unconfirmed, share: Share, part: Share) -> tuple[Share, ...]:
+    """What is waited for of the messages of `part`, which one of the queues has decided about."""
+    others = [_at_places(one, share.numbers, part.numbers) for one in waiting.shares if one is not share]
+    return (part, *(replace(one, due_us=()) for one in others)) if part.rejected else (part, *others)
+
+
+def _at_places(other: Share, numbers: Runs, some: Runs) -> Share:
+    """Another queue's share of the messages that in the first have the numbers `some` of `numbers`."""
+    found = EMPTY
+    for first, last in some:
+        before = runs.size(runs.common(numbers, runs.run(1, first - 1)))
+        until = before + last - first + 1
+        found = runs.union(found, runs.minus(runs.head(other.numbers, until), runs.head(other.numbers, before)))
+    return replace(other, numbers=found, rejected=runs.common(other.rejected, found))
+
+
+def _goes_on(turn: Turn, waiting: Unconfirmed, shares: tuple[Share, ...]) -> Unconfirmed:
+    """The channel waits for these, and looks again when the last answer is there that is under way."""
+    number = turn.next_number()
+    under_way_us = [due_us for share in shares for _, due_us in share.due_us if due_us != NEVER_US]
+    if under_way_us:
+        turn.schedule(max(0, max(under_way_us) - turn.now_us), ConfirmsDue(number, waiting.node), step=waiting.step)
+    return replace(waiting, number=number, shares=shares)
 
 
 def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:

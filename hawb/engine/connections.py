@@ -12,7 +12,7 @@ it never reaches a queue.
 
 from __future__ import annotations
 
-from hawb.engine import alarms, publishing
+from hawb.engine import alarms, bookkeeping, publishing
 from hawb.engine.events import ConnectionCloses, ConsumerCancels, ConsumerCloses, Publish, Settle
 from hawb.engine.naming import split_queue
 from hawb.engine.state import NOWHERE, Unread
@@ -82,7 +82,7 @@ def node_gone(turn: Turn, node: int) -> None:
     for unread in take(turn, node):
         request = unread.operation
         for name in request.queues if isinstance(request, Publish) else ():
-            publishing.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
+            bookkeeping.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
 
 
 def take(turn: Turn, node: int) -> list[Unread]:

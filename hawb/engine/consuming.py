@@ -7,6 +7,10 @@ place and is sent again, and acknowledgements of what the old master had sent go
 Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
 One that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
 DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
+
+A quorum queue's consumers outlive its leader (`hawb.engine.fifo`). One leaves the circle with the message that takes
+its last credit. A delivery whose sender dies is not lost: the client finds that there is a gap and asks the queue again
+(`rabbit_fifo_client:get_missing_deliveries`), or the member on its own node sends it when it learns of it.
 """
 
 from __future__ import annotations
@@ -16,13 +20,24 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from hawb.engine import dead_letters, expiry, limits, runs
+from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, runs
 from hawb.engine.access import served
 from hawb.engine.clients import Consumer
 from hawb.engine.contents import in_order, ready, take_out
-from hawb.engine.events import DeliveryArrives, Get, NodeGoneNoticed, Settle
+from hawb.engine.events import (
+    DeliveryArrives,
+    Get,
+    LettersConfirmed,
+    MessagesExpire,
+    NodeGoneNoticed,
+    Operation,
+    Settle,
+)
+from hawb.engine.fifo import capacity, rank
+from hawb.engine.naming import described
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, RUNNING, STOPPING, Queue, UnderWay
+from hawb.engine.single_active import is_single_active, step_back
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue, UnderWay
 from hawb.engine.turn import Turn
 
 DEALT_SINGLY = 10_000
@@ -30,24 +45,22 @@ DEALT_OF_A_FLOW = 100
 """Where clients have a rate (`flows`)."""
 
 
-def is_single_active(queue: Queue) -> bool:
-    """Whether the queue serves one consumer at a time (x-single-active-consumer)."""
-    return dict(queue.arguments).get("x-single-active-consumer") is True
-
-
 def circle(turn: Turn, queue: Queue) -> list[str]:
     """The consumers that take turns, those of the highest priority first, and of these the one that is due."""
     served_ones = [queue.active_consumer] if is_single_active(queue) else queue.consumers
     taking = [one for one in served_ones if one is not None and not turn.consumers[one].blocked]
-    return sorted(taking, key=lambda one: -turn.consumers[one].priority)
+    return sorted((one for one in taking if fifo.is_served(queue, one)), key=lambda one: -rank(turn, queue, one))
 
 
 def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, int] | None = None) -> None:
     """Sends what is ready to consumers that have room, by priority and in turn. What has expired is dropped when it
     gets to the head; what is `new` goes to whoever waits for it even if it has no time. Consumers that go on answering
-    have `more_room` for so many messages."""
+    have `more_room` for so many messages. A quorum queue looks after each command, and then, whether it is too long."""
     hand_out(turn, name, new, more_room or {})
     expiry.drop_expired(turn, name)
+    if name in turn.queues and turn.queues[name].type == QUORUM:
+        limits.drop_excess(turn, name)
+        limits.tell_publishers(turn, name)
 
 
 def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:
@@ -62,7 +75,7 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
     dealt = DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY
     lot = 1 + runs.size(waiting) // dealt if len(order) > 1 else runs.size(waiting)
     hands: dict[str, list[tuple[int, int]]] = {}
-    capacities = {one: turn.consumers[one].capacity for one in order}
+    capacities = {one: capacity(turn, turn.consumers[one]) for one in order}
     room = {one: None if left is None else left + more_room.get(one, 0) for one, left in capacities.items()}
     while waiting and order:
         taker = order.pop(0)
@@ -72,8 +85,11 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
         hand, waiting = runs.split(waiting, lot if room[taker] is None else min(lot, room[taker]))
         hands.setdefault(taker, []).extend(hand)
         room[taker] = None if room[taker] is None else room[taker] - runs.size(hand)
-        priority = turn.consumers[taker].priority
-        order.insert(sum(turn.consumers[other].priority >= priority for other in order), taker)
+        if room[taker] == 0 and queue.type == QUORUM:
+            turn.change_consumer(taker, blocked=True)
+            continue
+        priority = rank(turn, queue, taker)
+        order.insert(sum(rank(turn, queue, other) >= priority for other in order), taker)
     others = (one for one in queue.consumers if one not in order)
     turn.change_queue(name, consumers=(*order, *others))
     for consumer, pairs in hands.items():
@@ -84,7 +100,7 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
 def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
     """Whether a consumer that had left the circle for want of room has some again; then it is the last in turn."""
     consumer = turn.consumers[name]
-    if not consumer.blocked or (consumer.capacity == 0 and not more_room):
+    if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
         return False
     turn.change_consumer(name, blocked=False)
     others = (other for other in turn.queues[consumer.queue].consumers if other != name)
@@ -93,20 +109,22 @@ def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
 
 
 def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us: int = 0) -> None:
-    """Messages are sent to a client in their order; with automatic acknowledgement the queue has let go of them."""
+    """Messages are sent to a client in their order; with automatic acknowledgement a classic queue has let go of them,
+    and a quorum queue of what flows."""
     consumer, queue = turn.consumers[consumer_name], turn.queues[name]
     numbers = runs.normal(ordered)
     entry = turn.emit(
         "messages_delivered", node=consumer.node, queue=name, consumer=consumer_name, ids=numbers,
         redelivered=runs.as_lists(runs.common(queue.redelivered, numbers)),
     )  # fmt: skip
-    if consumer.automatic:
+    if consumer.automatic and (queue.type != QUORUM or turn.flowing):
         take_out(turn, name, numbers, "acknowledged")
     else:
         held = runs.union(consumer.held, numbers)
         deliveries = runs.chain(consumer.in_sequence, ordered)
         turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
-        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+        left = {"fifo": fifo.checked_out(queue, numbers)} if queue.type == QUORUM else {}
+        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers), **left)
     delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
     if delay_us and turn.is_running(consumer.node):
         turn.schedule(delay_us, delivery, entry)
@@ -129,29 +147,77 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
         link = (min(event.node, consumer.node), max(event.node, consumer.node))
         turn.under_way = (*turn.under_way, UnderWay(link, event, turn.step, turn.because))
     elif dead == NOWHERE:
-        turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)
-        turn.change_consumer(consumer.name, received=runs.union(consumer.received, event.numbers))
+        receive(turn, consumer.name, runs.union(event.numbers, fetched(turn, consumer.name)))
     else:
         lose_delivery(turn, event, turn.cause_of(NodeGoneNoticed(dead)))
 
 
+def receive(turn: Turn, name: str, numbers: Runs) -> None:
+    """A client has messages. With automatic acknowledgement its channel settles those of a quorum queue now. A quorum
+    queue also sends to channels that are gone, as long as that is not committed."""
+    consumer = turn.consumers[name]
+    queue = turn.queues.get(consumer.queue)
+    if consumer.state == "closed" and queue is not None and queue.type == QUORUM:
+        return
+    turn.ledger[consumer.queue] = turn.account(consumer.queue).with_delivered(numbers)
+    turn.change_consumer(name, received=runs.union(consumer.received, numbers))
+    if consumer.automatic and not turn.flowing and queue is not None and queue.type == QUORUM:
+        count = runs.size(numbers)
+        turn.schedule(
+            0, Settle(queue.name, consumer.node, consumer.connection, consumer=name, count=count, verdict="ack")
+        )
+
+
+def fetched(turn: Turn, name: str) -> Runs:
+    """What a client that notices a gap in what it gets fetches: what did not arrive, and the queue still waits for."""
+    consumer = turn.consumers[name]
+    gap = fifo.missing(turn, consumer)
+    if gap:
+        left = {one: these for one, these in fifo.of(turn.queues[consumer.queue]).missing if one != name}
+        fifo.change(turn, consumer.queue, missing=tuple(left.items()))
+    return runs.common(gap, consumer.held)
+
+
+def deliver_missing(turn: Turn, name: str) -> None:
+    """A quorum queue's members have learnt what is committed: those on consumers' own nodes deliver what the last
+    leader could not. To consumers elsewhere that comes with the next delivery (`ra_server_proc`: the effect of a
+    command that sends to a node with a member is that member's)."""
+    queue = turn.queues[name]
+    for one, _ in fifo.of(queue).missing:
+        if turn.consumers[one].node in queue.synchronised and turn.runs_anywhere(turn.consumers[one].node):
+            receive(turn, one, fetched(turn, one))
+
+
 def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
     """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as that is noticed,
-    those acknowledged automatically are lost."""
-    if event.automatic:
+    those acknowledged automatically are lost. A quorum queue still has all of them."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.type == QUORUM:
+        consumer = turn.consumers[event.consumer]
+        turn.change_consumer(consumer.name, stale=runs.minus(consumer.stale, event.numbers))
+        known = dict(fifo.of(queue).missing)
+        known[consumer.name] = runs.union(known.get(consumer.name, EMPTY), runs.common(event.numbers, consumer.held))
+        fifo.change(turn, queue.name, missing=tuple((one, these) for one, these in sorted(known.items()) if these))
+    elif event.automatic:
         gone = runs.common(event.numbers, dict(turn.account(event.queue).removed)["acknowledged"])
         turn.ledger[event.queue] = turn.account(event.queue).with_returned(gone)
-        turn.lose(event.queue, gone, "auto_ack_in_flight", because=because)
+        bookkeeping.lose(turn, event.queue, gone, "auto_ack_in_flight", because=because)
 
 
-def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Deliveries that the queue waits for go back to their place, marked as redelivered. On another side of a
-    partition it may have been given other ones."""
-    queue = turn.queues.get(name)
-    numbers = EMPTY if queue is None else runs.common(numbers, queue.unacknowledged)
+def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
+    """Deliveries that the queue waits for, in their order, go back to their place, marked as redelivered. On another
+    side of a partition it may have been given other ones. A quorum queue gives up those that were given back too often
+    (`rabbit_fifo:return_one`); returns how many."""
+    queue, ordered = turn.queues.get(name), numbers
+    numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
     if not numbers:
-        return
+        return 0
     turn.emit("messages_requeued", queue=name, ids=numbers, reason=reason)
+    if queue.type == QUORUM:
+        spent = fifo.give_back(turn, name, runs.within(ordered, numbers), asked=reason == "nack")
+        if spent:
+            dead_letters.let_go(turn, name, spent, dead_letters.DELIVERY_LIMIT)
+        return runs.size(spent)
     turn.change_queue(
         name,
         unacknowledged=runs.minus(queue.unacknowledged, numbers),
@@ -159,9 +225,40 @@ def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     )
     limits.drop_excess(turn, name)
     expiry.drop_expired(turn, name)
+    return 0
+
+
+# What moves a quorum queue beside its clients
+
+
+def follow_leader(turn: Turn, name: str) -> None:
+    """A quorum queue has a new leader. It sets timers and sends dead letters; consumers notice nothing, but get what
+    was on its way when the last one died."""
+    expiry.lead(turn, name)
+    dead_letters.start_over(turn, name)
+    deliver_missing(turn, name)
+
+
+def letters_confirmed(turn: Turn, event: LettersConfirmed) -> None:
+    """A quorum queue's dead letters have arrived, which may make it short enough to be published to."""
+    dead_letters.settle(turn, event)
+    deliver(turn, event.queue)
+
+
+def messages_expire(turn: Turn, event: MessagesExpire) -> None:
+    """A queue looks whether messages at its head have expired."""
+    expiry.messages_expire(turn, event)
+    if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
+        deliver(turn, event.queue)
 
 
 # What clients do
+
+
+def reached(turn: Turn, operation: Operation) -> Queue | None:
+    """The queue that serves an operation now: a quorum queue once that is committed (`hawb.engine.quorum`)."""
+    queue = turn.queues.get(operation.queue)
+    return queue if queue is not None and queue.type == QUORUM else served(turn, operation)
 
 
 def refuse_tag(turn: Turn, known: Consumer) -> None:
@@ -194,9 +291,15 @@ def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
 
 def get(turn: Turn, operation: Get) -> None:
     """basic.get: the oldest ready messages go to a holder, or are acknowledged at once."""
-    if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
+    if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
         return
-    expiry.touch(turn, queue.name)
+    if queue.type == QUORUM and is_single_active(queue):
+        turn.refuse(
+            405, f"RESOURCE_LOCKED - cannot obtain access to locked {described(queue.name)}. basic.get operations are "
+            "not supported by quorum queues with single active consumer",
+        )  # fmt: skip
+        return
+    expiry.used(turn, queue.name)
     ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
     numbers = runs.head(ordered, operation.count)
     known = turn.consumers.get(operation.holder or "")
@@ -216,6 +319,8 @@ def get(turn: Turn, operation: Get) -> None:
         del turn.consumers[holder.name]
         acknowledge(turn, queue.name, holder.name, runs.normal(numbers))
     expiry.drop_expired(turn, queue.name)
+    if queue.type == QUORUM:
+        limits.tell_publishers(turn, queue.name)
 
 
 def settle(turn: Turn, operation: Settle) -> None:
@@ -224,14 +329,17 @@ def settle(turn: Turn, operation: Settle) -> None:
     (`rabbit_classic_queue:settle`), and those for what that has sent to the same channel again count; the client
     believes that it holds the second deliveries, too."""
     consumer = turn.consumers[operation.consumer]
-    everything = runs.size(consumer.stale) + runs.size(consumer.in_sequence)
-    count = everything if operation.count is None else operation.count
+    queue = turn.queues.get(consumer.queue)
+    quorum = queue is not None and queue.type == QUORUM
+    has = arrived(turn, consumer)
+    count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
     stale = runs.head(consumer.stale, count)
-    late = runs.common(stale, consumer.held) if turn.settings.profile.late_answers_count else EMPTY
+    late = runs.common(stale, consumer.held) if turn.settings.profile.late_answers_count and not quorum else EMPTY
     early = runs.union(consumer.settled_early, late)
-    answered = runs.normal(runs.head(consumer.in_sequence, count - runs.size(stale)))
+    ordered = runs.head(has, count - runs.size(stale))
+    answered = runs.normal(ordered)
     numbers = runs.union(late, runs.minus(answered, early))
-    if numbers and served(turn, operation) is None:
+    if numbers and reached(turn, operation) is None:
         return
     turn.change_consumer(
         consumer.name,
@@ -242,9 +350,18 @@ def settle(turn: Turn, operation: Settle) -> None:
     if ignored := runs.union(runs.minus(stale, late), runs.common(answered, early)):
         ignore_stale(turn, consumer, ignored, operation.verdict)
     if numbers:
-        VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, numbers)
-    if come_back(turn, consumer.name) or operation.verdict == "requeue":
+        VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered if quorum else numbers)
+    if quorum:
+        step_back(turn, consumer.name, activates=operation.verdict != "requeue")
+    if come_back(turn, consumer.name) or operation.verdict == "requeue" or quorum:
         deliver(turn, consumer.queue)
+
+
+def arrived(turn: Turn, consumer: Consumer) -> Runs:
+    """What a client holds of the present master's deliveries, as it believes, in their order: what did not arrive it
+    does not know."""
+    gap = fifo.missing(turn, consumer)
+    return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
 
 
 def ignore_stale(turn: Turn, consumer: Consumer, numbers: Runs, verdict: str) -> None:
@@ -261,6 +378,7 @@ def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
 
 def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
     """Messages were dealt with and leave the queue."""
+    numbers = runs.normal(numbers)
     if numbers:
         turn.emit("messages_acknowledged", queue=name, consumer=consumer or None, ids=numbers)
         note_acknowledged(turn, name, numbers)
@@ -269,16 +387,15 @@ def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
 
 def reject(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
     """Messages are given up by a client and leave the queue."""
+    numbers = runs.normal(numbers)
     turn.emit("messages_rejected", queue=name, consumer=consumer, ids=numbers)
     dead_letters.let_go(turn, name, numbers, dead_letters.REJECTED)
 
 
-def requeue(turn: Turn, name: str, _consumer: str, numbers: Runs) -> None:
+def requeue(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
     """Messages go back to their place."""
-    put_back(turn, name, numbers, "nack")
+    fifo.overpay(turn, name, consumer, put_back(turn, name, numbers, "nack"))
 
 
 VERDICTS = {"ack": acknowledge, "reject": reject, "requeue": requeue}
 """What basic.ack, and basic.nack without and with requeue, do to messages."""
-
-

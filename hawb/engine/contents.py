@@ -3,6 +3,7 @@
 Source: `rabbit_variable_queue`, `rabbit_priority_queue`. A message goes after those of higher priority and after older
 ones of its own, whether it goes to a consumer, is dropped for want of room or expires; a requeued message returns to
 its place in that order. Only queues with x-max-priority know priorities: a higher one counts as the highest, none as 0.
+In which order a quorum queue's messages go says `hawb.engine.fifo`.
 
 (A mirror of a priority queue that is not synchronised can be told to drop a message that is not the one its master
 dropped, since it is told only how many. That is not simulated: here every replica drops the same.)
@@ -14,20 +15,24 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
-from hawb.engine import runs
+from hawb.engine import bookkeeping, fifo, runs
 from hawb.engine.events import DepthFell
 from hawb.engine.runs import Runs
-from hawb.engine.state import Batch, Queue
+from hawb.engine.state import QUORUM, Batch, Queue
 from hawb.engine.turn import Turn
 
 
 def ready(queue: Queue) -> Runs:
     """What may be sent to a consumer."""
+    if queue.type == QUORUM:
+        return fifo.ready(queue)
     return runs.minus(queue.content, queue.unacknowledged)
 
 
 def in_order(queue: Queue, numbers: Runs) -> Runs:
     """Messages in the order in which they go, as runs that are sorted only within a priority."""
+    if queue.type == QUORUM:
+        return fifo.in_order(queue, numbers)
     highest = dict(queue.arguments).get("x-max-priority")
     if highest is None or not numbers:
         return numbers
@@ -74,7 +79,7 @@ def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, .
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     """Messages leave the queue in an orderly way."""
     drop(turn, name, numbers)
-    turn.remove(name, numbers, reason)
+    bookkeeping.remove(turn, name, numbers, reason)
 
 
 def drop(turn: Turn, name: str, numbers: Runs) -> None:
@@ -87,6 +92,7 @@ def drop(turn: Turn, name: str, numbers: Runs) -> None:
     oldest = min(lowest(content or ()) for content in contents)
     turn.change_queue(
         name,
+        fifo=fifo.dropped(queue, numbers) if queue.type == QUORUM else None,
         contents=contents,
         unacknowledged=runs.minus(queue.unacknowledged, numbers),
         redelivered=runs.minus(queue.redelivered, numbers),

@@ -13,10 +13,11 @@ in state crashed; a 3.10.8 cluster did so.
 
 from __future__ import annotations
 
-from hawb.engine import confirms, failover, mirroring
+from hawb.engine import confirms, failover, mirroring, quorum_membership, quorum_view
 from hawb.engine.access import is_replicated
 from hawb.engine.events import AutomaticSync, CrashNoticed, ProcessRestarts
 from hawb.engine.naming import described
+from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 
 MOST_RESTARTS = 5
@@ -34,8 +35,12 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
         turn.refuse(None, f"{described(name)} was not found")
         return
     at = queue.master if node is None else node
-    if not turn.alive(queue, at):
-        turn.refuse(None, f"{described(name)} has no running process on node '{turn.settings.names[at]}'")
+    if queue.type == QUORUM and quorum_view.has_process(turn, name, at):
+        quorum_membership.crash(turn, name, at)
+        return
+    if queue.type == QUORUM or not turn.alive(queue, at):
+        where = "its leader's node" if at == NOWHERE else f"node '{turn.settings.names[at]}'"
+        turn.refuse(None, f"{described(name)} has no running process on {where}")
         return
     before = (pair for pair in queue.crashes if turn.now_us - pair[1] <= PERIOD_US)
     recent = (*before, (at, turn.now_us))

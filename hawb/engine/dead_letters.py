@@ -6,6 +6,13 @@ routing key for it or the keys it came with. The queue itself publishes it and w
 arrive is gone. Without an exchange, or where there is none of that name, the message is dropped.
 
 A message is not sent to a queue where it died before, unless a client rejected it since: such a cycle would not end.
+
+A quorum queue's leader does the same when the command is committed that gives the message up, and has a reason more, a
+message that was given back too often. (3.8.9 sends what is rejected together the last first.) With the strategy
+at-least-once (`rabbit_fifo_dlx`, `rabbit_fifo_dlx_worker`, from 3.10 on) the message stays in the queue, out of reach
+for consumers, until every target has confirmed it. What has no target, or one that cannot confirm, is tried again
+after SETTLE_TIMEOUT_US, and everything that is not confirmed by a new leader, which does not know what the last one
+had sent. (That worker has 32 messages under way at a time, which is not simulated, nor targets that reject.)
 """
 
 from __future__ import annotations
@@ -13,19 +20,23 @@ from __future__ import annotations
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hawb.engine import exchanges, runs
+from hawb.engine import exchanges, fifo, runs
 from hawb.engine.contents import in_order, pieces, take_out
-from hawb.engine.events import DeadLetters
+from hawb.engine.events import DeadLetters, LettersConfirmed, LettersRetried
 from hawb.engine.naming import split_queue
-from hawb.engine.runs import Runs
+from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Batch, Queue
-from hawb.engine.turn import Turn
+from hawb.engine.turn import TIMER, Turn
 
-EXPIRED, REJECTED, MAXLEN = "expired", "rejected", "maxlen"
+EXPIRED, REJECTED, MAXLEN, DELIVERY_LIMIT = "expired", "rejected", "maxlen", "delivery_limit"
 
-DROPPED = {EXPIRED: "expired", REJECTED: "rejected", MAXLEN: "dropped"}
+DROPPED = {EXPIRED: "expired", REJECTED: "rejected", MAXLEN: "dropped", DELIVERY_LIMIT: "dropped"}
 """What the ledger calls messages that are given up and go nowhere, by the reason."""
+
+SETTLE_TIMEOUT_US = 180_000_000
+"""How long a dead letter waits before it is tried again (dead_letter_worker_publisher_confirm_timeout)."""
 
 
 class Letter(Struct, frozen=True):
@@ -39,19 +50,25 @@ class Letter(Struct, frozen=True):
 
 
 def let_go(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Messages leave the queue; its dead letter exchange gets them, if there is one."""
+    """Messages leave the queue; its dead letter exchange gets them, if there is one. Those that it keeps until they are
+    confirmed leave it only then."""
     queue = turn.queues[name]
+    if fifo.keeps_dead_letters(queue) and reason != MAXLEN:
+        keep(turn, name, in_order(queue, numbers), reason)
+        return
     sent = send(turn, queue, in_order(queue, numbers), queue.batches, reason)
+    if not sent and reason == DELIVERY_LIMIT:
+        turn.emit("messages_dropped", queue=name, ids=numbers, reason=reason)
     take_out(turn, name, numbers, "dead_lettered" if sent else DROPPED[reason])
 
 
 def send(turn: Turn, queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> bool:
     """Publishes messages of `batches` to the queue's dead letter exchange, in their order; False if there is none."""
-    exchange = queue.limits_in_effect.dead_letter_exchange
+    exchange = fifo.limits_of(queue).dead_letter_exchange
     if exchange is None or not exchanges.exists(turn, queue.vhost, exchange):
         return False
-    posts = [(count, letter, *destinations(turn, queue, exchange, letter, reason))
-             for count, letter in letters(queue, ordered, batches, reason)]  # fmt: skip
+    posts = [(runs.size(these), letter, *destinations(turn, queue, exchange, letter, reason))
+             for these, letter in letters(queue, ordered, batches, reason)]  # fmt: skip
     entry = turn.emit(
         "messages_dead_lettered", queue=queue.name, ids=runs.normal(ordered), reason=reason, exchange=exchange,
         targets=sorted({target for _, _, targets, _ in posts for target in targets}),
@@ -63,9 +80,9 @@ def send(turn: Turn, queue: Queue, ordered: Runs, batches: tuple[Batch, ...], re
     return True
 
 
-def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> list[tuple[int, Letter]]:
+def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> list[tuple[Runs, Letter]]:
     """The messages as letters, those next to each other that are alike together."""
-    own_key = queue.limits_in_effect.dead_letter_routing_key
+    own_key = fifo.limits_of(queue).dead_letter_routing_key
     _, short = split_queue(queue.name)
 
     def letter(piece: tuple[int, int, Batch]) -> Letter:
@@ -75,7 +92,7 @@ def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str
         return Letter(batch.size_bytes, batch.persistent, batch.priority, ((short, reason), *before), keys)
 
     alike = groupby(pieces(batches, ordered), key=letter)
-    return [(sum(last - first + 1 for first, last, _ in group), one) for one, group in alike]
+    return [(tuple((first, last) for first, last, _ in group), one) for one, group in alike]
 
 
 def destinations(
@@ -107,3 +124,87 @@ def post(turn: Turn, queue: Queue, target: str, count: int, letter: Letter, entr
         ),
         entry,
     )  # fmt: skip
+
+
+# At least once
+
+
+def keep(turn: Turn, name: str, ordered: Runs, reason: str) -> None:
+    """A quorum queue's messages are dead, and stay until their targets have confirmed them."""
+    queue, numbers = turn.queues[name], runs.normal(ordered)
+    known = fifo.checked_out(queue, runs.minus(numbers, queue.unacknowledged))
+    known = replace(
+        known, counts=fifo.without(known.counts, numbers), discards=(*known.discards, (reason, ordered))
+    )
+    turn.change_queue(
+        name, fifo=known,
+        unacknowledged=runs.minus(queue.unacknowledged, numbers), redelivered=runs.minus(queue.redelivered, numbers),
+    )  # fmt: skip
+    forward(turn, name, numbers)
+
+
+def forward(turn: Turn, name: str, numbers: Runs) -> None:
+    """Dead letters that wait are sent to those of their targets that have not had them."""
+    queue = turn.queues[name]
+    exchange = fifo.limits_of(queue).dead_letter_exchange
+    known = exchange is not None and exchanges.exists(turn, queue.vhost, exchange)
+    under_way, stuck = EMPTY, runs.common(numbers, fifo.discarded(queue))
+    for reason, waiting in fifo.of(queue).discards if known else ():
+        for these, letter in letters(queue, runs.within(waiting, stuck), queue.batches, reason):
+            if sent_to_all(turn, name, exchange, these, letter, reason):
+                under_way = runs.union(under_way, runs.normal(these))
+    stuck = runs.minus(stuck, under_way)
+    timing = turn.settings.timing
+    if under_way:
+        delay_us = 2 * timing.link_latency_us + timing.fsync_us
+        turn.schedule(delay_us, LettersConfirmed(name, queue.master, under_way))
+    if stuck:
+        turn.schedule(SETTLE_TIMEOUT_US, LettersRetried(name, queue.master, stuck), priority=TIMER)
+
+
+def sent_to_all(turn: Turn, name: str, exchange: str, these: Runs, letter: Letter, reason: str) -> bool:
+    """Sends letters that are alike to the targets that can confirm them. Whether there are any, and these are all."""
+    queue = turn.queues[name]
+    targets, cycles = destinations(turn, queue, exchange, letter, reason)
+    had = dict(fifo.of(queue).confirmed)
+    open_to = [target for target in targets if turn.queues[target].up]
+    lacking = {target: runs.minus(runs.normal(these), had.get(target, EMPTY)) for target in open_to}
+    entry = turn.emit(
+        "messages_dead_lettered", queue=name, ids=runs.normal(these), reason=reason, exchange=exchange,
+        targets=sorted(target for target in open_to if lacking[target]), cycles=sorted(cycles),
+    )  # fmt: skip
+    for target in open_to:
+        if lacking[target]:
+            post(turn, queue, target, runs.size(lacking[target]), letter, entry)
+            had[target] = runs.union(had.get(target, EMPTY), lacking[target])
+    fifo.change(turn, name, confirmed=tuple(sorted(had.items())))
+    return bool(targets) and open_to == targets
+
+
+def retry(turn: Turn, event: LettersRetried) -> None:
+    """It is time to try again."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.up and queue.master == event.node:
+        forward(turn, event.queue, event.numbers)
+
+
+def start_over(turn: Turn, name: str) -> None:
+    """A new leader sends every dead letter that is not confirmed."""
+    if fifo.of(turn.queues[name]).discards:
+        fifo.change(turn, name, confirmed=())
+        forward(turn, name, fifo.discarded(turn.queues[name]))
+
+
+def settle(turn: Turn, event: LettersConfirmed) -> None:
+    """Dead letters are confirmed, and leave the queue. A leader that is one no more cannot say so."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.up and queue.master == event.node:
+        take_out(turn, event.queue, runs.common(event.numbers, fifo.discarded(queue)), "dead_lettered")
+
+
+def forget_letters(turn: Turn, name: str) -> None:
+    """Dead letters that wait are given up."""
+    gone = fifo.discarded(turn.queues[name])
+    if gone:
+        turn.emit("messages_dropped", queue=name, ids=gone, reason="other_strategy")
+        take_out(turn, name, gone, "dropped")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.engine.raft_messages import Message, Written
 from hawb.rules.policies import Policy
 
 # Operations of clients. `node` is where the client is connected.
@@ -108,6 +109,42 @@ class Get(Operation, frozen=True, kw_only=True):
 
     count: int
     holder: str | None
+
+
+class Enqueue(Messages, frozen=True, kw_only=True):
+    """Messages, numbered already, for a quorum queue. Without a connection nobody waits for an answer; otherwise `mode`
+    is whether the channel confirms and whether it has transactions."""
+
+    numbers: tuple[tuple[int, int], ...]
+    mode: tuple[bool, bool] = (False, False)
+
+
+class ChannelDown(Operation, frozen=True, kw_only=True):
+    """A quorum queue's leader has noticed that a consumer's channel is gone, and why."""
+
+    consumer: str
+    reason: str
+
+
+class AdoptPolicy(Struct, frozen=True):
+    """A quorum queue's leader has heard that the queue's policy is another."""
+
+    queue: str
+    node: int = -1
+
+
+class NodeSuspected(Struct, frozen=True):
+    """A quorum queue's leader has lost sight of `node`, where consumers are."""
+
+    queue: str
+    node: int
+
+
+class NodeReached(Struct, frozen=True):
+    """A quorum queue's leader sees `node` again."""
+
+    queue: str
+    node: int
 
 
 class Settle(Operation, frozen=True, kw_only=True):
@@ -239,6 +276,22 @@ class MessagesExpire(Struct, frozen=True):
     queue: str
 
 
+class LettersConfirmed(Struct, frozen=True):
+    """All targets of a quorum queue's dead letters have confirmed them to its leader at `node`."""
+
+    queue: str
+    node: int
+    numbers: tuple[tuple[int, int], ...]
+
+
+class LettersRetried(Struct, frozen=True):
+    """A quorum queue's leader at `node` tries again to send dead letters."""
+
+    queue: str
+    node: int
+    numbers: tuple[tuple[int, int], ...]
+
+
 class QueueExpires(Struct, frozen=True):
     """A queue has been unused, under its master at `node`, for as long as it may be."""
 
@@ -337,6 +390,92 @@ class DepthFell(Struct, frozen=True):
     """Messages left a queue that has unsynchronised mirrors."""
 
     queue: str
+
+
+class RaftArrives(Struct, frozen=True):
+    """A message between members of a quorum queue's group reaches the one at `node`."""
+
+    queue: str
+    node: int
+    group: int
+    message: Message
+
+
+class RaftWritten(Struct, frozen=True):
+    """The disk of a member has what a write asked for; `boot` tells it from one before the node was started again."""
+
+    queue: str
+    node: int
+    group: int
+    boot: int
+    written: Written
+
+
+class ElectionDue(Struct, frozen=True):
+    """A member that misses a leader asks for votes."""
+
+    queue: str
+    node: int
+    group: int
+
+
+class HandoverDue(Struct, frozen=True):
+    """The time is over in which the member that a leader hands over to could have been elected."""
+
+    queue: str
+    node: int
+    group: int
+
+
+class LeaderElected(Struct, frozen=True):
+    """Channels hear of a quorum queue's new leader, and send it again what is not decided."""
+
+    queue: str
+    node: int
+    group: int
+
+
+class MajorityReached(Struct, frozen=True):
+    """Channels hear that a quorum queue's leader can commit what they had asked of it."""
+
+    queue: str
+    node: int
+    group: int
+
+
+class LogCut(Struct, frozen=True):
+    """A member of a quorum queue has cut off entries that its leader does not have."""
+
+    queue: str
+
+
+class MembersAbreast(Struct, frozen=True):
+    """Members of a quorum queue have learnt all that is committed."""
+
+    queue: str
+
+
+class LinksSuspected(Struct, frozen=True):
+    """Links have been silent for so long that the failure detector takes the nodes at their ends for dead."""
+
+    links: tuple[tuple[int, int], ...]
+
+
+class RegistrationGivenUp(Struct, frozen=True):
+    """The time is over that a channel waits to be known to a quorum queue, before it sends the messages of a proposal
+    of this `number`."""
+
+    queue: str
+    group: int
+    number: int
+
+
+class ProposalGivenUp(Struct, frozen=True):
+    """The time is over that a channel waits for a quorum queue's answer."""
+
+    queue: str
+    group: int
+    number: int
 
 
 class ConsumerCancels(Struct, frozen=True):

@@ -9,6 +9,13 @@ A queue expires when it had no consumers for a while in which it was neither dec
 master that starts begins to count anew.
 
 RabbitMQ's timers are late by less than a millisecond; here they are exact.
+
+A quorum queue (`rabbit_fifo`, from 3.10 on) looks at its head at each command, and its leader asks for one when the
+head's time is over (`timer_effect`). With a TTL of 0 a message has a millisecond. Whether the queue itself has expired
+its leader looks at every TICK_US, counted from its election (`ra_server_proc:set_tick_timer`). The time counts from
+the last of these: the queue or its policy was made, basic.get, the last message of a cancelled consumer was settled, a
+consumer's channel went or was out of reach. Declaring it again does not count, and a cancelled consumer or a holder
+that still holds messages keeps it (`is_expired`).
 """
 
 from __future__ import annotations
@@ -18,19 +25,27 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine import fifo, runs
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
 from hawb.engine.events import MessagesExpire, QueueExpires
 from hawb.engine.runs import Runs
-from hawb.engine.state import Batch, Queue
+from hawb.engine.state import QUORUM, Batch, Queue
 from hawb.engine.turn import TIMER, Turn
+
+TICK_US = 5_000_000
+"""How often a quorum queue's leader looks whether the queue has expired (`rabbit_quorum_queue`, TICK_TIMEOUT)."""
+
+INSTANT_US = 1_000
+"""How long a message with a TTL of 0 lives in a quorum queue (`rabbit_fifo:update_expiry_header`)."""
 
 
 def expires_us(turn: Turn, queue: Queue) -> int | None:
     """When messages expire that are published to the queue now; None: never."""
-    ttl_ms = queue.limits_in_effect.message_ttl_ms
-    return None if ttl_ms is None else turn.now_us + ttl_ms * 1_000
+    ttl_ms = fifo.limits_of(queue).message_ttl_ms
+    if ttl_ms is None:
+        return None
+    return turn.now_us + (ttl_ms * 1_000 or (INSTANT_US if queue.type == QUORUM else 0))
 
 
 def expired(turn: Turn, queue: Queue) -> Runs:
@@ -100,18 +115,75 @@ def messages_expire(turn: Turn, event: MessagesExpire) -> None:
 
 
 def touch(turn: Turn, name: str) -> None:
-    """The queue is used, or its last consumer has left: its time begins to count now."""
+    """A classic queue is used, or its last consumer has left: its time begins to count now."""
     queue = turn.queues.get(name)
-    if queue is None or queue.limits_in_effect.expires_ms is None or queue.consumers:
+    if queue is None or queue.type == QUORUM or queue.limits_in_effect.expires_ms is None or queue.consumers:
         return
     timer = QueueExpires(name, queue.master)
     turn.unschedule(timer)
     turn.schedule(queue.limits_in_effect.expires_ms * 1_000, timer, priority=TIMER)
 
 
+def used(turn: Turn, name: str) -> None:
+    """A queue of either type is used, or a consumer of it has left."""
+    queue = turn.queues.get(name)
+    if queue is None or queue.type != QUORUM:
+        touch(turn, name)
+    else:
+        fifo.change(turn, name, used_us=turn.now_us)
+        set_expiry(turn, name)
+
+
+def set_expiry(turn: Turn, name: str) -> None:
+    """A quorum queue's leader looks at the first tick after the queue's time is over whether it is still unused."""
+    queue = turn.queues[name]
+    stop_looking(turn, name)
+    expires_ms = fifo.limits_of(queue).expires_ms
+    if expires_ms is None or not queue.up or not is_unused(turn, queue):
+        return
+    known = fifo.of(queue)
+    over_us = max(turn.now_us, known.used_us + expires_ms * 1_000)
+    ticks = (over_us - known.led_from_us) // TICK_US + 1
+    turn.schedule(known.led_from_us + ticks * TICK_US - turn.now_us, QueueExpires(name, queue.master), priority=TIMER)
+
+
+def stop_looking(turn: Turn, name: str) -> None:
+    """No leader of a quorum queue, present or past, looks whether it has expired."""
+    planned = {entry[-1] for entry in turn.agenda if isinstance(entry[-1], QueueExpires) and entry[-1].queue == name}
+    for event in planned:
+        turn.unschedule(event)
+
+
+def is_unused(turn: Turn, queue: Queue) -> bool:
+    """Whether a quorum queue has no consumer in reach and nobody holds any of its messages."""
+    served = set(queue.consumers) - fifo.of(queue).suspected
+    return not served and not any(one.held for one in turn.consumers.values() if one.queue == queue.name)
+
+
+def has_expired(turn: Turn, queue: Queue) -> bool:
+    """Whether a quorum queue is to go at this tick."""
+    expires_ms = fifo.limits_of(queue).expires_ms
+    unused_us = turn.now_us - fifo.of(queue).used_us
+    return expires_ms is not None and unused_us > expires_ms * 1_000 and is_unused(turn, queue)
+
+
+def lead(turn: Turn, name: str) -> None:
+    """A quorum queue has a new leader, which sets its timers (`rabbit_fifo:state_enter`)."""
+    fifo.change(turn, name, led_from_us=turn.now_us)
+    set_expiry(turn, name)
+    focus = turn.focus
+    for _side in turn.each_side():
+        turn.unschedule(MessagesExpire(name))
+    turn.focus = focus
+    turn.change_queue(name, ttl_timer_us=None)
+    drop_expired(turn, name)
+
+
 def stop_timers(turn: Turn, queue: Queue) -> None:
     """The queue is gone."""
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
-    if queue.limits_in_effect.expires_ms is not None:
+    if queue.type == QUORUM:
+        stop_looking(turn, queue.name)
+    elif queue.limits_in_effect.expires_ms is not None:
         turn.unschedule(QueueExpires(queue.name, queue.master))

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import confirms, consuming, limits, publishing, queues, runs, subscriptions
+from hawb.engine import bookkeeping, confirms, consuming, limits, publishing, queues, runs, subscriptions
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
@@ -166,8 +166,8 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         unacknowledged=EMPTY,
     )
     note_silent(turn, name)
-    turn.lose(name, missing, "unsynchronised_promotion", because=entry)
-    turn.reclaim(name, content)
+    bookkeeping.lose(turn, name, missing, "unsynchronised_promotion", because=entry)
+    bookkeeping.reclaim(turn, name, content)
     note_promotion(turn, name, synchronised=was_synchronised)
     turn.because = entry
     confirms.forget_replicas(turn, name, gone)
@@ -188,7 +188,7 @@ def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
         promotions=account.promotions + 1,
         unsynchronised_promotions=account.unsynchronised_promotions + (not synchronised),
     )
-    turn.count_times(name)
+    bookkeeping.count_times(turn, name)
 
 
 # Down, and back
@@ -240,7 +240,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
     entry = turn.emit("queue_down", node=queue.master, queue=name, reason=reason)
     confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
     kept = runs.minus(on_disks(turn, queue, [queue.master])[queue.master] or EMPTY, queue.unwritten)
-    turn.lose(name, runs.minus(queue.content, kept), loss_with_process(turn, queue), because=entry)
+    bookkeeping.lose(turn, name, runs.minus(queue.content, kept), loss_with_process(turn, queue), because=entry)
     delivered = runs.union(queue.redelivered, queue.unacknowledged)
     turn.change_queue(
         name,
@@ -284,7 +284,7 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     the mirrors that policy asks for join empty."""
     queue = turn.change_queue(name, up=True, abandoned=False)
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
-    turn.count_times(name)
+    bookkeeping.count_times(turn, name)
     limits.adopt(turn, name, starting=True)
     synchronise_drained(turn, name, "joined")
     turn.schedule(0, PolicyTakesEffect(name, returning=reason == "node_running"))

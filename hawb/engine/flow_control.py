@@ -7,6 +7,9 @@ does not read what it is sent holds the channel up: a master, as one that synchr
 after 200. The connection's reader has credit for 400 more towards the channel, which still passes them on, before it
 stops reading: a 3.10.8 cluster with a silent mirror took 600 messages. Replicas that read answer at once here: their
 credit never runs out.
+
+Towards a quorum queue that cannot commit a channel goes on until quorum_commands_soft_limit commands are unanswered,
+and sends one more (`rabbit_fifo_client:enqueue`); what its reader would still pass on is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from hawb.engine import alarms, runs
 from hawb.engine.access import is_busy
 from hawb.engine.clients import NEVER_US, Publisher
 from hawb.engine.events import Publish
-from hawb.engine.state import Queue
+from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
 
 READER_CREDIT = 400
@@ -31,6 +34,9 @@ def credit(turn: Turn, publisher: Publisher) -> int | None:
     queue = turn.queues.get(publisher.queue)
     if queue is None:
         return None
+    if queue.type == QUORUM:
+        most = turn.settings.quorum_commands_soft_limit + 1
+        return max(0, most - unheard(turn, publisher, NOWHERE)) if is_busy(turn, queue, publisher.node) else None
     if is_busy(turn, queue, publisher.node):
         return max(0, MASTER_CREDIT - in_mailbox(queue, publisher.name))
     left = [MIRROR_CREDIT - unheard(turn, publisher, node) for node in silent_mirrors(turn, queue)]

@@ -26,13 +26,23 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from hawb.engine import connections, consuming, expiry, flow_control, publishers, publishing, runs, steady_confirms
+from hawb.engine import (
+    connections,
+    consuming,
+    expiry,
+    flow_control,
+    publishers,
+    publishing,
+    quorum,
+    runs,
+    steady_confirms,
+)
 from hawb.engine.access import is_busy, park
 from hawb.engine.clients import NEVER_US, Consumer, Publisher, Share, Unanswered
 from hawb.engine.consuming import ready
 from hawb.engine.events import Publish, Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Parked, Queue
+from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
 
 
@@ -105,7 +115,7 @@ def leave(turn: Turn, publisher: Publisher, more_room: int) -> int:
         turn.step = publisher.step
         turn.change_publisher(publisher.name, beats=publisher.beats + sent)
         queue = turn.queues.get(publisher.queue)
-        if queue is None or not is_busy(turn, queue, publisher.node):
+        if queue is None or queue.type == QUORUM or not is_busy(turn, queue, publisher.node):
             arrive(turn, publisher, sent, more_room)
         else:
             wait_in_mailbox(turn, queue, publishers.operation(publisher, sent))
@@ -132,7 +142,9 @@ def arrive(turn: Turn, publisher: Publisher, count: int, more_room: int) -> None
     taken = runs.size(share.numbers) - runs.size(share.rejected)
     if taken:
         clock, beat, number = publisher.clock, publisher.beats + 1, share.numbers[0][0]
-        expiry.spread(turn, publisher.queue, clock.time_us(beat) + publishers.lag_us(turn, publisher), 1 / clock.rate)
+        if not runs.common(share.numbers, turn.queues[publisher.queue].pending):
+            lag_us = publishers.lag_us(turn, publisher)
+            expiry.spread(turn, publisher.queue, clock.time_us(beat) + lag_us, 1 / clock.rate)
         run = Unanswered(clock, beat, number, taken, delays_of(turn, publisher, share))
         steady_confirms.wait_for(turn, publisher.name, run)
     if share.rejected:
@@ -149,25 +161,31 @@ def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int
     )
 
 
-def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish) -> None:
-    """A queue that reads nothing gets more of a publisher's messages, behind those that others have sent meanwhile."""
-    last = next((parked for parked in reversed(queue.parked) if isinstance(parked.operation, Publish)), None)
+def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> None:
+    """A queue that reads nothing gets more of what flows to it. That joins what waits of the same already, but not over
+    what came in between: another publisher's messages, or anything that does not flow."""
+    for parked in reversed(queue.parked):
+        if is_more_of(operation, parked.operation):
+            longer = replace(parked, operation=replace(operation, count=parked.operation.count + operation.count))
+            turn.change_queue(queue.name, parked=tuple(longer if one is parked else one for one in queue.parked))
+            return
+        if not flows_beside(turn, operation, parked.operation):
+            break
+    park(turn, queue, operation)
 
-    def is_same(parked: Parked) -> bool:
-        return parked is last and parked.operation.publisher == operation.publisher
 
-    if not lengthen(turn, queue, is_same, operation.count):
-        park(turn, queue, operation)
+def is_more_of(operation: Publish | Settle, other: object) -> bool:
+    """Whether two operations are alike but for how many messages they are about."""
+    alike = type(operation) is type(other) and other.count is not None
+    return alike and replace(operation, count=other.count) == other
 
 
-def lengthen(turn: Turn, queue: Queue, is_same, count: int) -> bool:
-    """Makes an operation that waits already one of `count` more; False if there is none."""
-    found = next((parked for parked in queue.parked if is_same(parked)), None)
-    if found is None:
-        return False
-    longer = replace(found, operation=replace(found.operation, count=found.operation.count + count))
-    turn.change_queue(queue.name, parked=tuple(longer if one is found else one for one in queue.parked))
-    return True
+def flows_beside(turn: Turn, operation: Publish | Settle, other: object) -> bool:
+    """Whether what waits has flowed to the queue in the same time as `operation`, so that it does not matter which of
+    them is read first."""
+    if isinstance(other, Settle):
+        return other.verdict == "ack" and other.count is not None and turn.consumers[other.consumer].clock is not None
+    return isinstance(other, Publish) and other.publisher is not None and isinstance(operation, Settle)
 
 
 # Consumers
@@ -239,8 +257,11 @@ def room_made(consumer: Consumer, beats: int, *, late_answers_count: bool) -> in
 
 def answer(turn: Turn, consumer: Consumer, beats: int) -> None:
     """A consumer answers for its oldest messages."""
-    if beats and (consumer.stale or consumer.in_sequence):
-        consuming.settle(turn, answers_of(consumer, beats))
+    if not beats or not (consumer.stale or consumer.in_sequence):
+        return
+    if quorum.is_decided(turn, consumer.queue):
+        quorum.settle_flowing(turn, consumer, beats)
+    consuming.settle(turn, answers_of(consumer, beats))
 
 
 def answers_of(consumer: Consumer, count: int) -> Settle:
@@ -256,17 +277,12 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     unheard = 0 if counts else min(beats, runs.size(consumer.stale))
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
-
-    def is_same(parked: Parked) -> bool:
-        operation = parked.operation
-        same = isinstance(operation, Settle) and (operation.consumer, operation.verdict) == (consumer_name, "ack")
-        return same and operation.count is not None
-
-    waiting = sum(parked.operation.count for parked in queue.parked if is_same(parked))
+    answers = (one.operation for one in queue.parked if isinstance(one.operation, Settle))
+    waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
-    count = min(beats - unheard, has - waiting)
-    if count > 0 and not lengthen(turn, queue, is_same, count):
-        park(turn, queue, answers_of(consumer, count))
+    count = 0 if None in waiting else min(beats - unheard, has - sum(waiting))
+    if count > 0:
+        wait_in_mailbox(turn, queue, answers_of(consumer, count))
 
 
 # When a flow changes something by itself

@@ -52,6 +52,7 @@ class Account(Struct, frozen=True):
     syncing: Outage = Outage()
     promotions: int = 0
     unsynchronised_promotions: int = 0
+    elections: int = 0
     bytes_replicated: int = 0
     left_one_side: tuple[tuple[str, Runs], ...] = ()
 

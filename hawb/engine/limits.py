@@ -7,25 +7,38 @@ for it, and what is given back may still make it longer.
 
 A master that starts, or takes over, begins with drop-head and looks at lengths before it learns what the overflow
 behaviour is: whatever that says, it drops what is over the limit.
+
+A quorum queue (`rabbit_fifo:evaluate_limit`) compares after each command, when consumers have been served, and dead
+letters that wait for their targets count. Under reject-publish it rejects nothing itself: when it is too long it tells
+the channels that publish to it, which from then on reject what is for it, and when it is down to SOFT_LIMIT of what it
+may hold it tells them to go on. So it takes one message more than it may hold, and whatever is on its way.
 """
 
 from __future__ import annotations
 
-from hawb.engine import expiry, runs
+from msgspec.structs import replace
+
+from hawb.engine import expiry, fifo, runs
 from hawb.engine.access import park
 from hawb.engine.contents import first, in_order, pieces, ready, size_bytes
-from hawb.engine.dead_letters import MAXLEN, let_go
+from hawb.engine.dead_letters import MAXLEN, forget_letters, let_go
 from hawb.engine.events import PolicyChanged, QueueExpires
+from hawb.engine.fifo import limits_of
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Queue
+from hawb.engine.state import QUORUM, Enqueuer, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import DROP_HEAD
+from hawb.rules.quorum_declaration import QuorumSettings
+
+SOFT_LIMIT = 0.8
+"""The part of its limit down to which a quorum queue has to get before it takes messages again."""
 
 
 def room(queue: Queue, count: int, message_bytes: int) -> int:
-    """How many of `count` messages of a size the queue takes if no consumer takes any: under drop-head all."""
-    limits = queue.limits_in_effect
-    if limits.overflow == DROP_HEAD:
+    """How many of `count` messages of a size the queue takes if no consumer takes any: under drop-head all, and a
+    quorum queue all that gets there."""
+    limits = limits_of(queue)
+    if limits.overflow == DROP_HEAD or queue.type == QUORUM:
         return count
     waiting = ready(queue)
     if limits.max_length is not None:
@@ -39,7 +52,7 @@ def room(queue: Queue, count: int, message_bytes: int) -> int:
 
 def excess(queue: Queue) -> Runs:
     """What has to be dropped from the head so that the queue is no longer too long."""
-    limits, waiting = queue.limits_in_effect, ready(queue)
+    limits, waiting = limits_of(queue), ready(queue)
     gone = EMPTY
     if limits.max_length is not None:
         gone = first(queue, waiting, runs.size(waiting) - limits.max_length)
@@ -65,7 +78,7 @@ def excess_bytes(queue: Queue, waiting: Runs, max_bytes: int) -> Runs:
 def drop_excess(turn: Turn, name: str) -> None:
     """Under drop-head a queue that is too long drops its head."""
     queue = turn.queues.get(name)
-    if queue is not None and queue.up and queue.sync is None and queue.limits_in_effect.overflow == DROP_HEAD:
+    if queue is not None and queue.up and queue.sync is None and limits_of(queue).overflow == DROP_HEAD:
         drop_head(turn, queue)
 
 
@@ -73,7 +86,7 @@ def drop_head(turn: Turn, queue: Queue) -> None:
     """Drops what is over the limit."""
     gone = excess(queue)
     if gone:
-        turn.emit("messages_dropped", queue=queue.name, ids=gone)
+        turn.emit("messages_dropped", queue=queue.name, ids=gone, reason=MAXLEN)
         let_go(turn, queue.name, gone, MAXLEN)
 
 
@@ -101,3 +114,98 @@ def adopt(turn: Turn, name: str, *, starting: bool = False) -> None:
         drop_head(turn, queue)
     expiry.drop_expired(turn, name)
     expiry.touch(turn, name)
+
+
+# Quorum queues
+
+
+def adopt_settings(turn: Turn, name: str, settings: QuorumSettings) -> None:
+    """A quorum queue keeps to other settings from now on, which is committed. Its time begins to count anew. Dead
+    letters that still wait go with the strategy that kept them (`rabbit_fifo_dlx:switch_from`). Consumers are served
+    and lengths compared after that, as after any command."""
+    kept = fifo.keeps_dead_letters(turn.queues[name])
+    queue = turn.change_queue(name, quorum_settings=settings)
+    if kept and not fifo.keeps_dead_letters(queue):
+        forget_letters(turn, name)
+    expiry.used(turn, name)
+
+
+def length_and_bytes(queue: Queue) -> tuple[int, int]:
+    """What counts for a quorum queue's limits: what is ready, and dead letters that wait."""
+    counted = runs.union(ready(queue), fifo.discarded(queue))
+    return runs.size(counted), size_bytes(queue, counted)
+
+
+def is_too_long(queue: Queue) -> bool:
+    """Whether a quorum queue holds more than it may."""
+    limits, (length, size) = limits_of(queue), length_and_bytes(queue)
+    pairs = ((length, limits.max_length), (size, limits.max_length_bytes))
+    return any(limit is not None and found > limit for found, limit in pairs)
+
+
+def is_roomy(queue: Queue) -> bool:
+    """Whether a quorum queue is at or below its soft limit in every respect; without a limit it is not
+    (`is_below_soft_limit`)."""
+    limits, (length, size) = limits_of(queue), length_and_bytes(queue)
+    pairs = [(found, limit) for found, limit in ((length, limits.max_length), (size, limits.max_length_bytes))
+             if limit is not None]  # fmt: skip
+    return bool(pairs) and all(found <= int(limit * SOFT_LIMIT) for found, limit in pairs)
+
+
+def tell_publishers(turn: Turn, name: str) -> None:
+    """After a command a quorum queue tells channels to reject what is published, once each, or to go on. Before 4.0
+    nobody tells them when the limit that made them reject is gone."""
+    queue = turn.queues.get(name)
+    if queue is None or not fifo.of(queue).enqueuers:
+        return
+    limits, known = limits_of(queue), fifo.of(queue)
+    if limits.max_length is None and limits.max_length_bytes is None:
+        told = fifo.release(turn).unblocks_unlimited
+        fifo.change(turn, name, roomy=False, enqueuers=go_on(turn, queue) if told else known.enqueuers)
+    elif limits.overflow == DROP_HEAD:
+        fifo.change(turn, name, roomy=is_roomy(queue))
+    elif is_too_long(queue):
+        blocked = tuple(one if one.blocked else hears(turn, queue, one, rejecting=True) for one in known.enqueuers)
+        fifo.change(turn, name, roomy=False, enqueuers=blocked)
+    else:
+        roomy = is_roomy(queue)
+        fifo.change(
+            turn, name, roomy=roomy, enqueuers=go_on(turn, queue) if roomy and not known.roomy else known.enqueuers
+        )
+
+
+def go_on(turn: Turn, queue: Queue) -> tuple[Enqueuer, ...]:
+    """Every channel is told to go on."""
+    return tuple(hears(turn, queue, one, rejecting=False) for one in fifo.of(queue).enqueuers)
+
+
+def hears(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> Enqueuer:
+    """A channel that will hear what the queue says, a link's latency from now."""
+    from_us = enqueuer.from_us
+    if enqueuer.rejecting != rejecting:
+        from_us = turn.now_us + turn.link_us(queue.master, enqueuer.channel[1])
+    return replace(enqueuer, blocked=rejecting, rejecting=rejecting, from_us=from_us)
+
+
+def register(turn: Turn, name: str, channel: tuple) -> bool:
+    """A channel (its second field the node) is about to publish for the first time, from 3.10 on. Returns whether it is
+    told to reject that. One that the queue knows hears how it is now (`rabbit_fifo`, `register_enqueuer`)."""
+    queue = turn.queues[name]
+    rejecting = limits_of(queue).overflow != DROP_HEAD and is_too_long(queue)
+    others = tuple(one for one in fifo.of(queue).enqueuers if one.channel != channel)
+    known = next((one for one in fifo.of(queue).enqueuers if one.channel == channel), Enqueuer(channel))
+    fresh = replace(known, rejecting=rejecting, from_us=turn.now_us)
+    fifo.change(turn, name, enqueuers=(*others, fresh))
+    return rejecting
+
+
+def unregister(turn: Turn, name: str, channel: tuple) -> None:
+    """A channel that published is gone."""
+    left = tuple(one for one in fifo.of(turn.queues[name]).enqueuers if one.channel != channel)
+    fifo.change(turn, name, enqueuers=left)
+
+
+def rejects(turn: Turn, queue: Queue, channel: tuple) -> bool:
+    """Whether a channel rejects now what is published to a quorum queue."""
+    known = next((one for one in fifo.of(queue).enqueuers if one.channel == channel), None)
+    return known is not None and known.rejecting == (turn.now_us >= known.from_us)

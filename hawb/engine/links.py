@@ -16,7 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine import confirms, consuming, membership, metadata, mirroring, partition_handling, runs, sides
+from hawb.engine import (
+    confirms,
+    consuming,
+    membership,
+    metadata,
+    mirroring,
+    partition_handling,
+    quorum,
+    quorum_view,
+    raft_host,
+    runs,
+    sides,
+)
 from hawb.engine.access import release
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.mirroring import with_content
@@ -46,6 +58,7 @@ def cut(turn: Turn, links: Iterable[Link]) -> None:
     for _side in turn.each_side():
         for name in turn.queue_names():
             mirroring.note_silent(turn, name)
+    raft_host.links_silent(turn, new)
     turn.schedule(metadata.ticktime_us(turn), LinksTimeOut(number), priority=TIMER)
 
 
@@ -66,6 +79,10 @@ def heal(turn: Turn) -> None:
     for sent in turn.under_way:
         turn.schedule(turn.settings.timing.link_latency_us, sent.delivery, sent.because, step=sent.step)
     turn.under_way = ()
+    turn.because = cause
+    raft_host.links_healed(turn)
+    quorum.links_healed(turn)
+    quorum.in_reach(turn)
     metadata.release(turn)
     membership.let_waiting_nodes_in(turn)
     partition_handling.look_again(turn)
@@ -114,6 +131,7 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
     lost = [link for link in links if sides.sees(turn, *link)]
     if not lost:
         return
+    turn.suspected |= set(lost)
     for a, b in lost:
         part(turn, a, b)
     for node in partition_handling.caught_between(turn, lost):
@@ -127,6 +145,8 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
             turn.focus = turn.sides[number]
             turn.because = cause
             fall_apart(turn)
+    for name in sorted(turn.groups):
+        quorum_view.refresh(turn, name)
     dead_deliveries(turn)
     metadata.release(turn)
     partition_handling.look_again(turn)

@@ -11,10 +11,10 @@ away. It takes no clients, and the locators random and min-masters pass it over.
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms, membership, mirroring, runs
+from hawb.engine import chance, confirms, membership, mirroring, quorum_membership, runs
 from hawb.engine.access import is_replicated, park
 from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
-from hawb.engine.state import Queue
+from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
 
@@ -22,6 +22,9 @@ from hawb.rules import rebalancing
 def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
     """A queue's master moves to another node. A queue that synchronises moves afterwards."""
     queue = turn.queues.get(event.queue)
+    if queue is not None and queue.type == QUORUM:
+        quorum_membership.transfer(turn, event.queue, event.node)
+        return
     if queue is None or not queue.up or not is_replicated(queue) or not turn.is_running(event.node):
         return
     if queue.sync is not None:
@@ -52,7 +55,8 @@ def answer_transfer(turn: Turn, event: TransferAnswered) -> None:
 
 def rebalance(turn: Turn, _event: Rebalance) -> None:
     """`rabbitmq-queues rebalance all`: one queue after the other moves from the nodes that have too many masters."""
-    queues = [queue for name in turn.queue_names() if is_replicated(queue := turn.queues[name]) and queue.up]
+    known = (turn.queues[name] for name in turn.queue_names())
+    queues = [queue for queue in known if queue.up and (queue.type == QUORUM or is_replicated(queue))]
     masters = [queue.master for queue in queues]
     lengths = [runs.size(queue.content) for queue in queues]
     tried = [0] * len(queues)
@@ -71,8 +75,9 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
 
 
 def candidates(turn: Turn, queue: Queue) -> list[int]:
-    """The other nodes that policy wants a replica on and that may get a master."""
-    others = [node for node in mirroring.wanted(turn, queue, turn.running()) if node != queue.master]
+    """The other nodes that policy wants a replica on, or that have a member which runs, and that may get a master."""
+    wanted = queue.synchronised if queue.type == QUORUM else mirroring.wanted(turn, queue, turn.running())
+    others = [node for node in wanted if node != queue.master]
     return may_get_masters(turn, others)
 
 
@@ -103,6 +108,7 @@ def node_drains(turn: Turn, event: NodeDrains) -> None:
         return
     confirms.client_gone(turn, node, "connection_closed")
     membership.close_clients(turn, node, "drained")
+    quorum_membership.drain(turn, node)
     peers = [other for other in turn.running() if other != node and not turn.nodes[other].drained]
     if not turn.settings.profile.drain_moves_masters or not peers:
         return
@@ -118,4 +124,5 @@ def revive(turn: Turn, node: int) -> None:
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
     elif turn.nodes[node].drained:
         turn.change_node(node, drained=False)
-        turn.emit("node_revived", node=node)
+        turn.because = turn.emit("node_revived", node=node)
+        quorum_membership.revive(turn, node)

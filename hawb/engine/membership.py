@@ -17,6 +17,8 @@ from hawb.engine import (
     mirroring,
     partition_handling,
     queues,
+    quorum,
+    raft_host,
     sides,
     subscriptions,
 )
@@ -54,6 +56,7 @@ def power_off(turn: Turn, nodes: list[int]) -> None:
         turn.change_node(node, silent=True)
         for name in turn.queue_names():
             failover.lose_unwritten(turn, name, node)
+        raft_host.links_silent(turn, [(min(node, other), max(node, other)) for other in turn.running()])
         turn.schedule(metadata.ticktime_us(turn), NodeGoneNoticed(node), priority=TIMER)
 
 
@@ -70,6 +73,7 @@ def strike(turn: Turn, nodes: list[int], how: str) -> Iterator[int]:
         turn.because = None
         turn.look_from(node)
         turn.because = turn.emit(how, node=node)
+        raft_host.node_down(turn)
         if node in known:
             for name in masters_on(turn, node):
                 turn.emit("master_down", node=node, queue=name, reason=how)
@@ -116,6 +120,7 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
     for name in masters_on(turn, event.node):
         shut_down_master(turn, name)
     sides.remember(turn, event.node)
+    raft_host.node_down(turn)
     timing = turn.settings.timing
     turn.schedule(timing.link_latency_us, NodeGoneNoticed(event.node))
     turn.schedule(timing.stop_us, Stopped(event.node, turn.nodes[event.node].boots))
@@ -190,6 +195,8 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
     partition_handling.decide_who_pauses(turn)
     for node in dead:
         confirms.client_gone(turn, node)
+        quorum.channels_gone(turn, node)
+    raft_host.node_missed(turn)
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
@@ -203,6 +210,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
             close_clients(turn, node, "node_down")
         else:
             close_exclusive_queues(turn, node)
+            quorum.out_of_reach(turn, [node])
         alarms.node_gone(turn, node)
     partition_handling.pause(turn)
 
@@ -218,7 +226,8 @@ def close_clients(turn: Turn, node: int, reason: str) -> None:
     connections.node_gone(turn, node)
     for consumer in list(turn.consumers.values()):
         if consumer.node == node and consumer.state != "closed":
-            subscriptions.close(turn, consumer.name, reason)
+            closing = quorum.channel_down if quorum.is_decided(turn, consumer.queue) else subscriptions.close
+            closing(turn, consumer.name, reason)
     close_exclusive_queues(turn, node)
 
 
@@ -317,6 +326,8 @@ def come_up(turn: Turn, node: int) -> None:
         turn.because = cause
         if turn.queues[name].type == "classic":
             return_to_queue(turn, name, node)
+    turn.because = cause
+    raft_host.node_up(turn, node)
     partition_handling.look_again(turn)
 
 

@@ -6,7 +6,7 @@ Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. Which replicas 
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms, consuming, limits
+from hawb.engine import bookkeeping, chance, confirms, consuming, limits
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import (
     AutomaticSync,
@@ -203,7 +203,7 @@ def end_master(turn: Turn, name: str, *, stopped: bool) -> None:
     queue = turn.change_queue(name, up=False, stopped=stopped)
     if queue.sync is not None:
         abort_sync(turn, name, "master_down")
-    turn.count_times(name)
+    bookkeeping.count_times(turn, name)
 
 
 def unplan_sync(turn: Turn, queue: Queue) -> None:
@@ -225,7 +225,7 @@ def abort_sync(turn: Turn, name: str, reason: str) -> None:
         contents=with_content(queue.contents, dict.fromkeys(left, EMPTY)),
         depth_unknown=queue.depth_unknown | frozenset(left),
     )
-    turn.count_times(name)
+    bookkeeping.count_times(turn, name)
     if queue.up:
         turn.schedule(0, PolicyTakesEffect(name, synchronise=reason != "cancelled"))
         release(turn, name)

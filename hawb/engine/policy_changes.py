@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import metadata, mirroring
+from hawb.engine import consuming, metadata, mirroring, quorum
+from hawb.engine import limits as lengths
 from hawb.engine.access import is_replicated
-from hawb.engine.events import AutomaticSync, ClearPolicy, PolicyChanged, PolicyTakesEffect, SetPolicy
+from hawb.engine.events import AdoptPolicy, AutomaticSync, ClearPolicy, PolicyChanged, PolicyTakesEffect, SetPolicy
 from hawb.engine.naming import split_queue
-from hawb.engine.state import Queue
+from hawb.engine.state import CLASSIC, NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
-from hawb.rules import limits, patterns, policies
+from hawb.rules import limits, patterns, policies, quorum_declaration
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
+from hawb.rules.quorum_declaration import QuorumSettings
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 SIMULATED_SETTINGS = HA_SETTINGS | limits.LIMIT_SETTINGS | {"queue-master-locator"}
 """Policy settings that have rules here. Others are carried, and the trace says that they change nothing."""
@@ -53,7 +56,7 @@ class InForce(Struct, frozen=True):
 
     def record(self, queue_type: str, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
         """The fields of a queue's record that say it, for a queue with these arguments."""
-        limited = queue_type == "classic"
+        limited = queue_type == CLASSIC
         return {
             "policy": name_of(self.policy),
             "operator_policy": name_of(self.operator_policy),
@@ -83,7 +86,8 @@ def tell(turn: Turn, event: str, policy: Policy) -> int:
         event, name=policy.name, pattern=policy.pattern, definition=policy.definition, priority=policy.priority,
         vhost=policy.vhost,
     )  # fmt: skip
-    left = [key for key, _ in policy.settings if key not in SIMULATED_SETTINGS]
+    of_quorum_queues = dict(QUORUM_PROFILES[turn.settings.profile.version].settings)
+    left = [key for key, _ in policy.settings if key not in SIMULATED_SETTINGS and key not in of_quorum_queues]
     if left:
         turn.emit("not_simulated", because=entry, what=[f"policy setting {key}" for key in left])
     return entry
@@ -141,23 +145,43 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     """Matches the policies anew for one queue. Others than before may get a mirror now: those too whose process has
     crashed for good and is off the record."""
     had = turn.queues[name]
-    record = in_force(turn, name, had.type).record(had.type, had.arguments)
-    if all(getattr(had, field) == value for field, value in record.items()):
+    found = in_force(turn, name, had.type)
+    record = found.record(had.type, had.arguments)
+    settled = had.type == CLASSIC or quorum_settings(turn, found, had.arguments) == had.quorum_settings
+    if settled and all(getattr(had, field) == value for field, value in record.items()):
         return
     crashed = had.crashed & {had.master, *had.mirrors}
     queue = turn.change_queue(name, crashed=crashed, **record)
     field = f"{kind}policy"
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=getattr(had, field))
-    if queue.type == "classic":
+    if queue.type == CLASSIC:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)
+    else:
+        quorum.put(turn, name, AdoptPolicy(name), NOWHERE)
+
+
+def quorum_settings(turn: Turn, found: InForce, arguments: tuple[tuple[str, object], ...]) -> QuorumSettings:
+    """What a quorum queue keeps to under the policies that apply to it, and with its arguments."""
+    settings = turn.settings
+    return quorum_declaration.quorum_settings(
+        found.definition, dict(arguments), settings.profile, settings.quorum_cluster_size
+    )
+
+
+def adopt(turn: Turn, event: AdoptPolicy) -> None:
+    """A quorum queue goes by another policy, as `rabbit_quorum_queue:policy_changed` has told it."""
+    queue = turn.queues[event.queue]
+    wanted = quorum_settings(turn, in_force(turn, queue.name, queue.type), queue.arguments)
+    lengths.adopt_settings(turn, queue.name, wanted)
+    consuming.deliver(turn, queue.name)
 
 
 def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
     """The master brings its mirrors in line with its policy. One that synchronises does so afterwards, and without a
-    master nothing happens until one is back."""
+    master nothing happens until one is back. A quorum queue has no mirrors."""
     queue = turn.queues.get(event.queue)
-    if queue is None or not queue.up or queue.sync is not None:
+    if queue is None or queue.type == QUORUM or not queue.up or queue.sync is not None:
         return
     if not is_replicated(queue):
         mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")

@@ -15,16 +15,27 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from hawb.engine import confirms, dead_letters, expiry, flow_control, limits, runs
+from hawb.engine import (
+    bookkeeping,
+    confirms,
+    dead_letters,
+    expiry,
+    fifo,
+    flow_control,
+    limits,
+    quorum,
+    runs,
+    steady_confirms,
+)
 from hawb.engine.access import is_busy, is_replicated, park
 from hawb.engine.clients import NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready
 from hawb.engine.dead_letters import EXPIRED, MAXLEN
-from hawb.engine.events import DeadLetters, Messages, Publish
+from hawb.engine.events import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Parked, Queue
+from hawb.engine.state import NOWHERE, QUORUM, Batch, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
@@ -34,7 +45,8 @@ def publish(turn: Turn, operation: Publish) -> None:
     takes over, they wait: the master's mailbox and the mirrors have them."""
     if operation.count == 0:
         return
-    queues = [turn.queues[name] for name in operation.queues if name in turn.queues]
+    found = [turn.queues[name] for name in operation.queues if name in turn.queues]
+    queues = [queue for queue in found if queue.type != QUORUM]
     busy = next((queue for queue in queues if is_busy(turn, queue, operation.node)), None)
     if busy is not None:
         park(turn, busy, operation)
@@ -49,8 +61,8 @@ def publish(turn: Turn, operation: Publish) -> None:
                 turn, operation.node, part, transaction=operation.transaction, publisher=operation.publisher
             )
     note_published(turn, operation)
-    for name in operation.queues:
-        settle_down(turn, name, latest(turn, name, operation.count))
+    for queue in queues:
+        settle_down(turn, queue.name, latest(turn, queue.name, operation.count))
 
 
 def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publish | None:
@@ -69,8 +81,8 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     """What another queue has given up reaches this one. Nobody waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
-    if queue is not None and queue.type != "classic":
-        turn.emit("not_simulated", queue=queue.name, what=["dead letters to a quorum queue"])
+    if queue is not None and queue.type == QUORUM:
+        quorum.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and is_busy(turn, queue, event.node):
         park(turn, queue, event)
     elif queue is None or not queue.up:
@@ -81,6 +93,19 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
         take(turn, event, queue, numbers)
         settle_down(turn, queue.name, numbers)
     turn.flowing = False
+
+
+def enqueue(turn: Turn, operation: Enqueue) -> None:
+    """Messages for a quorum queue are committed: it takes those that it has room for, and their channel is told."""
+    name = operation.queue
+    queue = turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, operation.numbers))
+    fifo.with_late(turn, name, operation.numbers)
+    share = take(turn, operation, turn.queues[name], operation.numbers)
+    if operation.connection is not None:
+        delay_us = turn.link_us(queue.master, operation.node)
+        confirms.group_answers(turn, name, operation.node, share.numbers, share.rejected, delay_us)
+        steady_confirms.replica_answers(turn, name, NOWHERE, turn.now_us + delay_us)
+    settle_down(turn, name, operation.numbers)
 
 
 def note_published(turn: Turn, operation: Publish) -> None:
@@ -94,26 +119,28 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """One queue's part. None where nobody will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
     if not turn.is_running(operation.node):
-        return refuse(turn, name, numbers, "client_node_gone")
+        return bookkeeping.refuse(turn, name, numbers, "client_node_gone")
     if name == operation.struck:
-        refuse(turn, name, numbers, "master_died")
+        bookkeeping.refuse(turn, name, numbers, "master_died")
         return Share(name, numbers, ())
     queue = turn.queues.get(name)
     if queue is None:
-        refuse(turn, name, numbers, "no_queue")
+        bookkeeping.refuse(turn, name, numbers, "no_queue")
         return Share(name, numbers, (), answered=True)
+    if queue.type == QUORUM:
+        return quorum.take(turn, operation, queue, numbers) or take(turn, operation, turn.queues[name], numbers)
     if queue.up:
         return take(turn, operation, queue, numbers)
     if queue.failed:
-        refuse(turn, name, numbers, "crashed")
+        bookkeeping.refuse(turn, name, numbers, "crashed")
         return Share(name, numbers, ())
     if not is_replicated(queue):
-        refuse(turn, name, numbers, "home_node_down")
+        bookkeeping.refuse(turn, name, numbers, "home_node_down")
         return Share(name, numbers, (), answered=True)
     if queue.stopped:
-        refuse(turn, name, numbers, "master_stopped")
+        bookkeeping.refuse(turn, name, numbers, "master_stopped")
         return Share(name, numbers, ())
-    refuse(turn, name, numbers, "no_master")
+    bookkeeping.refuse(turn, name, numbers, "no_master")
     return Share(name, numbers, ())
 
 
@@ -139,12 +166,6 @@ def number(turn: Turn, name: str, count: int) -> Runs:
     turn.numbers[name] = before + count
     turn.book(name, published=before + count)
     return runs.run(before + 1, count)
-
-
-def refuse(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """No queue takes the messages."""
-    turn.book(name, refused=runs.union(turn.account(name).refused, numbers))
-    turn.emit("messages_refused", queue=name, ids=numbers, reason=reason)
 
 
 def latest(turn: Turn, name: str, count: int) -> Runs:
@@ -181,7 +202,7 @@ def reject(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> None
         return
     if queue.limits_in_effect.overflow == REJECT_PUBLISH_DLX:
         dead_letters.send(turn, queue, numbers, (batch(turn, operation, queue, numbers),), MAXLEN)
-    refuse(turn, queue.name, numbers, "max_length")
+    bookkeeping.refuse(turn, queue.name, numbers, "max_length")
 
 
 def rejection(turn: Turn, operation: Messages, queue: Queue) -> tuple[int, int]:
@@ -205,9 +226,11 @@ def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
 
 
 def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
-    """Every replica takes the messages: which, and when each of them will have answered."""
-    takers = [node for node in (queue.master, *queue.mirrors) if turn.follows(queue, node)]
-    sent_bytes = (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
+    """Every replica takes the messages: which, and when each of them will have answered. For a quorum queue's members
+    the leader does, whose log has cost what there was to send."""
+    replicas = (queue.master, *queue.mirrors)
+    takers = [node for node in (*replicas, *queue.members) if turn.follows(queue, node)]
+    sent_bytes = 0 if queue.type == QUORUM else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
         queue.name,
@@ -218,11 +241,14 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
         batches=with_batch(queue.batches, batch(turn, operation, queue, numbers)),
         redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
-    turn.emit(
-        "messages_published", queue=queue.name, ids=numbers, replicas=turn.settings.named(takers),
-        bytes_replicated=sent_bytes,
-    )  # fmt: skip
-    due_us = [(node, answer_us(turn, operation, queue, node)) for node in takers]
+    told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
+    if queue.type == QUORUM:
+        group = turn.groups[queue.name]
+        holders = [node for node in sorted(group.members) if not group.behind(node)]
+        term = max(member.log.last_term for member in group.members.values())
+        told |= {"replicas": turn.settings.named(holders), "term": term}
+    turn.emit("messages_published", queue=queue.name, ids=numbers, **told)
+    due_us = [(node, answer_us(turn, operation, queue, node)) for node in replicas if node in takers]
     return (*due_us, *((node, NEVER_US) for node in silent_mirrors(turn, queue)))
 
 
@@ -269,6 +295,8 @@ def answer_us(turn: Turn, operation: Messages, queue: Queue, node: int) -> int:
     """When the publisher's channel has the answer of the replica at `node`."""
     timing = turn.settings.timing
     transfer_us = 0
+    if queue.type == QUORUM and len(queue.members) > 1:
+        transfer_us = 2 * timing.link_latency_us
     if node != queue.master:
         transfer_us = turn.link_us(queue.master, node)
         transfer_us += operation.count * operation.size_bytes * 1_000_000 // timing.network_bytes_per_s

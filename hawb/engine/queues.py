@@ -9,16 +9,27 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hawb.engine import chance, confirms, expiry, limits, metadata, mirroring, runs, subscriptions
+from hawb.engine import (
+    bookkeeping,
+    chance,
+    confirms,
+    expiry,
+    limits,
+    metadata,
+    mirroring,
+    quorum_queues,
+    runs,
+    subscriptions,
+)
 from hawb.engine.access import is_replicated, park, refuse_locked, release, served
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, QueueExpires
 from hawb.engine.naming import described, split_queue
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import Queue
+from hawb.engine.state import CLASSIC, QUORUM, TYPES, Queue
 from hawb.engine.turn import Turn
-from hawb.rules import locators, queue_arguments
+from hawb.rules import locators, queue_arguments, quorum_declaration
 from hawb.rules.limits import LIMIT_ARGUMENTS
 
 SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
@@ -40,13 +51,26 @@ def declare(turn: Turn, operation: Declare) -> None:
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif not metadata.stall(turn, operation) and is_valid(turn, operation):
-        create(turn, operation)
+        (quorum_queues.create if type_of(operation) == QUORUM else create)(turn, operation)
+
+
+def type_of(operation: Declare) -> object:
+    """The type of queue that is declared (`rabbit_amqqueue:get_queue_type`), or what stands in its place."""
+    return dict(operation.arguments).get("x-queue-type", CLASSIC)
 
 
 def is_valid(turn: Turn, operation: Declare) -> bool:
     """Whether RabbitMQ takes a new queue's arguments; if not, the step was refused."""
-    profile = turn.settings.profile
-    reason = queue_arguments.refusal(dict(operation.arguments), described(operation.queue), profile)
+    profile, arguments, name = turn.settings.profile, dict(operation.arguments), described(operation.queue)
+    if type_of(operation) not in TYPES:
+        reason = queue_arguments.unknown_type(type_of(operation), name)
+    elif type_of(operation) == QUORUM:
+        reason = quorum_declaration.refusal(
+            arguments, name, profile,
+            durable=operation.durable, exclusive=operation.exclusive, auto_delete=operation.auto_delete,
+        )  # fmt: skip
+    else:
+        reason = queue_arguments.refusal(arguments, name, profile)
     if reason is not None:
         turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
     return reason is None
@@ -72,7 +96,8 @@ def is_same(turn: Turn, operation: Declare, queue: Queue) -> bool:
             refuse_inequivalent(turn, queue, field, f"'{str(value).lower()}'", f"'{str(current[field]).lower()}'")
             return False
     given, had = dict(operation.arguments), dict(queue.arguments)
-    difference = queue_arguments.inequivalent(given, had, turn.settings.profile)
+    rules = queue_arguments if queue.type == CLASSIC else quorum_declaration
+    difference = rules.inequivalent(given, had, turn.settings.profile)
     if difference is not None:
         refuse_inequivalent(turn, queue, *difference)
     return difference is None
@@ -115,7 +140,7 @@ def create(turn: Turn, operation: Declare) -> None:
         master=turn.settings.names[place], mirrors=turn.settings.named(queue.mirrors),
     )  # fmt: skip
     turn.because = entry
-    turn.count_times(queue.name)
+    bookkeeping.count_times(turn, queue.name)
     tell_not_simulated(turn, queue)
     limits.adopt(turn, queue.name, starting=True)
     mirroring.synchronise_drained(turn, queue.name, "joined")
@@ -186,7 +211,7 @@ def delete(turn: Turn, operation: Delete) -> None:
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node) or metadata.stall(turn, operation):
         return
-    if queue.failed:
+    if queue.failed or queue.type == QUORUM:
         remove(turn, queue.name, "client")
     elif queue.abandoned and is_replicated(queue) and not any(map(turn.is_running, queue.mirrors)):
         if operation.if_empty:
@@ -216,6 +241,10 @@ def purge(turn: Turn, operation: Purge) -> None:
 def expire(turn: Turn, event: QueueExpires) -> None:
     """A queue was unused for as long as it may be. One that synchronises looks at that afterwards."""
     queue = turn.queues.get(event.queue)
+    if queue is not None and queue.type == QUORUM:
+        if expiry.has_expired(turn, queue):
+            remove(turn, event.queue, "expired")
+        return
     if queue is None or not queue.up or queue.master != event.node or queue.consumers:
         return
     if queue.limits_in_effect.expires_ms is None:
@@ -251,13 +280,16 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     release(turn, name)
     queue = turn.queues[name]
     expiry.stop_timers(turn, queue)
-    left = runs.minus(queue.content, turn.account(name).lost)
     if queue.sync is not None:
         mirroring.unplan_sync(turn, queue)
+    if queue.type == QUORUM:
+        quorum_queues.disband(turn, queue)
+    left = runs.minus(turn.queues[name].content, turn.account(name).lost)
     entry = turn.emit("queue_deleted", queue=name, reason=reason, messages=runs.size(left))
-    turn.remove(name, left, "deleted")
-    del turn.queues[name]
+    bookkeeping.remove(turn, name, left, "deleted")
+    for side in turn.sides.values() if queue.type == QUORUM else [turn.focus]:
+        side.queues.pop(name, None)
     turn.because = entry
-    turn.count_times(name)
+    bookkeeping.count_times(turn, name)
     confirms.queue_deleted(turn, name)
     subscriptions.queue_deleted(turn, queue)

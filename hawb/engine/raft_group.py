@@ -77,10 +77,11 @@ def _marks_at(log: Log, commit_index: int, index: int) -> str:
 
 def _entries(run: Run, names: Names) -> str:
     where = str(run.first) if run.count == 1 else f"{run.first}..{run.last}"
-    return f"{where} {_command(run.command, names)}"
+    return f"{where} {command_text(run.command, names)}"
 
 
-def _command(command: object, names: Names) -> str:
+def command_text(command: object, names: Names = str) -> str:
+    """What an entry says, as text."""
     match command:
         case Noop():
             return "noop"

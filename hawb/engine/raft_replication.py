@@ -90,7 +90,9 @@ def agreed_commit(leader: Member) -> int:
 
 
 def _answered(peer: Peer, message: AppendEntriesReply) -> Peer:
-    match = max(peer.match_index, message.last_index)
+    # Who asks for what it is known to have had has lost its disk (`ra_server:handle_leader`).
+    lost = not message.success and message.next_index <= peer.match_index
+    match = message.next_index - 1 if lost else max(peer.match_index, message.last_index)
     wanted = max(peer.next_index, message.next_index) if message.success else min(peer.next_index, message.next_index)
     return Peer(
         peer.id,

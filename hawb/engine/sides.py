@@ -14,11 +14,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import mirroring, runs, subscriptions
+from hawb.engine import bookkeeping, mirroring, runs, subscriptions
 from hawb.engine.contents import united
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import RUNNING, STOPPING, Queue
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue
 from hawb.engine.turn import Turn
 
 
@@ -65,8 +65,10 @@ def is_up(turn: Turn, node: int) -> bool:
 
 def keep_own(turn: Turn, name: str) -> None:
     """Of what waits for a queue, a side keeps what its own clients asked for. Consumers on another side are gone from
-    here, and a master there is none."""
+    here, and a master there is none. Who leads a quorum queue its group says."""
     queue = turn.queues[name]
+    if queue.type == QUORUM:
+        return
     turn.change_queue(name, parked=tuple(one for one in queue.parked if turn.is_here(one.operation.node)))
     if not queue.up:
         return
@@ -98,10 +100,10 @@ def take_over_records(turn: Turn, node: int, side: int) -> None:
     entry = turn.emit("records_taken_over", node=node)
     for name in turn.queue_names():
         queue = turn.queues[name]
-        if queue.master == node and not queue.up and name in old.queues:
+        if queue.type != QUORUM and queue.master == node and not queue.up and name in old.queues:
             bring_back(turn, queue, old.queues[name])
     for name in sorted(old.queues):
-        turn.give_up(name, leave(old, name, node), "side_given_up", because=entry)
+        bookkeeping.give_up(turn, name, leave(old, name, node), "side_given_up", because=entry)
     drop_unheld(turn, entry)
 
 
@@ -115,8 +117,13 @@ def drop_unheld(turn: Turn, because: int) -> None:
             if value.side == number:
                 turn.change_node(node, side=turn.focus.number)
         for name in sorted(side.queues):
-            turn.count_times(name)
-            turn.give_up(name, side.queues[name].content, "side_given_up", because=because)
+            bookkeeping.count_times(turn, name)
+            if side.queues[name].type == QUORUM:
+                if not any(name in other.queues for other in turn.sides.values()):
+                    turn.groups.pop(name, None)
+                else:
+                    continue
+            bookkeeping.give_up(turn, name, side.queues[name].content, "side_given_up", because=because)
 
 
 def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:
@@ -130,13 +137,16 @@ def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:
         redelivered=from_disk.redelivered if from_disk.master == queue.master else content,
         unacknowledged=EMPTY,
     )
-    turn.give_up(queue.name, had, "side_given_up")
-    turn.reclaim(queue.name, content)
+    bookkeeping.give_up(turn, queue.name, had, "side_given_up")
+    bookkeeping.reclaim(turn, queue.name, content)
 
 
 def leave(side: Records, name: str, node: int) -> Runs:
-    """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it."""
+    """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it: of a
+    quorum queue nothing, since its members are one group on all sides."""
     queue = side.queues[name]
+    if queue.type == QUORUM:
+        return EMPTY
     if queue.master != node:
         side.queues[name] = replace(queue, contents=mirroring.with_content(queue.contents, {node: None}))
         return EMPTY
@@ -160,18 +170,23 @@ def go_back(turn: Turn, node: int) -> None:
     now = turn.sides[turn.nodes[node].side]
     side = Records(replace(remembered, number=turn.next_number()))
     turn.sides[side.number] = side
-    for name, queue in side.queues.items():
-        side.queues[name] = as_on_disk(queue, now.queues.get(name), node)
+    for name, queue in list(side.queues.items()):
+        if queue.type != QUORUM:
+            side.queues[name] = as_on_disk(queue, now.queues.get(name), node)
+        elif name in now.queues and now.queues[name].type == QUORUM:
+            side.queues[name] = replace(now.queues[name], master=NOWHERE, up=False)
+        else:
+            del side.queues[name]
     turn.change_node(node, side=side.number, remembers=None)
     turn.look_from(node)
     entry = turn.emit("records_restored", node=node)
     for name in sorted(now.queues):
-        turn.give_up(name, leave(now, name, node), "side_given_up", because=entry)
+        bookkeeping.give_up(turn, name, leave(now, name, node), "side_given_up", because=entry)
     drop_unheld(turn, entry)
     turn.look_from(node)
     for name in sorted(side.queues):
-        turn.reclaim(name, turn.held_here(name))
-        turn.count_times(name)
+        bookkeeping.reclaim(turn, name, turn.held_here(name))
+        bookkeeping.count_times(turn, name)
 
 
 def as_on_disk(queue: Queue, now: Queue | None, node: int) -> Queue:

@@ -20,13 +20,18 @@ from fractions import Fraction
 from msgspec import Struct
 
 from hawb.engine.clients import Consumer, Publisher, Unconfirmed
-from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.quorum_group import Group
+from hawb.engine.runs import EMPTY, Runs, union
 from hawb.engine.sync_effort import Effort
 from hawb.rules.limits import NO_LIMITS, Limits
 from hawb.rules.policies import Mirroring, Policy
+from hawb.rules.quorum_declaration import QuorumSettings
 
 NOWHERE = -1
 """The node of something that has none."""
+
+TYPES = CLASSIC, QUORUM = "classic", "quorum"
+"""The types of queues."""
 
 RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
 PAUSED = "paused"
@@ -98,6 +103,49 @@ class Parked(Struct, frozen=True):
     step: int
 
 
+class Enqueuer(Struct, frozen=True):
+    """A channel that publishes to a quorum queue. `blocked` is whether the queue has told it to reject what is
+    published, and `rejecting` whether it does so from `from_us` on, when it hears that; before that it does the
+    opposite."""
+
+    channel: tuple
+    blocked: bool = False
+    rejecting: bool = False
+    from_us: int = 0
+
+
+class Fifo(Struct, frozen=True):
+    """What a quorum queue's state machine keeps beside its messages (`hawb.engine.fifo`). Messages are in the order in
+    which they are served.
+
+    `returns` are messages that were given back, served before all others. `moved` are others that do not stand where
+    their number says: behind which number, and which. `counts` says how often messages were given back. `discards` are
+    dead letters, by their reason, that stay until each of their targets has `confirmed` them. `missing` are messages
+    sent to consumers, by their names, that have not arrived because their sender is gone. `suspected` are consumers
+    whose nodes are out of reach, `quiescing` whether the active consumer gets no more because a more urgent one waits,
+    and `extra_credit` how many more messages a consumer may hold than its prefetch says. `roomy` is whether the queue
+    was below its soft limit after the last command. `two_levels` is whether messages of a priority above 4 go first,
+    and `dequeued` how many messages, modulo 3, have left the queue since it last was the others' turn. `used_us` is
+    when the queue was last used and `led_from_us` when its leader was elected.
+    """
+
+    returns: Runs = EMPTY
+    moved: tuple[tuple[int, Runs], ...] = ()
+    counts: tuple[tuple[int, Runs], ...] = ()
+    discards: tuple[tuple[str, Runs], ...] = ()
+    confirmed: tuple[tuple[str, Runs], ...] = ()
+    missing: tuple[tuple[str, Runs], ...] = ()
+    suspected: frozenset[str] = frozenset()
+    quiescing: bool = False
+    extra_credit: tuple[tuple[str, int], ...] = ()
+    enqueuers: tuple[Enqueuer, ...] = ()
+    roomy: bool = True
+    two_levels: bool = False
+    dequeued: int = 0
+    used_us: int = 0
+    led_from_us: int = 0
+
+
 class Queue(Struct, frozen=True, cache_hash=True):
     """A queue's record and what its replicas hold.
 
@@ -117,6 +165,12 @@ class Queue(Struct, frozen=True, cache_hash=True):
     the nodes whose process crashed and has not started again, `crashes` the recent crashes (node, time_us), `failed`
     whether the master's process crashed too often to be started again. `parked` are operations of
     clients that wait for the queue to serve again.
+
+    A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,
+    and `up` is whether that leader can commit. `synchronised` are the members that know of all that is committed,
+    `holder` is the last leader there was, whose content is the queue's, and `pending` are the messages that channels
+    have sent and no leader has committed yet. `fifo` is what its state machine keeps beside them, `quorum_settings`
+    what it keeps to.
     """
 
     name: str
@@ -152,6 +206,10 @@ class Queue(Struct, frozen=True, cache_hash=True):
     parked: tuple[Parked, ...] = ()
     sync: Sync | None = None
     members: tuple[int, ...] = ()
+    holder: int = NOWHERE
+    pending: Runs = EMPTY
+    fifo: Fifo | None = None
+    quorum_settings: QuorumSettings | None = None
     limits: Limits = NO_LIMITS
     limits_in_effect: Limits = NO_LIMITS
     ttl_timer_us: int | None = None
@@ -159,9 +217,10 @@ class Queue(Struct, frozen=True, cache_hash=True):
 
     @property
     def content(self) -> Runs:
-        """What the queue holds, ready and unacknowledged. A quorum queue without a leader shows its first member's."""
-        node = self.members[0] if self.master == NOWHERE else self.master
-        return self.contents[node] or EMPTY
+        """What the queue holds, ready and unacknowledged, and of a quorum queue what is still to be decided."""
+        if self.type == QUORUM:
+            return union(self.contents[self.holder] or EMPTY, self.pending)
+        return self.contents[self.master] or EMPTY
 
     @property
     def replicas(self) -> tuple[int, ...]:
@@ -204,11 +263,14 @@ class State(Struct, frozen=True):
 
     `connections` are those that clients have opened: name, node, virtual host. `stalled` is what waits because a change
     of the metadata has to reach a node that does not answer. `cuts` are the links that drop everything, pairs of nodes
-    (the smaller first) with a number that tells one cut from another. `under_way` is what was sent over such a link and
-    is neither there nor given up.
+    (the smaller first) with a number that tells one cut from another, and `suspected` those over which the members of
+    quorum queues have given each other up. `under_way` is what was sent over such a link and is neither there nor given
+    up.
 
     `alarms` are the resource alarms that are set, each a node and its memory or disk; `unread` is what clients ask over
     connections that the broker has blocked for it.
+
+    `groups` are the Raft groups of quorum queues, by the queues' names; sides of a partition share them.
 
     `numbers` counts, for each queue name ever used, the messages published to it; `counter` numbers events, and with
     them draws.
@@ -220,8 +282,10 @@ class State(Struct, frozen=True):
     consumers: Mapping[str, Consumer] = {}
     publishers: Mapping[str, Publisher] = {}
     unconfirmed: tuple[Unconfirmed, ...] = ()
+    groups: Mapping[str, Group] = {}
     agenda: tuple[tuple, ...] = ()
     cuts: tuple[tuple[tuple[int, int], int], ...] = ()
+    suspected: frozenset[tuple[int, int]] = frozenset()
     under_way: tuple[UnderWay, ...] = ()
     stalled: tuple[Parked, ...] = ()
     connections: frozenset[tuple[str, int, str]] = frozenset()

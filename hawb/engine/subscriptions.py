@@ -1,35 +1,43 @@
 """Subscriptions: consumers come and go, which of them a queue serves alone, and what they notice of a failover.
 
 Source: `rabbit_channel:basic_consume`, `handle_consuming_queue_down_or_eol`, `rabbit_amqqueue_process`
-(`check_exclusive_access`, `handle_ch_down`, `new_single_active_consumer_after_basic_cancel`).
+(`check_exclusive_access`, `handle_ch_down`), `rabbit_quorum_queue:consume`, `rabbit_fifo`.
 
 A queue has at most one `active_consumer`: the exclusive one, beside which there is no other, or with
-x-single-active-consumer the one that is served while the others wait. The first to come is active, whatever its
-priority; who follows it is the first of the highest priority. After `basic.cancel` the queue is not run: what is ready
-goes to the successor when something else moves the queue, as another publish. (In 3.8 and 3.10 such a publish
-crashes the queue, rabbitmq-server issue 5460; that crash is not simulated.)
+x-single-active-consumer the one that is served while the others wait (`single_active`). After `basic.cancel` a classic
+queue is not run: what is ready goes to the successor when something else moves the queue, as another publish. (In 3.8
+and 3.10 such a publish crashes the queue, rabbitmq-server issue 5460; that crash is not simulated.)
 
 After a failover each channel registers its consumers again by itself. In what order they arrive RabbitMQ leaves open;
 here it is the order in which they stood, and so it is decided who is active then.
+
+A quorum queue knows no exclusive consumers, takes none whose channel has a global prefetch, and notices nothing of a
+new leader. Where its leader loses sight of a consumer's node the consumer is suspected: what it holds is returned at
+once, and it is served again when the node is back. What a cancelled consumer holds stays with it then.
 """
 
 from __future__ import annotations
 
-from hawb.engine import expiry, runs
+from msgspec.structs import replace
+
+from hawb.engine import expiry, fifo, runs
 from hawb.engine.access import is_replicated, served
 from hawb.engine.clients import Consumer
-from hawb.engine.consuming import deliver, holds_of_another, is_single_active, put_back, refuse_tag, with_past
+from hawb.engine.consuming import deliver, holds_of_another, put_back, reached, refuse_tag, with_past
 from hawb.engine.events import AutoDelete, Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.naming import described
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import Queue
+from hawb.engine.single_active import activate_next, held_by_cancelled, is_single_active
+from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
 
 
 def consume(turn: Turn, operation: Consume) -> None:
     """basic.consume: the queue begins to send."""
-    if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
+    if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
+        return
+    if refused_by_channel(turn, operation):
         return
     known = turn.consumers.get(operation.consumer)
     if known is not None and known.state == "active":
@@ -55,15 +63,38 @@ def consume(turn: Turn, operation: Consume) -> None:
         cancel_notify=operation.cancel_notify,
         clock=None if operation.rate is None else clock_from(turn, operation.rate),
     )
-    turn.consumers[operation.consumer] = with_past(consumer, known)
+    consumer = with_past(consumer, known)
+    again = queue.type == QUORUM and known is not None and known.subscription != 0 and bool(known.held)
+    if again:
+        consumer = replace(consumer, carried=known.carried)
+    turn.consumers[operation.consumer] = consumer
     turn.emit("consumer_started", node=operation.node, queue=queue.name, consumer=operation.consumer)
-    register(turn, consumer)
+    if not again or fifo.release(turn).serves_again or is_single_active(queue):
+        register(turn, consumer)
     deliver(turn, queue.name)
+
+
+def refused_by_channel(turn: Turn, operation: Consume) -> bool:
+    """540 for a consumer of a quorum queue on a channel with a global prefetch, and from 3.10 on 406 for an argument
+    that only classic queues know. Its channel refuses it, whether the queue can decide anything or not."""
+    queue = turn.queues.get(operation.queue)
+    if queue is None or queue.type != QUORUM:
+        return False
+    if operation.cancel_on_ha_failover and fifo.release(turn).checks_arguments:
+        reason = f"invalid arg 'x-cancel-on-ha-failover' for {described(queue.name)} of queue type rabbit_quorum_queue"
+        turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
+        return True
+    if not (operation.global_prefetch and operation.prefetch):
+        return False
+    turn.refuse(540, f"NOT_IMPLEMENTED - {described(queue.name)} does not support global qos")
+    return True
 
 
 def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
     """Whether a queue refuses one more consumer: beside an exclusive one there is no other, and a queue with a single
-    active consumer has no exclusive ones."""
+    active consumer has no exclusive ones. A quorum queue takes no notice of that."""
+    if queue.type == QUORUM:
+        return False
     if is_single_active(queue):
         return exclusive
     return queue.active_consumer is not None or (exclusive and bool(queue.consumers))
@@ -72,17 +103,13 @@ def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
 def register(turn: Turn, consumer: Consumer) -> None:
     """The queue knows one more consumer."""
     queue = turn.queues[consumer.queue]
+    quorum = queue.type == QUORUM
+    waits = quorum and not fifo.release(turn).activates_at_once and held_by_cancelled(turn, queue)
     turn.change_queue(queue.name, consumers=(*queue.consumers, consumer.name))
-    if consumer.exclusive:
+    if consumer.exclusive and not quorum:
         turn.change_queue(queue.name, active_consumer=consumer.name)
-    elif is_single_active(queue) and queue.active_consumer is None:
-        activate(turn, queue.name, consumer.name)
-
-
-def activate(turn: Turn, name: str, consumer: str) -> None:
-    """A consumer becomes the one that its queue serves."""
-    turn.change_queue(name, active_consumer=consumer)
-    turn.emit("consumer_activated", node=turn.consumers[consumer].node, queue=name, consumer=consumer)
+    elif is_single_active(queue) and not waits:
+        activate_next(turn, queue.name)
 
 
 def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
@@ -95,6 +122,9 @@ def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
         "consumer_cancelled", node=consumer.node, queue=consumer.queue, consumer=name, reason="client", notified=False
     )
     unsubscribe(turn, name)
+    queue = turn.queues.get(consumer.queue)
+    if queue is not None and queue.type == QUORUM:
+        deliver(turn, queue.name)
 
 
 def client_closes(turn: Turn, event: ConsumerCloses) -> None:
@@ -105,18 +135,23 @@ def client_closes(turn: Turn, event: ConsumerCloses) -> None:
 
 def close(turn: Turn, name: str, reason: str) -> None:
     """The consumer's channel is gone: what it held goes back, and others get it."""
-    held = turn.consumers[name].held
+    consumer = turn.consumers[name]
+    held = runs.within(consumer.in_sequence, consumer.held)
     consumer = turn.change_consumer(name, state="closed", held=EMPTY, stale=EMPTY, settled_early=EMPTY, blocked=False)
     turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
     unsubscribe(turn, name)
+    forget(turn, consumer)
     if held:
-        expiry.touch(turn, consumer.queue)
+        expiry.used(turn, consumer.queue)
     put_back(turn, consumer.queue, held, "consumer_gone")
     deliver(turn, consumer.queue)
 
 
 def lose_sight(turn: Turn, name: str) -> None:
-    """Channels on another side of a partition are gone from here: what their consumers held goes back."""
+    """Channels on another side of a partition are gone from here: what their consumers held goes back. A quorum queue
+    is one for all sides."""
+    if turn.queues[name].type == QUORUM:
+        return
     for consumer in list(turn.consumers.values()):
         if consumer.queue == name and not turn.is_here(consumer.node):
             unsubscribe(turn, consumer.name)
@@ -125,8 +160,8 @@ def lose_sight(turn: Turn, name: str) -> None:
 
 
 def unsubscribe(turn: Turn, name: str) -> None:
-    """The queue no longer knows the consumer; an auto-delete queue goes with its last one. After a single active one
-    comes the first of the highest priority."""
+    """The queue no longer knows the consumer; an auto-delete queue goes with its last one, and a single active one has
+    a successor."""
     queue = turn.queues.get(turn.consumers[name].queue)
     if queue is None or name not in queue.consumers:
         return
@@ -134,11 +169,80 @@ def unsubscribe(turn: Turn, name: str) -> None:
     turn.change_queue(queue.name, consumers=left)
     if queue.active_consumer == name:
         turn.change_queue(queue.name, active_consumer=None)
-        if left:
-            activate(turn, queue.name, max(left, key=lambda other: turn.consumers[other].priority))
+        if queue.type == QUORUM:
+            fifo.change(turn, queue.name, quiescing=False)
+        if is_single_active(queue):
+            activate_next(turn, queue.name)
     if queue.auto_delete and not left:
         turn.schedule(0, AutoDelete(queue.name))
-    expiry.touch(turn, queue.name)
+    expiry.used(turn, queue.name)
+
+
+def forget(turn: Turn, consumer: Consumer) -> None:
+    """A quorum queue keeps nothing of a consumer whose channel is gone."""
+    queue = turn.queues.get(consumer.queue)
+    if queue is None or queue.type != QUORUM:
+        return
+    known = fifo.of(queue)
+    fifo.change(
+        turn, queue.name, suspected=known.suspected - {consumer.name},
+        missing=tuple(pair for pair in known.missing if pair[0] != consumer.name),
+        extra_credit=tuple(pair for pair in known.extra_credit if pair[0] != consumer.name),
+    )  # fmt: skip
+
+
+# What a quorum queue makes of nodes out of reach
+
+
+def suspect(turn: Turn, name: str, node: int) -> None:
+    """A quorum queue's leader has lost the connection to a node: consumers there are suspected, and what they hold is
+    returned at once (`rabbit_fifo:apply`, `noconnection`). Their answers for it will be too late. One that was
+    cancelled keeps what it holds, unless the queue has a single active consumer."""
+    single = is_single_active(turn.queues[name])
+    lost = [one for one in turn.consumers.values() if one.queue == name and one.node == node and one.state != "closed"]
+    for consumer in lost:
+        if consumer.state == "cancelled" and consumer.subscription and not single:
+            continue
+        held = runs.within(consumer.in_sequence, consumer.held)
+        known = runs.minus(consumer.held, fifo.missing(turn, consumer))
+        turn.change_consumer(consumer.name, held=EMPTY, deliveries=EMPTY, stale=runs.union(consumer.stale, known))
+        spent = put_back(turn, name, held, "consumer_gone")
+        if consumer.name in turn.queues[name].consumers:
+            fifo.overpay(turn, name, consumer.name, spent)
+            hold_off(turn, name, consumer.name)
+    if lost:
+        if single:
+            activate_next(turn, name)
+        expiry.used(turn, name)
+        deliver(turn, name)
+
+
+def hold_off(turn: Turn, name: str, consumer: str) -> None:
+    """A consumer is suspected; an active one stands behind the others from now on."""
+    queue = turn.queues[name]
+    fifo.change(turn, name, suspected=fifo.of(queue).suspected | {consumer})
+    if queue.active_consumer == consumer:
+        fifo.change(turn, name, quiescing=False)
+        others = (other for other in queue.consumers if other != consumer)
+        turn.change_queue(name, active_consumer=None, consumers=(*others, consumer))
+
+
+def unsuspect(turn: Turn, name: str, node: int) -> None:
+    """A node is back in reach: consumers there are served again, those that are still there (`rabbit_fifo:apply`,
+    `nodeup`)."""
+    back = [one for one in turn.queues[name].consumers
+            if turn.consumers[one].node == node and one in fifo.of(turn.queues[name]).suspected]  # fmt: skip
+    if not back:
+        return
+    fifo.change(turn, name, suspected=fifo.of(turn.queues[name]).suspected.difference(back))
+    for consumer in back:
+        turn.change_consumer(consumer, blocked=False)
+    if is_single_active(turn.queues[name]):
+        activate_next(turn, name)
+    else:
+        others = (other for other in turn.queues[name].consumers if other not in back)
+        turn.change_queue(name, consumers=(*others, *back))
+    deliver(turn, name)
 
 
 # What consumers notice of a failover

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import alarms, limits, metadata, mirroring, runs
+from hawb.engine import alarms, bookkeeping, limits, metadata, mirroring, runs
 from hawb.engine.access import is_replicated, park, release
 from hawb.engine.consuming import deliver
 from hawb.engine.events import (
@@ -60,7 +60,7 @@ def begin(turn: Turn, queue: Queue) -> bool:
     effort = effort_of(turn.settings, queue)
     sync = Sync(invited, effort, turn.now_us, turn.next_number())
     turn.change_queue(queue.name, sync=sync)
-    turn.count_times(queue.name)
+    bookkeeping.count_times(turn, queue.name)
     turn.because = turn.emit(
         "sync_started", node=queue.master, queue=queue.name, mirrors=turn.settings.named(invited),
         messages=effort.messages, batches=effort.batches, expected_s=effort.duration_us / 1_000_000,
@@ -101,9 +101,7 @@ def too_slow(turn: Turn, event: SyncTooSlow) -> list[tuple[int, int]]:
     if queue is None or queue.sync is None or queue.sync.number != event.number:
         return []
     mirrors = queue.sync.mirrors
-    turn.because = turn.emit(
-        "sync_too_slow", node=queue.master, queue=queue.name, mirrors=turn.settings.named(mirrors)
-    )
+    turn.because = turn.emit("sync_too_slow", node=queue.master, queue=queue.name, mirrors=turn.settings.named(mirrors))
     return [(min(queue.master, mirror), max(queue.master, mirror)) for mirror in mirrors]
 
 
@@ -185,7 +183,7 @@ def finish(turn: Turn, event: SyncFinished) -> None:
         contents=mirroring.with_content(queue.contents, dict.fromkeys(took_part, queue.content)),
         depth_unknown=queue.depth_unknown - frozenset(took_part),
     )
-    turn.count_times(queue.name)
+    bookkeeping.count_times(turn, queue.name)
     mirroring.synchronise_drained(turn, queue.name, "synchronisation")
     turn.schedule(0, PolicyTakesEffect(queue.name))
     release(turn, queue.name)

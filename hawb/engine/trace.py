@@ -41,13 +41,16 @@ EVENTS: dict[str, str] = {
     "pattern_gave_up": "Matching a policy's pattern took too many steps and counts as no match. policy, pattern, kind: "
     "user, operator.",
     "not_simulated": "Something is there that has no rule in hawb and changes nothing here. what.",
-    "queue_declared": "A queue was declared. master, mirrors, type, policy, operator_policy.",
+    "queue_declared": "A queue was declared. master, mirrors, policy, operator_policy, type: classic, quorum; members "
+    "(quorum queues).",
+    "arguments_ignored": "A quorum queue was declared with arguments that it takes and that change nothing. arguments.",
     "exchange_declared": "A direct exchange was declared, because it was bound to. exchange, vhost.",
     "queue_bound": "A queue was bound to an exchange. exchange, routing_key.",
     "queue_deleted": "A queue is gone. reason: client, auto_delete, expired, exclusive_owner_gone, node_down, "
     "node_forgotten, node_reset; messages.",
     "queue_purged": "A queue was emptied of ready messages. messages.",
-    "messages_published": "A queue took messages. ids, replicas (nodes that hold them), bytes_replicated.",
+    "messages_published": "A queue took messages; a quorum queue's members committed them. ids, replicas (nodes that "
+    "hold them), bytes_replicated; term (quorum queues).",
     "messages_confirmed": "The broker confirmed messages to their publisher. ids.",
     "messages_nacked": "The broker told the publisher that messages were not accepted. ids.",
     "transaction_committed": "The broker told the publisher that its transaction is committed. ids.",
@@ -56,16 +59,17 @@ EVENTS: dict[str, str] = {
     "connection_closed.",
     "publisher_held_up": "Flow control lets no more of a batch through: a mirror does not answer. messages.",
     "messages_refused": "No queue took messages. ids, reason: crashed, home_node_down, master_died, master_stopped, "
-    "no_master, no_queue, client_node_gone, connection_closed, max_length.",
+    "no_master, no_queue, client_node_gone, connection_closed, max_length, no_majority.",
     "messages_delivered": "Messages were sent to a consumer. consumer, ids, redelivered.",
     "messages_acknowledged": "A client acknowledged messages and they left the queue. consumer, ids.",
     "acknowledgement_ignored": "A client acknowledged deliveries of a master that is gone. consumer, ids.",
     "messages_requeued": "Messages went back to their place, marked as redelivered. ids, reason: nack, consumer_gone.",
     "messages_expired": "Messages at the head of a queue had outlived their TTL. ids.",
-    "messages_dropped": "A queue was too long and dropped messages from its head. ids.",
+    "messages_dropped": "A queue gave up messages, and they went nowhere. ids, reason: maxlen, delivery_limit, "
+    "other_strategy.",
     "messages_dead_lettered": "Messages that a queue gave up were published to its dead letter exchange. ids, reason: "
-    "expired, rejected, maxlen; exchange, targets (queues that they went to), cycles (queues that they were kept "
-    "from).",
+    "expired, rejected, maxlen, delivery_limit; exchange, targets (queues that they went to), cycles (queues that they "
+    "were kept from).",
     "dead_letters_dropped": "Dead letters did not arrive. messages, reason: no_queue, no_master.",
     "messages_rejected": "A client rejected messages for good. consumer, ids.",
     "consumer_started": "A consumer was registered. consumer.",
@@ -137,6 +141,13 @@ EVENTS: dict[str, str] = {
     "sync_finished": "A synchronisation was completed. mirrors, bytes_replicated.",
     "sync_ended": "A synchronisation ended early. reason: cancelled, master_down, mirrors_gone.",
     "sync_not_needed": "All mirrors were synchronised already.",
+    "leader_elected": "A member of a quorum queue's group was elected. term.",
+    "queue_unavailable": "A quorum queue's leader is gone, or reaches no majority: nothing is committed. seen_by "
+    "(where the cluster is partitioned: the nodes that see it so).",
+    "queue_available": "A quorum queue has a leader that reaches a majority. seen_by (see queue_unavailable).",
+    "nodes_suspected": "The failure detector of quorum queues has heard nothing over links for a while. links.",
+    "member_added": "A node became a member of a quorum queue's group.",
+    "member_removed": "A node is no longer a member of a quorum queue's group.",
     "messages_lost": "Messages are gone for good. ids, cause.",
     "step_refused": "RabbitMQ refused a step. code, text.",
 }

@@ -19,12 +19,16 @@ from hawb.engine.bulk import Bulk
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.moment import Moment, Refusal
+from hawb.engine.quorum_group import Group, Proposal
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, RUNNING, Node, Queue, Side, State
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
+
+OF_A_SIDE = frozenset(("master", "up", "policy", "operator_policy", "mirroring", "limits"))
+"""What sides of a partition know differently of a quorum queue."""
 
 REACTION = 1
 TIMER = 2
@@ -50,6 +54,7 @@ class Turn:
         self.sides = {side.number: Records(side) for side in state.sides}
         self.focus = self.sides[state.sides[0].number]
         self.cuts = dict(state.cuts)
+        self.suspected = state.suspected
         self.under_way = state.under_way
         self.stalled = state.stalled
         self.connections = state.connections
@@ -60,6 +65,8 @@ class Turn:
         self.flowing = False
         self._bulk = Bulk()
         self.unconfirmed = state.unconfirmed
+        self.groups: dict[str, Group] = dict(state.groups)
+        self.committed: list[tuple[str, int, Proposal, int | None]] = []
         self.numbers: dict[str, int] = dict(state.numbers)
         self.agenda: list[tuple] = list(state.agenda)
         self._pending = sum(priority != TIMER for _, priority, *_ in self.agenda)
@@ -78,6 +85,7 @@ class Turn:
             nodes=tuple(self.nodes),
             sides=self._frozen_sides(),
             cuts=tuple(self.cuts.items()),
+            suspected=self.suspected,
             under_way=self.under_way,
             stalled=self.stalled,
             connections=self.connections,
@@ -86,6 +94,7 @@ class Turn:
             consumers=self.consumers,
             publishers=self.publishers,
             unconfirmed=self.unconfirmed,
+            groups=self.groups,
             agenda=tuple(self.agenda),
             numbers=self.numbers,
             counter=self.counter,
@@ -266,14 +275,21 @@ class Turn:
         return node in queue.mirrors and self.is_running(node) and node not in queue.crashed
 
     def follows(self, queue: Queue, node: int) -> bool:
-        """Whether the queue's replica at `node` is a running process that what the master sends reaches."""
+        """Whether the queue's replica at `node` is a running process that what the master sends reaches; of a quorum
+        queue whether the member there knows of all that is committed, or what it holds stands for the queue."""
+        if queue.type == QUORUM:
+            return node in queue.synchronised or node == queue.holder
         return self.alive(queue, node) and self.linked(queue.master, node)
 
     def held_elsewhere(self, name: str) -> Runs:
         """What other sides than the one in focus have in a queue of that name."""
         contents = [side.queues[name].content for side in self.sides.values()
-                    if side is not self.focus and name in side.queues]  # fmt: skip
+                    if side is not self.focus and name in side.queues and side.queues[name].type != QUORUM]  # fmt: skip
         return runs.normal(pair for content in contents for pair in content) if contents else EMPTY
+
+    def held_here(self, name: str) -> Runs:
+        """What a queue of that name has on the side in focus."""
+        return self.queues[name].content if name in self.queues else EMPTY
 
     def link_us(self, a: int, b: int) -> int:
         """How long a message takes from one node to another; nothing within a node."""
@@ -287,8 +303,14 @@ class Turn:
         self.ledger.setdefault(queue.name, Account())
 
     def change_queue(self, name: str, **fields) -> Queue:
-        """The queue with other fields."""
+        """The queue with other fields. A quorum queue is one on all sides, but for who is seen there to lead it and
+        which policies are known."""
         queue = self.queues[name] = replace(self.queues[name], **fields)
+        if queue.type == QUORUM and len(self.sides) > 1:
+            shared = {field: value for field, value in fields.items() if field not in OF_A_SIDE}
+            for side in self.sides.values():
+                if side is not self.focus and name in side.queues:
+                    side.queues[name] = replace(side.queues[name], **shared)
         return queue
 
     def change_consumer(self, name: str, **fields) -> Consumer:
@@ -339,64 +361,6 @@ class Turn:
             number = self._first_entry + len(self.entries)
             detail = {key: runs.as_lists(value) if key == "ids" else value for key, value in told.detail.items()}
             self.entries.append(Entry(number, self.now_us, -1, told.event, told.node, told.queue, detail, None))
-
-    def lose(self, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-        """Books messages as lost for good, unless another side still has them."""
-        numbers = runs.minus(numbers, self.held_elsewhere(queue))
-        if not numbers:
-            return
-        account = self.account(queue)
-        self.book(queue, lost=runs.union(account.lost, numbers))
-        entry = self.emit("messages_lost", queue=queue, because=because, ids=numbers, cause=cause)
-        self.losses.append(Loss(queue, numbers, cause, entry))
-
-    def take_back(self, queue: str, numbers: Runs) -> None:
-        """Books messages as being in the queue again that had been lost or had left it: an old copy is served."""
-        if not numbers:
-            return
-        had = self.account(queue)
-        noted = tuple((reason, again) for reason, left in had.removed if (again := runs.common(left, numbers)))
-        self.ledger[queue] = replace(had.with_returned(numbers), left_one_side=had.left_one_side + noted)
-        self.emit("messages_returned", queue=queue, ids=numbers)
-        left = [replace(loss, numbers=runs.minus(loss.numbers, numbers)) if loss.queue == queue else loss
-                for loss in self.losses]  # fmt: skip
-        self.losses = [loss for loss in left if loss.numbers]
-
-    def reclaim(self, queue: str, content: Runs) -> None:
-        """Takes back what of `content`, which is served from now on, counts as lost or as having left the queue."""
-        account = self.account(queue)
-        gone = runs.normal(pair for part in (account.lost, *dict(account.removed).values()) for pair in part)
-        self.take_back(queue, runs.common(gone, content))
-
-    def count_times(self, name: str) -> None:
-        """Counts from now on, or no longer, that a queue has no master on any side, and that it synchronises."""
-        found = [side.queues[name] for side in self.sides.values() if name in side.queues]
-        account = self.account(name)
-        down = account.down.end if not found or any(queue.up for queue in found) else account.down.begin
-        syncing = account.syncing.begin if any(queue.sync for queue in found) else account.syncing.end
-        self.book(name, down=down(self.now_us), syncing=syncing(self.now_us))
-
-    def remove(self, queue: str, numbers: Runs, reason: str) -> None:
-        """Books messages as having left the queue in an orderly way; for those that another side still has that is only
-        noted, and holds when that side has given them up."""
-        if numbers:
-            still = runs.common(numbers, self.held_elsewhere(queue))
-            self.ledger[queue] = self.account(queue).with_removed(reason, runs.minus(numbers, still))
-            if still:
-                self.book(queue, left_one_side=(*self.account(queue).left_one_side, (reason, still)))
-
-    def give_up(self, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-        """Books messages that a side has given up and no side has any more: those that left the queue on another side
-        in an orderly way as that, the others as lost."""
-        gone = runs.minus(numbers, runs.union(self.held_elsewhere(queue), self.held_here(queue)))
-        for reason, noted in self.account(queue).left_one_side:
-            self.ledger[queue] = self.account(queue).with_removed(reason, runs.common(gone, noted))
-            gone = runs.minus(gone, noted)
-        self.lose(queue, gone, cause, because)
-
-    def held_here(self, name: str) -> Runs:
-        """What a queue of that name has on the side in focus."""
-        return self.queues[name].content if name in self.queues else EMPTY
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
         """Notes that RabbitMQ refused the step at hand."""

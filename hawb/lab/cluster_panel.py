@@ -1,5 +1,5 @@
 """The cluster: its nodes with what can be done to each, the links between them while some are down, the replica matrix,
-the operations on a queue."""
+the log of the chosen queue if it is a quorum queue, the operations on a queue."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import ipywidgets as widgets
 
+from hawb.engine.state import CLASSIC, QUORUM, TYPES
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place, number
 from hawb.lab.fields import Changed, Message
@@ -15,12 +16,15 @@ from hawb.views import links, matrix
 from hawb.views.words import shown
 
 FIRST_RUNNING = "first running"
+ONLY_FOR = {"sync": CLASSIC, "cancel sync": CLASSIC, "+ member": QUORUM, "- member": QUORUM}
+"""The buttons for queues of one type, by their labels."""
+
 NARROW_FROM = 5
 """From so many nodes on there is no room beside a node's state and buttons."""
 
 
 class ClusterPanel:
-    """Nodes, links, matrix, operations. `open_form` opens the form of a verb."""
+    """Nodes, links, matrix, log, operations. `open_form` opens the form of a verb."""
 
     def __init__(self, controller: Controller, changed: Changed, open_form: Callable[[str], None]):
         self.controller, self.changed = controller, changed
@@ -28,6 +32,7 @@ class ClusterPanel:
         self.heads = fields.named(widgets.GridBox(), "hawb-heads")
         self._style = ""
         self.matrix = fields.named(widgets.HTML(), "hawb-matrix")
+        self.log = fields.named(widgets.HTML(), "hawb-raft")
         self.operations = Operations(controller, changed, open_form)
         self.on_nodes = Message(Place.NODES)
         self.links = fields.named(widgets.HTML(), "hawb-links")
@@ -40,7 +45,7 @@ class ClusterPanel:
         on_all = fields.row(partition, cut, self.heal, rebalance)
         title = fields.row(fields.title("Cluster"), on_all, name="hawb-title")
         heads = self.on_nodes.beside(self.heads)
-        self.box = fields.panel(title, heads, self.links, self.matrix, self.operations.box)
+        self.box = fields.panel(title, heads, self.links, self.matrix, self.log, self.operations.box)
 
     def show(self) -> None:
         """Shows where the controller stands."""
@@ -55,6 +60,9 @@ class ClusterPanel:
         self.links.layout.display = None if cut else "none"
         self.links.value = links.svg(outcome, cut) if cut else ""
         self.matrix.value = f'<div style="{self._style}">{matrix.svg(outcome, was)}</div>'
+        self.log.value = self.controller.raft_log
+        self.log.layout.display = None if self.log.value else "none"
+        (self.box.add_class if self.log.value else self.box.remove_class)("hawb-with-log")
         self.on_nodes.show(self.controller)
         self.operations.show()
 
@@ -84,14 +92,16 @@ class Operations:
         self.controller, self.changed = controller, changed
         self.message = Message(Place.QUEUES)
         about = "the queue that the buttons below are about; VHOST::NAME in another virtual host than /"
-        self.queue = fields.combobox("queue", about, "NAME or VHOST::NAME", width="220px")
+        self.queue = fields.combobox("queue", about, "NAME or VHOST::NAME", width="190px")
         self.queue.observe(self._choose, "value")
-        self.node = fields.dropdown("node", "where the client is connected", [(FIRST_RUNNING, "")], width="150px")
+        self.node = fields.dropdown("node", "where the client is connected", [(FIRST_RUNNING, "")], width="140px")
         self.count = fields.text("count", "how many messages to publish or get", "10", width="90px")
         self.size = fields.text("size", "bytes of each message to publish", "1024", width="90px")
+        self.type = fields.dropdown("type", "of a queue to declare (x-queue-type)", TYPES, width="105px")
         more = fields.button("all fields…", "publish with every field", lambda: open_form("publish"))
-        given = fields.row(self.queue, self.node, self.count, self.size)
-        operations = fields.column(given, fields.row(*self._buttons(), more))
+        given = fields.row(self.queue, self.node, self.count, self.size, self.type)
+        self.buttons = {button.description: button for button in self._buttons()}
+        operations = fields.column(given, fields.row(*self.buttons.values(), more))
         self.box = fields.named(self.message.beside(operations), "hawb-operations")
 
     def show(self) -> None:
@@ -102,6 +112,9 @@ class Operations:
         options = [(FIRST_RUNNING, ""), *((shown(node), node) for node in outcome["nodes"])]
         if list(self.node.options) != options:
             self.node.options = options
+        chosen = outcome["queues"].get(self.controller.queue)
+        for label, kind in ONLY_FOR.items():
+            self.buttons[label].layout.display = None if chosen is None or chosen["type"] == kind else "none"
         self.message.show(self.controller)
 
     def _choose(self, change: dict) -> None:
@@ -117,11 +130,14 @@ class Operations:
             node = {"node": self.node.value} if self.node.value else {}
             return {"queue": self.queue.value} | node | more
 
+        def declared() -> dict:
+            return told() if self.type.value == CLASSIC else told(arguments={"x-queue-type": self.type.value})
+
         def count() -> object:
             return number(self.count.value)
 
         return [
-            self._button("declare", "queue.declare", "declare", told),
+            self._button("declare", "queue.declare", "declare", declared),
             self._button(
                 "publish", "basic.publish", "publish", lambda: told(count=count(), size=number(self.size.value))
             ),
@@ -130,8 +146,10 @@ class Operations:
             self._button("cancel sync", "rabbitmqctl cancel_sync_queue", "cancel_sync_queue", queue),
             self._button("purge", "rabbitmqctl purge_queue", "purge", queue),
             self._button("delete", "rabbitmqctl delete_queue", "delete", lambda: {"queue": queue()}),
-            self._button("crash", "the queue's process dies at the node, by default the master's", "crash", told),
-            self._button("transfer", "the master moves to the node", "transfer_leadership", told),
+            self._button("crash", "its process dies at the node, by default the master's or leader's", "crash", told),
+            self._button("transfer", "the master or leader moves to the node", "transfer_leadership", told),
+            self._button("+ member", "rabbitmq-queues add_member, on the node", "add_member", told),
+            self._button("- member", "rabbitmq-queues delete_member, on the node", "delete_member", told),
         ]
 
     def _button(self, label: str, what: str, verb: str, argument: Callable[[], object]) -> widgets.Button:

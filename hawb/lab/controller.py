@@ -27,6 +27,7 @@ from hawb.scenario.dump import dump
 from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
+from hawb.views import raft
 from hawb.views.why import why
 
 SUFFIX = ".yaml"
@@ -102,6 +103,12 @@ class Controller:
         """The links that are down, as pairs of nodes."""
         name = self.now.run.settings.names.__getitem__
         return [(name(first), name(second)) for (first, second), _ in self.now.run.moment().state.cuts]
+
+    @property
+    def raft_log(self) -> str:
+        """The Raft group of the chosen queue as HTML; "" where none is chosen that has one."""
+        state, names = self.now.run.moment().state, self.now.run.settings.names
+        return raft.html(state, names, self.queue) if self.queue in state.groups else ""
 
     @property
     def story_place(self) -> tuple[int, int]:

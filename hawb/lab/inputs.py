@@ -32,6 +32,7 @@ SUGGESTED: dict[str, Callable[[Controller], Sequence[str]]] = {
     "queue": lambda controller: tuple(controller.outcome["queues"]),
     "consumer": lambda controller: tuple(controller.outcome["consumers"]),
     "connection": lambda controller: ("default",),
+    "arguments": lambda controller: ('{"x-queue-type": "quorum"}', '{"x-queue-type": "quorum", "x-delivery-limit": 3}'),
 }
 """What is offered in lines of these fields; anything else can be typed too."""
 

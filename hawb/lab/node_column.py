@@ -47,6 +47,8 @@ MENU: dict[str, tuple[str, Argument, Sequence[str]]] = {
     "force boot (rabbitmqctl force_boot)": ("force_boot", itself, OFF),
     "reset (rabbitmqctl reset)": ("reset", itself, OFF),
     "join (rabbitmqctl join_cluster)": ("join", itself, OFF),
+    "grow all quorum queues (rabbitmq-queues grow)": ("grow", lambda node, _others: {"node": node}, UP),
+    "shrink all quorum queues (rabbitmq-queues shrink)": ("shrink", itself, (*ALIVE, *OFF)),
     "forget (rabbitmqctl forget_cluster_node)": ("forget_cluster_node", lambda node, _others: {"node": node}, OFF),
 }
 """What else can be done: the verb, its argument, and the states of a node in which it is offered."""

@@ -1,7 +1,7 @@
 """Where the lab's clusters come from: the one that it opens with, scenario files, exports of real clusters, uploads.
 
-Scenario files are looked for in `data/scenarios` of the folder that the kernel runs in or of a folder above it, as a
-checkout has it. The cluster to begin with is part of the package, so the lab works without any of them.
+Scenario files are a checkout's (`hawb.scenario.checkout`). The cluster to begin with is part of the package, so the lab
+works without any of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import ScenarioRefused, load
 
 START = Path(__file__).with_name("start.yaml")
@@ -37,8 +38,7 @@ Choice = tuple[str, Path | Export]
 def choices(folder: Path | None = None) -> list[Choice]:
     """What can be opened, beginning with the lab's own start; `folder` stands for the kernel's."""
     found: list[Choice] = [(title(START), START)]
-    here = (folder or Path.cwd()).resolve()
-    data = next((above / "data" for above in (here, *here.parents) if (above / "data" / "scenarios").is_dir()), None)
+    data = data_folder(folder)
     if data is None:
         return found
     if (data / "real" / DEFINITIONS).is_file():

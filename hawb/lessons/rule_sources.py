@@ -1,8 +1,7 @@
 """A rule with all that stands behind it: its code, its source in RabbitMQ, what the guide says, the scenarios that show
 it, and what a real broker did in them.
 
-Guide, scenarios and recordings are looked for in `data` of the folder that the kernel runs in or of a folder above it,
-as a checkout has it. Without them a rule is its code alone.
+Guide, scenarios and recordings are a checkout's (`hawb.scenario.checkout`). Without them a rule is its code alone.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ import importlib
 import inspect
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import yaml
 from msgspec import Struct
 
+from hawb.engine import mirroring
 from hawb.rules import patterns, policies, promotion, selection
+from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
-from hawb.views.words import counted, shown
+from hawb.views.words import counted, listing, shown
 
 RULES: dict[Callable, tuple[str, ...]] = {
     patterns.matches: ("pattern-is-a-regular-expression", "not-mirrored-by-name"),
@@ -29,8 +29,14 @@ RULES: dict[Callable, tuple[str, ...]] = {
     promotion.candidate: ("longest-running-mirror", "oldest-by-default"),
     promotion.refuses_on_failure: ("unsynchronised-by-parameters", "only-on-the-master-is-lost"),
     promotion.takes_mirrors_down: ("unsynchronised-by-parameters",),
+    policies.mirroring: ("manual-is-default", "automatic-when-a-mirror-joins", "batch-size-argument"),
+    mirroring.synchronise_drained: ("draining-synchronises", "then-it-is-synchronised"),
+    mirroring.abort_sync: ("cancel-sync-queue", "sync-queue"),
 }
 """The rules that lessons show, with the statements of data/guide.yaml that each is about."""
+
+ROOMS = ("hawb.rules", "hawb.engine")
+"""Where rules are: what RabbitMQ decides, and when it happens."""
 
 
 class Shown(Struct, frozen=True):
@@ -54,13 +60,13 @@ class Rule(Struct, frozen=True):
 
 
 def rule(given: str | Callable) -> Rule:
-    """The rule that a function of `hawb.rules` is, or a name such as "candidate" or "promotion.candidate".
+    """The rule that a function of `hawb.rules` or `hawb.engine` is, or a name: "candidate", "promotion.candidate".
 
     Raises ValueError, naming those that there are, for a name that is none.
     """
     function = _named(given) if isinstance(given, str) else given
-    if not getattr(function, "__module__", "").startswith("hawb.rules."):
-        raise ValueError(f"{given!r} is no rule; a rule is a function of hawb.rules")
+    if not getattr(function, "__module__", "").startswith(ROOMS):
+        raise ValueError(f"{given!r} is no rule; a rule is a function of {' or '.join(ROOMS)}")
     module = importlib.import_module(function.__module__)
     statements = tuple(_statements(RULES.get(function, ())))
     names = dict.fromkeys(name for statement in statements for name in statement.get("scenarios", ()))
@@ -102,12 +108,6 @@ def _source(documentation: str) -> str:
     return next((each for each in paragraphs if each.startswith("Source:")), "")
 
 
-def data_folder() -> Path | None:
-    """The checkout's `data`; None where there is none."""
-    here = Path.cwd()
-    return next((above / "data" for above in (here, *here.parents) if (above / "data" / "guide.yaml").is_file()), None)
-
-
 def _statements(wanted: tuple[str, ...]) -> Iterator[dict]:
     data = data_folder()
     if data is None or not wanted:
@@ -133,4 +133,7 @@ def _recorded(recording: dict) -> str:
 
 def _queue(name: str, queue: dict) -> str:
     home = queue.get("master") or queue.get("leader") or "no node"
-    return f"{shown(name)} {queue['state']} on {shown(home)} with {counted(queue['messages'])}"
+    told = f"{shown(name)} {queue['state']} on {shown(home)} with {counted(queue['messages'])}"
+    if complete := queue.get("synchronised_mirrors"):
+        told += f", synchronised on {listing(complete)}"
+    return told

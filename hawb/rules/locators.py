@@ -16,7 +16,8 @@ LOCATORS = {"client-local": CLIENT_LOCAL, "min-masters": MIN_MASTERS, "random": 
 LEADER_LOCATORS = {"client-local": CLIENT_LOCAL} | dict.fromkeys(
     ("balanced", "random", "least-leaders", "min-masters"), MIN_MASTERS
 )
-"""What a locator means in 4.0, for queues of every type."""
+"""What a leader locator means: for quorum queues from 3.10 on, for queues of every type in 4.0. Only 4.0 takes
+min-masters there; what is not known counts as client-local."""
 
 
 def master_candidates(mode, listed, client, running):

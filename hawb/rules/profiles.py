@@ -14,16 +14,17 @@ from msgspec import Struct
 class Profile(Struct, frozen=True):
     """One release's facts.
 
-    `unsupported_settings` names, by queue type, the policy settings that make a policy pass that type over; a type
-    that is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being
-    declared. `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster.
-    `locates_exclusive` is whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare`
-    no longer does). `leader_locator` is whether `rabbit_queue_location` places classic queues too (4.0): balanced or
-    with the client, whatever queue_master_locator is configured. `limits_sync_throughput`
-    is whether there is mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained
-    gives the masters of mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `rebalance_spares_drained`
-    whether rebalancing leaves drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `unicode_errors` is whether error
-    texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
+    `unsupported_settings` names, by queue type, the policy settings that make a policy pass that type over; a type that
+    is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being declared.
+    `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster. `locates_exclusive` is
+    whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare` no longer does).
+    `leader_locator` is whether `rabbit_queue_location` places classic queues too (4.0): balanced or with the client,
+    whatever queue_master_locator is configured. `limits_sync_throughput` is whether there is
+    mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained gives the masters of
+    mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `drain_stops_members` whether it stops all
+    members of quorum queues, not only those that lead (3.8.12), `rebalance_spares_drained` whether rebalancing leaves
+    drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `unicode_errors` is whether error texts show strings as
+    Unicode (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -39,6 +40,7 @@ class Profile(Struct, frozen=True):
     leader_locator: bool
     limits_sync_throughput: bool
     drain_moves_masters: bool
+    drain_stops_members: bool
     rebalance_spares_drained: bool
     late_answers_count: bool
     unicode_errors: bool
@@ -120,6 +122,7 @@ PROFILES: dict[str, Profile] = {
         leader_locator=False,
         limits_sync_throughput=False,
         drain_moves_masters=True,
+        drain_stops_members=False,
         rebalance_spares_drained=False,
         late_answers_count=False,
         unicode_errors=False,
@@ -141,6 +144,7 @@ PROFILES: dict[str, Profile] = {
         leader_locator=False,
         limits_sync_throughput=True,
         drain_moves_masters=False,
+        drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
         unicode_errors=False,
@@ -162,6 +166,7 @@ PROFILES: dict[str, Profile] = {
         leader_locator=False,
         limits_sync_throughput=True,
         drain_moves_masters=False,
+        drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
         unicode_errors=True,
@@ -183,6 +188,7 @@ PROFILES: dict[str, Profile] = {
         leader_locator=True,
         limits_sync_throughput=True,
         drain_moves_masters=False,
+        drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
         unicode_errors=True,

@@ -40,6 +40,13 @@ def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -
     return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
 
 
+def unknown_type(value: object, described: str) -> str:
+    """The text of the 406 for a queue of a type that does not exist (`rabbit_amqqueue:check_queue_type`)."""
+    if not isinstance(value, str):
+        return f"invalid arg 'x-queue-type' for {described}: {{unacceptable_type,{amqp_type(value)}}}"
+    return f"invalid arg 'x-queue-type' for {described}: \"unsupported queue type '{value}'\""
+
+
 def invalid(arguments: Mapping[str, object], described: str, checks: Mapping[str, Check], terse: bool) -> str | None:
     """The text of the 406 for the first argument, in the order of `checks`, whose value cannot be; None if all can."""
     exchange = arguments.get("x-dead-letter-exchange", "")
@@ -56,8 +63,11 @@ def inequivalent(
     given: Mapping[str, object], current: Mapping[str, object], profile: Profile
 ) -> tuple[str, str, str] | None:
     """The first argument of a classic queue that differs when it is declared again, as `first_difference` gives it."""
-    compared = CHECKED_3_8 if profile.version == "3.8" else COMPARED
-    return first_difference(given, current, (*compared, *CHECKS_4_0) if profile.leader_locator else compared)
+    compared = (*CHECKED_3_8, "x-queue-type") if profile.version == "3.8" else COMPARED
+    if profile.leader_locator:
+        given, current = SENT_ANYWAY_4_0 | given, SENT_ANYWAY_4_0 | current
+        compared = (*compared, *CHECKS_4_0)
+    return first_difference(given, current, compared)
 
 
 def first_difference(
@@ -196,5 +206,8 @@ OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
 }  # fmt: skip
 """Arguments that quorum queues or streams know, and classic queues do not."""
 
-COMPARED = (*CHECKED, "x-queue-master-locator")
+SENT_ANYWAY_4_0 = {"x-queue-type": "classic"}
+"""What a declaration without it is taken to say in 4.0 (`rabbit_amqqueue:augment_declare_args`)."""
+
+COMPARED = (*CHECKED, "x-queue-type", "x-queue-master-locator")
 """The arguments that must be the same when a queue is declared again, in the order in which they are compared."""

@@ -16,25 +16,23 @@ from math import inf
 from msgspec import Struct
 
 from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH
-from hawb.rules.locators import CLIENT_LOCAL, MIN_MASTERS
+from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.profiles import Profile
-from hawb.rules.queue_arguments import CHECKED_3_8, CHECKS, Check, amqp_type, first_difference, invalid
+from hawb.rules.queue_arguments import (
+    CHECKED_3_8,
+    CHECKS,
+    SENT_ANYWAY_4_0,
+    Check,
+    amqp_type,
+    first_difference,
+    invalid,
+)
 from hawb.rules.quorum import ALL_MEMBERS
 from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile, Resolve
 
 AT_MOST_ONCE, AT_LEAST_ONCE = "at-most-once", "at-least-once"
 
-LOCATORS = {
-    "client-local": CLIENT_LOCAL,
-    "balanced": MIN_MASTERS,
-    "random": MIN_MASTERS,
-    "least-leaders": MIN_MASTERS,
-    "min-masters": MIN_MASTERS,
-}
-"""What a leader locator means: all but the first are balanced. The last is taken by 4.0 alone; what is not known counts
-as client-local."""
-
-LOCATORS_3_10 = tuple(LOCATORS)[:-1]
+LOCATORS_3_10 = tuple(name for name in LEADER_LOCATORS if name != "min-masters")
 
 
 class QuorumSettings(Struct, frozen=True):
@@ -56,7 +54,6 @@ class QuorumSettings(Struct, frozen=True):
     dead_letter_exchange: str | None
     dead_letter_routing_key: str | None
     dead_letter_strategy: str
-    single_active_consumer: bool
     leader_locator: int
 
 
@@ -91,19 +88,13 @@ def inequivalent(
     """The first argument of a quorum queue that differs when it is declared again, as
     `queue_arguments.first_difference` gives it."""
     return first_difference(
-        SENT_ANYWAY.get(profile.version, {}) | given, current, QUORUM_PROFILES[profile.version].compared
+        (SENT_ANYWAY_4_0 if profile.leader_locator else {}) | given, current, QUORUM_PROFILES[profile.version].compared
     )
 
 
 def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
     """Which of a queue's arguments, all accepted, change nothing, in their order."""
     return [key for key in arguments if key not in WITHOUT_POLICY and key.removeprefix("x-") not in _settings(profile)]
-
-
-def ignored_settings(definition: Mapping[str, object], profile: Profile) -> list[str]:
-    """Which settings of an effective definition change nothing for a quorum queue, in their order. Few policies
-    with such a setting apply at all, see `Profile.unsupported_settings`."""
-    return [key for key in definition if key not in _settings(profile)]
 
 
 def _settings(profile: Profile) -> dict[str, Resolve]:
@@ -134,8 +125,7 @@ def quorum_settings(
         dead_letter_exchange=exchange,
         dead_letter_routing_key=None if exchange is None else read["dead-letter-routing-key"],
         dead_letter_strategy=_strategy(read.get("dead-letter-strategy"), exchange, overflow),
-        single_active_consumer=arguments.get("x-single-active-consumer") is True,
-        leader_locator=LOCATORS.get(read.get("queue-leader-locator"), CLIENT_LOCAL),
+        leader_locator=LEADER_LOCATORS.get(read.get("queue-leader-locator"), CLIENT_LOCAL),
     )
 
 
@@ -149,12 +139,12 @@ def _value(
 
 
 def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:
-    """The limit that counts. One that is not a number is larger than any, as Erlang orders them; a number below 0 is
-    none in 4.0, and elsewhere ends a message's life with its first return."""
+    """The limit that counts. One that is not a number is larger than any, as Erlang orders them, and so a limit that
+    nothing reaches; a number below 0 is none in 4.0, and elsewhere ends a message's life with its first return."""
     if limit is None:
         return known.delivery_limit
     none_below_0 = known.delivery_limit is not None
-    return None if limit == inf or (none_below_0 and limit < 0) else limit
+    return None if none_below_0 and limit < 0 else limit
 
 
 def _strategy(asked: str | None, exchange: str | None, overflow: str) -> str:
@@ -170,9 +160,6 @@ def _one_of(accepted: Collection[str], error: str) -> Check:
 
     return check
 
-
-SENT_ANYWAY = {"4.0": {"x-queue-type": "classic"}}
-"""What a declaration without it is taken to say (`rabbit_amqqueue:augment_declare_args`)."""
 
 WITHOUT_POLICY = ("x-queue-type", "x-single-active-consumer", "x-quorum-initial-group-size")
 """Arguments with an effect for which there is no policy setting."""
@@ -193,7 +180,7 @@ CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
     "3.8": {key: CHECKS[key] for key in CHECKED_3_8},
     "3.10": _CHECKS_3_10,
     "3.13": _CHECKS_3_10,
-    "4.0": _CHECKS_3_10 | {"x-queue-leader-locator": _one_of(LOCATORS, "invalid_queue_locator_arg")},
+    "4.0": _CHECKS_3_10 | {"x-queue-leader-locator": _one_of(LEADER_LOCATORS, "invalid_queue_locator_arg")},
 }
 """The checks of a quorum queue's arguments, in RabbitMQ's order. 3.8 makes those of a classic queue; from 3.10 on what
 the type does not take is not looked at here. No release looks at x-delivery-limit."""

@@ -45,10 +45,12 @@ class QuorumProfile(Struct, frozen=True):
     when the queue is declared again, in the order in which they are compared. `refused` are arguments that a quorum
     queue does not take, in 3.8 in the order in which it looks for them, and `refused_as` how the text ends that says
     so. `delivery_limit` is the one without any given. `places_by_load` is whether members go where few are
-    (`rabbit_queue_location`) or anywhere. `keeps_bodies` is whether members hold messages in memory, `requeues_at_tail`
-    whether a message that is given back without a delivery limit is written anew at the log's end. `snapshot_every` is
-    how many messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows
-    with the queue up to `snapshot_every_at_most`.
+    (`rabbit_queue_location`) or anywhere, `registers_enqueuers` whether a channel's first publish has the queue know
+    the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later). `keeps_bodies` is whether members
+    hold messages in memory, `requeues_at_tail` whether a message that is given back without a delivery limit is written
+    anew at the log's end. `least_cut` is of how many entries a log is cut at least (Ra's snapshot_interval).
+    `snapshot_every` is how many messages, in 4.0 entries of the log, are written between places up to which the log may
+    be cut; it grows with the queue up to `snapshot_every_at_most`.
     """
 
     settings: Settings
@@ -57,8 +59,10 @@ class QuorumProfile(Struct, frozen=True):
     refused_as: str
     delivery_limit: int | None
     places_by_load: bool
+    registers_enqueuers: bool
     keeps_bodies: bool
     requeues_at_tail: bool
+    least_cut: int
     snapshot_every: int
     snapshot_every_at_most: int
 
@@ -101,8 +105,10 @@ _PROFILE_3_10 = QuorumProfile(
     refused_as=" of queue type rabbit_quorum_queue",
     delivery_limit=None,
     places_by_load=True,
+    registers_enqueuers=True,
     keeps_bodies=False,
     requeues_at_tail=True,
+    least_cut=8192,
     snapshot_every=2048,
     snapshot_every_at_most=3_200_000,
 )
@@ -121,8 +127,10 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         refused_as="",
         delivery_limit=None,
         places_by_load=False,
+        registers_enqueuers=False,
         keeps_bodies=True,
         requeues_at_tail=False,
+        least_cut=4096,
         snapshot_every=64_000,
         snapshot_every_at_most=3_200_000,
     ),
@@ -135,8 +143,10 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         refused_as=" of queue type rabbit_quorum_queue",
         delivery_limit=20,
         places_by_load=True,
+        registers_enqueuers=True,
         keeps_bodies=False,
         requeues_at_tail=True,
+        least_cut=8192,
         snapshot_every=4096,
         snapshot_every_at_most=666_667,
     ),

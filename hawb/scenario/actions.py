@@ -19,11 +19,13 @@ from hawb.engine import (
     membership,
     policy_changes,
     publishers,
+    quorum,
+    quorum_membership,
 )
 from hawb.engine.clients import Publisher
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.policy_changes import OPERATOR, USER
-from hawb.engine.state import NOWHERE
+from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, verbs
 from hawb.scenario.forms import OnNode, OnNodes, Verb
@@ -238,6 +240,8 @@ def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
     found = turn.queues.get(name)
     if found is None:
         turn.refuse(None, f"{described(name)} was not found")
+    elif found.type == QUORUM:
+        turn.refuse(None, f"{described(name)} is a quorum queue: it has no mirrors to synchronise")
     elif not found.mirrored:
         turn.refuse(None, "not_mirrored")
     elif not found.up:
@@ -259,7 +263,9 @@ def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
 
 def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
     node = turn.settings.node(verb.node)
-    if (name := on_mirrored_queue(turn, verb.queue)) is not None:
+    if quorum.is_decided(turn, full_name(verb.queue)):
+        quorum_membership.transfer(turn, full_name(verb.queue), node)
+    elif (name := on_mirrored_queue(turn, verb.queue)) is not None:
         if turn.is_running(node):
             turn.schedule(0, events.TransferLeadership(name, node, asked=True))
         else:
@@ -273,6 +279,15 @@ def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
         turn.refuse(None, "rebalance_in_progress")
     else:
         turn.schedule(0, events.Rebalance())
+
+
+def on_member(engine: Callable[[Turn, str, int], None]) -> Callable[[Turn, verbs.OnMember], None]:
+    """A verb for a quorum queue's member on a node."""
+
+    def act(turn: Turn, verb: verbs.OnMember) -> None:
+        engine(turn, full_name(verb.queue), turn.settings.node(verb.node))
+
+    return act
 
 
 def crash(turn: Turn, verb: verbs.Crash) -> None:
@@ -309,6 +324,12 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Reset: on_node(clustering.reset),
     verbs.ForgetClusterNode: forget_cluster_node,
     verbs.Crash: crash,
+    verbs.AddMember: on_member(quorum_membership.add_member),
+    verbs.DeleteMember: on_member(quorum_membership.delete_member),
+    verbs.Grow: lambda turn, verb: quorum_membership.grow(
+        turn, turn.settings.node(verb.node), verb.strategy, verb.pattern
+    ),
+    verbs.Shrink: lambda turn, verb: quorum_membership.shrink(turn, turn.settings.node(verb.node)),
     verbs.SyncQueue: sync_queue,
     verbs.CancelSyncQueue: cancel_sync_queue,
     verbs.TransferLeadership: transfer_leadership,

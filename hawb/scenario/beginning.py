@@ -9,8 +9,8 @@ from hawb.engine.cluster import Standing
 from hawb.engine.moment import Moment
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.settings import PartitionHandling, Settings, Timing
-from hawb.engine.state import NOWHERE
-from hawb.rules import queue_arguments
+from hawb.engine.state import CLASSIC, NOWHERE
+from hawb.rules import queue_arguments, quorum_declaration
 from hawb.rules.policies import Policy
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
@@ -20,6 +20,7 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.verbs import PolicyEntry
 
 SYNC_BATCH_SIZE = 4096
+QUORUM_CLUSTER_SIZE = 3
 MICROSECONDS = 1_000_000
 
 
@@ -37,6 +38,8 @@ def settings_of(scenario: Scenario) -> Settings:
         net_ticktime_s=entry.net_ticktime,
         partition_handling=handling_of(entry.cluster_partition_handling, names.index),
         queue_master_locator=entry.queue_master_locator,
+        quorum_cluster_size=entry.quorum_cluster_size or profile.quorum_cluster_size or QUORUM_CLUSTER_SIZE,
+        quorum_commands_soft_limit=entry.quorum_commands_soft_limit or profile.quorum_commands_soft_limit,
         sync_batch_size=entry.mirroring_sync_batch_size or SYNC_BATCH_SIZE,
         sync_max_bytes_per_s=(entry.mirroring_sync_max_throughput or 0) if profile.limits_sync_throughput else 0,
     )
@@ -102,10 +105,9 @@ def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = F
 
 def queue_refusal(entry: QueueEntry, settings: Settings) -> str | None:
     """RabbitMQ's reason for refusing to declare a queue with these arguments; None if it takes them."""
-    if entry.type != "classic":
-        return None
     name = join_queue(*split_queue(entry.queue))
-    return queue_arguments.refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
+    rules = queue_arguments if entry.type == CLASSIC else quorum_declaration
+    return rules.refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
 
 
 def policy_of(entry: PolicyEntry) -> Policy:

@@ -30,11 +30,13 @@ class View(Part):
 class ExpectedReplica(Part):
     """What one node holds of a queue."""
 
-    role: Literal["master", "mirror", "left_over", "leader", "member"]
+    role: Literal["master", "mirror", "left_over", "leader", "leader_alone", "member"]
     online: bool
     synchronised: bool
     syncing: bool
     messages: Count
+    term: Count
+    behind: Count
 
 
 class ExpectedQueue(Part):
@@ -54,7 +56,7 @@ class ExpectedQueue(Part):
     views: tuple[View, ...]
     replicas: dict[Node, ExpectedReplica]
     replicas_by_view: tuple[dict[Node, ExpectedReplica], ...]
-    simulated: bool
+    uncommitted: Runs
     mirrored: bool
     master: Node | None
     mirrors: tuple[Node, ...]
@@ -65,6 +67,10 @@ class ExpectedQueue(Part):
     online: tuple[Node, ...]
     term: Count
     commit_index: Count
+    tolerated_failures: Count
+    log_entries: Count
+    disk_bytes: Count
+    memory_bytes: Count
 
 
 class Removed(Part):
@@ -107,7 +113,7 @@ class ExpectedConsumer(Part):
     """A consumer, or the holder of a get."""
 
     state: Literal["active", "cancelled", "closed"]
-    activity_status: Literal["up", "single_active", "waiting"] | None
+    activity_status: Literal["up", "single_active", "waiting", "suspected_down"] | None
     queue: Queue
     received: Runs
     unacknowledged: Runs
@@ -177,6 +183,7 @@ class ExpectedOutcome(Part):
     partitions: tuple[tuple[Node, ...], ...]
     queues_elsewhere: dict[Queue, ExpectedQueue | None]
     queues: dict[str, ExpectedQueue | None]
+    atoms: Count
     deleted: tuple[Queue, ...]
     ledger: dict[str, LedgerEntry]
     losses: tuple[Loss, ...]

@@ -3,8 +3,7 @@
 Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
 queue has `replicas` (what is where, and how much of it) and with its views `replicas_by_view` in their order;
 `queues_elsewhere` are those that only other sides know than the first running node's, with their views; each event has
-`because`, the index of the event that brought it about. Quorum queues that are carried but not simulated have
-`simulated: false`.
+`because`, the index of the event that brought it about. What quorum queues have is in `hawb.scenario.quorum_outcome`.
 """
 
 from __future__ import annotations
@@ -22,8 +21,22 @@ from hawb.engine.naming import split_queue
 from hawb.engine.publishers import blocked_for_us
 from hawb.engine.runs import as_lists
 from hawb.engine.settings import Settings
-from hawb.engine.state import BOOTING, DOWN, NOWHERE, PAUSED, RUNNING, STOPPING, WAITING, Queue, Side, State
+from hawb.engine.state import (
+    BOOTING,
+    CLASSIC,
+    DOWN,
+    NOWHERE,
+    PAUSED,
+    QUORUM,
+    RUNNING,
+    STOPPING,
+    WAITING,
+    Queue,
+    Side,
+    State,
+)
 from hawb.engine.trace import Entry
+from hawb.scenario.quorum_outcome import atoms_outcome, is_online, member_outcome, quorum_outcome
 from hawb.scenario.run import Run
 
 CONTRACT = 1
@@ -67,6 +80,7 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
             for side in reversed(state.sides[1:])
             for name in sorted(side.queues.keys() - state.queues.keys(), key=split_queue)
         },
+        "atoms": atoms_outcome(trace),
         "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
         "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
@@ -109,10 +123,14 @@ def running_sides(state: State) -> list[int]:
 
 def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> dict:
     """How one side sees a queue."""
-    seen = classic_outcome(state, settings, queue) if queue.type == "classic" else {}
+    if queue.type == CLASSIC:
+        seen = classic_outcome(state, settings, queue, side)
+    else:
+        told = quorum_outcome(state, settings, queue, side)
+        seen = {"state": told["state"], "master": told["leader"], "mirrors": []}
     return {
         "nodes": settings.named(state.nodes_of(side)),
-        **{field: seen.get(field) for field in ("state", "master", "mirrors")},
+        **{field: seen[field] for field in ("state", "master", "mirrors")},
         "ids": as_lists(queue.content),
     }
 
@@ -139,11 +157,11 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
         "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
         "replicas": replicas_outcome(state, settings, queue, side),
     }
-    special = classic_outcome if queue.type == "classic" else quorum_outcome
-    return common | special(state, settings, queue) | views_outcome(state, settings, name)
+    special = classic_outcome if queue.type == CLASSIC else quorum_outcome
+    return common | special(state, settings, queue, side) | views_outcome(state, settings, name)
 
 
-def classic_outcome(state: State, settings: Settings, queue: Queue) -> dict:
+def classic_outcome(state: State, settings: Settings, queue: Queue, _side: Side) -> dict:
     """What only classic queues have."""
     living = [node for node in queue.mirrors if state.nodes[node].status == RUNNING]
     synchronised = sorted(node for node in queue.synchronised if node in living)
@@ -159,33 +177,19 @@ def classic_outcome(state: State, settings: Settings, queue: Queue) -> dict:
     }
 
 
-def quorum_outcome(state: State, settings: Settings, queue: Queue) -> dict:
-    """What only quorum queues have: as they stood at the start, and which members' nodes run."""
-    online = [node for node in sorted(queue.members) if state.nodes[node].status == RUNNING]
-    majority = len(queue.members) // 2 + 1
-    leader = queue.master if queue.master in online else NOWHERE
-    return {
-        "simulated": False,
-        "state": "running" if len(online) >= majority else "minority",
-        "leader": None if leader == NOWHERE else settings.names[leader],
-        "members": settings.named(sorted(queue.members)),
-        "online": settings.named(online),
-        "term": 0,
-        "commit_index": 0,
-        "critical_nodes": settings.named(online) if len(online) <= majority else [],
-    }
-
-
 def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
     """What is where: role, whether its process runs, whether it holds all that the master does, and how many messages.
-    Of nodes on another side this one knows nothing."""
+    A quorum queue's leader is a leader_alone while it reaches no majority. Of nodes on another side this one knows
+    nothing, unless members there are reached."""
     replicas = {}
     for node, content in enumerate(queue.contents):
-        if state.nodes[node].side != side.number:
+        reached = queue.type == QUORUM and is_online(state, side, node)
+        if state.nodes[node].side != side.number and not reached:
             continue
         running = state.nodes[node].status == RUNNING
-        if queue.type == "quorum":
-            role = "leader" if node == queue.master else "member"
+        if queue.type == QUORUM:
+            role = "member" if node != queue.master else "leader" if queue.up else "leader_alone"
+            running = running and node not in state.groups[queue.name].stopped
         elif node == queue.master:
             role, running = "master", queue.up
         else:
@@ -194,9 +198,10 @@ def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side)
             replicas[settings.names[node]] = {
                 "role": role,
                 "online": running and role != "left_over",
-                "synchronised": node == queue.master or node in queue.synchronised or role == "member",
+                "synchronised": node == queue.master or node in queue.synchronised,
                 "syncing": queue.sync is not None and node in queue.sync.mirrors,
                 "messages": runs.size(content),
+                **(member_outcome(state, queue, node) if queue.type == QUORUM else {}),
             }
     return replicas
 
@@ -258,6 +263,8 @@ def activity_status(state: State, consumer: Consumer) -> str | None:
     queue = state.queues.get(consumer.queue)
     if queue is None or consumer.name not in queue.consumers:
         return None
+    if queue.fifo is not None and consumer.name in queue.fifo.suspected:
+        return "suspected_down"
     if not is_single_active(queue):
         return "up"
     return "single_active" if queue.active_consumer == consumer.name else "waiting"
@@ -273,7 +280,7 @@ def availability_outcome(account: Account, now_us: int) -> dict:
         "sync_blocked_s": seconds(account.syncing.at(now_us)),
         "promotions": account.promotions,
         "unsynchronised_promotions": account.unsynchronised_promotions,
-        "elections": 0,
+        "elections": account.elections,
         "bytes_replicated": account.bytes_replicated,
     }
 

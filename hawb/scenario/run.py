@@ -30,10 +30,9 @@ class Run:
     """
 
     def __init__(self, scenario: Scenario):
-        unsupported.check_scenario(scenario, ACTIONS)
+        unsupported.check_scenario(scenario)
         self._beginning = replace(scenario, steps=())
         self.settings = beginning.settings_of(scenario)
-        self._quorum = unsupported.quorum_queues(scenario)
         self._steps: list[Step] = []
         self._stages: list[_Stage] = [_Stage(self.settings, beginning.begin(scenario, self.settings))]
 
@@ -58,7 +57,7 @@ class Run:
     def apply(self, step: Step) -> None:
         """Plays one more step. Raises ScenarioRefused, and changes nothing, when it has no rules."""
         index = len(self._steps)
-        unsupported.check_step(step, index, ACTIONS, self._quorum)
+        unsupported.check_step(step, index)
         if isinstance(step.verb, Expect):
             # Looking on changes nothing, not even what has had time to settle.
             self._steps.append(step)

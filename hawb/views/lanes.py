@@ -39,6 +39,9 @@ BANDS: dict[str, tuple[str, int, bool]] = {
     "master": ("master", TALLEST_BAND, True),
     "synchronised": ("synchronised", 8, True),
     "unsynchronised": ("unsynchronised", 8, False),
+    "leader": ("leader", TALLEST_BAND, True),
+    "leader_alone": ("leader_alone", TALLEST_BAND, False),
+    "follower": ("follower", 8, True),
     "running": ("running", 4, True),
     "booting": ("waiting", 4, False),
     "waiting": ("waiting", 4, False),
@@ -46,6 +49,9 @@ BANDS: dict[str, tuple[str, int, bool]] = {
     "down": ("down", 1, True),
 }
 """How a role or state is drawn as a band: its look, its height, and whether it is filled."""
+
+WORDS = {"leader_alone": style.LOOKS["leader_alone"].word}
+"""What a band is called, where that is not its role or state."""
 
 MARKED = {
     "node_killed": "fault",
@@ -59,7 +65,9 @@ MARKED = {
     "links_healed": "healed",
     "node_gave_up": "fault",
     "queue_down": "fault",
+    "nodes_suspected": "cut",
     "promoted": "promoted",
+    "leader_elected": "promoted",
     "messages_lost": "lost",
 }
 """The events that have a mark, and the look of the mark."""
@@ -134,7 +142,7 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
     height *= min(1, (scale.lane - 2) / TALLEST_BAND)
     colour = style.LOOKS[role].colour
     fill = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 2"'
-    told = f"{shown(node)}: {what} from {seconds(since)} to {seconds(then)} s"
+    told = f"{shown(node)}: {WORDS.get(what, what)} from {seconds(since)} to {seconds(then)} s"
     return (
         f'<rect x="{left:.1f}" y="{middle - height / 2:g}" width="{max(right - left, 2):.1f}"'
         f' height="{height:g}" {fill}>'
@@ -165,7 +173,7 @@ def _nodes_of(outcome: dict, sentence: Sentence) -> list[str | None]:
     """The nodes whose lanes an event belongs to: the ends of links, its own, or that of the event which brought it
     about."""
     event = outcome["events"][sentence.index]
-    if event["event"].startswith("links_"):
+    if MARKED[event["event"]] in ("cut", "healed"):
         return sorted({node for link in event["detail"].get("links", [outcome["nodes"]]) for node in link})
     because = event.get("because")
     if event["node"] is None and because is not None:

@@ -22,7 +22,8 @@ COLUMNS: dict[str, Callable[[dict, dict], int]] = {
     "published": lambda account, queue: account["published"],
     "confirmed": lambda account, queue: size(account["confirmed"]),
     "nacked": lambda account, queue: size(account["nacked"]),
-    "in queue": lambda account, queue: queue["messages"],
+    "in queue": lambda account, queue: queue["messages"] - size(queue.get("uncommitted", [])),
+    "uncommitted": lambda account, queue: size(queue.get("uncommitted", [])),
     "acknowledged": lambda account, queue: size(account["removed"]["acknowledged"]),
     "otherwise removed": lambda account, queue: sum(
         size(ids) for reason, ids in account["removed"].items() if reason != "acknowledged"
@@ -114,7 +115,7 @@ def queues_html(outcome: dict, was: dict | None = None) -> str:
 
 
 def _align(column: str) -> str:
-    return CELL if column == "messages" else NAME_CELL
+    return CELL if column in listing.COUNTS else NAME_CELL
 
 
 def _entry(column: str, name: str, queue: dict, was: dict | None) -> str:

@@ -11,7 +11,7 @@ from hawb.engine.naming import split_queue
 from hawb.views.replicas import seen_by
 from hawb.views.story import sentences
 from hawb.views.why import whys
-from hawb.views.words import listing, seconds, shown
+from hawb.views.words import listing, seconds, shown, size
 
 WIDTH = 120
 LISTED = 4
@@ -23,14 +23,18 @@ COLUMNS: dict[str, Callable[[str, dict], str]] = {
     "policy": lambda name, queue: "" if queue["policy"] is None else shown(queue["policy"]),
     "type": lambda name, queue: queue["type"],
     "state": lambda name, queue: queue["state"],
-    "messages": lambda name, queue: str(queue["messages"]),
+    "messages": lambda name, queue: str(queue["messages"] - size(queue.get("uncommitted", []))),
+    "uncommitted": lambda name, queue: str(size(queue["uncommitted"])) if queue.get("uncommitted") else "",
     "node": lambda name, queue: node(queue),
     "mirrors": lambda name, queue: nodes(queue.get("mirrors"), queue.get("mirrored")),
     "synchronised mirrors": lambda name, queue: nodes(queue.get("synchronised_mirrors"), queue.get("mirrored")),
     "members": lambda name, queue: nodes(queue.get("members"), True),
     "online": lambda name, queue: nodes(queue.get("online"), True),
 }
-"""The columns and what stands in them for a queue's name and entry."""
+"""The columns and what stands in them for a queue's name and entry. RabbitMQ does not count what is uncommitted."""
+
+COUNTS = ("messages", "uncommitted")
+"""Columns of numbers."""
 
 ONLY_FOR = {"mirrors": "classic", "synchronised mirrors": "classic", "members": "quorum", "online": "quorum"}
 """Columns that are left out when there is no queue of their type."""
@@ -41,15 +45,16 @@ def columns(outcome: dict) -> list[str]:
     queues = outcome["queues"]
     types = {queue["type"] for queue in queues.values()}
     vhosts = {split_queue(name)[0] for name in queues}
-    return [name for name in COLUMNS if ONLY_FOR.get(name) in (None, *types) and (name != "vhost" or vhosts - {"/"})]
+    needed = {"vhost": vhosts - {"/"}, "uncommitted": any(queue.get("uncommitted") for queue in queues.values())}
+    return [name for name in COLUMNS if ONLY_FOR.get(name) in (None, *types) and needed.get(name, True)]
 
 
 def node(queue: dict) -> str:
     """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, and what of that is
-    not synchronised apart from the rest: a +1 (+1 unsynchronised)."""
+    not synchronised apart from the rest: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3."""
     home = queue.get("leader") if queue["type"] == "quorum" else queue["master"]
     if queue["type"] == "quorum":
-        replicas, behind = len(queue["members"]) - 1, 0
+        replicas, behind = len(queue["members"]) - (home is not None), 0
     else:
         replicas = len(queue["synchronised_mirrors"])
         behind = len(queue["mirrors"]) - replicas
@@ -98,7 +103,7 @@ def list_queues(outcome: dict) -> str:
         return "There is no queue."
     names = columns(outcome)
     rows = [[COLUMNS[column](name, queue) for column in names] for name, queue in sorted(outcome["queues"].items())]
-    align = ["right" if column == "messages" else "left" for column in names]
+    align = ["right" if column in COUNTS else "left" for column in names]
     return tabulate(rows, headers=names, tablefmt="plain", disable_numparse=True, colalign=align)
 
 

@@ -7,7 +7,8 @@ synchronised because messages left the queue, have no line here either.
 Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror`, `drop_mirror`),
 `rabbit_mirror_queue_slave` (`promote_me`), `rabbit_mirror_queue_master` (`sync_mirrors`, `terminate`),
 `rabbit_mirror_queue_sync`, `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_table`, `rabbit`, `rabbit_prequeue`
-(`crash_restart`), `rabbit_alarm`, `rabbit_maintenance`.
+(`crash_restart`), `rabbit_alarm`, `rabbit_maintenance`, and `ra_server_proc` of Ra at v1.1.6, v2.2.0 and v2.13.5
+(`handle_enter`), which names a quorum queue by `rabbit_misc:rs`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ LINES: dict[tuple[str, str | None], str] = {
     ("rebalance_started", None): "Starting queue rebalance operation: 'all' for vhosts matching '.*' and queues "
     "matching '.*'",
     ("promoted", None): "Mirrored {queue}: Promoting mirror <{node}> to {master}",
+    ("leader_elected", None): "{queue}: candidate -> leader in term: {term} machine version: {machine_version}",
     ("mirrors_stopped", None): "Mirrored {queue}: Stopping all nodes on master shutdown since no synchronised mirror "
     "(replica) is available",
     ("queue_recovered", "process_restarted"): "Restarting crashed {queue}.",
@@ -47,6 +49,9 @@ LINES: dict[tuple[str, str | None], str] = {
 
 MASTER = {"3.8": "master"}
 """What a version calls the master; later ones say leader."""
+
+MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5}
+"""The version of rabbit_fifo, a quorum queue's state machine."""
 
 
 def log_lines(outcome: dict) -> list[str | None]:
@@ -81,6 +86,8 @@ def log_line(event: dict, version: str) -> str | None:
         "messages": detail.get("messages"),
         "resource": detail.get("resource"),
         "master": MASTER.get(version, "leader"),
+        "term": detail.get("term"),
+        "machine_version": MACHINE_VERSIONS[version],
     }
     written = [line.format(mirror=shown(mirror), **words) for mirror in detail.get("mirrors", [None])]
     return "\n".join(dict.fromkeys(written)) or None

@@ -18,7 +18,7 @@ from msgspec import Struct
 from hawb.views import style
 from hawb.views.replicas import BEYOND, DOWN, NONE, Replica, replicas, seen_by
 from hawb.views.style import LOOKS
-from hawb.views.words import brief, counted, html, listing, shortened, shown
+from hawb.views.words import brief, counted, html, listing, shortened, shown, size
 
 NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
 CELL_WIDTHS = (88, 640, 150)
@@ -30,7 +30,8 @@ ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width=
 
 class Row(Struct, frozen=True):
     """One queue as the nodes of `side` see it (all of them where it is empty): its state and its replicas by node, and
-    how both were before. A state of None: there is no queue."""
+    how both were before. A state of None: there is no queue. Of a quorum queue `online` says how many of its members
+    are, as in 2/3, `uncommitted` how many messages wait to be committed."""
 
     queue: str
     side: tuple[str, ...]
@@ -38,6 +39,8 @@ class Row(Struct, frozen=True):
     now: dict[str, Replica]
     was_state: str | None
     was: dict[str, Replica]
+    online: str = ""
+    uncommitted: int = 0
 
 
 def rows(outcome: dict, was: dict | None = None) -> list[Row]:
@@ -45,7 +48,7 @@ def rows(outcome: dict, was: dict | None = None) -> list[Row]:
     before = (outcome if was is None else was)["queues"]
     after = outcome["queues"]
     return [
-        Row(name, side, *_state(after, name, side), *_state(before, name, side))
+        Row(name, side, *_state(after, name, side), *_state(before, name, side), *_members(after, name, side))
         for name in sorted(after.keys() | before.keys())  # a queue that has gone keeps its row for once
         for side in _sides(after.get(name, {}))
     ]
@@ -60,6 +63,13 @@ def _state(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str | None, 
         return None, {}
     queue = seen_by(queues[name], side)
     return queue["state"], replicas(queue)
+
+
+def _members(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str, int]:
+    if name not in queues or queues[name]["type"] != "quorum":
+        return "", 0
+    queue = seen_by(queues[name], side)
+    return f"{len(queue['online'])}/{len(queue['members'])}", size(queue.get("uncommitted", []))
 
 
 # As text
@@ -90,8 +100,13 @@ def line(row: Row, nodes: dict[str, str]) -> str:
 
 
 def _about(row: Row) -> str:
-    """A row's state, and whose it is."""
-    return f"{row.state}, as {listing(row.side)} see{'s' if len(row.side) == 1 else ''} it" if row.side else row.state
+    """A row's state, how many of a quorum queue's members are online, what it has not committed, and whose view it
+    is."""
+    told = [row.state]
+    told += [f"{row.online.replace('/', ' of ')} members online"] if row.online else []
+    told += [f"{counted(row.uncommitted)} uncommitted"] if row.uncommitted else []
+    told += [f"as {listing(row.side)} see{'s' if len(row.side) == 1 else ''} it"] if row.side else []
+    return ", ".join(told)
 
 
 def summary(outcome: dict) -> str:
@@ -186,7 +201,7 @@ def _name(row: Row, cut: int, top: int) -> str:
     told = f"{row.was_state or 'not there'} → {state}" if changed else state
     mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
     label, beside = shortened(shown(row.queue), NAME_WIDTH // CHARACTER_WIDTH), ""
-    about = [state] if state != "running" or changed else []
+    about = _beside(row, state) if state != "running" or changed or row.online else []
     if row.side:
         about.insert(0, f"by {listing(node[cut:] for node in row.side)}")
     if about:
@@ -197,10 +212,21 @@ def _name(row: Row, cut: int, top: int) -> str:
             f"{escape(words)}</text>"
         )
     seen = f", as seen by {html(', '.join(row.side))}" if row.side else ""
+    members = f", {row.online.replace('/', ' of ')} members online" if row.online else ""
+    waiting = f", {counted(row.uncommitted)} uncommitted" if row.uncommitted else ""
     return (
-        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}{seen}</title>"
+        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}{members}{waiting}{seen}</title>"
         f'<text x="4" y="{top + 15}">{escape(label)}</text>{beside}</g>'
     )
+
+
+def _beside(row: Row, state: str) -> list[str]:
+    """What stands beside a queue's name. Where something is uncommitted there is room for that and not for the state,
+    which then follows from how many members are online."""
+    if row.uncommitted:
+        return [row.online, f"{brief(row.uncommitted)} uncommitted"]
+    told = [] if state == row.was_state == "running" else [state]
+    return told if len(set(row.online.split("/"))) == 1 else [*told, row.online]
 
 
 def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int) -> str:
@@ -220,11 +246,16 @@ def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int
 
 
 def _count(now: Replica, was: Replica, room: int) -> str | None:
-    """The messages, was → now while there is room for both."""
+    """The messages, was → now while there is room for both; before them a leader's term, behind them what its log
+    lacks."""
     if now.messages is None:
-        return None
-    both = f"{brief(was.messages or 0)}→{brief(now.messages)}"
-    return both if was.messages not in (None, now.messages) and len(both) <= room else brief(now.messages)
+        return None if now.term is None else f"t{now.term}"
+    least = count = brief(now.messages)
+    both = f"{brief(was.messages or 0)}→{count}" if was.messages not in (None, now.messages) else count
+    term = "" if now.term is None else f"t{now.term} "
+    behind, short = (f", {brief(now.behind)} behind", f" -{brief(now.behind)}") if now.behind else ("", "")
+    forms = (f"{term}{both}{behind}", f"{term}{both}{short}", f"{term}{count}{behind}", f"{term}{count}{short}", least)
+    return next((form for form in forms if len(form) <= room), least)
 
 
 def _mark(left: int, top: int, width: int, height: int) -> str:
@@ -262,6 +293,8 @@ def _shape_of(role: str, glyph: str, beneath: str, syncing: bool) -> str:
     colour = LOOKS[role].colour
     if role in FILLED:
         return FILLED[role].format(f'fill="{colour}"')
+    if role == "leader_alone":
+        return HEXAGON.format(f'fill="none" stroke="{colour}" stroke-width="2"')
     if role == "unsynchronised":
         dashes = ' stroke-dasharray="3 2"' if syncing else ""
         return CIRCLE.format(f'fill="none" stroke="{colour}" stroke-width="1.8"{dashes}') + QUARTERS[glyph].format(

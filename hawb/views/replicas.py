@@ -14,17 +14,22 @@ from hawb.views.style import Look
 from hawb.views.words import counted, size
 
 DOWN = ("down", "left_over")
+LEADERS = ("leader", "leader_alone")
+"""Leaders of quorum queues, with a majority within reach and without."""
 
 
 class Replica(Struct, frozen=True):
     """What one node has of a queue: a role of `style.LOOKS`, how many messages (None: not known), and the share of the
-    master's messages that is. `beneath` is the role that a replica which is down would have."""
+    master's messages that is. `beneath` is the role that a replica which is down would have. Of a quorum queue's
+    members the leader has its `term`, and `behind` is how many of the committed entries a log lacks."""
 
     role: str
     messages: int | None = None
     share: float = 0.0
     syncing: bool = False
     beneath: str = "none"
+    term: int | None = None
+    behind: int = 0
 
     @property
     def look(self) -> Look:
@@ -42,7 +47,10 @@ class Replica(Struct, frozen=True):
         if self.role == "none":
             return "no replica"
         word = f"{self.look.word}, being synchronised" if self.syncing else self.look.word
-        return word if self.messages is None else f"{word}, {counted(self.messages)}"
+        told = [word if self.term is None else f"{word} in term {self.term}"]
+        told += [] if self.messages is None else [counted(self.messages)]
+        told += [f"{counted(self.behind, 'entry', 'entries')} behind"] if self.behind else []
+        return ", ".join(told)
 
 
 NONE, BEYOND = Replica("none"), Replica("beyond")
@@ -59,7 +67,9 @@ def replicas(queue: dict) -> dict[str, Replica]:
             messages=entry["messages"],
             share=min(entry["messages"] / total, 1.0),
             syncing=entry["syncing"],
-            beneath=entry["role"] if entry["role"] in ("master", "leader") else "none",
+            beneath=entry["role"] if entry["role"] in ("master", *LEADERS) else "none",
+            term=entry.get("term") if entry["role"] in LEADERS else None,
+            behind=entry.get("behind", 0),
         )
         for node, entry in queue["replicas"].items()
     }
@@ -73,9 +83,15 @@ def seen_by(queue: dict, side: list[str]) -> dict:
     index = next((index for index, view in enumerate(views) if side and side[0] in view["nodes"]), None)
     if index is None:
         return queue
-    alike = {key: queue[key] for key in ("type", "durable", "policy", "mirrored") if key in queue}
-    unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(views[index]["ids"])}
-    return alike | unknown | views[index] | _told(queue, index)
+    view = views[index]
+    alike = {key: queue[key] for key in ALIKE if key in queue}
+    unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(view["ids"])}
+    leader = {"leader": view["master"]} if queue["type"] == "quorum" else {}
+    return alike | unknown | view | leader | _told(queue, index)
+
+
+ALIKE = ("type", "durable", "policy", "mirrored", "members", "online", "term", "uncommitted")
+"""What is said of a queue once for all sides."""
 
 
 def _told(queue: dict, index: int) -> dict:
@@ -84,7 +100,10 @@ def _told(queue: dict, index: int) -> dict:
         return {}
     replicas = queue["replicas_by_view"][index]
     synchronised = [node for node, entry in replicas.items() if entry["role"] == "mirror" and entry["synchronised"]]
-    return {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
+    told = {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
+    if queue["type"] == "quorum":
+        told["online"] = sorted(node for node, entry in replicas.items() if entry["online"])
+    return told
 
 
 def _role(entry: dict) -> str:
@@ -99,10 +118,9 @@ def _role(entry: dict) -> str:
 
 def _from_listing(queue: dict) -> dict[str, Replica]:
     if queue["type"] == "quorum":
-        return {
-            node: Replica("leader" if node == queue["leader"] else "follower" if node in queue["online"] else "down")
-            for node in queue["members"]
-        }
+        leads = {node: Replica("leader", term=queue.get("term")) for node in [queue["leader"]] if node is not None}
+        others = {node: Replica("follower" if node in queue["online"] else "down") for node in queue["members"]}
+        return others | leads
     told = queue["synchronised_mirrors"] is not None
     roles = {node: Replica("unsynchronised" if told else "mirror") for node in queue["mirrors"]}
     roles |= {node: Replica("synchronised") for node in queue["synchronised_mirrors"] or ()}

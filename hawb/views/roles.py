@@ -10,7 +10,9 @@ on as a master of its side of a partition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from hawb.views.members import member_roles
 
 Spans = dict[str, list[tuple[float, str]]]
 """By node: when something began, and what; in order of time."""
@@ -40,17 +42,34 @@ def node_states(outcome: dict) -> Spans:
 
 
 def roles(outcome: dict, queue: str) -> Spans:
-    """The roles of all nodes for a classic queue: master, synchronised, unsynchronised or none. Raises ValueError for a
-    queue that the outcome does not have."""
+    """The roles of all nodes for a queue: of a classic one master, synchronised, unsynchronised or none; of a quorum
+    queue those of `members`. Raises ValueError for a queue that the outcome does not have."""
     if queue not in outcome["ledger"]:
         known = ", ".join(map(repr, outcome["ledger"]))
         raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
     events = [event for event in outcome["events"] if event["queue"] in (queue, None)]
-    spans: Spans = {node: [(0.0, role)] for node, role in _at_the_start(outcome, queue, events).items()}
-    for event in events:
-        for node, role in _changes(event):
-            if node in spans and spans[node][-1][1] != role:
-                spans[node].append((event["t"], role))
+    if is_quorum(outcome, queue):
+        running = {node for node, told in node_states(outcome).items() if told[0][1] == "running"}
+        return spans_of(member_roles(outcome, queue, events, running))
+    changes = ((event["t"], node, role) for event in events for node, role in _changes(event))
+    return spans_of([*((0.0, node, role) for node, role in _at_the_start(outcome, queue, events).items()), *changes])
+
+
+def is_quorum(outcome: dict, queue: str) -> bool:
+    """Whether the queue that had this name last is a quorum queue."""
+    declared = [event for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_declared", queue)]
+    if queue in outcome["queues"]:
+        return outcome["queues"][queue]["type"] == "quorum"
+    return bool(declared) and declared[-1]["detail"]["type"] == "quorum"
+
+
+def spans_of(changes: Iterable[tuple[float, str, str]]) -> Spans:
+    """The spans between changes: when, at which node, and what it is from then on. A node's first begins it all."""
+    spans: Spans = {}
+    for t, node, what in changes:
+        told = spans.setdefault(node, [])
+        if not told or told[-1][1] != what:
+            told.append((t, what))
     return spans
 
 

@@ -14,6 +14,7 @@ VARIED_BY = {
     "process_crashed": "final",
     "mirror_synchronised": "how",
     "promoted": "synchronised",
+    "queue_declared": "type",
 }
 """The field of its detail that an event's sentence depends on, where that is not `reason`. See also `_variant`."""
 
@@ -66,7 +67,13 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         },
     ),
     "not_simulated": ("plain", "There are no rules for {what}{of_queues} here: nothing follows from it."),
-    "queue_declared": ("plain", "{queues} was declared on {node}, {placed}."),
+    "queue_declared": (
+        "plain",
+        {
+            "classic": "{queues} was declared on {node}, {placed}.",
+            "quorum": "Quorum queue {queues} was declared, led by {node}, with members on {members} ({in_force}).",
+        },
+    ),
     "queue_deleted": (
         "plain",
         {
@@ -79,10 +86,17 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "node_reset": "{queues} was deleted: its master's node was reset, and no stopped one had a mirror.",
         },
     ),
+    "arguments_ignored": ("plain", "{queues} takes {arguments}, and RabbitMQ makes nothing of it."),
     "exchange_declared": ("plain", "Exchange {exchange} was declared, direct and durable."),
     "queue_bound": ("plain", "{queues} was bound to {exchange_name} with the routing key {routing_key}."),
     "queue_purged": ("plain", "{queues} was purged of {messages}."),
-    "messages_published": ("plain", "{Ids} {were} published to {queues} and reached {replicas}."),
+    "messages_published": (
+        "plain",
+        {
+            False: "{Ids} {were} published to {queues} and reached {replicas}.",
+            True: "{Ids} {were} published to {queues} and committed by a majority ({replicas}).",
+        },
+    ),
     "messages_confirmed": ("plain", "The publisher got a confirm for {ids} of {queues}."),
     "messages_nacked": ("refusal", "The publisher got a nack for {ids} of {queues}."),
     "transaction_committed": ("plain", "The publisher was told that its transaction is committed: {ids} of {queues}."),
@@ -112,6 +126,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "client_node_gone": "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
             "connection_closed": "{Ids} did not reach {queues}: the publisher's connection was blocked, and then "
             "closed.",
+            "no_majority": "{Ids} did not reach {queues}: no leader answered the publisher's channel in time.",
         },
     ),
     "messages_delivered": (
@@ -134,7 +149,14 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         },
     ),
     "messages_expired": ("plain", "{Ids} of {queues} {were} at its head and had outlived the time to live."),
-    "messages_dropped": ("refusal", "{queues} was too long and dropped {ids} from its head."),
+    "messages_dropped": (
+        "refusal",
+        {
+            "maxlen": "{queues} was too long and dropped {ids} from its head.",
+            "delivery_limit": "{queues} dropped {ids}, given back more often than its delivery limit allows.",
+            "other_strategy": "{queues} dropped {ids}, dead letters that it does not keep under its new policy.",
+        },
+    ),
     "messages_dead_lettered": (
         "plain",
         {
@@ -142,6 +164,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "rejected": "{Ids} of {queues}, rejected, {were} published to {exchange_name} {to_targets}.",
             "maxlen": "{Ids} of {queues}, for which there was no room, {were} published to {exchange_name} "
             "{to_targets}.",
+            "delivery_limit": "{Ids} of {queues}, given back more often than its delivery limit allows, {were} "
+            "published to {exchange_name} {to_targets}.",
         },
     ),
     "dead_letters_dropped": (
@@ -305,6 +329,24 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "it lacked {missing}.",
         },
     ),
+    "leader_elected": ("promotion", "{node} was elected to lead {queues}, in term {term}."),
+    "queue_unavailable": (
+        "fault",
+        {
+            True: "{as_seen}{queues} commits nothing any more: {node} leads it and reaches no majority of its members.",
+            False: "{as_seen}{queues} has lost its leader: nothing is committed until a majority has elected another.",
+        },
+    ),
+    "queue_available": (
+        "recovery",
+        "{as_seen}{queues} commits again: {node} leads it and reaches a majority of its members.",
+    ),
+    "nodes_suspected": (
+        "fault",
+        "Nothing was heard over {links} for a while: members of quorum queues there take each other for dead.",
+    ),
+    "member_added": ("plain", "{node} became a member of {queues}, to be sent its log."),
+    "member_removed": ("plain", "{node} is no longer a member of {queues}."),
     "queue_down": (
         "fault",
         {

@@ -14,6 +14,9 @@ from hawb.views.log_lines import log_lines
 from hawb.views.sentences import SENTENCES, VARIED_BY
 from hawb.views.words import counted, listing, messages, seconds, shown, size
 
+FIRST_TERM = 1
+"""The term of the election that is part of a quorum queue's declaration."""
+
 NOTICED_AT_ONCE_S = 1.0
 """A node whose end the others learn of within this time needs no second sentence."""
 
@@ -32,6 +35,11 @@ class Sentence(Struct, frozen=True):
 
 
 POLICY_APPLIED = ("policy_applied", "operator_policy_applied")
+SHARED = (
+    *("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", *POLICY_APPLIED),
+    *("leader_elected", "queue_unavailable", "queue_available", "member_added", "member_removed"),
+)
+"""Events that are one sentence about all queues to which they happen alike at the same moment."""
 
 
 class Draft(Struct):
@@ -52,12 +60,14 @@ def sentences(outcome: dict) -> list[Sentence]:
         if draft is None or not _joins(event, outcome["events"][draft.events[0]]):
             draft = Draft([], [])
             drafts.append(draft)
-            open_drafts |= dict.fromkeys([_shared(event), *_brings(event)], draft)
+            open_drafts[_shared(event)] = draft
+        open_drafts |= dict.fromkeys(_brings(event), draft)
         draft.events.append(index)
         if event["queue"] is not None and event["queue"] not in draft.queues:
             draft.queues.append(event["queue"])
         if event["event"] == "messages_confirmed" and len(draft.events) > 1:
-            draft.follows = f" They were confirmed at {seconds(event['t'])} s."
+            were = "It was" if size(event["detail"]["ids"]) == 1 else "They were"
+            draft.follows = f" {were} confirmed at {seconds(event['t'])} s."
     return [_sentence(draft, outcome["events"], lines) for draft in drafts]
 
 
@@ -65,7 +75,7 @@ def _shared(event: dict) -> tuple:
     """What two events have in common that are one sentence about several queues. Events with content of their own have
     nothing in common with others."""
     detail = event["detail"]
-    if event["event"] in ("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", *POLICY_APPLIED):
+    if event["event"] in SHARED:
         return (event["event"], event["node"], event["t"], event["step"], *map(str, detail.values()))
     return (id(event),)
 
@@ -76,10 +86,13 @@ def _brings(event: dict) -> list[tuple]:
     match event["event"]:
         case "messages_published":
             return [("confirmed", queue, str(detail["ids"]))]
-        case "node_killed" | "node_stopping" | "node_lost_power":
+        case "node_killed" | "node_stopping" | "node_lost_power" | "node_pausing":
             return [("gone", node)]
         case "queue_declared":
-            return [("synchronised", queue, mirror, "joined") for mirror in detail["mirrors"]]
+            led = [("led", queue, node, FIRST_TERM)] if "members" in detail else []
+            return [*led, *(("synchronised", queue, mirror, "joined") for mirror in detail["mirrors"])]
+        case "leader_elected":
+            return [("available", queue, node, event["t"])]
         case "mirror_added":
             return [("synchronised", queue, node, "joined")]
         case "sync_finished":
@@ -97,12 +110,18 @@ def _follows_from(event: dict) -> tuple | None:
             return ("gone", node)
         case "mirror_synchronised":
             return ("synchronised", queue, node, detail["how"])
+        case "leader_elected":
+            return ("led", queue, node, detail["term"])
+        case "queue_available":
+            return ("available", queue, node, event["t"])
     return None
 
 
 def _joins(event: dict, first: dict) -> bool:
     """Whether an event needs no sentence of its own after the `first` one of a draft."""
-    return event["event"] != "node_down_noticed" or event["t"] - first["t"] <= NOTICED_AT_ONCE_S
+    if event["event"] != "node_down_noticed":
+        return True
+    return not event["detail"]["by"] or event["t"] - first["t"] <= NOTICED_AT_ONCE_S
 
 
 def _sentence(draft: Draft, events: list[dict], lines: list[str | None]) -> Sentence:
@@ -135,6 +154,10 @@ def _variant(event: dict) -> object:
     match event["event"]:
         case "messages_delivered":
             return bool(detail["redelivered"])
+        case "messages_published":
+            return "term" in detail
+        case "queue_unavailable":
+            return event["node"] is not None
         case name if name in POLICY_APPLIED and detail["policy"] is None:
             return "none"
         case name if name in POLICY_APPLIED and detail["was"] is None:
@@ -180,6 +203,8 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "told": "told" if detail.get("notified") else "not told",
         "of_queues": f" of {words['queues']}" if event["queue"] is not None else "",
         "placed": f"{mirrors} ({_policy(detail)})",
+        "in_force": _policy(detail),
+        "as_seen": f"As seen by {words['seen_by']}, " if "seen_by" in words else "",
         "exchange_name": f"exchange {words['exchange']}" if detail.get("exchange") else "the default exchange",
         "to_targets": _to_targets(detail, words),
         "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()))}",

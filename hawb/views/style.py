@@ -34,6 +34,7 @@ LOOKS: dict[str, Look] = {
     "unsynchronised": Look("#E69F00", "○", "unsynchronised mirror"),
     "mirror": Look("#009E73", "◍", "mirror"),
     "leader": Look("#0072B2", "⬢", "leader"),
+    "leader_alone": Look("#0072B2", "⬡", "leader without a majority"),
     "follower": Look("#009E73", "●", "follower"),
     "down": Look("#999999", "✕", "down"),
     "left_over": Look("#999999", "✕", "left over on disk"),

@@ -70,25 +70,78 @@ def _there(outcome: dict, queue: str, number: int) -> str:
     flag = " If it is delivered, it will be marked as redelivered." if holds(entry["redelivered"], number) else ""
     if entry["state"] == "down":
         return f"{name} is on the disk of {shown(entry['master'])}: the queue is down until that node is back.{flag}"
+    if holds(entry.get("uncommitted", []), number):
+        return " ".join([f"{name} is not committed: no majority of the queue's members has it.", *_led(outcome, queue)])
     held = [who for who, consumer in outcome["consumers"].items() if _waits_for(consumer, queue, number)]
     state = f"delivered to {listing(held)} and not acknowledged" if held else "ready"
-    return f"{name} is in the queue, {state}, on {listing(nodes_with(outcome, queue, number))}.{flag}"
+    nodes = listing(nodes_with(outcome, queue, number)) or "no running node"
+    return " ".join([f"{name} is in the queue, {state}, on {nodes}.{flag}", *_committed(outcome, queue, number)])
 
 
 def _waits_for(consumer: dict, queue: str, number: int) -> bool:
     return consumer["queue"] == queue and holds(consumer["unacknowledged"], number)
 
 
+def _committed(outcome: dict, queue: str, number: int) -> list[str]:
+    """When a quorum queue's members committed a message, and who has led them since."""
+    index = published(outcome, queue, number)
+    event = None if index is None else outcome["events"][index]
+    if event is None or "term" not in event["detail"]:
+        return []
+    term, nodes = event["detail"]["term"], listing(event["detail"]["replicas"])
+    told = f"A majority ({nodes}) committed it at {seconds(event['t'])} s, in term {term}."
+    return [told, *leadership(outcome, queue, index)]
+
+
+def _led(outcome: dict, queue: str, until: int | None = None) -> list[str]:
+    """What became of a quorum queue's leader since it last could commit nothing, up to an event."""
+    events = outcome["events"][:until]
+    lost = [i for i, e in enumerate(events) if (e["event"], e["queue"]) == ("queue_unavailable", queue)]
+    return leadership(outcome, queue, lost[-1] - 1, until) if lost else []
+
+
+def leadership(outcome: dict, queue: str, after: int, until: int | None = None) -> list[str]:
+    """The sentences about a quorum queue's leader between two events, by their places. That one who was elected can
+    commit needs none of its own."""
+    told, elected = [], None
+    for event in outcome["events"][after + 1 : until]:
+        if event["queue"] == queue and event["event"] in LEADERSHIP:
+            if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
+                told.append(f"At {seconds(event['t'])} s: {sentence(event, [queue])}")
+            elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
+    return told
+
+
+LEADERSHIP = ("queue_unavailable", "leader_elected", "queue_available")
+
+
 def nodes_with(outcome: dict, queue: str, number: int) -> list[str]:
     """The nodes whose running replica of a queue has a message."""
     entry = outcome["queues"][queue]
-    if entry["type"] == "quorum":
-        return entry["online"]
     first = published(outcome, queue, number)
+    if entry["type"] == "quorum":
+        return _members_with(outcome, queue, first)
     had = copies(outcome, queue, first, len(outcome["events"]) - 1) if first is not None else {}
     partly = [node for node in entry["mirrors"] if node not in entry["synchronised_mirrors"]]
     has_too = [node for node in partly if node in had and had[node] is None]
     return [entry["master"], *entry["synchronised_mirrors"], *has_too]
+
+
+def _members_with(outcome: dict, queue: str, first: int | None) -> list[str]:
+    """The online members that have what event `first` published: those that had it then and have kept their disk, and
+    those that have caught up since."""
+    entry, had = outcome["queues"][queue], set()
+    for event in outcome["events"][first:] if first is not None else []:
+        if event["event"] == "messages_published" and event["queue"] == queue and not had:
+            had = set(event["detail"]["replicas"])
+        elif event["event"] in FORGETS and event["queue"] in (queue, None):
+            had.discard(event["node"])
+    caught_up = [node for node, one in entry.get("replicas", {}).items() if one.get("behind", 0) == 0]
+    return [node for node in entry["online"] if node in had or node in caught_up or "replicas" not in entry]
+
+
+FORGETS = ("disk_lost", "node_reset", "member_removed")
+"""The events after which a member's log is gone."""
 
 
 # What has left
@@ -100,7 +153,7 @@ REMOVED = {
     "purged": ("queue_purged", "was purged"),
     "deleted": ("queue_deleted", "was deleted with its queue"),
     "expired": ("messages_expired", "expired"),
-    "dropped": ("messages_dropped", "was dropped because the queue was too long"),
+    "dropped": ("messages_dropped", "was dropped"),
     "dead_lettered": ("messages_dead_lettered", "was dead-lettered"),
 }
 """The ledger's ways out of a queue: the event that tells of it, and the words."""
@@ -112,7 +165,7 @@ def _removed(outcome: dict, queue: str, number: int, reason: str) -> str:
     if event is None and reason == "acknowledged":
         event, words = _last(outcome, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
     when = "" if event is None else f" at {seconds(event['t'])} s"
-    if reason == "dead_lettered" and event is not None:
+    if reason in ("dead_lettered", "dropped") and event is not None:
         alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
         return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}"
     consumer = "" if event is None else event["detail"].get("consumer")
@@ -136,13 +189,17 @@ def _refused(outcome: dict, queue: str, number: int) -> str:
     if event is None:
         return f"No queue took message {number:,} of {shown(queue)}."
     alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
-    fault = losses.master_down(outcome, queue, outcome["events"].index(event))
-    since = f" {losses.told_of(fault)}" if fault and event["detail"]["reason"] in NO_MASTER else ""
-    return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}{since}"
+    index, reason = outcome["events"].index(event), event["detail"]["reason"]
+    fault = losses.master_down(outcome, queue, index) if reason in NO_MASTER else None
+    told = [f"At {seconds(event['t'])} s: {sentence(alone, [queue])}", *([losses.told_of(fault)] if fault else [])]
+    return " ".join([*told, *(_led(outcome, queue, index) if reason in NO_LEADER else [])])
 
 
 NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
 """The reasons of a refusal behind which stands the end of a master."""
+
+NO_LEADER = ("no_majority", "client_node_gone")
+"""Those behind which may stand that no leader could commit."""
 
 
 # What clients saw of it
@@ -190,7 +247,9 @@ def _answers(outcome: dict, queue: str, ids: list[list[int]]) -> list[str]:
         when = f"at {seconds(failed['t'])} s"
         return [f"The publisher's channel was closed {when} instead of committing the transaction."]
     it, its = ("it", "its publisher") if size(ids) == 1 else ("them", "their publishers")
-    if not told and published(outcome, queue, ids[0][0]) is None:
+    if not told and holds(outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
+        return ["The broker has told nobody anything about it so far."]
+    if not told and not holds(account["refused"], ids[0][0]) and published(outcome, queue, ids[0][0]) is None:
         were = "it was" if it == "it" else "they were"
         return [f"Whether {its} had a confirm is not known: {were} there from the start."]
     return told or [f"The publisher was never told what became of {it}."]

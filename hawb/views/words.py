@@ -74,9 +74,10 @@ def messages(ids: list[list[int]]) -> str:
     return f"message{'' if size(ids) == 1 else 's'} {_joined(runs)}"
 
 
-def counted(number: int, noun: str = "message") -> str:
-    """1 message, 1,000 messages, no messages."""
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}" if number < 1000 else f"{number:,} {noun}s"
+def counted(number: int, noun: str = "message", nouns: str = "") -> str:
+    """1 message, 1,000 messages, no messages; `nouns` is the plural of one that needs more than an s."""
+    word = noun if number == 1 else nouns or f"{noun}s"
+    return f"{number:,} {word}" if number else f"no {word}"
 
 
 def brief(number: int) -> str:

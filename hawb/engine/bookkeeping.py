@@ -1,0 +1,79 @@
+"""How the ledger is kept: what is lost, removed, given up or back again, and how long queues could not be used.
+
+Sides of a partition may each hold the same messages, so nothing has left a queue before no side has it any more.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.engine.ledger import Loss
+from hawb.engine.runs import Runs
+from hawb.engine.turn import Turn
+
+
+def lose(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
+    """Books messages as lost for good, unless another side still has them."""
+    numbers = runs.minus(numbers, turn.held_elsewhere(queue))
+    if not numbers:
+        return
+    account = turn.account(queue)
+    turn.book(queue, lost=runs.union(account.lost, numbers))
+    entry = turn.emit("messages_lost", queue=queue, because=because, ids=numbers, cause=cause)
+    turn.losses.append(Loss(queue, numbers, cause, entry))
+
+
+def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
+    """Books messages that no queue takes."""
+    turn.book(queue, refused=runs.union(turn.account(queue).refused, numbers))
+    turn.emit("messages_refused", queue=queue, ids=numbers, reason=reason)
+
+
+def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
+    """Books messages as being in the queue again that had been lost or had left it: an old copy is served."""
+    if not numbers:
+        return
+    had = turn.account(queue)
+    noted = tuple((reason, again) for reason, left in had.removed if (again := runs.common(left, numbers)))
+    turn.ledger[queue] = replace(had.with_returned(numbers), left_one_side=had.left_one_side + noted)
+    turn.emit("messages_returned", queue=queue, ids=numbers)
+    left = [replace(loss, numbers=runs.minus(loss.numbers, numbers)) if loss.queue == queue else loss
+            for loss in turn.losses]  # fmt: skip
+    turn.losses = [loss for loss in left if loss.numbers]
+
+
+def reclaim(turn: Turn, queue: str, content: Runs) -> None:
+    """Takes back what of `content`, which is served from now on, counts as lost or as having left the queue."""
+    account = turn.account(queue)
+    gone = runs.normal(pair for part in (account.lost, *dict(account.removed).values()) for pair in part)
+    take_back(turn, queue, runs.common(gone, content))
+
+
+def count_times(turn: Turn, name: str) -> None:
+    """Counts from now on, or no longer, that a queue has no master on any side, and that it synchronises."""
+    found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
+    account = turn.account(name)
+    down = account.down.end if not found or any(queue.up for queue in found) else account.down.begin
+    syncing = account.syncing.begin if any(queue.sync for queue in found) else account.syncing.end
+    turn.book(name, down=down(turn.now_us), syncing=syncing(turn.now_us))
+
+
+def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
+    """Books messages as having left the queue in an orderly way; for those that another side still has that is only
+    noted, and holds when that side has given them up."""
+    if numbers:
+        still = runs.common(numbers, turn.held_elsewhere(queue))
+        turn.ledger[queue] = turn.account(queue).with_removed(reason, runs.minus(numbers, still))
+        if still:
+            turn.book(queue, left_one_side=(*turn.account(queue).left_one_side, (reason, still)))
+
+
+def give_up(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
+    """Books messages that a side has given up and no side has any more: those that left the queue on another side
+    in an orderly way as that, the others as lost."""
+    gone = runs.minus(numbers, runs.union(turn.held_elsewhere(queue), turn.held_here(queue)))
+    for reason, noted in turn.account(queue).left_one_side:
+        turn.ledger[queue] = turn.account(queue).with_removed(reason, runs.common(gone, noted))
+        gone = runs.minus(gone, noted)
+    lose(turn, queue, gone, cause, because)

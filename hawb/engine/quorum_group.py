@@ -1,0 +1,97 @@
+"""A quorum queue's Raft group as a value: its members, and what clients have asked that is not decided yet."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine.raft_log import Log
+from hawb.engine.raft_member import LEADER, Member
+from hawb.engine.runs import EMPTY, Runs
+
+GONE = -2
+"""The node of a channel that is no more."""
+
+Channel = tuple[str, int, tuple[bool, bool]]
+"""A channel that publishes: its connection, node and mode (whether it confirms, whether it has transactions)."""
+
+
+class Proposal(Struct, frozen=True):
+    """What a client asks of a queue, as a command of its log.
+
+    `number` tells it from every other. `node` is where the channel is that asked, and that sends it again to a new
+    leader until it is decided; NOWHERE where the leader itself noticed something, GONE where that channel is no more.
+    `step` is the step behind it. One that publishes stands for as many entries as it has messages, whose `numbers`
+    these are.
+    """
+
+    number: int
+    operation: object
+    node: int
+    step: int
+    numbers: Runs = EMPTY
+
+    def __str__(self) -> str:
+        """The command as a log shows it."""
+        first_last = "+".join(str(first) if first == last else f"{first}-{last}" for first, last in self.numbers)
+        return f"{type(self.operation).__name__.lower()}{first_last and f'({first_last})'}"
+
+
+class Group(Struct, frozen=True):
+    """The members by their nodes, each with its log, whether its node runs or not.
+
+    `number` tells the group from one of an earlier queue of that name. `applied` is how far the queue has taken in what
+    is committed; state-machine safety makes that the same for all. `waiting` are proposals that are not applied yet, in
+    the order in which they were asked; `stopped` are the nodes whose members do not run though they do. `places`
+    are indices up to which logs may be cut one day (`hawb.engine.quorum_log`), the last of them noted when so many
+    messages had been published, and `cut_at` is up to which they may be now. `requeued` are messages that were
+    written anew, by the index under which they were, and `moved` those that stood at the queue's end because of that
+    after the last command.
+    """
+
+    number: int
+    members: Mapping[int, Member]
+    applied: int = 0
+    waiting: tuple[Proposal, ...] = ()
+    stopped: frozenset[int] = frozenset()
+    places: tuple[int, ...] = ()
+    cut_at: int = 0
+    moved: Runs = EMPTY
+    requeued: tuple[tuple[int, Runs], ...] = ()
+    published_at_place: int = 0
+
+    def with_member(self, member: Member) -> Group:
+        """The group after something happened at a member."""
+        return replace(self, members={**self.members, member.id: member})
+
+    def without(self, number: int) -> Group:
+        """The group with a proposal decided or withdrawn."""
+        return replace(self, waiting=tuple(one for one in self.waiting if one.number != number))
+
+    def leaders(self) -> list[Member]:
+        """Those who take themselves for leaders, the one of the latest term first."""
+        found = [member for member in self.members.values() if member.role == LEADER]
+        return sorted(found, key=lambda member: -member.term)
+
+    def behind(self, node: int) -> int:
+        """How many of the entries that are applied a member has not on disk. The most up-to-date log has them all
+        (Raft's leader completeness), and two logs that agree at an index agree up to it (log matching)."""
+        if node not in self.members:
+            return self.applied
+        best = max((member.log for member in self.members.values()), key=lambda log: (log.last_term, log.last_index))
+        log = self.members[node].log
+
+        def differs(index: int) -> bool:
+            return index > log.snapshot.index and not best.agrees(index, log.term_at(index))
+
+        held = bisect_left(range(1, min(self.applied, log.written) + 1), True, key=differs)
+        return self.applied - held
+
+    def undecided(self, log: Log) -> Iterator[Proposal]:
+        """The proposals in a log that are not applied yet."""
+        for run in log.between(self.applied + 1, log.last_index):
+            if isinstance(run.command, Proposal):
+                yield run.command

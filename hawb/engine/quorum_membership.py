@@ -1,0 +1,150 @@
+"""Members of quorum queues are added and removed, and leaders moved, by an operator.
+
+`rabbitmq-queues add_member`, `delete_member`, `grow`, `shrink` and `rebalance` change a group one member at a time; a
+new member has nothing and is sent the log. A leader takes a change into its log, where it counts at once; the next one
+it takes when that is committed.
+
+Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`), `ra`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from hawb.engine import quorum_view, raft_host
+from hawb.engine.events import LogCut
+from hawb.engine.naming import described, split_queue
+from hawb.engine.raft_member import start
+from hawb.engine.raft_messages import Join, Leave, TransferLeadership
+from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.turn import Turn
+from hawb.rules import patterns
+from hawb.rules.patterns import Match
+
+
+def found(turn: Turn, name: str) -> Queue | None:
+    """The quorum queue of that name; without one the step was refused."""
+    queue = turn.queues.get(name)
+    if queue is None:
+        turn.refuse(None, "not_found")
+    elif queue.type != QUORUM:
+        turn.refuse(None, "Cannot add members to a classic queue")
+    else:
+        return queue
+    return None
+
+
+def add_member(turn: Turn, name: str, node: int) -> None:
+    """`rabbitmq-queues add_member`. To add who is there already changes nothing."""
+    queue = found(turn, name)
+    if queue is None or node in queue.members:
+        return
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, "node_not_running")
+    elif is_led(turn, queue):
+        group = turn.groups[name]
+        turn.groups[name] = group.with_member(start(node))
+        raft_host.feed(turn, name, queue.master, Join(node))
+
+
+def delete_member(turn: Turn, name: str, node: int) -> None:
+    """`rabbitmq-queues delete_member`, of a node that runs or not. To remove who is not there changes nothing."""
+    queue = found(turn, name)
+    if queue is None or node not in queue.members:
+        return
+    if len(queue.members) == 1:
+        turn.refuse(None, "the last node cannot be removed: last_node")
+    elif is_led(turn, queue):
+        raft_host.feed(turn, name, queue.master, Leave(node))
+        if turn.settings.profile.version == "3.8" and not turn.runs_anywhere(node):
+            turn.refuse(None, "nodedown")
+
+
+def is_led(turn: Turn, queue: Queue) -> bool:
+    """Whether there is a leader to take a change, which then counts, committed or not (`ra:add_member`,
+    after_log_append); otherwise the step is refused."""
+    if queue.master == NOWHERE:
+        turn.refuse(None, f"{described(queue.name)} has no leader: timeout")
+    return queue.master != NOWHERE
+
+
+STRATEGIES: dict[str, Callable[[Queue], bool]] = {
+    "all": lambda queue: True,
+    "even": lambda queue: len(queue.members) % 2 == 0,
+}
+"""Which queues grow: all, or those with an even number of members."""
+
+
+def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
+    """`rabbitmq-queues grow`: a member at `node` for each queue whose name matches and that has none there."""
+    for name in list(turn.queue_names()):
+        queue = turn.queues[name]
+        _, short = split_queue(name)
+        missing = queue.type == QUORUM and node not in queue.members and turn.runs_anywhere(node)
+        if missing and STRATEGIES[strategy](queue) and patterns.outcome(pattern, short) is Match.YES:
+            add_member(turn, name, node)
+
+
+def shrink(turn: Turn, node: int) -> None:
+    """`rabbitmq-queues shrink`: every queue loses its member at `node`, but for one that has no other."""
+    for name in members_on(turn, node):
+        delete_member(turn, name, node)
+
+
+def members_on(turn: Turn, node: int) -> list[str]:
+    """The quorum queues that have a member at a node."""
+    known = ((name, turn.queues[name]) for name in turn.queue_names())
+    return [name for name, queue in known if queue.type == QUORUM and node in queue.members]
+
+
+def forget(turn: Turn, node: int) -> None:
+    """A node is no member of the cluster any more: every queue with a leader loses its member there
+    (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log)."""
+    for name in members_on(turn, node):
+        queue = turn.queues[name]
+        if queue.master != NOWHERE and len(queue.members) > 1:
+            raft_host.feed(turn, name, queue.master, Leave(node))
+
+
+def transfer(turn: Turn, name: str, node: int) -> None:
+    """Another member is told to have itself elected. The leader refuses what cannot be."""
+    queue = turn.queues[name]
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
+    elif is_led(turn, queue):
+        raft_host.feed(turn, name, queue.master, TransferLeadership(node))
+
+
+def drain(turn: Turn, node: int) -> None:
+    """A node that is drained stops its members, in 3.8.9 only those that lead (`rabbit_maintenance`)."""
+    for name, group in sorted(turn.groups.items()):
+        leads = name in turn.queues and turn.queues[name].master == node
+        if node in group.members and (leads or turn.settings.profile.drain_stops_members):
+            raft_host.stop_member(turn, name, node)
+
+
+def revive(turn: Turn, node: int) -> None:
+    """The members that were stopped are started again."""
+    for name, group in sorted(turn.groups.items()):
+        if node in group.stopped:
+            raft_host.member_up(turn, name, node)
+
+
+def crash(turn: Turn, name: str, node: int) -> None:
+    """A member's process dies and is started again at once; the others notice."""
+    turn.because = turn.emit("process_crashed", node=node, queue=name, final=False)
+    raft_host.stop_member(turn, name, node)
+    raft_host.member_up(turn, name, node)
+
+
+def lose_disk(turn: Turn, node: int) -> None:
+    """What members at a node had on its disk is gone."""
+    for name, group in sorted(turn.groups.items()):
+        if node in group.members and turn.queues.get(name) is not None:
+            members = {other: member for other, member in group.members.items() if other != node}
+            turn.groups[name] = replace(group, members=members)
+            turn.schedule(0, LogCut(name))
+            quorum_view.refresh(turn, name)
+            quorum_view.level(turn, name)

@@ -1,0 +1,370 @@
+"""The host of quorum queues' Raft groups: it carries their messages, writes their logs, notices who is gone and calls
+elections.
+
+What `hawb.engine.raft` leaves open is decided here:
+
+- A message takes a link's latency and the transfer of the bodies that it carries, and overtakes none. A link that
+  drops everything drops it; when something is back leaders send again what was not answered (Ra looks at each tick,
+  once a second).
+- A member's log counts once it is on disk, a disk write after it was sent there.
+- Who dies with its connections is missed at once. Behind a link that falls silent the failure detector (aten) suspects
+  a node after SUSPICION_US, whatever net_ticktime is.
+- Members that miss their leader stand for election one after the other, in an order drawn from the seed, so that the
+  first has been elected when `election_s` is over, unless another has a better log. One that could not win, since it
+  does not reach a majority, does not try before something has come back: its asking would change nothing.
+
+Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from hawb.engine import chance, quorum_view
+from hawb.engine.events import (
+    ElectionDue,
+    HandoverDue,
+    LeaderElected,
+    LinksSuspected,
+    LogCut,
+    MajorityReached,
+    MembersAbreast,
+    RaftArrives,
+    RaftWritten,
+)
+from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum_view import hosts, reaches
+from hawb.engine.raft import step
+from hawb.engine.raft_member import FOLLOWER, LEADER, Member, restart, start
+from hawb.engine.raft_messages import (
+    AppendEntries,
+    Command,
+    Committed,
+    ConditionTimeout,
+    ElectionTimeout,
+    Input,
+    Installed,
+    Message,
+    Refused,
+    StartElectionTimer,
+    Store,
+    Tick,
+    Write,
+    Written,
+)
+from hawb.engine.turn import TIMER, Turn
+from hawb.rules.quorum import majority
+
+SUSPICION_US = 6_000_000
+"""How long a silent node goes unsuspected: aten looks every 5 s (poll_interval), and Ra waits as long again before it
+calls an election, 5 to 11 s in all; ten times on a 3.10.8 cluster that was not just booted it took 5.3 to 10.3 s."""
+
+CONDITION_US = 30_000_000
+"""How long a leader that hands over waits for the other to lead (Ra's await_condition_timeout)."""
+
+LEAST_PATIENCE_US = 1_000
+"""However short elections are made, a member that was not elected waits before it asks again."""
+
+
+def feed(turn: Turn, name: str, node: int, event: Input) -> None:
+    """Something happens at a member, and what it wants done is done."""
+    group = turn.groups[name]
+    before = group.members[node]
+    after, outputs = step(before, event)
+    turn.groups[name] = group.with_member(after)
+    for output in outputs:
+        (_send if isinstance(output, Message) else OUTPUTS[type(output)])(turn, name, after, output)
+    _retire(turn, name)
+    if not _misses_leader(turn, turn.groups[name], node):
+        turn.unschedule(ElectionDue(name, node, group.number))
+    if after.role == LEADER and before.role != LEADER:
+        quorum_view.crown(turn, name, node)
+        turn.schedule(turn.settings.timing.link_latency_us, LeaderElected(name, node, group.number))
+    if after.role == LEADER:
+        quorum_view.change_members(turn, name, after.members)
+    if (after.role, after.leader, after.members) != (before.role, before.leader, before.members):
+        quorum_view.refresh(turn, name)
+    if quorum_view.level(turn, name):
+        turn.schedule(0, MembersAbreast(name))
+    if after.log.generation != before.log.generation:
+        turn.schedule(0, LogCut(name))
+    if after.transferring_to is not None and before.transferring_to is None:
+        turn.schedule(CONDITION_US, HandoverDue(name, node, group.number), priority=TIMER)
+
+
+# What a member wants done
+
+
+def _send(turn: Turn, name: str, member: Member, message: Message) -> None:
+    if turn.linked(member.id, message.target):
+        delay_us = turn.link_us(member.id, message.target) + _transfer_us(turn, name, message)
+        delay_us = max(delay_us, _last_arrival_us(turn, name, message) - turn.now_us)
+        turn.schedule(delay_us, RaftArrives(name, message.target, turn.groups[name].number, message))
+
+
+def _last_arrival_us(turn: Turn, name: str, message: Message) -> int:
+    """When what was sent before over the same link will all have arrived: nothing overtakes there."""
+    return max(
+        (entry[0] for entry in turn.agenda if isinstance(entry[-1], RaftArrives) and entry[-1].queue == name
+         and (entry[-1].node, entry[-1].message.source) == (message.target, message.source)),
+        default=0,
+    )  # fmt: skip
+
+
+def _transfer_us(turn: Turn, name: str, message: Message) -> int:
+    """How long the bodies of the messages in it take, which count as replicated."""
+    entries = message.entries if isinstance(message, AppendEntries) else ()
+    sent_bytes = sum(
+        run.count * run.command.operation.size_bytes
+        for run in entries
+        if isinstance(run.command, Proposal) and run.command.numbers
+    )
+    turn.book(name, bytes_replicated=turn.account(name).bytes_replicated + sent_bytes)
+    return sent_bytes * 1_000_000 // turn.settings.timing.network_bytes_per_s
+
+
+def _write(turn: Turn, name: str, member: Member, output: Write) -> None:
+    written = Written(output.generation, output.index)
+    boot = turn.nodes[member.id].boots
+    event = RaftWritten(name, member.id, turn.groups[name].number, boot, written)
+    turn.schedule(turn.settings.timing.fsync_us, event)
+
+
+def _commit(turn: Turn, name: str, member: Member, output: Committed) -> None:
+    """What nobody has committed before is on its way into the queue (`quorum.committed`)."""
+    group = turn.groups[name]
+    new = [run for run in output.entries if run.last > group.applied]
+    if not new:
+        return
+    turn.groups[name] = replace(group, applied=new[-1].last)
+    for run in new:
+        if isinstance(run.command, Proposal):
+            turn.committed.append((name, member.id, run.command, turn.because))
+
+
+def _start_election_timer(turn: Turn, name: str, member: Member, _output: StartElectionTimer) -> None:
+    _arm(turn, name, member.id)
+
+
+def _refuse(turn: Turn, _name: str, _member: Member, output: Refused) -> None:
+    """A proposal waits for another leader; what an operator asked for has failed."""
+    if not isinstance(getattr(output.asked, "command", None), Proposal):
+        turn.refuse(None, output.reason)
+
+
+def _nothing(_turn: Turn, _name: str, _member: Member, _output: Store | Installed) -> None:
+    """Term and vote are written before anything leaves; the queue is one for all members, and a snapshot changes
+    nothing in it."""
+
+
+OUTPUTS = {
+    Write: _write,
+    Committed: _commit,
+    StartElectionTimer: _start_election_timer,
+    Refused: _refuse,
+    Store: _nothing,
+    Installed: _nothing,
+}
+
+
+def _retire(turn: Turn, name: str) -> None:
+    """Members that have left the group for good are deleted, wherever they are; on a node that is down one is not
+    started again (`rabbit_quorum_queue:delete_member`, `rabbit_amqqueue:find_recoverable_queues`)."""
+    group = turn.groups[name]
+    latest = max(group.members.values(), key=lambda member: (member.commit_index, member.log.configurations[-1][0]))
+    index, members = latest.log.configurations[-1]
+    if index <= latest.commit_index and not set(group.members) <= set(members):
+        left = {node: member for node, member in group.members.items() if node in members}
+        turn.groups[name] = replace(group, members=left)
+        turn.schedule(0, LogCut(name))
+        call_elections(turn, name)
+
+
+# What happens to members
+
+
+def _current(turn: Turn, event: RaftArrives | RaftWritten | ElectionDue | HandoverDue) -> bool:
+    """Whether the group is still there, and the event's member one that runs."""
+    group = turn.groups.get(event.queue)
+    known = group is not None and group.number == event.group and event.node in group.members
+    return known and hosts(turn, group, event.node)
+
+
+def arrive(turn: Turn, event: RaftArrives) -> None:
+    """A message reaches a member, unless the link has been cut meanwhile."""
+    if _current(turn, event) and turn.linked(event.message.source, event.node):
+        feed(turn, event.queue, event.node, event.message)
+
+
+def written(turn: Turn, event: RaftWritten) -> None:
+    """A member's disk has done what it was asked for."""
+    if _current(turn, event) and turn.nodes[event.node].boots == event.boot:
+        feed(turn, event.queue, event.node, event.written)
+
+
+def commit_at_once(turn: Turn, name: str, kind: str, count: int, size_bytes: int = 0) -> None:
+    """A leader that can commit takes in what flowed to it since the last event: `count` commands of a kind, which by
+    now every member that it reaches has on disk."""
+    group = turn.groups[name]
+    leader = group.leaders()[0]
+    last = leader.log.runs[-1] if leader.log.runs else None
+    offset = last.offset + last.count if last is not None and (last.command, last.term) == (kind, leader.term) else 0
+    others = [node for node in leader.members if node != leader.id and reaches(turn, group, leader.id, node)]
+    sent_bytes = len(others) * count * size_bytes
+    turn.book(name, bytes_replicated=turn.account(name).bytes_replicated + sent_bytes)
+    events: list[tuple[int, Input]] = [(leader.id, Command(kind, count, offset))]
+    while events:
+        node, event = events.pop(0)
+        member, outputs = step(turn.groups[name].members[node], event)
+        turn.groups[name] = turn.groups[name].with_member(member)
+        for output in outputs:
+            if isinstance(output, Committed):
+                _commit(turn, name, member, output)
+            elif isinstance(output, Write):
+                events.append((node, Written(output.generation, output.index)))
+            elif isinstance(output, Message) and output.target in (*others, leader.id):
+                events.append((output.target, output))
+    quorum_view.level(turn, name)
+
+
+# Elections
+
+
+def handover_due(turn: Turn, event: HandoverDue) -> None:
+    """A leader that was to hand over and still leads takes commands again, those first that have waited for it."""
+    if _current(turn, event) and turn.groups[event.queue].members[event.node].transferring_to is not None:
+        feed(turn, event.queue, event.node, ConditionTimeout())
+        turn.schedule(0, MajorityReached(event.queue, event.node, event.group))
+
+
+def election_due(turn: Turn, event: ElectionDue) -> None:
+    """A member's timer is over: it asks for votes if it still misses a leader."""
+    if _current(turn, event) and _misses_leader(turn, turn.groups[event.queue], event.node):
+        feed(turn, event.queue, event.node, ElectionTimeout())
+
+
+def call_elections(turn: Turn, name: str) -> None:
+    """Members that miss their leader get ready to be elected."""
+    for node in sorted(turn.groups[name].members):
+        if hosts(turn, turn.groups[name], node) and _misses_leader(turn, turn.groups[name], node):
+            _arm(turn, name, node)
+
+
+def _misses_leader(turn: Turn, group: Group, node: int) -> bool:
+    member = group.members.get(node)
+    if member is None or member.role == LEADER:
+        return False
+    known = group.members.get(member.leader)
+    return known is None or known.role != LEADER or _is_suspected(turn, group, node, member.leader)
+
+
+def _is_suspected(turn: Turn, group: Group, node: int, other: int) -> bool:
+    """Whether a node takes another for dead."""
+    link = (min(node, other), max(node, other))
+    if reaches(turn, group, node, other):
+        return False
+    return link in turn.suspected or (not hosts(turn, group, other) and not turn.nodes[other].silent)
+
+
+def _arm(turn: Turn, name: str, node: int) -> None:
+    group = turn.groups[name]
+    electors = [other for other in group.members[node].members if other == node or reaches(turn, group, node, other)]
+    event = ElectionDue(name, node, group.number)
+    if len(electors) < majority(len(group.members[node].members)) or turn.is_planned(event):
+        return
+    turn.schedule(_patience_us(turn, group, node), event)
+
+
+def _patience_us(turn: Turn, group: Group, node: int) -> int:
+    """How long a member waits before it asks: the first in the drawn order so long that after its two rounds of
+    questions and answers `election_s` is over, each further one as much longer. Who has asked waits long enough for the
+    answers, however slow the links are."""
+    timing = turn.settings.timing
+    term = max(member.term for member in group.members.values())
+    drawn = chance.shuffled(tuple(sorted(group.members)), turn.settings.seed, chance.ELECTION, group.number, 16 * term)
+    place = [other for other in drawn if hosts(turn, group, other)].index(node)
+    round_us = 4 * timing.link_latency_us
+    apart_us = max(timing.election_us, 2 * round_us)
+    asked = group.members[node].role != FOLLOWER
+    return max(LEAST_PATIENCE_US, apart_us if asked else timing.election_us - round_us) + place * apart_us
+
+
+# Nodes and links
+
+
+def node_up(turn: Turn, node: int) -> None:
+    """A node is up: leaders reach its members again, and who misses a leader may have a majority."""
+    turn.suspected = frozenset(link for link in turn.suspected if node not in link)
+    for name in sorted(turn.groups):
+        member_up(turn, name, node)
+
+
+def member_up(turn: Turn, name: str, node: int) -> None:
+    """A member begins with what is on its disk, and with nothing where that was lost."""
+    group = turn.groups[name]
+    group = replace(group, stopped=group.stopped - {node})
+    member = group.members.get(node)
+    if member is not None:
+        group = group.with_member(restart(member))
+    elif any(node in other.members for other in group.members.values()):
+        group = group.with_member(start(node))
+    turn.groups[name] = group
+    turn.schedule(0, LogCut(name))
+    look_around(turn, name)
+
+
+def stop_member(turn: Turn, name: str, node: int) -> None:
+    """A member's process ends, while its node runs on: the others notice at once."""
+    turn.groups[name] = replace(turn.groups[name], stopped=turn.groups[name].stopped | {node})
+    quorum_view.refresh(turn, name)
+    quorum_view.level(turn, name)
+    call_elections(turn, name)
+
+
+def node_down(turn: Turn) -> None:
+    """A node is gone, noticed or not: nothing is committed with it any more."""
+    for name in sorted(turn.groups):
+        quorum_view.refresh(turn, name)
+        quorum_view.level(turn, name)
+
+
+def node_missed(turn: Turn) -> None:
+    """Somebody is known to be gone."""
+    for name in sorted(turn.groups):
+        call_elections(turn, name)
+
+
+def links_silent(turn: Turn, links: Iterable[tuple[int, int]]) -> None:
+    """Links, or the nodes at their ends, have fallen silent; it takes a while until that is suspected."""
+    if turn.groups:
+        turn.schedule(SUSPICION_US, LinksSuspected(tuple(links)), priority=TIMER)
+    for name in sorted(turn.groups):
+        quorum_view.refresh(turn, name)
+
+
+def suspect(turn: Turn, event: LinksSuspected) -> None:
+    """The failure detector has heard nothing over these links for long enough, as far as they are still silent."""
+    silent = {link for link in event.links if not (turn.linked(*link) and all(map(turn.runs_anywhere, link)))}
+    if silent:
+        turn.suspected |= silent
+        turn.because = turn.emit("nodes_suspected", links=[turn.settings.named(link) for link in sorted(silent)])
+        node_missed(turn)
+
+
+def links_healed(turn: Turn) -> None:
+    """All links work again."""
+    turn.suspected = frozenset()
+    for name in sorted(turn.groups):
+        look_around(turn, name)
+
+
+def look_around(turn: Turn, name: str) -> None:
+    """Something is back: leaders send what was missed, and who misses a leader gets ready."""
+    for leader in turn.groups[name].leaders():
+        if hosts(turn, turn.groups[name], leader.id):
+            feed(turn, name, leader.id, Tick())
+    call_elections(turn, name)
+    quorum_view.refresh(turn, name)
+    quorum_view.level(turn, name)

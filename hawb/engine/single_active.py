@@ -1,0 +1,78 @@
+"""Queues that serve one consumer at a time: which one that is (x-single-active-consumer).
+
+Source: `rabbit_amqqueue_process` (`new_single_active_consumer_after_basic_cancel`), `rabbit_fifo`
+(`activate_next_consumer`, `sort_waiting`). On a classic queue the first to come is active, whatever its priority, and
+who follows it is the first of the highest priority. A quorum queue goes by the order in which consumers came until
+3.13; those that are out of reach wait. In 4.0 the most urgent consumer takes over from one that is less urgent as soon
+as that has settled what it holds, and until then that gets no more; of equals the one with the most credit follows.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import fifo
+from hawb.engine.fifo import capacity
+from hawb.engine.state import QUORUM, Queue
+from hawb.engine.turn import Turn
+
+
+def is_single_active(queue: Queue) -> bool:
+    """Whether the queue serves one consumer at a time."""
+    return dict(queue.arguments).get("x-single-active-consumer") is True
+
+
+def activate(turn: Turn, name: str, consumer: str) -> None:
+    """A consumer becomes the one that its queue serves."""
+    turn.change_queue(name, active_consumer=consumer)
+    turn.emit("consumer_activated", node=turn.consumers[consumer].node, queue=name, consumer=consumer)
+
+
+def activate_next(turn: Turn, name: str) -> None:
+    """The queue looks whom it is to serve, where nobody is active or in 4.0 somebody more urgent has come."""
+    queue = turn.queues[name]
+    waiting = [one for one in queue.consumers if one != queue.active_consumer]
+    if queue.type == QUORUM:
+        waiting = [one for one in waiting if one not in fifo.of(queue).suspected]
+    if not waiting:
+        return
+    best = max(waiting, key=lambda one: claim(turn, queue, one))
+    active = queue.active_consumer
+    if active is None:
+        activate(turn, name, best)
+    elif queue.type == QUORUM and takes_over(turn, best, active):
+        quiescing = bool(turn.consumers[active].held)
+        fifo.change(turn, name, quiescing=quiescing)
+        if not quiescing:
+            activate(turn, name, best)
+
+
+def claim(turn: Turn, queue: Queue, name: str) -> tuple[int, ...]:
+    """What decides between waiting consumers: the largest is next, and of equals the first that came."""
+    consumer = turn.consumers[name]
+    if queue.type != QUORUM:
+        return (consumer.priority,)
+    if not fifo.release(turn).urgent_active:
+        return ()
+    return consumer.priority, capacity(turn, consumer), -consumer.subscription
+
+
+def takes_over(turn: Turn, waiting: str, active: str) -> bool:
+    """Whether a waiting consumer is to be served in place of the active one."""
+    return fifo.release(turn).urgent_active and turn.consumers[waiting].priority > turn.consumers[active].priority
+
+
+def step_back(turn: Turn, consumer: str, *, activates: bool) -> None:
+    """The active consumer of a 4.0 queue that a more urgent one waits for has settled its last message, and waits from
+    now on. If it gave that back, nobody is active before something else moves the queue (`rabbit_fifo:return` does not
+    ask who is next)."""
+    queue = turn.queues[turn.consumers[consumer].queue]
+    if fifo.of(queue).quiescing and queue.active_consumer == consumer and not turn.consumers[consumer].held:
+        turn.change_queue(queue.name, active_consumer=None)
+        fifo.change(turn, queue.name, quiescing=False)
+    if activates and is_single_active(queue):
+        activate_next(turn, queue.name)
+
+
+def held_by_cancelled(turn: Turn, queue: Queue) -> bool:
+    """Whether a consumer of the queue that is not subscribed any more still holds messages."""
+    others = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in queue.consumers)
+    return any(one.held for one in others)

@@ -1,0 +1,133 @@
+"""The exercises of lesson 13: controlled and uncontrolled shutdown, and the two promote keys."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hawb.cluster import Cluster
+from hawb.lessons.a_node_dies import BOOT_S, HASTE_S, NOTICEABLE_S, declared, down_together
+from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
+from hawb.views.words import counted, listing, seconds, shown
+
+BACK_S = 30.0
+"""After how long the master's node comes back."""
+
+
+# A queue that must go on
+
+
+def goes_on(cluster: Cluster, variation: Variation) -> str | None:
+    """The mirrors' nodes restart, and before they have everything the master's node goes, in either way."""
+    name, (master, *mirrors) = f"orders.{variation.word}", variation.nodes
+    cluster.publish(name, variation.messages)
+    if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
+        return f"{name} has {counted(there, 'mirror')}, one on every other node was asked for."
+    cluster.stop(*mirrors)
+    booted = cluster.outcome["time_s"] + BOOT_S
+    cluster.start(*mirrors)
+    for fault, done in (("kill", "killed"), ("stop", "stopped")):
+        story = cluster.copy()
+        story.run.apply_plain({fault: master, "at": round(booted + HASTE_S, 6)})
+        state = queue_of(story, name)["state"]
+        story.wait(BACK_S).start(master)
+        queue_of(story, name)
+        down_s = story.outcome["availability"][name]["publish_down_s"]
+        if state == "down" or down_s > NOTICEABLE_S:
+            return f"{shown(master)} was {done}, and {name} was down for {seconds(down_s)} s, until it was back."
+    return None
+
+
+# A night without a cluster
+
+
+def two_copies_on_the_move(variation: Variation) -> Cluster:
+    """A queue with two copies whose mirrors are replaced, and whose mirrors take over whatever they hold."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    definition = {"ha-mode": "exactly", "ha-params": 2, "ha-promote-on-shutdown": "always"}
+    cluster.set_policy("two", "^orders", definition).declare("orders", node=variation.nodes[0])
+    return cluster.publish("orders", variation.messages)
+
+
+def slept(cluster: Cluster, variation: Variation) -> str | None:
+    """All nodes were down together, all are back, and so are all messages."""
+    nodes, past = cluster.outcome["nodes"], down_together(cluster)
+    if not any(len(down) == len(nodes) for down in past):
+        return "At no time were all nodes down."
+    gone = next((gone for before, after in pairwise(past) if len(gone := sorted({*after} - {*before})) > 1), None)
+    if gone:
+        return f"{listing(gone)} went at once; node by node was asked for."
+    if away := [node for node, state in nodes.items() if state != "running"]:
+        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+    left = of_the_first(variation.messages, queue_of(cluster, "orders")["ids"])
+    if left < variation.messages:
+        return f"In the morning orders has {counted(left)} of {variation.messages:,}: an empty copy took over."
+    return None
+
+
+# Not a guarantee
+
+
+def all_are_complete(variation: Variation) -> Cluster:
+    """Two mirrors under when-synced, both synchronised."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all", "ha-promote-on-failure": "when-synced"})
+    return cluster.declare("orders", node=variation.nodes[0]).publish("orders", variation.messages)
+
+
+def lost_all_the_same(cluster: Cluster, variation: Variation) -> str | None:
+    """What was there at the start is lost, though no unsynchronised mirror may take over."""
+    queue = queue_of(cluster, "orders")
+    if of_the_first(variation.messages, cluster.ledger["orders"]["lost"]) == variation.messages:
+        return None
+    master = shown(queue["master"])
+    if queue["state"] == "down":
+        return f"orders is down and waits for {master}, on whose disk its messages are. Down is not lost."
+    return f"Nothing is lost: {master} has all messages."
+
+
+EXERCISES = (
+    Exercise(
+        key="13-calls",
+        question="Queues beginning with “orders.” carry requests that are worthless after a second. Write a policy "
+        "that mirrors them to every node, and under which they go on within a second whenever their master's node is "
+        "stopped or killed, be their mirrors synchronised or not. Messages may be lost.",
+        hints=(
+            "Which of the two keys makes a queue wait by default?",
+            "The other key must not make it wait. What is its default?",
+            "Synchronising takes time, and the node may be stopped before that is over.",
+        ),
+        form=Form.POLICY,
+        begin=declared,
+        judge=goes_on,
+    ),
+    Exercise(
+        key="13-night",
+        question="Three nodes. The policy of the queue orders is exactly 2 with ha-promote-on-shutdown always, and is "
+        "not to be changed. Its master is on a, and all messages are persistent. Shut the whole cluster down, node "
+        "by node, and start it again, so that every message is there in the morning.",
+        hints=(
+            "Under exactly 2 a mirror whose node goes is replaced at once. What does the new one hold?",
+            "sync_queue fills it before the next node goes. Or is there an order in which no mirror ever takes over?",
+            "The node that stopped last has to be there before the others can come up.",
+        ),
+        form=Form.STEPS,
+        begin=two_copies_on_the_move,
+        judge=slept,
+        verbs=("stop", "start", "sync_queue", "publish", "wait"),
+    ),
+    Exercise(
+        key="13-moment",
+        question="The queue orders is mirrored to all nodes, its master is on a, and the mirrors on b and c are "
+        "synchronised. ha-promote-on-failure is when-synced, lest an unsynchronised mirror take over. Lose all "
+        "messages all the same, with kill and start.",
+        hints=(
+            "A mirror refuses if the queue's record lists no synchronised mirror. What if it lists one that is dead?",
+            "The record is put right as soon as a death is noticed. Two deaths may be noticed together.",
+            "Somebody has to be left who has nothing. kill takes a list of nodes.",
+        ),
+        form=Form.STEPS,
+        begin=all_are_complete,
+        judge=lost_all_the_same,
+        verbs=("kill", "start", "publish", "wait"),
+    ),
+)

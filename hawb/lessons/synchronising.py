@@ -1,0 +1,181 @@
+"""The exercises of lesson 12: unsynchronised mirrors, and the price of synchronising."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.lessons.mirrored_queues import priorities
+from hawb.views.words import counted, listing, seconds, shown, size
+
+CLIENTS = ("consume", "get", "ack", "nack", "cancel", "close", "publish", "wait")
+STUCK = "stuck"
+
+NETWORK_MB_S = 50
+LINK_LATENCY_S = 0.02
+FIRST_MISSED_S = 45
+"""Three quarters of a net_ticktime of 60 s: so soon may Erlang miss a node."""
+FILMS = 5000
+FILM_BYTES = 2_000_000
+EVENTS = 300_000
+PATIENCE_S = 20
+
+
+# A mirror that is to catch up by itself
+
+
+def behind_a_stuck_consumer(variation: Variation) -> Cluster:
+    """A mirror that joined after all messages, the first of which a consumer holds and does not acknowledge."""
+    master, mirror, _ = variation.nodes
+    cluster = Cluster(master, mirror, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=master)
+    cluster.publish("orders", variation.messages).consume(STUCK, "orders", node=master, prefetch=1)
+    return cluster.stop(mirror).start(mirror)
+
+
+def caught_up(cluster: Cluster, variation: Variation) -> str | None:
+    """The mirror is synchronised by what clients did, and every message was consumed."""
+    queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
+    if rejected := size(account["removed"]["rejected"]):
+        return f"{counted(rejected)} went without having been acknowledged: a nack without requeue throws away."
+    if queue["synchronised_mirrors"]:
+        return None
+    mirror = variation.nodes[1]
+    lacks = queue["messages"] - queue["replicas"][mirror]["messages"]
+    held = size(cluster.outcome["consumers"][STUCK]["unacknowledged"])
+    if held == lacks:
+        return f"{shown(mirror)} lacks {counted(lacks)} still, and the consumer {STUCK} holds what it lacks."
+    return f"{shown(mirror)} still lacks {counted(lacks)}: nobody has acknowledged what came before it joined."
+
+
+# A batch size
+
+
+def films_and_events(variation: Variation) -> Cluster:
+    """An unmirrored queue of few large messages and one of many small ones, on slow links."""
+    timing = {"network_mb_s": NETWORK_MB_S, "link_latency_s": LINK_LATENCY_S}
+    cluster = Cluster(
+        *variation.nodes, version="3.10", seed=variation.seed, net_ticktime=FIRST_MISSED_S, timing=timing
+    )
+    for queue, messages, size_bytes in (
+        (films(variation), FILMS + variation.messages, FILM_BYTES),
+        (events(variation), EVENTS, 1000),
+    ):
+        cluster.declare(queue, node=variation.nodes[0]).publish(queue, messages, size=size_bytes)
+    return cluster
+
+
+def films(variation: Variation) -> str:
+    """The queue of few large messages."""
+    return f"media.{variation.word}.films"
+
+
+def events(variation: Variation) -> str:
+    """The queue of many small messages."""
+    return f"media.{variation.word}.events"
+
+
+def sent_in_time(cluster: Cluster, variation: Variation) -> str | None:
+    """All mirrors are synchronised, no link was kept too long, and small messages did not wait for the latency."""
+    mirrors = len(variation.nodes) - 1
+    for name in (events(variation), films(variation)):
+        queue = queue_of(cluster, name)
+        if cluster.outcome["partitions"]:
+            return "The cluster is partitioned: a batch of films kept the link so long that nodes missed each other."
+        if len(queue["mirrors"]) != mirrors:
+            return f"{name} has {counted(len(queue['mirrors']), 'mirror')}, one on every other node was asked for."
+        if len(queue["synchronised_mirrors"]) != mirrors:
+            return f"Nobody synchronised {name}: ha-sync-mode has a default."
+    if (blocked_s := cluster.outcome["availability"][events(variation)]["sync_blocked_s"]) > PATIENCE_S:
+        return f"{events(variation)} was blocked for {seconds(blocked_s)} s: each batch pays the link's latency."
+    return None
+
+
+# Queues that stand and queues that flow
+
+
+def standing_and_flowing(variation: Variation) -> Cluster:
+    """Mirrored queues, of which those in an archive are not consumed."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "", {"ha-mode": "all"})
+    for queue in (*archives(variation), *others(variation)):
+        cluster.declare(queue, node=variation.nodes[0]).publish(queue, variation.messages)
+    return cluster
+
+
+def archives(variation: Variation) -> tuple[str, ...]:
+    """The queues that nobody consumes."""
+    return (f"archive.{variation.word}", f"archive.{variation.word}.old")
+
+
+def others(variation: Variation) -> tuple[str, ...]:
+    """The queues that are always in use."""
+    return (f"orders.{variation.word}", f"orders.archive.{variation.word}", f"archived-{variation.word}")
+
+
+def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
+    """The mirrors' nodes restart: archives synchronise by themselves, other queues are not blocked."""
+    _, *mirrors = variation.nodes
+    cluster.stop(*mirrors).start(*mirrors)
+    for name in archives(variation):
+        queue = queue_of(cluster, name)
+        if len(found := priorities(cluster, name)) > len(set(found)):
+            return f"Both policies match {name} at the same priority: RabbitMQ leaves open which of them applies."
+        if queue["policy"] == "ha":
+            return f"{name} still follows ha: of the policies that match, the one with the highest priority applies."
+        if queue["messages"] < variation.messages:
+            return f"{name} has {counted(queue['messages'])} left of {variation.messages:,}."
+        if len(queue["mirrors"]) != len(mirrors):
+            return f"{name} has {counted(len(queue['mirrors']), 'mirror')}; ha gave it one on every other node."
+        if behind := [node for node in mirrors if node not in queue["synchronised_mirrors"]]:
+            return f"After their nodes' restart the mirrors of {name} on {listing(behind)} are not synchronised."
+    for name in others(variation):
+        if queue_of(cluster, name)["policy"] != "ha":
+            return f"The policy reaches {name} too, which is always in use and would be blocked."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="12-drain",
+        question="The queue orders has its master on a; b was restarted, and lacks everything. A consumer named stuck "
+        "holds the first message and does not acknowledge it. Have b synchronised without blocking the queue, so by "
+        "what clients do. Every message is to be acknowledged by somebody.",
+        hints=(
+            "b is synchronised when all that it lacks has been acknowledged, whoever does it.",
+            "What a consumer holds goes back to the queue when its connection closes. Then another may have it.",
+            "How many messages there are differs: a consumer without a prefetch receives all, and ack is for all. "
+            "The steps are {consume: {consumer: worker, queue: orders}} and {ack: {consumer: worker}}.",
+        ),
+        form=Form.STEPS,
+        begin=behind_a_stuck_consumer,
+        judge=caught_up,
+        verbs=CLIENTS,
+    ),
+    Exercise(
+        key="12-batch",
+        question="Queues beginning with “media.” are to have a mirror on every other node, synchronised without "
+        "anybody asking. Some hold films, messages of 2 MB; one holds 300,000 events of 1 kB, and may be blocked for "
+        "20 s at most. The links take 50 MB a second and have a latency of 20 ms. net_ticktime is 60 s, and nodes may "
+        "miss each other after three quarters of it. Write the policy.",
+        hints=(
+            "A batch is a number of messages. How many films cross the link in 45 s?",
+            "30,000 messages a second make 10 s for the events. Each batch adds 20 ms: how many batches are left?",
+        ),
+        form=Form.POLICY,
+        begin=films_and_events,
+        judge=sent_in_time,
+    ),
+    Exercise(
+        key="12-idle",
+        question="The policy ha mirrors all queues to all nodes and has priority 0. Queues beginning with “archive.”, "
+        "dot included, stand and are not consumed: their mirrors are to be complete after every restart. All others "
+        "are in use, catch up by themselves, and are never to be blocked. Write one more policy.",
+        hints=(
+            "Which key has a queue synchronise by itself, and whom would it block?",
+            "One policy applies to a queue. Whatever ha does for the archive, the new policy has to do as well.",
+        ),
+        form=Form.POLICY,
+        begin=standing_and_flowing,
+        judge=archives_alone,
+    ),
+)

@@ -1,0 +1,101 @@
+"""What outcomes say of quorum queues alone.
+
+Beyond the contract: `uncommitted` are those of a queue's `ids` that no majority has yet, which the broker does not
+count; `tolerated_failures` is how many of its members may fail, `log_entries` how many entries the log of its last
+leader has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of them holds in
+memory. `atoms` are those that the names of all quorum queues declared so far take on each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hawb.engine.contents import pieces
+from hawb.engine.naming import split_queue
+from hawb.engine.quorum_group import Group
+from hawb.engine.runs import EMPTY, as_lists
+from hawb.engine.settings import Settings
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Queue, Side, State
+from hawb.engine.trace import Entry
+from hawb.rules import atoms, quorum_costs
+from hawb.rules.quorum import is_critical, majority, tolerated_failures
+from hawb.rules.quorum_costs import NO_LIMIT
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+
+def quorum_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
+    """What only quorum queues have, as far as a side knows."""
+    group = state.groups[queue.name]
+    online = [node for node in sorted(queue.members) if is_online(state, side, node) and node not in group.stopped]
+    return {
+        "state": "running" if len(online) >= majority(len(queue.members)) else "minority",
+        "leader": None if queue.master == NOWHERE else settings.names[queue.master],
+        "members": settings.named(sorted(queue.members)),
+        "online": settings.named(online),
+        "term": max(member.term for member in group.members.values()),
+        "commit_index": group.applied,
+        "tolerated_failures": tolerated_failures(len(queue.members)),
+        "log_entries": log_entries(group, queue.holder),
+        "disk_bytes": disk_bytes(queue),
+        "memory_bytes": memory_bytes(settings, queue),
+        "uncommitted": as_lists(queue.pending),
+        "critical_nodes": settings.named(online) if is_critical(len(online), len(queue.members)) else [],
+    }
+
+
+def member_outcome(state: State, queue: Queue, node: int) -> dict:
+    """The term that a member is in, None for one that is not there any more, and how many of the committed entries its
+    log lacks."""
+    group = state.groups[queue.name]
+    member = group.members.get(node)
+    return {"term": None if member is None else member.term, "behind": group.behind(node)}
+
+
+def is_online(state: State, side: Side, node: int) -> bool:
+    """Whether a side takes a node for running: it runs there, or is reached from there again."""
+    if state.nodes[node].status != RUNNING:
+        return False
+    cuts = {link for link, _ in state.cuts}
+    here = [other for other in state.nodes_of(side) if state.nodes[other].status == RUNNING]
+    return node in here or any((min(node, other), max(node, other)) not in cuts for other in here)
+
+
+def log_entries(group: Group, node: int) -> int:
+    """How many entries the log of a group's member has."""
+    log = group.members[node].log if node in group.members else None
+    return 0 if log is None else log.last_index - log.snapshot.index
+
+
+def lots(queue: Queue) -> list[tuple[int, int]]:
+    """What is committed, as counts of messages with their size in bytes, oldest first."""
+    committed = queue.contents[queue.holder] or EMPTY
+    return [(last - first + 1, batch.size_bytes) for first, last, batch in pieces(queue.batches, committed)]
+
+
+def disk_bytes(queue: Queue) -> int:
+    """What all members together keep on disk of the queue's messages."""
+    return sum(quorum_costs.disk_bytes(count, size_bytes, len(queue.members)) for count, size_bytes in lots(queue))
+
+
+def memory_bytes(settings: Settings, queue: Queue) -> int:
+    """What each member holds in memory of the queue's messages, as if none of them had been delivered yet."""
+    if not QUORUM_PROFILES[settings.profile.version].keeps_bodies:
+        return 0
+    limits = queue.quorum_settings
+    length = NO_LIMIT if limits.max_in_memory_length is None else limits.max_in_memory_length
+    room_bytes = NO_LIMIT if limits.max_in_memory_bytes is None else limits.max_in_memory_bytes
+    held_bytes = 0
+    for count, size_bytes in lots(queue):
+        taken_bytes = quorum_costs.memory_bytes(count, size_bytes, length, room_bytes)
+        held_bytes += taken_bytes
+        if length != NO_LIMIT and size_bytes:
+            length -= taken_bytes // size_bytes
+        if room_bytes != NO_LIMIT:
+            room_bytes -= taken_bytes
+    return held_bytes
+
+
+def atoms_outcome(trace: Iterable[Entry]) -> int:
+    """How many atoms the names of the quorum queues declared so far take on each node."""
+    declared = (e.queue for e in trace if e.event == "queue_declared" and e.detail["type"] == QUORUM)
+    return atoms.atoms_used(split_queue(name) for name in declared)

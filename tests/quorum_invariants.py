@@ -1,0 +1,288 @@
+"""What must be so of quorum queues and their Raft groups, in every state and after every event.
+
+Raft's own promises: at most one leader in a term, logs that match, leaders that have all that is committed, one order
+of what is committed. The queue's: what is confirmed is committed and is lost only with disks, a queue is up exactly
+while its leader reaches a majority, all members that are abreast hold the same, and what a channel waits for is not
+done yet. `hawb.engine.raft` alone is held against a hostile network in `test_raft_properties`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+from hawb.engine import runs
+from hawb.engine.events import ChannelDown, LeaderElected, LogCut, MessagesExpire
+from hawb.engine.moment import Moment
+from hawb.engine.quorum_group import GONE, Group, Proposal
+from hawb.engine.quorum_view import hosts
+from hawb.engine.raft_log import Log
+from hawb.engine.raft_member import Member
+from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.turn import OF_A_SIDE, Turn
+from hawb.rules.quorum import majority
+
+MOST_PLANNED = 1_000
+"""More events than this on the agenda are messages that beget messages."""
+
+DISKS_LOST = {"disk_lost", "node_reset"}
+"""Events after which members have forgotten what they had promised."""
+
+
+def lost_disks(entries: object) -> bool:
+    """Whether a trace tells of lost disks."""
+    return any(entry.event in DISKS_LOST for entry in entries)
+
+
+# What is so in every state
+
+
+def check_groups(turn: Turn) -> None:
+    """Everything that needs no look at what was before."""
+    assert len(turn.agenda) < MOST_PLANNED, f"{len(turn.agenda)} events are planned"
+    for name, group in turn.groups.items():
+        found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
+        assert all(queue.type == QUORUM for queue in found), f"{name}: a group without a quorum queue"
+        check_leaders(name, group)
+        check_undecided(turn, name, group, found)
+    for side in turn.sides.values():
+        for name, queue in side.queues.items():
+            if queue.type == QUORUM:
+                assert name in turn.groups, f"{name}: a quorum queue without a group"
+                check_record(turn, turn.groups[name], queue, side.number)
+    check_one_machine(turn)
+
+
+def check_leaders(name: str, group: Group) -> None:
+    """At most one leader in a term, as far as they still believe it."""
+    terms = Counter(leader.term for leader in group.leaders())
+    assert not terms or max(terms.values()) == 1, f"{name}: two leaders in a term: {group.leaders()}"
+
+
+def check_undecided(turn: Turn, name: str, group: Group, found: list[Queue]) -> None:
+    """What waits is in no log as decided, and stands for what the queue has as pending."""
+    numbers = [proposal.number for proposal in group.waiting]
+    assert len(set(numbers)) == len(numbers), f"{name}: {group.waiting} has a proposal twice"
+    sent = runs.normal(pair for proposal in group.waiting for pair in proposal.numbers)
+    for queue in found:
+        assert sent == queue.pending, f"{name}: channels have sent {sent}, {queue.pending} is pending"
+    early = runs.common(turn.account(name).confirmed, sent)
+    assert not early, f"{name}: {early} is confirmed and not committed"
+    logged = {proposal.number for member in group.members.values() for proposal in group.undecided(member.log)}
+    looks = any(isinstance(entry[-1], LogCut) and entry[-1].queue == name for entry in turn.agenda)
+    for proposal in () if looks else group.waiting:
+        assert proposal.node != GONE or proposal.number in logged, f"{name}: nobody is left to send {proposal}"
+
+
+def check_record(turn: Turn, group: Group, queue: Queue, side: int) -> None:
+    """What a side knows of a queue is what is so."""
+    name, seen = queue.name, None
+    here = [node for node, value in enumerate(turn.nodes) if value.side == side and turn.runs_anywhere(node)]
+    for leader in group.leaders():
+        if hosts(turn, group, leader.id) and any(turn.linked(node, leader.id) for node in here):
+            seen = leader
+            break
+    assert queue.master == (NOWHERE if seen is None else seen.id), f"{name}: led by {queue.master}, not {seen}"
+    near = [] if seen is None else [
+        node for node in seen.members
+        if node == seen.id or (hosts(turn, group, node) and turn.linked(node, seen.id))
+    ]  # fmt: skip
+    commits = seen is not None and len(near) >= majority(len(seen.members))
+    assert queue.up == commits, f"{name}: up is {queue.up}, its leader {seen} reaches {near}"
+    assert not (queue.mirrors or queue.parked or queue.sync or queue.lagging), f"{name}: it has what classic ones have"
+    content = queue.contents[queue.holder]
+    for node in queue.synchronised:
+        assert node in queue.members, f"{name}: {node} is abreast and no member"
+        assert queue.contents[node] == content, f"{name}: {node} holds {queue.contents[node]}, the queue {content}"
+    assert not runs.common(content or (), queue.pending), f"{name}: {queue.pending} is pending, {content} is committed"
+    fifo = queue.fifo
+    returned = runs.normal(fifo.returns)
+    assert not runs.minus(returned, content or ()), f"{name}: {returned} was given back and is not there"
+    assert not runs.common(returned, queue.unacknowledged), f"{name}: {returned} is given back and held"
+    counted = runs.normal(pair for _, these in fifo.counts for pair in these)
+    assert not runs.minus(counted, content or ()), f"{name}: counts of {counted}, which is not there"
+
+
+def check_one_machine(turn: Turn) -> None:
+    """Sides know one quorum queue, but for who leads it and which policies apply."""
+    for name in turn.groups:
+        found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
+        for one, other in combinations(found, 2):
+            for field in one.__struct_fields__:
+                same = getattr(one, field) == getattr(other, field)
+                assert field in OF_A_SIDE or same, f"{name}: {field} differs between sides"
+
+
+def will_look(turn: Turn, queue: Queue) -> bool:
+    """Whether a queue will look whether its head has expired: a new leader's first act, or what it waits to commit."""
+    begins = any(isinstance(entry[-1], LeaderElected) and entry[-1].queue == queue.name for entry in turn.agenda)
+    return begins or any(isinstance(one.operation, MessagesExpire) for one in turn.groups[queue.name].waiting)
+
+
+def closes(turn: Turn, queue: Queue, consumer: str) -> bool:
+    """Whether a consumer's channel is gone, and its quorum queue has not decided yet that it knows."""
+    waiting = turn.groups[queue.name].waiting if queue.name in turn.groups else ()
+    return any(isinstance(one.operation, ChannelDown) and one.operation.consumer == consumer for one in waiting)
+
+
+# What an event may change
+
+
+def check_group_changes(before: dict[str, Group], turn: Turn, *, disks_lost: bool) -> None:
+    """Everything that an event may not do to a group. What lost disks have promised is forgotten."""
+    for name, group in turn.groups.items():
+        had = before.get(name)
+        if had is group:
+            continue
+        if had is None or had.number != group.number:
+            had = None
+        check_logs(name, had, group)
+        if disks_lost:
+            continue
+        check_committed(name, group)
+        if had is not None:
+            assert group.applied >= had.applied, f"{name}: {group.applied} is applied, {had.applied} was"
+            check_terms(name, had, group)
+            if group.applied > had.applied:
+                check_majority(name, group)
+
+
+def check_logs(name: str, had: Group | None, group: Group) -> None:
+    """Logs that have an entry of the same term at the same place are the same up to there (log matching), and no
+    command is in a log twice or in part."""
+    for node, member in group.members.items():
+        old = None if had is None else had.members.get(node)
+        if old is not None and old.log is member.log:
+            continue
+        check_commands(name, member.log)
+        for other in group.members.values():
+            if other is not member:
+                check_match(name, member.log, other.log)
+
+
+def check_match(name: str, log: Log, other: Log) -> None:
+    """Log matching for two logs."""
+    first = max(log.snapshot.index, other.snapshot.index) + 1
+    last = min(log.last_index, other.last_index)
+    while last >= first and log.term_at(last) != other.term_at(last):
+        last -= 1
+    assert log.between(first, last) == other.between(first, last), f"{name}: {log} and {other} differ before {last}"
+
+
+def check_commands(name: str, log: Log) -> None:
+    """A command stands in a log once, as a whole."""
+    seen = set()
+    for run in log.runs:
+        if isinstance(run.command, Proposal):
+            proposal = run.command
+            assert proposal.number not in seen, f"{name}: {proposal} stands in a log twice"
+            assert run.count == max(1, runs.size(proposal.numbers)), f"{name}: a part of {proposal} in a log"
+            seen.add(proposal.number)
+
+
+def check_committed(name: str, group: Group) -> None:
+    """Whatever two members know as committed is the same, and whoever leads in a later term has it (leader
+    completeness)."""
+    for one, other in combinations(group.members.values(), 2):
+        index = min(one.commit_index, other.commit_index)
+        assert agree(one.log, other.log, index), f"{name}: {one} and {other} have committed otherwise"
+    for leader in group.leaders():
+        for member in group.members.values():
+            index = member.commit_index
+            if member.term <= leader.term:
+                assert agree(leader.log, member.log, index), f"{name}: the leader {leader} lacks what {member} has"
+    for member in group.members.values():
+        assert member.commit_index <= group.applied, f"{name}: {member} knows of more than {group.applied}"
+        decided = [run.command for run in member.log.between(member.log.snapshot.index + 1, member.commit_index)]
+        waiting = {proposal.number for proposal in group.waiting}
+        done = [one for one in decided if isinstance(one, Proposal) and one.number in waiting]
+        assert not done, f"{name}: {done} is done and waits"
+
+
+def agree(log: Log, other: Log, index: int) -> bool:
+    """Whether two logs have the same entry at a place, as far as both still have it."""
+    if index < max(log.snapshot.index, other.snapshot.index):
+        return True
+    return log.term_at(index) == other.term_at(index) is not None
+
+
+def check_terms(name: str, had: Group, group: Group) -> None:
+    """A member's term never goes back, and it votes once in each."""
+    for node, member in group.members.items():
+        old = had.members.get(node)
+        if old is not None:
+            assert member.term >= old.term, f"{name}: the term of {node} went back"
+            again = member.term == old.term and old.voted_for is not None
+            assert not again or member.voted_for == old.voted_for, f"{name}: {node} voted twice in {member.term}"
+
+
+def check_majority(name: str, group: Group) -> None:
+    """What has just been committed is on the disks of a majority of those who belong to it."""
+    leader = next((one for one in group.leaders() if one.commit_index >= group.applied), None)
+    if leader is not None:
+        term = leader.log.term_at(group.applied)
+        on_disk = [
+            node for node in leader.members
+            if node in group.members and has_written(group.members[node], group.applied, term)
+        ]  # fmt: skip
+        assert len(on_disk) >= majority(len(leader.members)), f"{name}: {group.applied} is on the disks of {on_disk}"
+
+
+def has_written(member: Member, index: int, term: int | None) -> bool:
+    """Whether an entry is on a member's disk."""
+    log = member.log
+    return log.written >= index and (log.snapshot.index > index or log.term_at(index) == term)
+
+
+def check_losses(before: object, turn: Turn, *, disks_lost: bool) -> None:
+    """A quorum queue loses nothing that was confirmed."""
+    for name, account in turn.ledger.items():
+        was_one = [side[name].type == QUORUM for side in before.sides.values() if name in side]
+        if name in turn.groups and was_one and all(was_one) and not disks_lost:
+            lost = account.lost_confirmed - before.ledger[name].lost_confirmed
+            assert lost <= 0, f"{name}: {lost} confirmed messages are lost"
+
+
+# What is so once a cluster has settled, and what a trace tells
+
+
+def check_quorum_settled(turn: Turn, queue: Queue) -> None:
+    """A queue that can commit has decided everything, and its members know."""
+    group = turn.groups[queue.name]
+    if queue.up:
+        assert not group.waiting, f"{queue.name}: {group.waiting} waits for ever"
+
+
+def check_elections(trace: object) -> None:
+    """No term of a group has two leaders."""
+    elected: dict[str, set[int]] = {}
+    for entry in trace:
+        if entry.event in ("queue_declared", "queue_deleted"):
+            elected.pop(entry.queue, None)
+        elif entry.event == "leader_elected":
+            term = entry.detail["term"]
+            terms = elected.setdefault(entry.queue, set())
+            assert term not in terms, f"{entry.queue}: two leaders in term {term}"
+            terms.add(term)
+
+
+def check_quorum_well(moment: Moment) -> None:
+    """When the faults are over and enough time has passed, each queue that has not lost a majority of its members'
+    disks for good has a leader, and nothing is left undecided."""
+    state = moment.state
+    disks_lost = lost_disks(moment.trace())
+    for name, group in state.groups.items():
+        queue = state.queues.get(name)
+        if queue is None:
+            continue
+        if not queue.up:
+            assert disks_lost, f"{name}: no leader, though nothing was lost"
+            continue
+        assert not group.waiting and not queue.pending, f"{name}: {group.waiting} is undecided"
+        waits = [waiting for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
+        assert not waits, f"{name}: {waits} is unconfirmed"
+        leader = group.leaders()[0]
+        for node in leader.members:
+            member = group.members[node]
+            assert member.commit_index == leader.commit_index, f"{name}: {node} is behind"
+        assert set(queue.synchronised) == set(leader.members), f"{name}: only {queue.synchronised} are abreast"

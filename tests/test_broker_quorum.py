@@ -1,0 +1,181 @@
+"""Quorum queues on a real cluster: what can be tested without one. `test_broker_live.py` plays one."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hawb.broker.actions import ACTIONS
+from hawb.broker.clients import Account, Clients, Subscriber
+from hawb.broker.connections import Refused
+from hawb.broker.control import Atom
+from hawb.broker.drive import Drive
+from hawb.broker.driven import undriven
+from hawb.broker.namespaces import Network
+from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at
+from hawb.broker.standing import as_written, change_members
+from hawb.scenario import verbs
+from hawb.scenario.document import QueueEntry
+from hawb.scenario.load import load
+
+ERLANG = {"a": "n1@x", "b": "n2@x", "c": "n3@x"}
+COUNTS = {"messages": 5, "messages_ready": 3, "messages_unacknowledged": 2}
+
+
+def row(online: str, leader: str | None, **others: Any) -> dict[str, Any]:
+    """A quorum queue on a, b and c as `control.erl` tells it."""
+    return {
+        "vhost": "/", "name": "q", "type": "rabbit_quorum_queue", "durable": True, "policy": None,
+        "operator_policy": None, "live": True, "process": ["%2F_q", "n1@x"], "members": ["n3@x", "n1@x", "n2@x"],
+        "online": [ERLANG[node] for node in online], "leader": leader and ERLANG[leader],
+        "information": COUNTS if leader else None, "consumers": {}, **others,
+    }  # fmt: skip
+
+
+def drive_of(**parts: Any) -> SimpleNamespace:
+    """A drive without a cluster."""
+    names = {erlang: name for name, erlang in ERLANG.items()}
+    running = [SimpleNamespace(name=name) for name in "abc"]
+    cluster = SimpleNamespace(names=names, erlang=ERLANG, network=Network(3), running=lambda: running)
+    return SimpleNamespace(cluster=cluster, **parts)
+
+
+# --- what is seen ---
+
+
+def test_a_quorum_queue_is_told_with_its_leader_members_and_counts() -> None:
+    told = queue_of(drive_of(), row("cab", "b"))
+    assert told == {
+        "type": "quorum", "state": "running", "durable": True, "policy": None, "operator_policy": None, "leader": "b",
+        "members": ["a", "b", "c"], "online": ["a", "b", "c"], "critical_nodes": [], **COUNTS,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("online", "leader", "state", "critical"),
+    [("ab", "a", "running", ["a", "b"]), ("a", "a", "minority", ["a"]), ("c", None, "minority", ["c"])],
+)
+def test_a_quorum_queue_without_a_majority_is_a_minority_whoever_leads(
+    online: str, leader: str | None, state: str, critical: list[str]
+) -> None:
+    told = queue_of(drive_of(), row(online, leader))
+    assert (told["state"], told["leader"], told["critical_nodes"]) == (state, leader, critical)
+    assert ("messages" in told) is (leader is not None)
+
+
+def test_a_count_that_the_leader_did_not_tell_is_left_out() -> None:
+    told = queue_of(drive_of(), row("abc", "a", information=COUNTS | {"messages": None}))
+    assert "messages" not in told
+    assert told["messages_ready"] == 3
+
+
+def test_sides_see_a_quorum_queue_with_its_leader_as_master() -> None:
+    known = {"a": row("a", "a"), "b": row("bc", "c"), "c": row("bc", "c")}
+    assert seen_by({node: queue_of(drive_of(), seen) for node, seen in known.items()}) == [
+        {"nodes": ["a"], "state": "minority", "master": "a", "mirrors": []},
+        {"nodes": ["b", "c"], "state": "running", "master": "c", "mirrors": []},
+    ]
+
+
+def test_a_quorum_queue_is_read_where_it_has_a_majority() -> None:
+    alone, both = queue_of(drive_of(), row("a", "a")), queue_of(drive_of(), row("abc", "a"))
+    parted = alone | {"views": [{"nodes": ["a"], "state": "minority"}, {"nodes": ["b", "c"], "state": "running"}]}
+    assert [is_served(queue) for queue in (alone, both, parted)] == [False, True, True]
+    assert [served_at(drive_of(), queue) for queue in (both, parted)] == ["a", "b"]
+    assert homes_of(alone) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("queue", "whole"),
+    [
+        ({"state": "running"}, True),
+        ({"state": "running", "messages": 3}, True),
+        ({"state": "running", "messages": 2}, False),
+        ({"state": "minority", "messages": 2}, True),
+        ({"state": "minority", "messages": 4}, False),
+    ],
+)
+def test_what_was_read_is_told_where_it_is_what_the_queue_had(queue: dict[str, Any], whole: bool) -> None:
+    assert is_whole(queue, {"ids": [[1, 3]]}) is whole
+
+
+@pytest.mark.parametrize(
+    ("told", "works"),
+    [(row("abc", "a"), False), (row("bc", None), True), (row("c", None), False), (row("bc", None, live=False), False)],
+)
+def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works: bool) -> None:
+    drive = drive_of()
+    assert Drive._works(drive, told) is works
+    drive.cluster.network = SimpleNamespace(whole=False)
+    assert Drive._works(drive, told) is False
+
+
+def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
+    clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, declared={"was"})
+    drive = drive_of(snapshot=dict, clients=clients, known={"seen"}, errors=[])
+    assert glance(drive)["deleted"] == ["seen", "was"]
+
+
+# --- what is done ---
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [
+        (verbs.AddMember("dev::q", "b"), ("add_member", "dev", "q", "n2@x", 5000)),
+        (verbs.DeleteMember("q", "c"), ("delete_member", "/", "q", "n3@x")),
+        (verbs.Grow("c", "even", "^q"), ("grow", "n3@x", ".*", "^q", "even")),
+        (verbs.Shrink("a"), ("shrink_all", "n1@x")),
+    ],
+)
+def test_members_are_changed_as_rabbitmq_queues_does(verb: Any, told: tuple) -> None:
+    asked = []
+    ACTIONS[type(verb)](drive_of(tell=lambda *arguments, **_: asked.append(arguments)), verb)
+    assert asked == [("rabbit_quorum_queue", *told)]
+    assert isinstance(asked[0][1 + told.index(ERLANG[verb.node])], Atom)
+
+
+def test_a_closed_consumer_answers_nothing() -> None:
+    clients = Clients(SimpleNamespace(), {})
+    clients.subscribers["one"] = Subscriber("one", "q", "default", "a", SimpleNamespace(), state="closed")
+    with pytest.raises(Refused, match="consumer 'one' is closed"):
+        asyncio.run(clients.answer("one", "all", "ack"))
+
+
+# --- how it begins ---
+
+STANDING = "scenario: x\ncluster: {nodes: [a, b, c]}\nqueues: [{queue: q, type: quorum, members: [a, b]"
+
+
+def test_a_quorum_queue_that_stands_is_built_but_for_one_without_a_leader() -> None:
+    assert undriven(load(STANDING + ", leader: b}]\nsteps: []")) == []
+    (reason,) = undriven(load(STANDING + "}]\nsteps: []"))
+    assert reason == "queues[0]: a quorum queue without a leader cannot be built"
+
+
+def test_members_are_added_before_others_are_removed_and_the_leader_comes_last() -> None:
+    done: list[Any] = []
+    drive = drive_of(
+        apply=lambda _index, step: done.append(step.verb),
+        settle=lambda: None,
+        snapshot=lambda: {"a": {"queues": [row("abc", "a", members=["n1@x", "n3@x"])]}},
+    )
+    change_members(drive, QueueEntry("q", "quorum", leader="b", members=("b", "a")))
+    assert done == [verbs.AddMember("q", "b"), verbs.DeleteMember("q", "c"), verbs.TransferLeadership("q", "b")]
+    done.clear()
+    change_members(drive, QueueEntry("q", "quorum", leader="a", members=("a", "c")))
+    change_members(drive, QueueEntry("q", "quorum"))
+    assert done == []
+
+
+def test_how_a_file_wants_a_queue_to_stand() -> None:
+    quorum = QueueEntry("q", "quorum", leader="b", members=("b", "a"), messages=2)
+    classic = QueueEntry("q", master="a", mirrors=("c", "b"), synchronised_mirrors=("c", "b"))
+    assert as_written(quorum) == {"leader": "b", "members": ["a", "b"], "messages": 2}
+    assert as_written(classic) == {
+        "master": "a", "mirrors": ["c", "b"], "synchronised_mirrors": ["b", "c"], "messages": 0,
+    }  # fmt: skip
+    assert as_written(QueueEntry("q")) == as_written(QueueEntry("q", "quorum")) == {}
