@@ -269,12 +269,23 @@ def _is_suspected(turn: Turn, group: Group, node: int, other: int) -> bool:
 
 
 def _arm(turn: Turn, name: str, node: int) -> None:
+    """Sets a member's election timer where a majority hears it. Who was refused for its log asks in vain again, and a
+    real one does so for ever: here it rests until somebody else is within reach."""
     group = turn.groups[name]
-    electors = [other for other in group.members[node].members if other == node or reaches(turn, group, node, other)]
+    member = group.members[node]
+    electors = [other for other in member.members if other == node or reaches(turn, group, node, other)]
+    if member.role != FOLLOWER:
+        electors = [other for other in electors if other == node or _as_far(member, group.members[other])]
     event = ElectionDue(name, node, group.number)
-    if len(electors) < majority(len(group.members[node].members)) or turn.is_planned(event):
+    if len(electors) < majority(len(member.members)) or turn.is_planned(event):
         return
     turn.schedule(_patience_us(turn, group, node), event)
+
+
+def _as_far(member: Member, elector: Member) -> bool:
+    """Whether a member's log is as up to date as its elector's."""
+    ends = [(log.last_term, log.last_index) for log in (member.log, elector.log)]
+    return ends[0] >= ends[1]
 
 
 def _patience_us(turn: Turn, group: Group, node: int) -> int:
