@@ -187,9 +187,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "quorum_profiles": {
-        "a channel's first publish in a minority under 3.8, which is not nacked, has no scenario yet": [
-            "QUORUM_PROFILES: registers_enqueuers=False, keeps_bodies=True, => registers_enqueuers=True, keeps_bodies=True,",
-        ],
         UNSEEN_CUT: [
             "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",
             "_PROFILE_3_10: snapshot_every=2048, snapshot_every_at_most=3200000) => snapshot_every=2049, snapshot_every_at_most=3200000)",
