@@ -17,7 +17,7 @@ from hawb.broker.actions import ACTIONS, definition_of
 from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, number_of
 from hawb.broker.cluster import Bench
 from hawb.broker.compare import compare, differences, renamings
-from hawb.broker.control import Atom, reason_of, term
+from hawb.broker.control import Atom, reason_of, reasons_of_rows, term
 from hawb.broker.drive import SILENT, Drive
 from hawb.broker.driven import harmless, undriven
 from hawb.broker.namespaces import Network
@@ -88,6 +88,12 @@ def test_a_policy_that_lists_nodes_lists_them_by_their_erlang_names() -> None:
 )
 def test_what_rabbitmqctl_would_end_with(answer: object, reason: str | None) -> None:
     assert reason_of(answer) == reason
+
+
+def test_each_queue_whose_members_stay_is_told() -> None:
+    rows = [[["resource", "/", "queue", name], result] for name, result in
+            (("q", ["ok", 2]), ("r", ["error", 1, "last_node"]), ("s", ["error", 3, ["timeout", "x"]]))]  # fmt: skip
+    assert reasons_of_rows(rows) == ["last_node", '["timeout", "x"]']
 
 
 def test_a_confirm_of_several_messages_answers_for_all_that_came_before() -> None:

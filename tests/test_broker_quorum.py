@@ -10,16 +10,20 @@ import pytest
 
 from hawb.broker.actions import ACTIONS
 from hawb.broker.clients import Account, Clients, Subscriber
-from hawb.broker.connections import Refused
+from hawb.broker.compare import compare, differences
+from hawb.broker.connections import Channel, Refused
 from hawb.broker.control import Atom
 from hawb.broker.drive import Drive
 from hawb.broker.driven import undriven
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at
+from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
 from hawb.scenario import verbs
 from hawb.scenario.document import QueueEntry
 from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
 
 ERLANG = {"a": "n1@x", "b": "n2@x", "c": "n3@x"}
 COUNTS = {"messages": 5, "messages_ready": 3, "messages_unacknowledged": 2}
@@ -115,8 +119,34 @@ def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works:
 
 def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
     clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, declared={"was"})
-    drive = drive_of(snapshot=dict, clients=clients, known={"seen"}, errors=[])
-    assert glance(drive)["deleted"] == ["seen", "was"]
+    drive = drive_of(snapshot=dict, clients=clients, errors=[])
+    assert glance(drive)["deleted"] == ["was"]
+
+
+HELD = """
+scenario: Two hold one message each
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - declare: {queue: q, arguments: {x-queue-type: quorum}}
+  - publish: {queue: q, count: 4}
+  - get: {queue: q, count: 1, ack: false, consumer: one}
+  - get: {queue: q, count: 1, ack: false, consumer: other}
+"""
+
+
+@pytest.mark.parametrize(("ids", "same"), [([[2, 2], [1, 1], [3, 4]], True), ([[1, 2], [4, 4], [3, 3]], False)])
+def test_what_several_consumers_hold_comes_back_in_any_order(ids: list[list[int]], same: bool) -> None:
+    scenario = load(HELD)
+    told = outcome(Run.of(scenario))
+    told["queues"]["q"]["ids"] = ids
+    assert (compare(Played(scenario, told, {})) == []) is same
+
+
+def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:
+    model = {"consumers": {"one": {"state": "closed", "activity_status": None}}}
+    for state, found in (("closed", []), ("active", ["consumers.one.state", "consumers.one.activity_status"])):
+        broker = {"consumers": {"one": {"state": state, "activity_status": "suspected_down"}}}
+        assert [field for field, _, _ in differences(model, broker)] == found
 
 
 # --- what is done ---
@@ -133,7 +163,11 @@ def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
 )
 def test_members_are_changed_as_rabbitmq_queues_does(verb: Any, told: tuple) -> None:
     asked = []
-    ACTIONS[type(verb)](drive_of(tell=lambda *arguments, **_: asked.append(arguments)), verb)
+
+    def tell(*arguments: Any, **_: Any) -> None:
+        asked.append(arguments)
+
+    ACTIONS[type(verb)](drive_of(tell=tell, tell_each=tell), verb)
     assert asked == [("rabbit_quorum_queue", *told)]
     assert isinstance(asked[0][1 + told.index(ERLANG[verb.node])], Atom)
 
@@ -143,6 +177,21 @@ def test_a_closed_consumer_answers_nothing() -> None:
     clients.subscribers["one"] = Subscriber("one", "q", "default", "a", SimpleNamespace(), state="closed")
     with pytest.raises(Refused, match="consumer 'one' is closed"):
         asyncio.run(clients.answer("one", "all", "ack"))
+
+
+def test_a_channel_closes_without_cancelling_its_consumers_first() -> None:
+    async def close() -> dict:
+        def end() -> None:
+            left.update(pika._consumers)
+            channel.closed(ConnectionError())
+
+        left: dict = {}
+        pika = SimpleNamespace(is_open=True, _consumers={"one": None}, close=end, add_on_close_callback=lambda _: None)
+        channel = Channel(asyncio.get_running_loop(), pika)
+        await channel.close()
+        return left
+
+    assert asyncio.run(close()) == {}
 
 
 # --- how it begins ---

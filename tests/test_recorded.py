@@ -49,7 +49,10 @@ def test_a_recording_is_of_the_scenario_as_it_stands(file: Path):
 
 @each_file
 def test_a_recording_tells_nothing_of_the_machine(file: Path):
-    assert OF_A_MACHINE.findall(file.read_text(encoding="utf-8")) == []
+    text = file.read_text(encoding="utf-8")
+    for node in scenario_of(file).known_nodes:  # a scenario may name its nodes as Erlang does
+        text = text.replace(f'"{node}"', "").replace(f"'{node}'", "")
+    assert OF_A_MACHINE.findall(text) == []
 
 
 @pytest.mark.parametrize("name", KNOWN)

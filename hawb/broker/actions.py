@@ -199,14 +199,14 @@ def delete_member(drive: Drive, verb: verbs.DeleteMember) -> None:
 
 
 def grow(drive: Drive, verb: verbs.Grow) -> None:
-    drive.tell(
+    drive.tell_each(
         "rabbit_quorum_queue", "grow", erlang_node(drive, verb), ".*", verb.pattern, Atom(verb.strategy),
         timeout_s=SYNC_S,
     )  # fmt: skip
 
 
 def shrink(drive: Drive, verb: verbs.Shrink) -> None:
-    drive.tell("rabbit_quorum_queue", "shrink_all", erlang_node(drive, verb), timeout_s=SYNC_S)
+    drive.tell_each("rabbit_quorum_queue", "shrink_all", erlang_node(drive, verb), timeout_s=SYNC_S)
 
 
 def erlang_node(drive: Drive, verb: verbs.OnMember | verbs.Grow | verbs.Shrink) -> Atom:

@@ -3,16 +3,18 @@
 Only what the broker tells is compared, and no field of which the scenario says that it is a matter of luck (`racy`), or
 which is known to differ. Texts are compared where RabbitMQ gave a reply code; what rabbitmqctl refuses is
 compared by its step. Nodes that no step and no policy names are exchangeable where RabbitMQ chooses at random: the
-comparison holds if it holds for some renaming of them. Mirrors that join at the same moment stand in any order. Who
-leads a quorum queue is compared as long as nobody was elected but by declaration or on demand. Of its messages the
-broker counts those that are committed.
+comparison holds if it holds for some renaming of them. Mirrors that join at the same moment stand in any order, and
+so does what several consumers of a quorum queue hold. Who leads such a queue is compared as long as nobody was elected
+but by declaration or on demand. Of its messages the broker counts those that are committed. The place of a consumer
+whose client is gone is not compared: a quorum queue keeps one that went with its node as suspected until the node is
+back, and the model forgets it; neither serves it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any, NamedTuple
 
 from hawb.broker.real import Played
@@ -150,15 +152,23 @@ def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple
                 if entry["published"]
             }
             yield from walk((section,), {name: model["ledger"].get(name, {}) for name in entries}, entries)
+        elif section == "consumers":
+            yield from walk((section,), model[section], {name: placed(consumer) for name, consumer in seen.items()})
         elif section == "queues":
             yield from walk((section,), in_order_of(seen, model), seen)
         elif section not in SKIPPED:
             yield from walk((section,), model[section], seen)
 
 
+def placed(consumer: dict[str, Any]) -> dict[str, Any]:
+    """What a broker tells of a consumer, but for the place of one whose client is gone."""
+    gone = consumer["state"] == "closed"
+    return {key: value for key, value in consumer.items() if not (gone and key == "activity_status")}
+
+
 def in_order_of(seen: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
-    """The model's queues with mirrors in the order of the broker's, where they joined at the same moment: who of them
-    comes first is a race."""
+    """The model's queues with mirrors in the order of the broker's, where they joined at the same moment, and with what
+    several consumers of a quorum queue hold in the order in which it came back: who of them comes first is a race."""
     added = [event for event in model.get("events", ()) if event["event"] == "mirror_added"]
     joined = {(event["queue"], event["node"]): event["t"] for event in added}
     queues = {}
@@ -169,7 +179,29 @@ def in_order_of(seen: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
             when = [[joined.get((name, node), node) for node in nodes] for nodes in (mine, other)]
             if sorted(mine) == sorted(other) and when[0] == when[1]:
                 queues[name][field] = other
+        other = seen.get(name, {}).get("ids")
+        held = held_by_several(name, model) if queue["type"] == "quorum" and other else set()
+        if held and held_in_order(queue["ids"], held) == held_in_order(other, held):
+            queues[name]["ids"] = other
     return queues
+
+
+def held_by_several(name: str, model: dict[str, Any]) -> set[int]:
+    """What the consumers of a queue hold, if there is more than one that holds anything."""
+    held = [consumer["unacknowledged"] for consumer in model["consumers"].values() if consumer["queue"] == name]
+    held = [runs for runs in held if runs]
+    return set(numbers(chain(*held))) if len(held) > 1 else set()
+
+
+def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
+    """Numbers in the order of `ids`, but for those that are held, which are in their own."""
+    sorted_ones = iter(sorted(held.intersection(numbers(ids))))
+    return [next(sorted_ones) if number in held else number for number in numbers(ids)]
+
+
+def numbers(runs: Iterable[list[int]]) -> Iterator[int]:
+    """The numbers of runs [first, last]."""
+    return chain.from_iterable(range(first, last + 1) for first, last in runs)
 
 
 def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, Any, Any]]:

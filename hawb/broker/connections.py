@@ -117,6 +117,8 @@ class Connection:
             return
         closed = self._loop.create_future()
         self.on_close.append(lambda: settle(closed, None))
+        for channel in self._channels:
+            channel.forget_consumers()
         self._pika.close()
         await asyncio.wait([closed], timeout=CONNECT_S)
 
@@ -165,8 +167,14 @@ class Channel:
         if self.open:
             closed = self._loop.create_future()
             self.on_close.append(lambda _: settle(closed, None))
+            self.forget_consumers()
             self.pika.close()
             await asyncio.wait([closed], timeout=CONNECT_S)
+
+    def forget_consumers(self) -> None:
+        """Lets pika close the channel at once. It would cancel the channel's consumers first, so that others get what
+        comes next before what these hold has come back."""
+        self.pika._consumers.clear()
 
     def closed(self, reason: Exception) -> None:
         """It is gone: whoever waits hears why."""

@@ -127,8 +127,14 @@ leaderless(Members, Online) ->
 latest([], _) -> none;
 latest([Leader], _) -> Leader;
 latest(Leaders, Ra) ->
-    Terms = [{call(L, ets, lookup_element, [ra_metrics, Ra, 2], 2000), L} || L <- Leaders],
-    element(2, lists:max([{Term, L} || {Term, L} <- Terms, is_integer(Term)] ++ [{-1, hd(Leaders)}])).
+    element(2, lists:max([{term(L, Ra), L} || L <- Leaders])).
+
+%% The member's own term: its figures show that of the last tick, as a young leader's do.
+term(Node, Ra) ->
+    case call(Node, ra, local_query, [{Ra, Node}, fun rabbit_fifo:query_messages_total/1], 2000) of
+        {ok, {{_, Term}, _}, _} -> Term;
+        _ -> -1
+    end.
 
 local_query(Node, Ra, Query) ->
     case call(Node, ra, local_query, [{Ra, Node}, Query], 2000) of

@@ -51,9 +51,19 @@ def term(value: Any) -> str:
 def reason_of(answer: Any) -> str | None:
     """Why rabbitmqctl would end with an error; None if it would not."""
     if isinstance(answer, list) and answer and answer[0] in ("error_string", "error", "not_migrated"):
-        reason = answer[1] if len(answer) > 1 else answer[0]
-        return reason if isinstance(reason, str) else json.dumps(reason)
+        return text_of(answer[1] if len(answer) > 1 else answer[0])
     return None
+
+
+def text_of(reason: Any) -> str:
+    """A reason as text."""
+    return reason if isinstance(reason, str) else json.dumps(reason)
+
+
+def reasons_of_rows(rows: list[list]) -> list[str]:
+    """What `rabbitmq-queues grow` and `shrink` print of queues whose members stayed as they were. A row is a queue's
+    name and {ok, members} or {error, members, reason}."""
+    return [text_of(result[-1]) for _, result in rows if result[0] == "error"]
 
 
 class Control:

@@ -19,10 +19,9 @@ from pika.exceptions import AMQPError
 from hawb.broker.clients import Clients
 from hawb.broker.cluster import BrokerCluster
 from hawb.broker.connections import Loop, Refused
-from hawb.broker.control import Atom, CallFailed, reason_of
+from hawb.broker.control import Atom, CallFailed, reason_of, reasons_of_rows
 from hawb.broker.namespaces import address
 from hawb.broker.nodes import BrokerNode
-from hawb.engine.naming import join_queue
 from hawb.rules.quorum import majority
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
@@ -60,7 +59,6 @@ class Drive:
         self.clients = Clients(self.loop.loop, hosts)
         self.errors: list[dict[str, Any]] = []
         self.members = set(cluster.entry.nodes)
-        self.known: set[str] = set()
         self._pool = ThreadPoolExecutor(8)
         self._jobs: list[Future] = []
         self._operations: list[Future] = []
@@ -147,7 +145,6 @@ class Drive:
                     views[name]["queues"] = self.cluster.control.evaluate(f"control:queues('{node.erlang}')")
                 except CallFailed as failed:
                     views[name]["failed"] = str(failed)
-                self.known |= {join_queue(row["vhost"], row["name"]) for row in views[name].get("queues", ())}
         return views
 
     # --- what verbs are made of ---
@@ -193,15 +190,16 @@ class Drive:
         self._operations.append(self.loop.run(guarded()))
 
     def job(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Something that takes its time with nodes; what it returns, if anything, is why it was refused."""
+        """Something that takes its time with nodes; what it returns, if anything, is why it was refused, once or
+        more often."""
         step = self._step
 
         def guarded() -> None:
             try:
-                reason = work(*arguments)
+                found = work(*arguments)
             except CallFailed as failed:
-                reason = str(failed)
-            if reason is not None:
+                found = str(failed)
+            for reason in found if isinstance(found, list) else [found] * (found is not None):
                 self.refuse(None, reason, step)
 
         self._settled = False
@@ -212,3 +210,9 @@ class Drive:
         node = self.first_running()
         if node is not None:
             self.job(lambda: reason_of(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))
+
+    def tell_each(self, module: str, function: str, *arguments: Any, timeout_s: float) -> None:
+        """`rabbitmq-queues` for many queues, asked of the first running node."""
+        node = self.first_running()
+        if node is not None:
+            self.job(lambda: reasons_of_rows(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))

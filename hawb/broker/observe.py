@@ -56,7 +56,7 @@ def glance(drive: Drive) -> dict[str, Any]:
     queues = queues_of(drive)
     accounts = drive.clients.accounts
     counting = counted(drive.clients.subscribers.values(), queues)
-    gone = (drive.known | drive.clients.declared) - queues.keys()
+    gone = drive.clients.declared - queues.keys()
     told = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
