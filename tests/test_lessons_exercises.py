@@ -21,7 +21,10 @@ TWO = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
 TTL = {"message-ttl": 60000}
 AUTOMATIC = {"ha-mode": "all", "ha-sync-mode": "automatic"}
 CALLS = {"ha-mode": "all", "ha-promote-on-shutdown": "always"}
+FULL = {"max-length": 1000, "overflow": "reject-publish"}
 SYNC = {"sync_queue": "orders"}
+RESTART = [{"stop": "a"}, {"start": "a"}]
+LATE = [{"consume": {"consumer": "late", "queue": "orders"}}, {"ack": {"consumer": "late"}}]
 WORKER = {"consume": {"consumer": "worker", "queue": "orders"}}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
 
@@ -49,6 +52,16 @@ def stories(*lists: str) -> list[dict]:
 def acknowledged(consumer: str) -> dict:
     """The step with which a consumer acknowledges all that it has."""
     return {"ack": {"consumer": consumer}}
+
+
+def forgotten(node: str) -> dict:
+    """The step with which a node that runs forgets another."""
+    return {"forget_cluster_node": {"node": node}}
+
+
+def offline(node: str, by: str) -> dict:
+    """The step with which a node that is down forgets another, while nobody runs."""
+    return {"forget_cluster_node": {"node": node, "from": by, "offline": True}}
 
 
 WRONG = {
@@ -183,6 +196,86 @@ WRONG = {
         (stories("kill c", "start c", "kill b", "kill a"), "waits for a, on whose disk .* Down is not lost"),
         ([{"kill": ["a", "b", "c"]}], "waits for a, on whose disk"),
         (stories("stop c", "start c"), "here a step is one of kill, start"),
+    ],
+    "14-full": [
+        (policy(r"^orders\.", {"ha-mode": "all"}), "orders.eu holds 1,100 messages; 1,000 was the most"),
+        (policy(r"^orders\.", {"ha-mode": "all", "max-length": 1000}), "100 messages had been confirmed and went to"),
+        (policy(r"^orders\.", FULL), "has no mirrors, one on every other node was asked for"),
+        (policy(r"^orders\.", FULL | TWO), "has 1 mirror, one on every other node was asked for"),
+        (policy(r"^orders\.", FULL | {"ha-mode": "all", "max-length": 500}), "there is to be room for 1,000"),
+        (policy(r"^orders\.", FULL | {"ha-mode": "all"} | TTL), "has no messages left of 1,000 after an hour"),
+        (policy(r"^orders\.", FULL | {"ha-mode": "all", "overflow": "reject"}), "not a valid overflow value"),
+        (policy(r"^orders\.eu$", FULL | {"ha-mode": "all"}), "but not in one of .*: orders.us has no mirrors"),
+        (
+            policy(r"^orders\.", {"ha-mode": "all", "max-length-bytes": 1024_000, "overflow": "reject-publish"}),
+            "orders.eu holds 1,100 messages",
+        ),
+    ],
+    "14-once": [
+        ([*RESTART, acknowledged("worker"), *LATE], "5 messages came twice"),
+        ([acknowledged("worker"), *RESTART, *LATE], "5 messages came twice"),
+        ([{"cancel": "worker"}, *RESTART, *LATE], "5 messages came twice"),
+        ([{"close": "worker"}, *RESTART, *LATE], "5 messages came twice"),
+        ([{"cancel": "worker"}, acknowledged("worker"), *RESTART], "Not acknowledged yet: 95 messages of 100"),
+        ([{"cancel": "worker"}, acknowledged("worker"), {"stop": "a"}, *LATE], "At the end a is not running"),
+        ([{"cancel": "worker"}, acknowledged("worker"), *LATE], "a was not restarted"),
+        (
+            [{"nack": {"consumer": "worker", "requeue": False}}, {"close": "worker"}, *RESTART, *LATE],
+            "5 messages came twice",
+        ),
+        (
+            [{"cancel": "worker"}, {"nack": {"consumer": "worker", "requeue": False}}, *RESTART, *LATE],
+            "5 messages went without having been acknowledged",
+        ),
+        ([{"cancel": "worker"}, acknowledged("worker"), {"kill": "a"}], "here a step is one of cancel, ack"),
+    ],
+    "14-ticktime": [
+        ({"net_ticktime": 60}, "c lost power, and the publisher may have to stand still for 69.0 s"),
+        ({"net_ticktime": 35}, "may have to stand still for 37.75 s"),
+        ({"net_ticktime": 20}, "The cluster is partitioned: c may be taken for dead 15.0 s after it was heard last"),
+        ({"net_ticktime": 25}, "The cluster is partitioned: c may be taken for dead 18.75 s after it was heard last"),
+        ({"net_ticktime": "20"}, "The answer cannot be played: cluster.net_ticktime: not accepted"),
+        ({"net_ticktime": 0}, "cannot be played"),
+        ({"net_ticktime": 1e9}, "cannot be played"),
+        ({"net_tick_time": 20}, "what is to be set here is net_ticktime, nothing else"),
+        ({"net_ticktime": 30, "timing": {"link_latency_s": 0}}, "what is to be set here is net_ticktime"),
+        (30, "30 is not settings of the nodes"),
+    ],
+    "15-forget": [
+        (stories("start b"), "orders is down: it waits for a"),
+        ([*stories("start b"), forgotten("a")], "orders was deleted: .* no node that was down had a copy"),
+        ([forgotten("a")], "At the end b is not running"),
+        ([forgotten("a"), forgotten("b")], "orders was deleted"),
+        (stories("force_boot b"), "orders is down: it waits for a"),
+        (stories("start a"), "The answer is refused by RabbitMQ: inconsistent_cluster"),
+        ([forgotten("b"), *stories("start b")], "refused by RabbitMQ: inconsistent_cluster"),
+        ([forgotten("a"), *stories("start b", "stop c")], "At the end c is not running"),
+        (stories("sync_queue orders"), "here a step is one of start, stop"),
+    ],
+    "15-heir": [
+        ([forgotten("a")], "refused by RabbitMQ: no node is running"),
+        ([offline("a", "c"), *stories("start c", "start b")], "orders has 100 messages of 110. Whose copy"),
+        ([offline("a", "b"), *stories("start b", "start c")], "orders has 100 messages of 110"),
+        (stories("start b", "start c"), "At the end b and c are not running"),
+        (stories("force_boot c", "start b"), "orders is down: it waits for a"),
+        (
+            [*stories("force_boot c", "start b"), {"forget_cluster_node": {"node": "a", "from": "c"}}],
+            "orders was deleted",
+        ),
+        ([offline("b", "c"), offline("a", "c"), *stories("start c")], "At the end b is not running"),
+        (
+            [offline("b", "c"), offline("a", "c"), *stories("start c", "start b")],
+            "Step 4 is refused by RabbitMQ: inconsistent_cluster",
+        ),
+    ],
+    "15-ordered": [
+        ([], "a, b and c are not stopped"),
+        (stories("stop c", "stop b", "stop a"), "a runs, but orders is down: no mirror was synchronised"),
+        ([SYNC, *stories("stop a", "stop b", "stop c")], "a is started alone and waits: it was not the last to stop"),
+        ([SYNC, {"stop": ["a", "b", "c"]}], "a is started alone and waits"),
+        ([SYNC, *stories("stop c", "stop a", "stop b")], "a is started alone and waits"),
+        ([SYNC, *stories("stop c", "stop b")], "a is not stopped"),
+        (stories("kill a"), "here a step is one of stop, start"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

@@ -22,6 +22,9 @@ from hawb.scenario.refused import ScenarioRefused, render
 from hawb.views.words import counted, listing, shown
 
 MOST_STEPS = 30
+BOOT_S = 5.0
+HASTE_S = 0.3
+"""How soon after their boot the mirrors are needed: too soon for a long queue."""
 
 
 class Variation(NamedTuple):
@@ -46,21 +49,24 @@ class Form(Enum):
 
     POLICY = "a policy, such as {'pattern': '^mine', 'definition': {'ha-mode': 'all'}, 'priority': 0}, or as YAML text"
     STEPS = "a list of steps, such as [{'stop': 'a'}, {'start': 'a'}], or as YAML text"
+    SETTINGS = "settings of the nodes, such as {'net_ticktime': 60}, or as YAML text"
 
 
 class Exercise(Struct, frozen=True):
     """An exercise: `begin` makes its cluster; `judge` says what is wrong with where the answer has led, or None.
 
-    `verbs` are the verbs that an answer of steps may use.
+    `verbs` are the verbs that an answer of steps may use. An answer of settings gives just these `settings`, with which
+    `begin` makes its cluster.
     """
 
     key: str
     question: str
     hints: tuple[str, ...]
     form: Form
-    begin: Callable[[Variation], Cluster]
+    begin: Callable[..., Cluster]
     judge: Callable[[Cluster, Variation], str | None]
     verbs: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 class Verdict(NamedTuple):
@@ -74,7 +80,7 @@ class Verdict(NamedTuple):
 
 
 class AnswerRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """An answer that is none, that RabbitMQ or hawb will not play, or that ends a queue; `str()` says why."""
+    """An answer that is none, that RabbitMQ or hawb will not play, or that leaves nothing to judge; `str()` is why."""
 
 
 def judged(exercise: Exercise, answer: object) -> Verdict:
@@ -88,14 +94,23 @@ def judged(exercise: Exercise, answer: object) -> Verdict:
 def wrong_in(exercise: Exercise, answer: object, variation: Variation) -> str | None:
     """What is wrong with an answer under one variation; None if nothing is."""
     try:
-        steps = steps_of(exercise, answer)
-        cluster = exercise.begin(variation)
-        if exercise.form is Form.STEPS:
-            steps = renamed(steps, dict(zip(AS_TOLD.nodes, variation.nodes, strict=True)))
-        play(cluster, steps)
-        return exercise.judge(cluster, variation)
+        return exercise.judge(led_to(exercise, answer, variation), variation)
     except AnswerRefused as refused:
         return str(refused)
+    except ScenarioRefused as refused:
+        return f"The answer cannot be played: {refused}"
+
+
+def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
+    """The cluster to which an answer leads under one variation. Raises AnswerRefused and ScenarioRefused."""
+    given = given_as(exercise, answer)
+    if exercise.form is Form.SETTINGS:
+        return exercise.begin(variation, **given)
+    cluster = exercise.begin(variation)
+    if exercise.form is Form.STEPS:
+        given = renamed(given, dict(zip(AS_TOLD.nodes, variation.nodes, strict=True)))
+    play(cluster, given)
+    return cluster
 
 
 def elsewhere(variation: Variation) -> str:
@@ -104,8 +119,8 @@ def elsewhere(variation: Variation) -> str:
     return f"It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:"
 
 
-def steps_of(exercise: Exercise, answer: object) -> list:
-    """An answer as steps of a scenario. Raises AnswerRefused."""
+def given_as(exercise: Exercise, answer: object) -> list | dict:
+    """An answer as steps of a scenario, or as settings. Raises AnswerRefused."""
     if answer is None or answer is ...:
         raise AnswerRefused(f"There is no answer yet. It is {exercise.form.value}.")
     try:
@@ -115,6 +130,8 @@ def steps_of(exercise: Exercise, answer: object) -> list:
         raise AnswerRefused(f"The answer cannot be read: {refused}") from None
     if exercise.form is Form.POLICY:
         return [{"set_policy": _a(dict, given, exercise.form) | {"name": "answer"}}]
+    if exercise.form is Form.SETTINGS:
+        return settings_of(exercise, _a(dict, given, exercise.form))
     steps = _a(list, given, exercise.form)
     if len(steps) > MOST_STEPS:
         raise AnswerRefused(f"These are {len(steps)} steps; {MOST_STEPS} are more than enough.")
@@ -128,6 +145,13 @@ def steps_of(exercise: Exercise, answer: object) -> list:
 def _a(kind: type, given: object, form: Form):
     if not isinstance(given, kind):
         raise AnswerRefused(f"{render(given)} is not {form.value}.")
+    return given
+
+
+def settings_of(exercise: Exercise, given: dict) -> dict:
+    """An answer's settings, which are those that are asked for. Raises AnswerRefused."""
+    if sorted(given) != sorted(exercise.settings):
+        raise AnswerRefused(f"{render(given)}: what is to be set here is {listing(exercise.settings)}, nothing else.")
     return given
 
 
@@ -159,6 +183,19 @@ def queue_of(cluster: Cluster, name: str) -> dict:
     if name not in cluster.queues:
         raise AnswerRefused(f"The queue {shown(name)} is gone, with everything in it.")
     return cluster.queues[name]
+
+
+def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float:
+    """The queue gets its messages, and the nodes of all mirrors restart. Returns when they have been back for HASTE_S.
+    Raises AnswerRefused where there is not a mirror on every other node."""
+    _, *mirrors = variation.nodes
+    cluster.publish(name, variation.messages)
+    if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
+        raise AnswerRefused(f"{name} has {counted(there, 'mirror')}, one on every other node was asked for.")
+    cluster.stop(*mirrors)
+    back_s = cluster.outcome["time_s"] + BOOT_S + HASTE_S
+    cluster.start(*mirrors)
+    return round(back_s, 6)
 
 
 def of_the_first(count: int, runs: list[list[int]]) -> int:

@@ -8,14 +8,23 @@ from textwrap import fill
 import msgspec
 
 from hawb.cluster import Cluster
-from hawb.lessons import a_node_dies, answers, mirrored_queues, predictions, stop_or_kill, synchronising
+from hawb.lessons import (
+    a_node_dies,
+    all_nodes_down,
+    answers,
+    confirms_and_flow,
+    mirrored_queues,
+    predictions,
+    stop_or_kill,
+    synchronising,
+)
 from hawb.lessons.answers import Answer
 from hawb.lessons.exercises import Exercise, Verdict, judged
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule
 from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, rule_view
 
-LESSONS = (mirrored_queues, a_node_dies, synchronising, stop_or_kill)
+LESSONS = (mirrored_queues, a_node_dies, synchronising, stop_or_kill, confirms_and_flow, all_nodes_down)
 """The modules with the lessons' exercises, in the order of the lessons."""
 
 EXERCISES = {each.key: each for lesson in LESSONS for each in lesson.EXERCISES}

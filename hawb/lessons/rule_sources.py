@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import yaml
 from msgspec import Struct
 
-from hawb.engine import mirroring
+from hawb.engine import confirms, flow_control, membership, mirroring, publishing, subscriptions
 from hawb.rules import patterns, policies, promotion, selection
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
@@ -32,6 +32,12 @@ RULES: dict[Callable, tuple[str, ...]] = {
     policies.mirroring: ("manual-is-default", "automatic-when-a-mirror-joins", "batch-size-argument"),
     mirroring.synchronise_drained: ("draining-synchronises", "then-it-is-synchronised"),
     mirroring.abort_sync: ("cancel-sync-queue", "sync-queue"),
+    publishing.answer_us: ("span-all-mirrors", "confirm-after-all-mirrors"),
+    confirms.replica_crashed: ("still-confirmed",),
+    subscriptions.follow_new_master: ("pending-is-requeued", "acknowledgement-lost-before-the-master"),
+    flow_control.credit: ("credit-from-all-mirrors", "no-credit-stalls", "stalled-until-disconnected"),
+    membership.awaited: ("last-to-stop-is-master", "and-stays-master"),
+    promotion.offline_heir: ("forgetting-promotes-a-stopped-mirror", "most-recently-stopped", "only-stopped-mirrors"),
 }
 """The rules that lessons show, with the statements of data/guide.yaml that each is about."""
 

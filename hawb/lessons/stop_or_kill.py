@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hawb.cluster import Cluster
-from hawb.lessons.a_node_dies import BOOT_S, HASTE_S, NOTICEABLE_S, declared, down_together
-from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
+from hawb.lessons.a_node_dies import NOTICEABLE_S, declared, down_together
+from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of, restart_in_haste
 from hawb.views.words import counted, listing, seconds, shown
 
 BACK_S = 30.0
@@ -18,16 +18,11 @@ BACK_S = 30.0
 
 def goes_on(cluster: Cluster, variation: Variation) -> str | None:
     """The mirrors' nodes restart, and before they have everything the master's node goes, in either way."""
-    name, (master, *mirrors) = f"orders.{variation.word}", variation.nodes
-    cluster.publish(name, variation.messages)
-    if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
-        return f"{name} has {counted(there, 'mirror')}, one on every other node was asked for."
-    cluster.stop(*mirrors)
-    booted = cluster.outcome["time_s"] + BOOT_S
-    cluster.start(*mirrors)
+    name, master = f"orders.{variation.word}", variation.nodes[0]
+    needed_s = restart_in_haste(cluster, name, variation)
     for fault, done in (("kill", "killed"), ("stop", "stopped")):
         story = cluster.copy()
-        story.run.apply_plain({fault: master, "at": round(booted + HASTE_S, 6)})
+        story.run.apply_plain({fault: master, "at": needed_s})
         state = queue_of(story, name)["state"]
         story.wait(BACK_S).start(master)
         queue_of(story, name)

@@ -1,0 +1,134 @@
+"""The exercises of lesson 15: start order after a full stop, and masters lost while their mirrors are stopped."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
+from hawb.views.words import counted, listing, shown, size
+
+MEMBERSHIP = ("start", "stop", "forget_cluster_node", "force_boot", "join", "wait")
+LATER = 10
+"""How many messages come when a mirror is stopped already."""
+
+
+def mirrored(variation: Variation, definition: dict) -> Cluster:
+    """A mirrored queue with messages, its master on the first node."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", definition).declare("orders", node=variation.nodes[0])
+    return cluster.publish("orders", variation.messages)
+
+
+def in_the_end(cluster: Cluster, count: int, nodes: tuple[str, ...]) -> str | None:
+    """The queue is served with all its messages, and these nodes run."""
+    if "orders" not in cluster.queues:
+        return "orders was deleted: when its master's node was forgotten no node that was down had a copy of it."
+    if away := [node for node in nodes if cluster.outcome["nodes"][node] != "running"]:
+        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+    queue = cluster.queues["orders"]
+    if queue["state"] != "running":
+        return f"orders is {queue['state']}: it waits for {shown(queue['master'])}."
+    if (left := of_the_first(count, queue["ids"])) < count:
+        return f"orders has {counted(left)} of {count:,}. Whose copy became the queue?"
+    return None
+
+
+# A master lost for good
+
+
+def burnt(variation: Variation) -> Cluster:
+    """The mirror's node is stopped, and the master's is lost with its disk. The third node runs and has no copy."""
+    first, second, _ = variation.nodes
+    cluster = mirrored(variation, {"ha-mode": "nodes", "ha-params": [first, second]})
+    return cluster.stop(second).wipe(first)
+
+
+def brought_back(cluster: Cluster, variation: Variation) -> str | None:
+    """The mirror's copy has become the queue."""
+    return in_the_end(cluster, variation.messages, variation.nodes[1:])
+
+
+# The better of two copies
+
+
+def two_copies_left(variation: Variation) -> Cluster:
+    """All nodes are down. The older mirror stopped earlier, and has less; the master is lost with its disk."""
+    first, second, third = variation.nodes
+    cluster = mirrored(variation, {"ha-mode": "all"}).stop(second)
+    return cluster.publish("orders", LATER).stop(third).wipe(first)
+
+
+def all_of_it(cluster: Cluster, variation: Variation) -> str | None:
+    """The copy that has everything has become the queue, and both nodes that are left run."""
+    return in_the_end(cluster, variation.messages + LATER, variation.nodes[1:])
+
+
+# Nodes that are started one by one
+
+
+def one_is_behind(variation: Variation) -> Cluster:
+    """A mirror whose node was restarted, and which nobody has synchronised; another node has the master."""
+    first, second, third = variation.nodes
+    cluster = Cluster(first, second, third, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=third)
+    return cluster.publish("orders", variation.messages).stop(first).start(first)
+
+
+def comes_up_in_order(cluster: Cluster, variation: Variation) -> str | None:
+    """All nodes are down; each is started when the one before it runs, and nothing is lost."""
+    if up := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "down"]:
+        return f"{listing(up)} {'is' if len(up) == 1 else 'are'} not stopped."
+    for node in variation.nodes:
+        if cluster.start(node).outcome["nodes"][node] != "running":
+            return f"{shown(node)} is started alone and waits: it was not the last to stop."
+        if node == variation.nodes[0] and queue_of(cluster, "orders")["state"] != "running":
+            return f"{shown(node)} runs, but orders is down: no mirror was synchronised when its master was stopped."
+    if lost := size(cluster.ledger["orders"]["lost"]):
+        return f"That cost {counted(lost)}."
+    return in_the_end(cluster, variation.messages, variation.nodes)
+
+
+EXERCISES = (
+    Exercise(
+        key="15-forget",
+        question="The queue orders is mirrored to a and b, c has no copy of it. b was stopped. Then a, which had the "
+        "master, was lost with its disk; only c runs. Bring orders back with all its messages, with b and c running.",
+        hints=(
+            "A mirror whose node is started again empties itself, as long as the records name another master.",
+            "forget_cluster_node makes a mirror's node the master's, if that is down. The order of steps decides.",
+            "The step is {forget_cluster_node: {node: a}}.",
+        ),
+        form=Form.STEPS,
+        begin=burnt,
+        judge=brought_back,
+        verbs=MEMBERSHIP,
+    ),
+    Exercise(
+        key="15-heir",
+        question="Three nodes, and orders is mirrored to all. b was stopped, ten more messages came, c was stopped, "
+        "and then a, which had the master, was lost with its disk. Nobody runs. Bring orders back with all its "
+        "messages, with b and c running.",
+        hints=(
+            "With all nodes down: {forget_cluster_node: {node: a, from: c, offline: true}}.",
+            "The oldest mirror whose node is a member and down becomes the master. Which one is that, and what has it?",
+            "Who is no member cannot become the master. A node that was forgotten boots again after reset and join.",
+        ),
+        form=Form.STEPS,
+        begin=two_copies_left,
+        judge=all_of_it,
+        verbs=(*MEMBERSHIP, "reset"),
+    ),
+    Exercise(
+        key="15-ordered",
+        question="The queue orders is mirrored to all nodes, and c has its master. a was restarted a while ago. Stop "
+        "all nodes, so that in the morning a can be started first, b when a runs, and c when b runs: none of them may "
+        "have to wait, orders is to be served as soon as a runs, and nothing may be lost.",
+        hints=(
+            "The last node to stop waits for nobody.",
+            "What does a hold since its restart? And what does a stopped master do whose mirrors are incomplete?",
+        ),
+        form=Form.STEPS,
+        begin=one_is_behind,
+        judge=comes_up_in_order,
+        verbs=("stop", "start", "sync_queue", "wait"),
+    ),
+)

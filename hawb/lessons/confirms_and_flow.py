@@ -1,0 +1,147 @@
+"""The exercises of lesson 14: confirms, acknowledgements, flow control and net_ticktime."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.a_node_dies import declared, down_together
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.views.words import counted, seconds, shown, size
+
+ROOM = 1000
+SIZE_BYTES = 100
+HOUR_S = 3600
+WORKER = "worker"
+PREFETCH = 5
+
+RATE = 100
+SWITCH_S = 20
+"""For how long nothing passes while a switch starts anew."""
+STANDSTILL_S = 35
+EARLIEST, LATEST = 0.75, 1.25
+"""Between these parts of net_ticktime Erlang takes a node for dead that says nothing."""
+
+
+# A queue that is full, and says so
+
+
+def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
+    """More messages come than there is room for, and the master is killed; what was confirmed stays."""
+    name, (master, *mirrors) = f"orders.{variation.word}", variation.nodes
+    cluster.publish(name, ROOM + variation.messages, size=SIZE_BYTES)
+    queue, account = queue_of(cluster, name), cluster.ledger[name]
+    if (there := len(queue["mirrors"])) != len(mirrors):
+        return f"{name} has {counted(there, 'mirror')}, one on every other node was asked for."
+    if queue["messages"] > ROOM:
+        return f"{name} holds {counted(queue['messages'])}; {ROOM:,} was the most."
+    if dropped := size(account["removed"]["dropped"]):
+        return f"{counted(dropped)} had been confirmed and went to make room: by default a full queue drops its head."
+    if queue["messages"] < ROOM:
+        return f"{name} holds {counted(queue['messages'])}, and there is to be room for {ROOM:,}."
+    cluster.kill(master).wait(HOUR_S)
+    if (left := queue_of(cluster, name)["messages"]) < ROOM:
+        return f"{name} has {counted(left)} left of {ROOM:,} after an hour: something in the policy removes them."
+    return None
+
+
+# A restart after which nobody has anything twice
+
+
+def worked_on(variation: Variation) -> Cluster:
+    """A mirrored queue, and a consumer that has dealt with what it holds, and not acknowledged it."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
+    cluster.publish("orders", variation.messages)
+    return cluster.consume(WORKER, "orders", node=variation.nodes[-1], prefetch=PREFETCH)
+
+
+def each_once(cluster: Cluster, variation: Variation) -> str | None:
+    """The master's node was restarted, and every message was delivered once and acknowledged."""
+    master, account = variation.nodes[0], cluster.ledger["orders"]
+    if not any(master in down for down in down_together(cluster)):
+        return f"{shown(master)} was not restarted."
+    if cluster.outcome["nodes"][master] != "running":
+        return f"At the end {shown(master)} is not running."
+    if lost := size(account["lost"]):
+        return f"That cost {counted(lost)}."
+    if twice := size(account["delivered_twice"]):
+        return f"{counted(twice)} came twice: delivered, not acknowledged, and delivered again."
+    if rejected := size(account["removed"]["rejected"]):
+        return f"{counted(rejected)} went without having been acknowledged: a nack without requeue throws away."
+    if left := queue_of(cluster, "orders")["messages"]:
+        return f"Not acknowledged yet: {counted(left)} of {variation.messages:,}."
+    return None
+
+
+# How long to wait for a node that says nothing
+
+
+def shop(variation: Variation, net_ticktime: float) -> Cluster:
+    """A mirrored queue with a steady publisher."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed, net_ticktime=net_ticktime)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
+    return cluster.publisher("shop", "orders", rate=RATE, node=variation.nodes[0])
+
+
+def patient_enough(cluster: Cluster, variation: Variation) -> str | None:
+    """No node is given up for a switch that starts anew, even early, and none that is dead holds publishers for long,
+    even late."""
+    net_ticktime, dead = cluster.run.settings.net_ticktime_s, variation.nodes[-1]
+    blip = shop(variation, EARLIEST * net_ticktime)
+    blip.partition(list(variation.nodes[:-1]), [dead], at=10).heal(at=10 + SWITCH_S).wait(SWITCH_S)
+    if blip.outcome["partitions"]:
+        after_s = seconds(EARLIEST * net_ticktime)
+        return f"The cluster is partitioned: {shown(dead)} may be taken for dead {after_s} s after it was heard last."
+    gone = shop(variation, LATEST * net_ticktime).power_off(dead, at=10).wait(LATEST * net_ticktime)
+    if (blocked_s := gone.outcome["publishers"]["shop"]["blocked_s"]) > STANDSTILL_S:
+        return f"{shown(dead)} lost power, and the publisher may have to stand still for {seconds(blocked_s)} s."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="14-full",
+        question="Queues beginning with “orders.” are to have a mirror on every other node and room for 1,000 "
+        "messages, no more and no fewer. Whoever publishes more is to be told so: no message that was confirmed may be "
+        "missing afterwards, not even if the master's node is killed. Write the policy.",
+        hints=(
+            "One key says how long a queue may be, in messages.",
+            "By default a queue that is too long drops its head: messages that were confirmed long ago.",
+            "The key overflow has a value with which the new message is refused, and nacked.",
+        ),
+        form=Form.POLICY,
+        begin=declared,
+        judge=full_and_frank,
+    ),
+    Exercise(
+        key="14-once",
+        question="The queue orders has its master on a and is mirrored to all nodes. A consumer named worker, "
+        "connected to c, has up to five messages at a time; it is done with them, and has not acknowledged them yet. "
+        "Restart a so that no message is delivered twice, and see to it that in the end all are acknowledged.",
+        hints=(
+            "What a consumer holds when the master goes is delivered again.",
+            "Who acknowledges is sent the next messages, as long as it consumes.",
+            "A consumer that was cancelled keeps what it holds, and can acknowledge it: {cancel: worker}, then "
+            "{ack: {consumer: worker}}. And for whoever takes the rest: {consume: {consumer: late, queue: orders}}.",
+        ),
+        form=Form.STEPS,
+        begin=worked_on,
+        judge=each_once,
+        verbs=("cancel", "ack", "nack", "close", "consume", "get", "stop", "start", "wait"),
+    ),
+    Exercise(
+        key="14-ticktime",
+        question="Three nodes and a queue that is mirrored to all of them; a publisher sends 100 messages a second. "
+        "Now and then a switch starts anew, and for 20 s nothing reaches one of the nodes: that must not become a "
+        "partition. And if a mirror's host loses power, the publisher may stand still for 35 s, no longer. Which "
+        "net_ticktime does both, whenever Erlang notices?",
+        hints=(
+            "Erlang takes a node for dead that was not heard of for three quarters to five quarters of net_ticktime.",
+            "The earliest moment matters for the switch, the latest for the host.",
+            "The publisher gets 600 messages through before it stands still.",
+        ),
+        form=Form.SETTINGS,
+        begin=shop,
+        judge=patient_enough,
+        settings=("net_ticktime",),
+    ),
+)
