@@ -3,7 +3,9 @@
 `check_deliveries` reads the trace as a client would that sees everything: nothing is delivered that was never
 published, messages come to each consumer or holder in publishing order unless they are flagged as redelivered, what
 comes twice is flagged the second time, and whatever is not in its queue in the end left it in a way that was told. A
-queue numbers its messages as they reach it, so the order of the numbers is each publisher's order.
+queue numbers its messages as they reach it, so the order of the numbers is each publisher's order. A quorum queue's are
+numbered when they are sent, and while some wait for a leader others may find one: only those of one channel keep their
+order, and in 4.0 those of one urgency.
 
 The two sides of a partition know nothing of each other: what was there before it and had not been delivered may be
 delivered by both without a flag.
@@ -15,10 +17,12 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from hawb.engine import runs
+from hawb.engine.fifo import URGENT
 from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import QUORUM
 from hawb.engine.trace import Entry
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import Consume, Declare
+from hawb.scenario.verbs import Consume, Declare, Publish
 
 APART = {"cluster_partitioned", "records_restored", "records_taken_over"}
 """Events with which nodes go on with other records than others have, or had."""
@@ -40,8 +44,9 @@ class Told:
         self.published = self.delivered = self.once_per_side = self.lost = EMPTY
         self.left: dict[str, Runs] = defaultdict(lambda: EMPTY)
         self.counted: dict[str, int] = defaultdict(int)
-        self.latest: dict[str, int] = defaultdict(int)
-        self.has_priorities = False
+        self.latest: dict[tuple[str, object], int] = defaultdict(int)
+        self.has_priorities = self.is_quorum = False
+        self.sent: dict[object, Runs] = defaultdict(lambda: EMPTY)
 
     def apart(self) -> None:
         """Several sides may have the queue from now on."""
@@ -61,13 +66,25 @@ def check_deliveries(run: Run) -> None:
             step = run.steps[entry.step].verb
             assert isinstance(step, Declare), entry
             queues[entry.queue].has_priorities = "x-max-priority" in step.arguments
+            queues[entry.queue].is_quorum = entry.detail["type"] == QUORUM
         elif entry.event in READ:
             ids = runs.normal(map(tuple, entry.detail.get("ids", ())))
             READ[entry.event](queues[entry.queue], entry, ids)
+            if entry.event == "messages_published":
+                told, channel = queues[entry.queue], sender(run, entry) if queues[entry.queue].is_quorum else None
+                told.sent[channel] = runs.union(told.sent[channel], ids)
             if entry.event == "messages_delivered" and entry.detail["consumer"] in automatic:
                 leave(queues[entry.queue], entry, ids)
     for name, told in queues.items():
         check_end(run, name, told)
+
+
+def sender(run: Run, entry: Entry) -> object:
+    """The channel whose messages a quorum queue has taken, where that is told; or the step behind them."""
+    verb = run.steps[entry.step].verb if entry.step >= 0 else None
+    if isinstance(verb, Publish) and verb.node is not None:
+        return verb.connection, verb.node, verb.mode, (verb.priority or 0) >= URGENT
+    return entry.step
 
 
 def publish(told: Told, entry: Entry, ids: Runs) -> None:
@@ -82,9 +99,12 @@ def deliver(told: Told, entry: Entry, ids: Runs) -> None:
     again = runs.minus(runs.common(first_time, told.delivered), told.once_per_side)
     assert not again, f"{entry} delivers {again} again and does not say so"
     told.delivered = runs.union(told.delivered, ids)
-    if first_time and not told.has_priorities:
-        assert first_time[0][0] > told.latest[holder], f"{entry} delivers what comes before {told.latest[holder]}"
-        told.latest[holder] = first_time[-1][1]
+    for channel, numbers in () if told.has_priorities else told.sent.items():
+        theirs = runs.common(first_time, numbers)
+        if theirs:
+            latest = told.latest[holder, channel]
+            assert theirs[0][0] > latest, f"{entry} delivers what comes before {latest}"
+            told.latest[holder, channel] = theirs[-1][1]
 
 
 def leave(told: Told, entry: Entry, ids: Runs) -> None:

@@ -25,6 +25,12 @@ from hawb.rules.quorum import majority
 MOST_PLANNED = 1_000
 """More events than this on the agenda are messages that beget messages."""
 
+LONGEST_WITHOUT_LEADER_US = 30_000_000
+"""How long after the last node or link is back each quorum queue that can be served is."""
+
+BACK = {"node_running", "node_revived", "links_healed"}
+"""Events with which faults end."""
+
 DISKS_LOST = {"disk_lost", "node_reset"}
 """Events after which members have forgotten what they had promised."""
 
@@ -43,7 +49,7 @@ def check_groups(turn: Turn) -> None:
     for name, group in turn.groups.items():
         found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
         assert all(queue.type == QUORUM for queue in found), f"{name}: a group without a quorum queue"
-        check_leaders(name, group)
+        check_leaders(turn, name, group)
         check_undecided(turn, name, group, found)
     for side in turn.sides.values():
         for name, queue in side.queues.items():
@@ -53,10 +59,12 @@ def check_groups(turn: Turn) -> None:
     check_one_machine(turn)
 
 
-def check_leaders(name: str, group: Group) -> None:
-    """At most one leader in a term, as far as they still believe it."""
+def check_leaders(turn: Turn, name: str, group: Group) -> None:
+    """At most one leader in a term, as far as they still believe it, unless votes are lost with disks."""
     terms = Counter(leader.term for leader in group.leaders())
-    assert not terms or max(terms.values()) == 1, f"{name}: two leaders in a term: {group.leaders()}"
+    once = not terms or max(terms.values()) == 1
+    disks_lost = not once and (lost_disks(turn.before.trace()) or lost_disks(turn.entries))
+    assert once or disks_lost, f"{name}: two leaders in a term: {group.leaders()}"
 
 
 def check_undecided(turn: Turn, name: str, group: Group, found: list[Queue]) -> None:
@@ -136,9 +144,9 @@ def check_group_changes(before: dict[str, Group], turn: Turn, *, disks_lost: boo
             continue
         if had is None or had.number != group.number:
             had = None
-        check_logs(name, had, group)
         if disks_lost:
             continue
+        check_logs(name, had, group)
         check_committed(name, group)
         if had is not None:
             assert group.applied >= had.applied, f"{name}: {group.applied} is applied, {had.applied} was"
@@ -239,7 +247,9 @@ def check_losses(before: object, turn: Turn, *, disks_lost: bool) -> None:
     for name, account in turn.ledger.items():
         was_one = [side[name].type == QUORUM for side in before.sides.values() if name in side]
         if name in turn.groups and was_one and all(was_one) and not disks_lost:
-            lost = account.lost_confirmed - before.ledger[name].lost_confirmed
+            had = before.ledger[name]
+            unrouted = runs.common(runs.minus(account.confirmed, had.confirmed), had.refused)
+            lost = account.lost_confirmed - had.lost_confirmed - runs.size(unrouted)
             assert lost <= 0, f"{name}: {lost} confirmed messages are lost"
 
 
@@ -247,17 +257,27 @@ def check_losses(before: object, turn: Turn, *, disks_lost: bool) -> None:
 
 
 def check_quorum_settled(turn: Turn, queue: Queue) -> None:
-    """A queue that can commit has decided everything, and its members know."""
+    """A queue that can commit has decided everything, but for what stands in the log of a member that is away and was
+    asked by a client that is gone."""
     group = turn.groups[queue.name]
-    if queue.up:
-        assert not group.waiting, f"{queue.name}: {group.waiting} waits for ever"
+    away = [member for node, member in group.members.items() if not hosts(turn, group, node)]
+    kept = {proposal.number for member in away for proposal in group.undecided(member.log)}
+    waiting = [one for one in group.waiting if one.node != GONE or one.number not in kept]
+    assert not (queue.up and waiting) or hands_over(group), f"{queue.name}: {waiting} waits for ever"
+
+
+def hands_over(group: Group) -> bool:
+    """Whether a leader takes nothing for a while, since it waits for another to lead."""
+    return any(leader.transferring_to is not None for leader in group.leaders())
 
 
 def check_elections(trace: object) -> None:
-    """No term of a group has two leaders."""
+    """No term of a group has two leaders, as far as no votes are lost with disks."""
     elected: dict[str, set[int]] = {}
     for entry in trace:
-        if entry.event in ("queue_declared", "queue_deleted"):
+        if entry.event in DISKS_LOST:
+            elected.clear()
+        elif entry.event in ("queue_declared", "queue_deleted"):
             elected.pop(entry.queue, None)
         elif entry.event == "leader_elected":
             term = entry.detail["term"]
@@ -266,10 +286,25 @@ def check_elections(trace: object) -> None:
             terms.add(term)
 
 
+def check_served_soon(moment: Moment) -> None:
+    """No queue that is served now had to wait for its leader long after the fault behind it, or after the last node or
+    link was back."""
+    trace = moment.trace()
+    over_us = max((entry.t_us for entry in trace if entry.event in BACK), default=0)
+    for entry in trace:
+        if entry.event in ("leader_elected", "queue_available") and entry.queue in moment.state.groups:
+            began = entry
+            while began.because is not None:
+                began = trace[began.because]
+            waited_us = entry.t_us - max(over_us, began.t_us)
+            assert waited_us <= LONGEST_WITHOUT_LEADER_US, f"{entry} comes late after {began}"
+
+
 def check_quorum_well(moment: Moment) -> None:
     """When the faults are over and enough time has passed, each queue that has not lost a majority of its members'
     disks for good has a leader, and nothing is left undecided."""
     state = moment.state
+    check_served_soon(moment)
     disks_lost = lost_disks(moment.trace())
     for name, group in state.groups.items():
         queue = state.queues.get(name)

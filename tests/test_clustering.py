@@ -133,3 +133,13 @@ def test_members_and_outsiders_are_told_apart_by_the_key():
     wiped, reset = story("wipe: a"), story("kill: a", "reset: a")
     keys = {key(run.moment().state, run.settings) for run in (gone, forgotten, wiped, reset)}
     assert len(keys) == 4
+
+
+def test_a_node_that_waits_with_its_boot_can_be_forgotten_by_nobody():
+    run = story("{kill: [a, b, c], at: 1}", "start: a", "forget_cluster_node: {node: a, from: b, offline: true}",
+                "forget_cluster_node: {node: c, from: b, offline: true}")  # fmt: skip
+    told = outcome(run)
+    assert [error["text"].split(":")[0] for error in told["errors"]] == [
+        "failed_to_remove_node", "removing_node_from_offline_node",
+    ]  # fmt: skip
+    assert told["nodes"]["a"] == "waiting"

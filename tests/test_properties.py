@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 
-import pytest
 from conftest import LONG, SEED
 from deliveries import check_deliveries
 from hypothesis import HealthCheck, given, note, seed, settings
@@ -200,7 +199,6 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
         assert EVENTS.keys() - reached.keys() - QUORUM_EVENTS <= NOT_REACHED.keys()
 
 
-@pytest.mark.long
 def test_quorum_queues_keep_every_promise_and_get_well():
     reached = tried(quorum=True)
     assert not seldom(reached, QUORUM_VERBS)

@@ -9,6 +9,7 @@ from invariants import check_settled, check_trace, watched
 
 from hawb.engine import runs
 from hawb.engine.key import key
+from hawb.engine.quorum_group import proposals
 from hawb.engine.state import Queue
 from hawb.engine.trace import Entry
 from hawb.scenario.load import read_scenario
@@ -261,3 +262,16 @@ def test_a_member_that_comes_back_without_its_disk_is_sent_all_of_it_again():
     assert run.moment().ledger["q"].confirmed == runs.run(1, 5)
     alone = played(*steps, {"delete_member": {"queue": "q", "node": "b"}}, publish(1, "a"), nodes="ab")
     assert queue(alone).contents[0] == runs.run(1, 6)
+
+
+def test_a_name_means_one_quorum_queue_on_all_sides_of_a_partition():
+    run = played({"partition": [["a", "b"], ["c"]]}, {"wait": 70}, declared(), {"declare": {"queue": "q", "node": "c"}})
+    assert [text.split(":")[0] for _, text in refusals(run)] == ["not simulated"]
+
+
+def test_what_waits_at_a_cut_off_leader_is_not_sent_again_because_another_channel_publishes():
+    run = played(
+        declared(), {"partition": [["b", "c"], ["a"]]}, publish(5), {"wait": 75}, publish(4, "b"), version="3.8"
+    )
+    log = run.moment().state.groups["q"].members[0].log
+    assert len(list(proposals(log, 0))) == 1

@@ -40,7 +40,7 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
     operation = access.withdraw(turn, event)
     if isinstance(operation, events.Resume):
         subscriptions.stop_resuming(turn, operation)
-    elif operation is not None:
+    else:
         access.refuse_timeout(turn, operation)
 
 
@@ -159,15 +159,26 @@ def one(turn: Turn) -> None:
     """The next thing happens: a flow brings a change, or all that flowed until then is taken in, and an event comes."""
     due_us, change_us = turn.next_time_us(), flows.next_change_us(turn)
     if due_us is None or (change_us is not None and change_us < due_us):
-        flows.flow(turn, change_us)
+        flow(turn, change_us)
     else:
-        flows.flow(turn, due_us)
+        flow(turn, due_us)
         event = turn.take()
         if event is not None and not quorum.propose(turn, event):
             HANDLERS[type(event)](turn, event)
+        do_committed(turn)
+    publishers.react(turn)
+
+
+def flow(turn: Turn, time_us: int) -> None:
+    """What flowed until then is taken in; with it quorum queues commit what their logs had before."""
+    flows.flow(turn, time_us)
+    do_committed(turn)
+
+
+def do_committed(turn: Turn) -> None:
+    """Quorum queues do what they have committed."""
     for operation in quorum.committed(turn):
         HANDLERS[type(operation)](turn, operation)
-    publishers.react(turn)
 
 
 def until_settled(turn: Turn) -> None:
@@ -193,7 +204,7 @@ def through(turn: Turn, time_us: int) -> None:
     while True:
         while next_time_us(turn) <= time_us:
             one(turn)
-        flows.flow(turn, time_us)
+        flow(turn, time_us)
         if next_time_us(turn) > time_us:
             turn.tell_flows()
             return

@@ -42,7 +42,7 @@ def reset(turn: Turn, node: int) -> None:
     """A node that is down forgets the cluster and all that it had on its disk; the others forget it. The only member
     has nobody to tell, and is an empty cluster afterwards."""
     value, name = turn.nodes[node], turn.settings.names[node]
-    alone = value.member and not any(other.member for at, other in enumerate(turn.nodes) if at != node)
+    alone = value.member and not any(other.member for place, other in enumerate(turn.nodes) if place != node)
     if value.status != DOWN:
         turn.refuse(None, still_running(name))
     elif value.member and not alone and not turn.running():
@@ -73,8 +73,8 @@ def force_boot(turn: Turn, node: int) -> None:
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
-    """A node that is down forgets another while nobody runs, as if it had been the last to stop, and will wait for
-    nobody when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up."""
+    """A node that is down forgets another while nobody runs or boots, as if it had been the last to stop, and will wait
+    for nobody when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up."""
     name, at = turn.settings.names[node], turn.settings.names[origin]
     if turn.nodes[origin].status != DOWN:
         turn.refuse(None, f"online_node_offline_flag: node '{at}' is running")
@@ -82,8 +82,10 @@ def forget_offline(turn: Turn, node: int, origin: int) -> None:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
     elif not turn.nodes[origin].member or turn.nodes[origin].virgin:
         turn.refuse(None, f"not_a_cluster_node: node '{at}' is not in the cluster")
-    elif any(map(turn.runs_anywhere, range(len(turn.nodes)))):
+    elif any(other.status != DOWN for place, other in enumerate(turn.nodes) if place != node):
         turn.refuse(None, "removing_node_from_offline_node: other members are running")
+    elif turn.nodes[node].status != DOWN:
+        turn.refuse(None, still_runs(name))
     else:
         turn.because = turn.emit("node_forgotten", node=node, origin=at)
         sides.go_back(turn, origin)
@@ -102,11 +104,16 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
     elif not turn.nodes[node].member:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
     elif turn.nodes[node].status != DOWN:
-        turn.refuse(None, f"failed_to_remove_node: RabbitMQ on node '{name}' must be stopped before it can be removed")
+        turn.refuse(None, still_runs(name))
     else:
         turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
         leave(turn, node, "node_forgotten")
         quorum_membership.forget(turn, node)
+
+
+def still_runs(name: str) -> str:
+    """The refusal to forget a node that runs, or waits with its boot for others: its Mnesia does not let go."""
+    return f"failed_to_remove_node: RabbitMQ on node '{name}' must be stopped before it can be removed"
 
 
 def wipe(turn: Turn, node: int) -> None:

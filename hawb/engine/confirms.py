@@ -79,6 +79,7 @@ def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Ru
         else:
             left.extend(_goes_on(turn, waiting, _shares_of(waiting, share, part)) for part in parts)
     turn.unconfirmed = tuple(left)
+    steady_confirms.group_answers(turn, queue, node, numbers, rejected, turn.now_us + delay_us)
 
 
 def _shares_of(waiting: Unconfirmed, share: Share, part: Share) -> tuple[Share, ...]:

@@ -2,7 +2,7 @@
 
 Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by
 the master alone, wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its
-place and is sent again, and acknowledgements of what the old master had sent go nowhere.
+place and is sent again, and acknowledgements of what the old master had sent go nowhere before 3.9 (`settle`).
 
 Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
 One that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
@@ -37,7 +37,7 @@ from hawb.engine.fifo import capacity, rank
 from hawb.engine.naming import described
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import is_single_active, step_back
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue, UnderWay
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Parked, Queue, UnderWay
 from hawb.engine.turn import Turn
 
 DEALT_SINGLY = 10_000
@@ -268,10 +268,26 @@ def refuse_tag(turn: Turn, known: Consumer) -> None:
 
 def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
     """Whether a name still stands for messages of another queue; then its step was refused."""
-    if known is None or known.queue == queue.name or not (known.held or known.stale or known.settled_early):
+    if known is None or known.queue == queue.name or not still_holds(known):
         return False
     turn.refuse(None, f"'{known.name}' still holds messages of '{known.queue}'")
     return True
+
+
+def is_elsewhere(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
+    """Whether a name stands for a client on another side of a partition that is subscribed there, or that holds what
+    only that side waits for, messages of a classic queue; then its step was refused."""
+    if known is None or known.state == "closed" or turn.is_here(known.node):
+        return False
+    if known.state != "active" and (queue.type == QUORUM or not still_holds(known)):
+        return False
+    turn.refuse(None, f"'{known.name}' is connected to another side of the partition")
+    return True
+
+
+def still_holds(known: Consumer) -> bool:
+    """Whether a client believes that it has messages to answer for."""
+    return bool(known.held or known.stale or known.settled_early)
 
 
 def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
@@ -303,10 +319,7 @@ def get(turn: Turn, operation: Get) -> None:
     ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
     numbers = runs.head(ordered, operation.count)
     known = turn.consumers.get(operation.holder or "")
-    if not numbers or holds_of_another(turn, known, queue):
-        return
-    if known is not None and known.state == "active" and not turn.is_here(known.node):
-        turn.refuse(None, f"'{known.name}' is connected to another side of the partition")
+    if not numbers or holds_of_another(turn, known, queue) or is_elsewhere(turn, known, queue):
         return
     if known is not None and known.state == "active" and known.subscription and known.queue != queue.name:
         refuse_tag(turn, known)
@@ -334,7 +347,8 @@ def settle(turn: Turn, operation: Settle) -> None:
     has = arrived(turn, consumer)
     count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
     stale = runs.head(consumer.stale, count)
-    late = runs.common(stale, consumer.held) if turn.settings.profile.late_answers_count and not quorum else EMPTY
+    counts = turn.settings.profile.late_answers_count and not quorum and not operation.unheard
+    late = runs.common(stale, consumer.held) if counts else EMPTY
     early = runs.union(consumer.settled_early, late)
     ordered = runs.head(has, count - runs.size(stale))
     answered = runs.normal(ordered)
@@ -357,6 +371,14 @@ def settle(turn: Turn, operation: Settle) -> None:
         deliver(turn, consumer.queue)
 
 
+def unheard(parked: Parked) -> Parked:
+    """What waits for a queue whose master is gone: answers were sent to that one, and reach nobody
+    (`rabbit_classic_queue:settle`)."""
+    if not isinstance(parked.operation, Settle):
+        return parked
+    return replace(parked, operation=replace(parked.operation, unheard=True))
+
+
 def arrived(turn: Turn, consumer: Consumer) -> Runs:
     """What a client holds of the present master's deliveries, as it believes, in their order: what did not arrive it
     does not know."""
@@ -377,11 +399,13 @@ def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages were dealt with and leave the queue."""
+    """Messages were dealt with and leave the queue. With automatic acknowledgement it is the channel that says so, and
+    the client nothing."""
     numbers = runs.normal(numbers)
     if numbers:
         turn.emit("messages_acknowledged", queue=name, consumer=consumer or None, ids=numbers)
-        note_acknowledged(turn, name, numbers)
+        if not (consumer in turn.consumers and turn.consumers[consumer].automatic):
+            note_acknowledged(turn, name, numbers)
         take_out(turn, name, numbers, "acknowledged")
 
 

@@ -67,6 +67,9 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
         turn.change_queue(name, failed=False)
     if event.final:
         return
+    if not was_master:
+        # It has joined again before gm, which sleeps first, tells of the death: its node keeps its place.
+        turn.change_queue(name, recoverable=queue.recoverable)
     again = ProcessRestarts(name, event.node)
     if others:
         turn.schedule(RETRY_US if was_master else 0, again)

@@ -148,11 +148,13 @@ class NodeReached(Struct, frozen=True):
 
 
 class Settle(Operation, frozen=True, kw_only=True):
-    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: all)."""
+    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: all). `unheard` was one
+    that waited for a master that is gone."""
 
     consumer: str
     count: int | None
     verdict: str
+    unheard: bool = False
 
 
 class GiveUp(Struct, frozen=True):

@@ -41,8 +41,13 @@ def replicas_gone(turn: Turn, event: ReplicaGone) -> None:
 
 
 def bury(turn: Turn, name: str) -> None:
-    """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`)."""
+    """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`). While
+    they take a master for alive that has gone they leave everything to it, and only channels know who is dead."""
     queue = turn.queues[name]
+    if not queue.abandoned and is_unmissed(turn, queue.master):
+        missed = [node for node in queue.mirrors if not turn.alive(queue, node) and not is_unmissed(turn, node)]
+        confirms.forget_replicas(turn, name, missed)
+        return
     if queue.failed and not turn.is_running(queue.master):
         fall_with_node(turn, name)
         return
@@ -55,10 +60,18 @@ def bury(turn: Turn, name: str) -> None:
         bury_mirrors(turn, name, dead)
     elif heir == promotion.NOBODY:
         abandon(turn, name, "no_mirror")
+        if name in turn.queues:
+            bury_mirrors(turn, name, dead)
     elif promotion.refuses_on_failure(len(queue.synchronised), int(promote_on_failure(queue))):
         refuse_promotion(turn, name, alive)
     else:
         promote(turn, name, heir)
+
+
+def is_unmissed(turn: Turn, node: int) -> bool:
+    """Whether a node has gone, and somebody of the side in focus still takes it for running."""
+    watchers = (turn.nodes[watcher] for watcher in turn.running())
+    return not turn.is_running(node) and any(node in watcher.believes_running for watcher in watchers)
 
 
 def without_unreachable(turn: Turn, queue: Queue) -> Queue:
@@ -173,7 +186,8 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     confirms.forget_replicas(turn, name, gone)
     subscriptions.follow_new_master(turn, name)
     limits.adopt(turn, name, starting=True)
-    turn.change_queue(name, parked=tuple(publishing.copied(parked, name) for parked in turn.queues[name].parked))
+    waiting = (consuming.unheard(parked) for parked in turn.queues[name].parked)
+    turn.change_queue(name, parked=tuple(publishing.copied(parked, name) for parked in waiting))
     synchronise_drained(turn, name, "promotion")
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
@@ -248,7 +262,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         contents=with_content(queue.contents, on_disks(turn, queue, queue.mirrors) | {queue.master: kept}),
         redelivered=runs.common(delivered, kept) if queue.stopped else kept,
         unacknowledged=EMPTY,
-        parked=tuple(publishing.strike(parked, name) for parked in queue.parked),
+        parked=tuple(publishing.strike(consuming.unheard(parked), name) for parked in queue.parked),
         abandoned=True,
         unwritten=EMPTY,
     )

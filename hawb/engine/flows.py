@@ -270,18 +270,23 @@ def answers_of(consumer: Consumer, count: int) -> Settle:
 
 
 def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
-    """A queue that reads nothing gets answers into its mailbox, for no more than the consumer has of it. Answers to a
-    master that is gone reach nobody anyway, unless what they are for was delivered again and they count."""
+    """Answers to a queue that reads nothing wait, for no more than the consumer has of it: in the mailbox, those to a
+    quorum queue at the client that sends them again. Answers to a master that is gone reach nobody anyway, unless what
+    they are for was delivered again and they count."""
     consumer = turn.consumers[consumer_name]
     counts = turn.settings.profile.late_answers_count and runs.common(consumer.stale, consumer.held)
     unheard = 0 if counts else min(beats, runs.size(consumer.stale))
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
-    answers = (one.operation for one in queue.parked if isinstance(one.operation, Settle))
+    decided = quorum.is_decided(turn, name)
+    operations = [one.operation for one in (turn.groups[name].waiting if decided else queue.parked)]
+    answers = (one for one in operations if isinstance(one, Settle))
     waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
     count = 0 if None in waiting else min(beats - unheard, has - sum(waiting))
-    if count > 0:
+    if count > 0 and decided:
+        quorum.put(turn, name, answers_of(consumer, count), consumer.node)
+    elif count > 0:
         wait_in_mailbox(turn, queue, answers_of(consumer, count))
 
 

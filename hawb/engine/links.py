@@ -89,15 +89,15 @@ def heal(turn: Turn) -> None:
 
 
 def catch_up(turn: Turn, name: str) -> None:
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on."""
+    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on. A master that
+    has died meanwhile sends it to nobody."""
     queue = turn.queues[name]
-    late = [(node, since) for node, since in queue.lagging if turn.alive(queue, node)]
-    turn.change_queue(name, lagging=())
     if not queue.up:
         release(turn, name)
         return
+    late = [(node, since) for node, since in queue.lagging if turn.alive(queue, node)]
     held = {node: arrived(turn, name, node, since) for node, since in late}
-    turn.change_queue(name, contents=with_content(queue.contents, held))
+    turn.change_queue(name, lagging=(), contents=with_content(queue.contents, held))
     for node, _ in late:
         confirms.replica_answers(turn, name, node, turn.link_us(queue.master, node))
     mirroring.finish_late_sync(turn, name)

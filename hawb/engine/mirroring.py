@@ -85,25 +85,29 @@ def finish_late_sync(turn: Turn, name: str) -> None:
 
 
 def join(turn: Turn, event: MirrorJoins) -> None:
-    """A mirror joins, empty whatever it held before, and is synchronised at once if the queue is empty."""
+    """A mirror joins, empty whatever it held before, and is synchronised at once if the queue is empty. It does not
+    where a master has gone that nobody has missed: whoever is master next looks who is wanted."""
     queue = turn.queues.get(event.queue)
     if queue is None or not is_replicated(queue) or event.node in queue.replicas or not turn.is_running(event.node):
         return
-    if not turn.linked(queue.master, event.node):
+    undecided = not queue.up and not queue.abandoned
+    if undecided or not turn.linked(queue.master, event.node):
         return
     if event.node not in wanted(turn, queue, sorted({*queue.replicas, queue.master, event.node})):
         return
     enlist(turn, event.queue, event.node)
     synchronise_drained(turn, event.queue, "joined")
     if event.returning and event.node not in turn.queues[event.queue].synchronised:
-        strike_recoverable(turn, event.queue, event.node)
+        strike_recoverable(turn, event.queue)
     turn.schedule(0, AutomaticSync(event.queue))
 
 
-def strike_recoverable(turn: Turn, name: str, node: int) -> None:
-    """The others hear that a node is up just after its mirrors have joined: one that is not synchronised by then counts
-    as not recoverable, until the queue's mirrors change again (`rabbit_amqqueue:maybe_clear_recoverable_node`)."""
-    left = tuple(other for other in turn.queues[name].recoverable if other != node)
+def strike_recoverable(turn: Turn, name: str) -> None:
+    """Just after a node's mirrors have joined it and the other running nodes tell each other that they are up: a mirror
+    on any of them that is not synchronised by then counts as not recoverable, until the queue's mirrors change again
+    (`rabbit_amqqueue:maybe_clear_recoverable_node`, `rabbit_node_monitor:notify_node_up`)."""
+    queue = turn.queues[name]
+    left = tuple(node for node in queue.recoverable if node in queue.synchronised or not turn.is_running(node))
     turn.change_queue(name, recoverable=left)
 
 
@@ -115,6 +119,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         name,
         mirrors=mirrors,
         recoverable=recoverable(turn, queue.recoverable, mirrors),
+        lagging=tuple(pair for pair in queue.lagging if pair[0] != node),
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
         mirrored=True,

@@ -96,9 +96,11 @@ def made_full(turn: Turn, link: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def go_betweens(turn: Turn, link: tuple[int, int]) -> list[int]:
-    """The nodes that see both ends of a link."""
+    """The nodes that see both ends of a link, and can be asked whether they do: those that have died or fallen silent
+    without anybody having missed them say nothing."""
     a, b = link
-    return sorted(turn.nodes[a].believes_running & turn.nodes[b].believes_running)
+    seen = turn.nodes[a].believes_running & turn.nodes[b].believes_running
+    return sorted(node for node in seen if turn.runs_anywhere(node) and turn.linked(node, a) and turn.linked(node, b))
 
 
 # Coming back

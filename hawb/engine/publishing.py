@@ -25,7 +25,6 @@ from hawb.engine import (
     limits,
     quorum,
     runs,
-    steady_confirms,
 )
 from hawb.engine.access import is_busy, is_replicated, park
 from hawb.engine.clients import NEVER_US, Share
@@ -35,7 +34,7 @@ from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.events import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, Batch, Parked, Queue
+from hawb.engine.state import QUORUM, Batch, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
@@ -104,7 +103,6 @@ def enqueue(turn: Turn, operation: Enqueue) -> None:
     if operation.connection is not None:
         delay_us = turn.link_us(queue.master, operation.node)
         confirms.group_answers(turn, name, operation.node, share.numbers, share.rejected, delay_us)
-        steady_confirms.replica_answers(turn, name, NOWHERE, turn.now_us + delay_us)
     settle_down(turn, name, operation.numbers)
 
 
@@ -219,7 +217,10 @@ def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch
 
 
 def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
-    """`batches` and the next one, which is no other where it goes on as the last one ended."""
+    """`batches` and another one, which is none where it goes on as the last one ended. A quorum queue may take messages
+    later than others with higher numbers; batches stand in the order of these."""
+    if batches and new.first <= batches[-1].last:
+        return tuple(sorted((*batches, new), key=lambda one: one.first))
     if batches and replace(batches[-1], first=new.first, last=new.last) == new and batches[-1].last + 1 == new.first:
         return (*batches[:-1], replace(new, first=batches[-1].first))
     return (*batches, new)
@@ -227,9 +228,10 @@ def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
 
 def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
     """Every replica takes the messages: which, and when each of them will have answered. For a quorum queue's members
-    the leader does, whose log has cost what there was to send."""
+    the leader does, whose log has cost what there was to send; it may have left the group with the same commit."""
     replicas = (queue.master, *queue.mirrors)
-    takers = [node for node in (*replicas, *queue.members) if turn.follows(queue, node)]
+    hosts = sorted({queue.holder, *queue.members}) if queue.type == QUORUM else replicas
+    takers = [node for node in hosts if turn.follows(queue, node)]
     sent_bytes = 0 if queue.type == QUORUM else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(

@@ -50,13 +50,24 @@ def declare(turn: Turn, operation: Declare) -> None:
         redeclare(turn, operation, queue)
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
-    elif not metadata.stall(turn, operation) and is_valid(turn, operation):
+    elif not metadata.stall(turn, operation) and is_valid(turn, operation) and is_one_for_all_sides(turn, operation):
         (quorum_queues.create if type_of(operation) == QUORUM else create)(turn, operation)
 
 
 def type_of(operation: Declare) -> object:
     """The type of queue that is declared (`rabbit_amqqueue:get_queue_type`), or what stands in its place."""
     return dict(operation.arguments).get("x-queue-type", CLASSIC)
+
+
+def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
+    """Whether a name means one quorum queue, if any, on all sides of a partition; if not, the step was refused. A real
+    side would have a queue of its own, whose members' processes may or may not find those of the other's."""
+    others = [side.queues[operation.queue] for side in turn.sides.values() if operation.queue in side.queues]
+    if QUORUM in {type_of(operation), *(queue.type for queue in others)} and others:
+        turn.refuse(None, f"not simulated: {described(operation.queue)} is known on another side of the partition, and "
+                          "one of the two is a quorum queue")  # fmt: skip
+        return False
+    return True
 
 
 def is_valid(turn: Turn, operation: Declare) -> bool:
@@ -276,7 +287,8 @@ def connection_gone(turn: Turn, owner: tuple[str, int], vhost: str) -> None:
 
 
 def remove(turn: Turn, name: str, reason: str) -> None:
-    """The queue is gone, with whatever it still held. Its consumers are told, and what waits for it is answered."""
+    """The queue is gone, with whatever it still held. Its consumers are told, and what waits for it is answered: on all
+    sides where it is a quorum queue, which is one for them all."""
     release(turn, name)
     queue = turn.queues[name]
     expiry.stop_timers(turn, queue)
@@ -287,9 +299,15 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     left = runs.minus(turn.queues[name].content, turn.account(name).lost)
     entry = turn.emit("queue_deleted", queue=name, reason=reason, messages=runs.size(left))
     bookkeeping.remove(turn, name, left, "deleted")
-    for side in turn.sides.values() if queue.type == QUORUM else [turn.focus]:
+    focus, sides = turn.focus, [turn.focus]
+    if queue.type == QUORUM:
+        known = (side for side in turn.sides.values() if name in side.queues)
+        sides = [side for side in known if side.queues[name].type == QUORUM]
+    for side in sides:
         side.queues.pop(name, None)
-    turn.because = entry
     bookkeeping.count_times(turn, name)
-    confirms.queue_deleted(turn, name)
-    subscriptions.queue_deleted(turn, queue)
+    for side in sides:
+        turn.focus, turn.because = side, entry
+        confirms.queue_deleted(turn, name)
+        subscriptions.queue_deleted(turn, queue)
+    turn.focus = focus

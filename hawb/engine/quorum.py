@@ -27,6 +27,7 @@ from hawb.engine import (
     limits,
     metadata,
     quorum_log,
+    quorum_view,
     raft_host,
     runs,
     subscriptions,
@@ -55,7 +56,7 @@ from hawb.engine.events import (
     Settle,
 )
 from hawb.engine.naming import described, split_queue
-from hawb.engine.quorum_group import GONE, Channel, Proposal
+from hawb.engine.quorum_group import GONE, Channel, Proposal, proposals
 from hawb.engine.raft_messages import Command
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Queue
@@ -118,8 +119,7 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
     if numbers:
         turn.change_queue(name, pending=runs.union(turn.queues[name].pending, numbers))
     if not is_registered(turn, name, operation):
-        event = RegistrationGivenUp(name, group.number, proposal.number)
-        turn.schedule(registration_us(turn, name), event, priority=TIMER)
+        await_registration(turn, name, channel_of(turn, operation))
     if isinstance(operation, AWAITED) and not turn.queues[name].up:
         event = ProposalGivenUp(name, group.number, proposal.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
@@ -158,7 +158,7 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
     turn.look_from(event.node)
     if event.queue in turn.queues:
         consuming.follow_leader(turn, event.queue)
-        suspect_unreached(turn, event.queue)
+        suspect_unreached(turn, event.queue, event.node)
         drop_orphans(turn, event.queue)
         offer_again(turn, event.queue, event.node, lambda proposal: True)
 
@@ -180,7 +180,8 @@ def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
 def offer_again(turn: Turn, name: str, leader: int, chosen: Callable[[Proposal], bool]) -> None:
     """The chosen of the proposals that wait and that a leader has not in its log get to it."""
     group = turn.groups[name]
-    logged = {proposal.number for proposal in group.undecided(group.members[leader].log)}
+    member = group.members[leader]
+    logged = {proposal.number for proposal in proposals(member.log, member.commit_index)}
     sendable = (one for one in group.waiting if one.number not in logged and one.node != GONE)
     for proposal in list(filter(chosen, sendable)):
         turn.look_from(leader if proposal.node == NOWHERE else proposal.node)
@@ -211,6 +212,8 @@ def committed(turn: Turn) -> Iterator[object]:
         yield proposal.operation
         limits.tell_publishers(turn, name)
         quorum_log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
+        if name in turn.groups and all(entry[0] != name for entry in turn.committed):
+            quorum_view.refresh(turn, name)
 
 
 def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposal | None:
@@ -260,15 +263,15 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     channel = channel_of(turn, order)
     if channel is not None and queue.up and turn.linked(operation.node, queue.master):
         register(turn, queue.name, order)
-        if limits.rejects(turn, turn.queues[queue.name], channel):
-            bookkeeping.refuse(turn, queue.name, numbers, "max_length")
-            return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
-    if turn.flowing and queue.up and turn.linked(operation.node, queue.master):
+    if channel is not None and limits.rejects(turn, turn.queues[queue.name], channel):
+        bookkeeping.refuse(turn, queue.name, numbers, "max_length")
+        return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
+    if turn.flowing and queue.up and turn.linked(operation.node, queue.master) and takes_flows(turn, queue.name):
         raft_host.commit_at_once(turn, queue.name, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
     if turn.queues[queue.name].master != NOWHERE and turn.groups[queue.name].waiting:
-        offer_again(turn, queue.name, queue.master, lambda proposal: channel_of(turn, proposal.operation) == channel)
+        offer_again(turn, queue.name, queue.master, lambda proposal: sender(proposal.operation) == sender(order))
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)
     return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))
@@ -276,13 +279,25 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
 
 def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
     """What a consumer with a rate has answered since the last event to a queue that can commit is committed by now."""
-    raft_host.commit_at_once(turn, consumer.queue, "settle", min(count, runs.size(consumer.in_sequence)))
+    if takes_flows(turn, consumer.queue):
+        raft_host.commit_at_once(turn, consumer.queue, "settle", min(count, runs.size(consumer.in_sequence)))
+
+
+def takes_flows(turn: Turn, name: str) -> bool:
+    """Whether a leader that can commit takes what flows at once: not while it hands over, or while a change of members
+    is undecided, after which it may lead no more."""
+    leader = turn.groups[name].leaders()[0]
+    return leader.transferring_to is None and leader.log.configurations[-1][0] <= leader.commit_index
 
 
 def channel_of(turn: Turn, operation: object) -> Channel | None:
     """The channel that has to be known to the queue before it may publish to it; None where that is not asked."""
-    registers = QUORUM_PROFILES[turn.settings.profile.version].registers_enqueuers
-    if not registers or not isinstance(operation, Enqueue) or operation.connection is None:
+    return sender(operation) if QUORUM_PROFILES[turn.settings.profile.version].registers_enqueuers else None
+
+
+def sender(operation: object) -> Channel | None:
+    """The channel over which messages were published; None for anything else."""
+    if not isinstance(operation, Enqueue) or operation.connection is None:
         return None
     return operation.connection, operation.node, operation.mode
 
@@ -304,18 +319,34 @@ def registration_us(turn: Turn, name: str) -> int:
     return metadata.ticktime_us(turn) + BEYOND_TICKTIME_US if turn.runs_anywhere(turn.queues[name].holder) else 0
 
 
+def await_registration(turn: Turn, name: str, channel: Channel) -> None:
+    """A channel waits to be known, with the first message that it wants to send; the others wait behind that."""
+    group = turn.groups[name]
+    unsent = (one for one in group.waiting if one.node != GONE)
+    first = next((one for one in unsent if channel_of(turn, one.operation) == channel), None)
+    event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
+    if event is not None and not turn.is_planned(event):
+        turn.schedule(registration_us(turn, name), event, priority=TIMER, step=first.step)
+
+
 def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
     """Nobody has made a channel known to its queue in time: the message that waited for it is rejected, and the channel
-    tries again with the next."""
+    tries again with the next, where it has nobody to ask with all of them."""
     proposal = waiting(turn, event)
     if proposal is None or is_registered(turn, event.queue, proposal.operation):
         return
-    first, left = runs.head(proposal.numbers, 1), runs.minus(proposal.numbers, runs.head(proposal.numbers, 1))
+    name, operation = event.queue, proposal.operation
+    failed = runs.head(proposal.numbers, 1) if registration_us(turn, name) else proposal.numbers
+    left = runs.minus(proposal.numbers, failed)
+    place = turn.groups[name].waiting.index(proposal)
     turn.look_from(proposal.node)
-    reject(turn, event.queue, proposal, first, "no_majority")
+    reject(turn, name, proposal, failed, "no_majority")
     if left:
-        turn.step = proposal.step
-        put(turn, event.queue, replace(proposal.operation, count=runs.size(left), numbers=left), proposal.node, left)
+        operation = replace(operation, count=runs.size(left), numbers=left)
+        again = replace(proposal, number=turn.next_number(), operation=operation, numbers=left)
+        group = turn.groups[name]
+        turn.groups[name] = replace(group, waiting=(*group.waiting[:place], again, *group.waiting[place:]))
+    await_registration(turn, name, channel_of(turn, operation))
 
 
 def is_rejected(turn: Turn, name: str, proposal: Proposal) -> bool:
@@ -351,9 +382,15 @@ def is_decided(turn: Turn, name: str) -> bool:
 
 
 def channel_down(turn: Turn, name: str, reason: str) -> None:
-    """A consumer's channel is gone. What it held is returned when that is committed."""
+    """A consumer's channel is gone, which a leader notices that its node is linked to, whatever side that belongs to.
+    What it held is returned when that is committed."""
     consumer = turn.change_consumer(name, state="closed")
+    focus, group = turn.focus, turn.groups[consumer.queue]
+    for leader in reversed(group.leaders()):
+        if quorum_view.hosts(turn, group, leader.id) and turn.linked(leader.id, consumer.node):
+            turn.look_from(leader.id)
     put(turn, consumer.queue, ChannelDown(consumer.queue, consumer.node, consumer=name, reason=reason), NOWHERE)
+    turn.focus = focus
 
 
 def channels_gone(turn: Turn, node: int) -> None:
@@ -383,11 +420,12 @@ def out_of_reach(turn: Turn, nodes: Iterable[int]) -> None:
                 put(turn, name, NodeSuspected(name, node), NOWHERE)
 
 
-def suspect_unreached(turn: Turn, name: str) -> None:
-    """A new leader suspects consumers on nodes that it does not see."""
+def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
+    """A new leader suspects consumers on nodes that have been given up and that it does not reach. Where the links work
+    again its monitors connect them, whatever the nodes' records say."""
     nodes = {turn.consumers[consumer].node for consumer in turn.queues[name].consumers}
-    out_of_sight = [node for node in sorted(nodes) if turn.runs_anywhere(node) and not turn.is_here(node)]
-    for node in out_of_sight:
+    given_up = [node for node in sorted(nodes) if turn.runs_anywhere(node) and not turn.is_here(node)]
+    for node in [node for node in given_up if not turn.linked(leader, node)]:
         put(turn, name, NodeSuspected(name, node), NOWHERE)
 
 

@@ -92,6 +92,9 @@ class Group(Struct, frozen=True):
 
     def undecided(self, log: Log) -> Iterator[Proposal]:
         """The proposals in a log that are not applied yet."""
-        for run in log.between(self.applied + 1, log.last_index):
-            if isinstance(run.command, Proposal):
-                yield run.command
+        return proposals(log, self.applied)
+
+
+def proposals(log: Log, after: int) -> Iterator[Proposal]:
+    """The proposals in a log behind an index."""
+    return (run.command for run in log.between(after + 1, log.last_index) if isinstance(run.command, Proposal))

@@ -20,7 +20,7 @@ from hawb.rules.quorum import majority
 
 def hosts(turn: Turn, group: Group, node: int) -> bool:
     """Whether a group's member on a node runs."""
-    return turn.runs_anywhere(node) and node not in group.stopped
+    return node in group.members and turn.runs_anywhere(node) and node not in group.stopped
 
 
 def reaches(turn: Turn, group: Group, node: int, other: int) -> bool:
@@ -31,7 +31,7 @@ def reaches(turn: Turn, group: Group, node: int, other: int) -> bool:
 def has_process(turn: Turn, name: str, node: int) -> bool:
     """Whether a quorum queue's member at a node runs."""
     group = turn.groups[name]
-    return node in group.members and hosts(turn, group, node)
+    return hosts(turn, group, node)
 
 
 def leader_seen(turn: Turn, group: Group) -> Member | None:
@@ -82,7 +82,9 @@ def crown(turn: Turn, name: str, node: int) -> None:
     if name in turn.queues:
         queue = turn.queues[name]
         content = queue.contents[queue.holder]
-        contents = tuple(content if at == node else had for at, had in enumerate(queue.contents))
+        contents = tuple(
+            content if at == node else had if at in member.members else None for at, had in enumerate(queue.contents)
+        )
         turn.change_queue(name, contents=contents, holder=node)
     turn.focus = focus
 

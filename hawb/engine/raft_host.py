@@ -34,7 +34,7 @@ from hawb.engine.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum_group import GONE, Group, Proposal
 from hawb.engine.quorum_view import hosts, reaches
 from hawb.engine.raft import step
 from hawb.engine.raft_member import FOLLOWER, LEADER, Member, restart, start
@@ -46,7 +46,9 @@ from hawb.engine.raft_messages import (
     ElectionTimeout,
     Input,
     Installed,
+    InstallSnapshot,
     Message,
+    PreVote,
     Refused,
     StartElectionTimer,
     Store,
@@ -76,15 +78,18 @@ def feed(turn: Turn, name: str, node: int, event: Input) -> None:
     turn.groups[name] = group.with_member(after)
     for output in outputs:
         (_send if isinstance(output, Message) else OUTPUTS[type(output)])(turn, name, after, output)
-    _retire(turn, name)
+    retired = _retire(turn, name)
     if not _misses_leader(turn, turn.groups[name], node):
         turn.unschedule(ElectionDue(name, node, group.number))
     if after.role == LEADER and before.role != LEADER:
         quorum_view.crown(turn, name, node)
         turn.schedule(turn.settings.timing.link_latency_us, LeaderElected(name, node, group.number))
-    if after.role == LEADER:
+    if [leader.id for leader in turn.groups[name].leaders()][:1] == [node]:
         quorum_view.change_members(turn, name, after.members)
-    if (after.role, after.leader, after.members) != (before.role, before.leader, before.members):
+    # A leader that has left the group still sends out what it has committed; then `quorum.committed` looks again.
+    goes = before.role == LEADER != after.role and any(entry[0] == name for entry in turn.committed)
+    changed = (after.role, after.leader, after.members) != (before.role, before.leader, before.members)
+    if (changed or retired) and not goes:
         quorum_view.refresh(turn, name)
     if quorum_view.level(turn, name):
         turn.schedule(0, MembersAbreast(name))
@@ -133,7 +138,8 @@ def _write(turn: Turn, name: str, member: Member, output: Write) -> None:
 
 
 def _commit(turn: Turn, name: str, member: Member, output: Committed) -> None:
-    """What nobody has committed before is on its way into the queue (`quorum.committed`)."""
+    """What nobody has committed before is on its way into the queue (`quorum.committed`). What stands in other logs at
+    the same places is nowhere any more."""
     group = turn.groups[name]
     new = [run for run in output.entries if run.last > group.applied]
     if not new:
@@ -142,6 +148,8 @@ def _commit(turn: Turn, name: str, member: Member, output: Committed) -> None:
     for run in new:
         if isinstance(run.command, Proposal):
             turn.committed.append((name, member.id, run.command, turn.because))
+    if any(proposal.node == GONE for proposal in group.waiting):
+        turn.schedule(0, LogCut(name))
 
 
 def _start_election_timer(turn: Turn, name: str, member: Member, _output: StartElectionTimer) -> None:
@@ -169,17 +177,20 @@ OUTPUTS = {
 }
 
 
-def _retire(turn: Turn, name: str) -> None:
+def _retire(turn: Turn, name: str) -> bool:
     """Members that have left the group for good are deleted, wherever they are; on a node that is down one is not
-    started again (`rabbit_quorum_queue:delete_member`, `rabbit_amqqueue:find_recoverable_queues`)."""
+    started again (`rabbit_quorum_queue:delete_member`, `rabbit_amqqueue:find_recoverable_queues`). Whether there were
+    any."""
     group = turn.groups[name]
     latest = max(group.members.values(), key=lambda member: (member.commit_index, member.log.configurations[-1][0]))
     index, members = latest.log.configurations[-1]
-    if index <= latest.commit_index and not set(group.members) <= set(members):
-        left = {node: member for node, member in group.members.items() if node in members}
-        turn.groups[name] = replace(group, members=left)
-        turn.schedule(0, LogCut(name))
-        call_elections(turn, name)
+    if index > latest.commit_index or set(group.members) <= set(members):
+        return False
+    left = {node: member for node, member in group.members.items() if node in members}
+    turn.groups[name] = replace(group, members=left)
+    turn.schedule(0, LogCut(name))
+    call_elections(turn, name)
+    return True
 
 
 # What happens to members
@@ -193,9 +204,19 @@ def _current(turn: Turn, event: RaftArrives | RaftWritten | ElectionDue | Handov
 
 
 def arrive(turn: Turn, event: RaftArrives) -> None:
-    """A message reaches a member, unless the link has been cut meanwhile."""
-    if _current(turn, event) and turn.linked(event.message.source, event.node):
-        feed(turn, event.queue, event.node, event.message)
+    """A message reaches a member, unless the link has been cut meanwhile. A leader that hears of another in its term,
+    whom somebody elected who had lost the disk with an earlier vote, exits and is started again as a follower
+    (`ra_server:handle_leader`, leader_saw_append_entries_rpc_in_current_term)."""
+    if not (_current(turn, event) and turn.linked(event.message.source, event.node)):
+        return
+    member, message = turn.groups[event.queue].members[event.node], event.message
+    leads = isinstance(message, AppendEntries | InstallSnapshot) and message.term == member.term
+    if leads and member.role == LEADER:
+        turn.because = turn.emit("process_crashed", node=event.node, queue=event.queue, final=False)
+        stop_member(turn, event.queue, event.node)
+        member_up(turn, event.queue, event.node)
+    else:
+        feed(turn, event.queue, event.node, message)
 
 
 def written(turn: Turn, event: RaftWritten) -> None:
@@ -268,14 +289,23 @@ def _is_suspected(turn: Turn, group: Group, node: int, other: int) -> bool:
     return link in turn.suspected or (not hosts(turn, group, other) and not turn.nodes[other].silent)
 
 
+def _ask_who_leads(turn: Turn, name: str, member: Member) -> None:
+    """Who has lost its disk cannot be elected, but asks like everybody who starts without a leader. A leader answers
+    that it leads: it has nothing else to send to a member that it takes to have everything."""
+    for leader in turn.groups[name].leaders():
+        _send(turn, name, member, PreVote(member.id, leader.id, member.term, 0, 0))
+
+
 def _arm(turn: Turn, name: str, node: int) -> None:
     """Sets a member's election timer where a majority hears it. Who was refused for its log asks in vain again, and a
     real one does so for ever: here it rests until somebody else is within reach."""
     group = turn.groups[name]
     member = group.members[node]
+    if not member.members:
+        _ask_who_leads(turn, name, member)
     electors = [other for other in member.members if other == node or reaches(turn, group, node, other)]
     if member.role != FOLLOWER:
-        electors = [other for other in electors if other == node or _as_far(member, group.members[other])]
+        electors = [other for other in electors if _as_far(member, group.members[other])]
     event = ElectionDue(name, node, group.number)
     if len(electors) < majority(len(member.members)) or turn.is_planned(event):
         return

@@ -145,6 +145,13 @@ class Log(Struct, frozen=True):
                 log = log._without(first).append(run.part(first, run.last))
         return log
 
+    def opened(self, members: Members) -> Log:
+        """With the members that the group began with, where that was not known."""
+        if self.snapshot.members or not members:
+            return self
+        opening = (0, members)
+        return replace(self, snapshot=Snapshot(members=members), configurations=(opening, *self.configurations[1:]))
+
     def write(self, generation: int, index: int) -> Log:
         """After the disk has said that it has everything up to `index`."""
         if generation != self.generation or index <= self.written:
@@ -152,9 +159,8 @@ class Log(Struct, frozen=True):
         return replace(self, written=index)
 
     def on_disk(self) -> Log:
-        """As it is found again after a crash."""
-        log = self._without(self.written + 1)
-        return replace(log, generation=0)
+        """As it is found again after a crash. What was still being written then is of an earlier generation."""
+        return self._without(self.written + 1)
 
     def compact(self, index: int, state: object) -> Log:
         """With a snapshot in place of the entries up to `index`, which are on disk; after them the state machine was

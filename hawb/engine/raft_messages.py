@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine.raft_log import Run, Snapshot
+from hawb.engine.raft_log import Members, Run, Snapshot
 
 # Between members. `term` is the sender's.
 
@@ -48,12 +48,14 @@ class RequestVoteResult(Message, frozen=True):
 
 
 class AppendEntries(Message, frozen=True):
-    """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and how far it has committed."""
+    """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and how far it has committed. With
+    the first ones come the members that the group began with (`opening`); in Ra a new member is started with them."""
 
     prev_index: int
     prev_term: int
     entries: tuple[Run, ...]
     leader_commit: int
+    opening: Members = ()
 
 
 class AppendEntriesReply(Message, frozen=True):

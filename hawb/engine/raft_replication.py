@@ -126,7 +126,8 @@ def _send_to(leader: Member, peer: Peer, out: list) -> Peer:
         return replace(peer, receiving=True)
     entries = log.between(peer.next_index, log.last_index, RUNS_PER_MESSAGE)
     commit = leader.commit_index
-    out.append(AppendEntries(leader.id, peer.id, leader.term, previous, term, entries, commit))
+    opening = () if previous else log.snapshot.members
+    out.append(AppendEntries(leader.id, peer.id, leader.term, previous, term, entries, commit, opening))
     next_index = entries[-1].last + 1 if entries else peer.next_index
     return Peer(peer.id, next_index, peer.match_index, commit, peer.commit_index)
 
@@ -142,9 +143,10 @@ def on_append_entries(member: Member, message: AppendEntries, out: list) -> Memb
     member = _follow(member, message.source)
     if not member.log.agrees(message.prev_index, message.prev_term):
         return _ask_for_others(member, message, out)
-    log = member.log.merge(message.entries)
+    had = member.log.opened(message.opening)
+    log = had.merge(message.entries)
     last = message.entries[-1].last if message.entries else message.prev_index
-    is_new = log is not member.log
+    is_new = log is not had
     member = replace(member, log=log, agreed=max(member.agreed, last), asked=0)
     commit = min(message.leader_commit, member.agreed)
     if commit > member.commit_index:

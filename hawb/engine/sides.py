@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, mirroring, runs, subscriptions
+from hawb.engine import access, bookkeeping, mirroring, runs, subscriptions
 from hawb.engine.contents import united
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
@@ -69,10 +69,8 @@ def keep_own(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     if queue.type == QUORUM:
         return
-    turn.change_queue(name, parked=tuple(one for one in queue.parked if turn.is_here(one.operation.node)))
-    if not queue.up:
-        return
-    if turn.is_here(queue.master):
+    access.keep_own(turn, name)
+    if not queue.up or turn.is_here(queue.master):
         subscriptions.lose_sight(turn, name)
     else:
         turn.emit("master_down", node=queue.master, queue=name, reason="out_of_reach")

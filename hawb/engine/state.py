@@ -156,14 +156,14 @@ class Queue(Struct, frozen=True, cache_hash=True):
 
     `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
     lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
-    broadcast. `lagging` are mirrors that the master does not reach, each with the first message that it misses,
-    `unwritten` what was not yet on the disk of a master whose host lost power. `up` is whether the master's process
-    runs; `stopped` whether it last ended in a controlled way; `abandoned` whether it is settled that nobody takes over
-    and the queue waits for its master's node. `limits` is what the record says of lengths, lives and dead letters, and
-    `limits_in_effect` what the master goes by, which hears of a change a little later; `ttl_timer_us` is when it looks
-    for expired messages. `bindings` are pairs of an exchange and a routing key. `crashed` are
-    the nodes whose process crashed and has not started again, `crashes` the recent crashes (node, time_us), `failed`
-    whether the master's process crashed too often to be started again. `parked` are operations of
+    broadcast. `lagging` are mirrors that the master does not reach, or did not before it died, each with the first
+    message that it misses, `unwritten` what was not yet on the disk of a master whose host lost power. `up` is whether
+    the master's process runs; `stopped` whether it last ended in a controlled way; `abandoned` whether it is settled
+    that nobody takes over and the queue waits for its master's node. `limits` is what the record says of lengths, lives
+    and dead letters, and `limits_in_effect` what the master goes by, which hears of a change a little later;
+    `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an exchange and a routing key.
+    `crashed` are the nodes whose process crashed and has not started again, `crashes` the recent crashes (node,
+    time_us), `failed` whether the master's process crashed too often to be started again. `parked` are operations of
     clients that wait for the queue to serve again.
 
     A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,

@@ -11,9 +11,10 @@ from math import floor
 
 from msgspec.structs import replace
 
-from hawb.engine import answers
+from hawb.engine import answers, runs
 from hawb.engine.clients import NEVER_US, Publisher, Unanswered
 from hawb.engine.runs import Runs
+from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
 
 Parts = tuple[Unanswered, ...]
@@ -83,13 +84,37 @@ def client_gone(turn: Turn, node: int, reason: str) -> None:
 def replica_answers(turn: Turn, queue: str, node: int, due_us: int) -> None:
     """A replica that was silent has got everything, and answers for all of it then."""
 
-    def heard(run: Unanswered) -> Parts:
-        if (node, NEVER_US) not in run.delays_us:
-            return (run,)
-        delay_us = due_us - floor(run.clock.time_us(run.beat))
-        return (replace(run, delays_us=tuple((at, delay_us if at == node else us) for at, us in run.delays_us)),)
+    each(turn, queue, lambda run: (heard(run, node, due_us),))
 
-    each(turn, queue, heard)
+
+def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
+    """A run for which a silent replica at `node` answers then."""
+    if (node, NEVER_US) not in run.delays_us:
+        return run
+    delay_us = due_us - floor(run.clock.time_us(run.beat))
+    return replace(run, delays_us=tuple((at, delay_us if at == node else us) for at, us in run.delays_us))
+
+
+def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, due_us: int) -> None:
+    """A quorum queue has decided about messages of channels at `node`: those that it rejects are nacked at once."""
+
+    def split(run: Unanswered) -> Parts:
+        taken = [heard(part, NOWHERE, due_us) for part in those(run, runs.minus(numbers, rejected))]
+        refused = [replace(part, delays_us=(), answered=False) for part in those(run, runs.common(numbers, rejected))]
+        others = those(run, runs.minus(run.numbers, numbers))
+        return tuple(sorted((*taken, *refused, *others), key=lambda part: part.beat))
+
+    for publisher in list(turn.publishers.values()):
+        if publisher.queue == queue and publisher.node == node:
+            update(turn, publisher, split)
+
+
+def those(run: Unanswered, numbers: Runs) -> Parts:
+    """The parts of a run whose messages are among `numbers`."""
+    return tuple(
+        replace(run, beat=run.beat + first - run.number, number=first, count=last - first + 1)
+        for first, last in runs.common(run.numbers, numbers)
+    )
 
 
 def answered(run: Unanswered, delay_us: int, now_us: int) -> int:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from hawb.engine import expiry, fifo, runs
 from hawb.engine.access import is_replicated, served
 from hawb.engine.clients import Consumer
-from hawb.engine.consuming import deliver, holds_of_another, put_back, reached, refuse_tag, with_past
+from hawb.engine.consuming import deliver, holds_of_another, is_elsewhere, put_back, reached, refuse_tag, with_past
 from hawb.engine.events import AutoDelete, Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.naming import described
 from hawb.engine.publishers import clock_from
@@ -43,7 +43,7 @@ def consume(turn: Turn, operation: Consume) -> None:
     if known is not None and known.state == "active":
         refuse_tag(turn, known)
         return
-    if holds_of_another(turn, known, queue):
+    if holds_of_another(turn, known, queue) or is_elsewhere(turn, known, queue):
         return
     if is_in_use(queue, exclusive=operation.exclusive):
         turn.refuse(403, f"ACCESS_REFUSED - {described(queue.name)} in exclusive use")
@@ -148,14 +148,15 @@ def close(turn: Turn, name: str, reason: str) -> None:
 
 
 def lose_sight(turn: Turn, name: str) -> None:
-    """Channels on another side of a partition are gone from here: what their consumers held goes back. A quorum queue
-    is one for all sides."""
-    if turn.queues[name].type == QUORUM:
+    """Channels on another side of a partition are gone from here: what their consumers held goes back, where there is
+    a master. A quorum queue is one for all sides."""
+    queue = turn.queues[name]
+    if queue.type == QUORUM:
         return
     for consumer in list(turn.consumers.values()):
         if consumer.queue == name and not turn.is_here(consumer.node):
             unsubscribe(turn, consumer.name)
-            put_back(turn, name, consumer.held, "consumer_gone")
+            put_back(turn, name, consumer.held if queue.up else EMPTY, "consumer_gone")
     deliver(turn, name)
 
 
@@ -167,6 +168,8 @@ def unsubscribe(turn: Turn, name: str) -> None:
         return
     left = tuple(other for other in queue.consumers if other != name)
     turn.change_queue(queue.name, consumers=left)
+    if queue.type != QUORUM and not queue.up:
+        return  # Whoever serves it next begins with the consumers that come to it.
     if queue.active_consumer == name:
         turn.change_queue(queue.name, active_consumer=None)
         if queue.type == QUORUM:
@@ -218,8 +221,10 @@ def suspect(turn: Turn, name: str, node: int) -> None:
 
 
 def hold_off(turn: Turn, name: str, consumer: str) -> None:
-    """A consumer is suspected; an active one stands behind the others from now on."""
+    """A consumer is suspected, and has the credit again for what it held; an active one stands behind the others from
+    now on."""
     queue = turn.queues[name]
+    turn.change_consumer(consumer, blocked=False)
     fifo.change(turn, name, suspected=fifo.of(queue).suspected | {consumer})
     if queue.active_consumer == consumer:
         fifo.change(turn, name, quiescing=False)
@@ -235,8 +240,6 @@ def unsuspect(turn: Turn, name: str, node: int) -> None:
     if not back:
         return
     fifo.change(turn, name, suspected=fifo.of(turn.queues[name]).suspected.difference(back))
-    for consumer in back:
-        turn.change_consumer(consumer, blocked=False)
     if is_single_active(turn.queues[name]):
         activate_next(turn, name)
     else:
@@ -250,7 +253,8 @@ def unsuspect(turn: Turn, name: str, node: int) -> None:
 
 def follow_new_master(turn: Turn, name: str) -> None:
     """A mirror took over. Consumers that asked for it are cancelled; for the others their channel consumes again in
-    silence. What they held is back in the queue, and their acknowledgements will go nowhere."""
+    silence. What they held is back in the queue, and sent again: their acknowledgements of the first deliveries go
+    nowhere, or from 3.9 on to the new master."""
     for consumer in detach(turn, name):
         if consumer.cancel_on_ha_failover:
             cancel_by_server(turn, consumer, "failover")
@@ -290,9 +294,10 @@ def resume(turn: Turn, operation: Resume) -> None:
 
 
 def subscribed(turn: Turn, operation: Resume) -> Consumer | None:
-    """The consumer, if its client still wants what the channel tries to resume."""
-    consumer = turn.consumers[operation.consumer]
-    return consumer if consumer.state == "active" and consumer.subscription == operation.subscription else None
+    """The consumer, if its client still wants what the channel tries to resume, and no other try has succeeded."""
+    consumer, queue = turn.consumers[operation.consumer], turn.queues.get(operation.queue)
+    wanted = consumer.state == "active" and consumer.subscription == operation.subscription
+    return consumer if wanted and (queue is None or consumer.name not in queue.consumers) else None
 
 
 def stop_resuming(turn: Turn, operation: Resume) -> None:

@@ -219,15 +219,16 @@ class Turn:
 
     def take(self) -> object | None:
         """Takes the next event off the agenda, moves time to it and puts its side in focus: that of its node, or where
-        it has none the one that it was planned on. None for an event whose side is gone."""
+        it has none the one that it was planned on. None for an event of a queue whose side is gone; what is about links
+        or the whole cluster happens nevertheless."""
         due_us, priority, _, self.because, self.step, side, event = heapq.heappop(self.agenda)
         self._pending -= priority != TIMER
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)
         side = side if node is None else self.nodes[node].side
-        if side not in self.sides:
+        if side not in self.sides and getattr(event, "queue", None) is not None:
             return None
-        self.focus = self.sides[side]
+        self.focus = self.sides.get(side) or next(iter(self.sides.values()))
         return event
 
     def share_plans(self, side: int, other: int) -> None:

@@ -74,10 +74,11 @@ def first_difference(
     given: Mapping[str, object], current: Mapping[str, object], keys: Iterable[str]
 ) -> tuple[str, str, str] | None:
     """The first of `keys` that differs when a queue is declared again, and what is given and what the queue has as the
-    406 shows them. None if all are the same. Numbers of different types differ."""
+    406 shows them. None if all are the same. Numbers of different types differ; no type is the classic type
+    (`rabbit_misc:assert_field_equivalence`)."""
     for key in keys:
         asked, had = ((amqp_type(one[key]), one[key]) if key in one else None for one in (given, current))
-        if asked != had:
+        if asked != had and not (key == "x-queue-type" and (asked, had) in UNTYPED):
             show = _value if asked and had else _value_and_type
             return key, show(asked), show(had)
     return None
@@ -98,7 +99,9 @@ def _term(value: object) -> str:
 
 
 def _leaf(value: object) -> str:
-    return erlang_term(value, unicode=False, column=0)
+    # Erlang shows a string's bytes as if each were a letter, but they are sent as bytes again, and so are its letters
+    # (`rabbit_binary_generator:amqp_exception_explanation`).
+    return erlang_term(value, unicode=False, column=0).encode("latin-1").decode("utf-8", "replace")
 
 
 Check = Callable[[Mapping[str, object], str, bool], str | None]
@@ -208,6 +211,9 @@ OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
 
 SENT_ANYWAY_4_0 = {"x-queue-type": "classic"}
 """What a declaration without it is taken to say in 4.0 (`rabbit_amqqueue:augment_declare_args`)."""
+
+UNTYPED = ((None, ("longstr", "classic")), (("longstr", "classic"), None))
+"""Of a queue's type: what is given and what it has, where one of them is not said and means the other."""
 
 COMPARED = (*CHECKED, "x-queue-type", "x-queue-master-locator")
 """The arguments that must be the same when a queue is declared again, in the order in which they are compared."""

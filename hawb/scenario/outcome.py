@@ -259,15 +259,14 @@ def publisher_outcome(publisher: Publisher, now_us: int) -> dict:
 
 
 def activity_status(state: State, consumer: Consumer) -> str | None:
-    """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it; None where the queue knows none."""
+    """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it (`rabbit_fifo:query_consumers`); None
+    where the queue knows none."""
     queue = state.queues.get(consumer.queue)
     if queue is None or consumer.name not in queue.consumers:
         return None
-    if queue.fifo is not None and consumer.name in queue.fifo.suspected:
-        return "suspected_down"
-    if not is_single_active(queue):
-        return "up"
-    return "single_active" if queue.active_consumer == consumer.name else "waiting"
+    if is_single_active(queue):
+        return "single_active" if queue.active_consumer == consumer.name else "waiting"
+    return "suspected_down" if queue.fifo is not None and consumer.name in queue.fifo.suspected else "up"
 
 
 def availability_outcome(account: Account, now_us: int) -> dict:

@@ -3,7 +3,8 @@
 Beyond the contract: `uncommitted` are those of a queue's `ids` that no majority has yet, which the broker does not
 count; `tolerated_failures` is how many of its members may fail, `log_entries` how many entries the log of its last
 leader has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of them holds in
-memory. `atoms` are those that the names of all quorum queues declared so far take on each node.
+memory. `term` is 0 once no member is left that has anything on its disk. `atoms` are those that the names of all quorum
+queues declared so far take on each node.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def quorum_outcome(state: State, settings: Settings, queue: Queue, side: Side) -
         "leader": None if queue.master == NOWHERE else settings.names[queue.master],
         "members": settings.named(sorted(queue.members)),
         "online": settings.named(online),
-        "term": max(member.term for member in group.members.values()),
+        "term": max((member.term for member in group.members.values()), default=0),
         "commit_index": group.applied,
         "tolerated_failures": tolerated_failures(len(queue.members)),
         "log_entries": log_entries(group, queue.holder),

@@ -1,0 +1,181 @@
+"""Faults of quorum queues that the property tests found: each as its shortest story and what should come of it."""
+
+from __future__ import annotations
+
+import pytest
+from test_quorum import DECLARE, declared, played, publish, queue, told
+
+from hawb.engine import runs
+from hawb.scenario.outcome import outcome
+
+CONSUME = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}
+
+
+# Members and their logs
+
+
+@pytest.mark.parametrize("steps", [
+    ({"kill": "a"}, {"crash": {"queue": "q", "node": "b"}}, {"shrink": "c"}, publish(10, "b"), {"start": "a"}),
+    ({"partition": [["b"], ["a", "c"]]}, publish(10, "a"), {"shrink": "b"}, {"heal": True}),
+])  # fmt: skip
+def test_a_leader_that_removes_itself_keeps_what_it_commits_with_that(steps):
+    run = played({"declare": DECLARE["declare"] | {"node": "b"}}, publish(5, "b"), *steps, nodes="abc")
+    assert queue(run).up and queue(run).content == runs.run(1, 15) == run.moment().ledger["q"].confirmed
+
+
+def test_a_leader_that_removes_itself_keeps_the_queue_as_short_as_it_may_be():
+    run = played(declared(max_length=3), {"stop": "b"}, publish(18), {"shrink": "a"}, {"start": "b"}, nodes="ab")
+    assert queue(run).content == runs.run(16, 3)
+
+
+def test_who_leads_after_a_leader_that_left_keeps_no_copy_there():
+    run = played(DECLARE, publish(3), {"delete_member": {"queue": "q", "node": "a"}})
+    assert queue(run).contents == (None, runs.run(1, 3), runs.run(1, 3))
+
+
+def test_what_a_process_had_not_written_when_it_crashed_is_not_written_afterwards():
+    crash = {"crash": {"queue": "q", "node": "b"}, "at": 1.0006}
+    run = played(DECLARE, {"wait": 0.995}, publish(3), crash, {"wait": 60}, nodes="ab")
+    assert run.moment().ledger["q"].confirmed == runs.run(1, 3)
+    for member in run.moment().state.groups["q"].members.values():
+        assert member.log.written == member.log.last_index
+
+
+def test_a_member_without_its_disk_hears_of_its_leader_though_nothing_is_published():
+    run = played(DECLARE, publish(3), {"kill": "b"}, {"reset": "b"}, {"join": "b"})
+    assert queue(run).synchronised == (0, 1, 2)
+
+
+def test_members_that_lost_their_disks_one_after_the_other_elect_a_leader():
+    back = [step for node in "bc" for step in ({"kill": node}, {"reset": node}, {"join": node})]
+    run = played(DECLARE, publish(3), *back, {"kill": "a"})
+    assert queue(run).up and queue(run).content == runs.run(1, 3)
+
+
+def test_what_a_leader_in_a_minority_makes_of_its_group_counts_no_more_once_there_is_another():
+    run = played(DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 100}, {"shrink": "a"}, publish(3, "b"))
+    assert queue(run).members == (0, 1, 2) and not told(run, "member_added", "member_removed")
+
+
+def test_a_queue_whose_only_disk_is_lost_has_no_term():
+    run = played(declared(quorum_initial_group_size=1), {"wipe": "a"})
+    assert outcome(run)["queues"]["q"]["term"] == 0
+
+
+def test_what_a_dead_client_asked_is_forgotten_when_something_else_stands_in_its_place():
+    ack = {"ack": {"consumer": "c", "count": 2}, "at": 1}
+    run = played(declared(quorum_initial_group_size=3), CONSUME, publish(5, "b"), ack,
+                 {"kill": ["a", "b", "c"], "at": 1.0007}, {"start": ["b", "c"]}, publish(1, "b"), {"start": "a"},
+                 nodes="abcd", version="3.10")  # fmt: skip
+    assert not run.moment().state.groups["q"].waiting
+
+
+def test_a_leader_that_meets_another_of_its_term_since_a_vote_was_lost_with_a_disk_starts_again():
+    run = played(
+        {"declare": DECLARE["declare"] | {"node": "b"}}, publish(3), {"kill": "b"}, publish(3),
+        {"partition": [["c"], ["a", "b"]]}, {"wait": 100}, {"kill": "a"}, {"force_boot": "b"},
+        {"forget_cluster_node": {"node": "a"}}, {"reset": "a"}, {"join": "a"}, publish(3, "b"), {"heal": True},
+        {"wait": 100}, version="3.10",
+    )  # fmt: skip
+    elected = [(entry.node, entry.detail["term"]) for entry in told(run, "leader_elected")]
+    assert elected[:3] == [(1, 1), (2, 2), (1, 2)], "twice in term 2"
+    assert {entry.node for entry in told(run, "process_crashed")} == {1, 2} and queue(run).up
+    assert run.moment().ledger["q"].confirmed == runs.run(1, 9)
+
+
+# Clients
+
+
+@pytest.mark.parametrize("mode", ["confirm", "tx"])
+def test_a_steady_publisher_is_not_told_that_a_message_was_taken_which_was_refused(mode):
+    flowing = {"publisher": {"name": "p", "queue": "q", "node": "c", "rate": 1, "mode": mode}}
+    run = played(
+        {"declare": DECLARE["declare"] | {"node": "c"}}, {"power_off": ["a", "b"]}, flowing, {"wait": 70},
+        {"start": ["a", "b"]}, {"wait": 5}, {"close": "p"}, {"wait": 5}, version="3.10",
+    )  # fmt: skip
+    account = run.moment().ledger["q"]
+    assert account.refused and not runs.common(account.refused, account.confirmed)
+
+
+def test_a_channel_that_is_not_known_yet_sends_nothing_before_what_it_was_given_first():
+    run = played({"declare": DECLARE["declare"] | {"node": "c"}}, {"kill": ["a", "b"]}, publish(3, "c"),
+                 publish(2, "c"), {"wait": 100}, {"start": ["a", "b"]}, version="3.10")  # fmt: skip
+    assert [entry.detail["ids"] for entry in told(run, "messages_refused")] == [[[1, 1]]], "the others wait behind it"
+    assert [entry.detail["ids"] for entry in told(run, "messages_published")] == [[[2, 3]], [[4, 5]]]
+
+
+def test_a_channel_that_is_not_known_yet_rejects_nothing_that_one_before_it_has_sent():
+    run = played({"declare": DECLARE["declare"] | {"node": "b"}}, publish(10, "b"), {"kill": "a"}, publish(1, "b"),
+                 {"kill": "b"}, {"start": "b"}, publish(1, "b"), {"wait": 100}, {"start": "a"}, nodes="ab",
+                 version="4.0")  # fmt: skip
+    assert queue(run).content == runs.run(1, 11)
+    assert [entry.detail["ids"] for entry in told(run, "messages_refused")] == [[[12, 12]]]
+
+
+def test_a_publisher_flows_on_while_its_queue_loses_its_leader():
+    flowing = {"publisher": {"name": "p", "queue": "q", "node": "b", "rate": 20}}
+    for at_s in (1.0035, 1.004, 1.0045, 1.005, 1.0052):
+        run = played(DECLARE, flowing, {"delete_member": {"queue": "q", "node": "a"}, "at": at_s}, {"wait": 5},
+                     {"close": "p"}, nodes="ab")  # fmt: skip
+        assert queue(run).content == runs.run(1, run.moment().ledger["q"].published)
+
+
+def test_what_a_flow_commits_of_others_is_done_at_once():
+    flowing = {"publisher": {"name": "p", "queue": "q", "node": "a", "rate": 10_000}}
+    for later_s in (0.0002, 0.0006, 0.0008, 0.001, 0.0015):
+        run = played(DECLARE, flowing, {"wait": 1}, publish(3, "c") | {"at": 2}, {"rebalance": True, "at": 2 + later_s},
+                     {"close": "p"})  # fmt: skip
+        assert not run.moment().state.groups["q"].waiting
+
+
+def test_messages_that_come_later_than_others_with_higher_numbers_have_their_sizes():
+    run = played(
+        {"declare": DECLARE["declare"] | {"node": "b"}}, {"partition": [["a"], ["b", "c"]]},
+        publish(3, "a", size=10), publish(4, "b", size=20), {"wait": 1}, {"heal": True}, version="3.8",
+    )  # fmt: skip
+    assert queue(run).content == runs.run(1, 7)
+    assert [(batch.first, batch.size_bytes) for batch in queue(run).batches] == [(1, 10), (4, 20)]
+
+
+def test_a_queue_that_is_deleted_by_force_answers_publishers_on_all_sides():
+    apart = {"partition": [["a"], ["b"], ["c"]]}
+    run = played(DECLARE, publish(1, "a"), apart, {"wait": 70}, publish(3, "b"),
+                 {"delete": {"queue": "q", "node": "a"}}, {"wait": 90}, version="3.8")  # fmt: skip
+    assert not run.moment().state.unconfirmed
+
+
+def test_a_channel_that_goes_while_its_node_is_on_another_side_is_noticed_by_the_leader_that_it_is_linked_to():
+    run = played(
+        {"declare": declared(quorum_initial_group_size=1)["declare"] | {"node": "c"}},
+        {"consume": {"consumer": "c", "queue": "q", "node": "b"}}, {"partition": [["a", "c"], ["b"]]}, {"wait": 100},
+        {"heal": True}, {"wait": 20}, cluster_partition_handling="autoheal",
+    )  # fmt: skip
+    assert not run.moment().state.groups["q"].waiting and not queue(run).consumers
+
+
+def test_a_new_leader_does_not_suspect_consumers_on_nodes_that_it_reaches_again():
+    run = played(
+        {"declare": DECLARE["declare"] | {"node": "c"}}, publish(10, "b"),
+        {"consume": CONSUME["consume"] | {"node": "b"}}, {"partition": [["a"], ["b"], ["c"]]}, {"wait": 100},
+        {"heal": True}, {"kill": "c"},
+    )  # fmt: skip
+    assert told(run, "leader_elected")[-1].node == 0, "not where the consumer is"
+    assert not told(run, "messages_requeued") and not queue(run).fifo.suspected
+
+
+def test_a_suspected_consumer_has_its_credit_again():
+    run = played(DECLARE, publish(10), {"consume": CONSUME["consume"] | {"node": "c"}},
+                 {"partition": [["a", "b"], ["c"]]}, {"wait": 100})  # fmt: skip
+    assert queue(run).fifo.suspected == {"c"} and not run.moment().state.consumers["c"].blocked
+
+
+# The whole cluster
+
+
+def test_paused_nodes_look_around_though_the_side_that_links_were_healed_on_is_gone():
+    run = played(
+        {"partition": [["c"], ["a"], ["b"]]}, {"wait": 100}, {"heal": True}, {"kill": "b"}, {"start": "b"},
+        {"wait": 10}, cluster_partition_handling={"pause_if_all_down": ["a"], "recover": "autoheal"},
+        timing={"start_s": 0.3}, nodes="cba",
+    )  # fmt: skip
+    assert {node.status for node in run.moment().state.nodes} == {"running"}
