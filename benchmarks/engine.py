@@ -5,9 +5,9 @@ from __future__ import annotations
 from benchmarks.measure import rate, seconds
 from hawb.engine import advance, cluster, membership
 from hawb.engine.cluster import Standing
-from hawb.engine.events import Publish
 from hawb.engine.key import key
 from hawb.engine.moment import Moment
+from hawb.engine.operations import Publish
 from hawb.engine.settings import Settings
 from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy

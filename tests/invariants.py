@@ -26,10 +26,10 @@ from quorum_invariants import (
 from hawb.engine import advance, alarms, fifo, ledger, limits, runs
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
-from hawb.engine.events import Publish, Resume
 from hawb.engine.fifo import limits_of, release
 from hawb.engine.mirroring import wanted
 from hawb.engine.moment import Moment
+from hawb.engine.operations import Publish, Resume
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import BOOTING, QUORUM, RUNNING, STOPPING, Queue
 from hawb.engine.trace import CAUSES, EVENTS

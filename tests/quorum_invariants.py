@@ -12,10 +12,12 @@ from collections import Counter
 from itertools import combinations
 
 from hawb.engine import runs
-from hawb.engine.events import ChannelDown, LeaderElected, LogCut, MessagesExpire
+from hawb.engine.events import MessagesExpire
 from hawb.engine.moment import Moment
+from hawb.engine.operations import ChannelDown
 from hawb.engine.quorum_group import GONE, Group, Proposal
 from hawb.engine.quorum_view import hosts
+from hawb.engine.raft_events import LeaderElected, LogCut
 from hawb.engine.raft_log import Log
 from hawb.engine.raft_member import Member
 from hawb.engine.state import NOWHERE, QUORUM, Queue

@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 from hawb.engine import consuming, dead_letters, events, expiry, fifo, limits, runs, subscriptions
 from hawb.engine.cluster import begin
 from hawb.engine.contents import drop, in_order, ready, take_out
-from hawb.engine.events import (
-    Consume,
-    ConsumerCancels,
-    DeadLetters,
-    DeliveryArrives,
-    Get,
-    MessagesExpire,
-    QueueExpires,
-    Settle,
-)
+from hawb.engine.events import DeliveryArrives, MessagesExpire, QueueExpires
 from hawb.engine.fifo import RELEASES
+from hawb.engine.operations import Consume, ConsumerCancels, DeadLetters, Get, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.state import DOWN, QUORUM, Batch, Queue

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from invariants import watched
 
 from hawb.engine import advance, chance
-from hawb.engine.events import Settle
 from hawb.engine.key import key
 from hawb.engine.ledger import Account, imbalance
+from hawb.engine.operations import Settle
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY, size
 from hawb.engine.turn import Turn

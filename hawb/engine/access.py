@@ -9,8 +9,9 @@ A quorum queue's operations are committed before they get here, or need no major
 
 from __future__ import annotations
 
-from hawb.engine.events import GiveUp, Operation, Resume
+from hawb.engine.events import GiveUp
 from hawb.engine.naming import described
+from hawb.engine.operations import Operation, Resume
 from hawb.engine.state import QUORUM, Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 

@@ -21,12 +21,14 @@ from hawb.engine import (
     maintenance,
     membership,
     mirroring,
+    operations,
     partition_handling,
     policy_changes,
     publishers,
     publishing,
     queues,
     quorum,
+    raft_events,
     raft_host,
     subscriptions,
     synchronisation,
@@ -38,7 +40,7 @@ from hawb.engine.turn import Turn
 def give_up(turn: Turn, event: events.GiveUp) -> None:
     """An operation has waited as long as it may."""
     operation = access.withdraw(turn, event)
-    if isinstance(operation, events.Resume):
+    if isinstance(operation, operations.Resume):
         subscriptions.stop_resuming(turn, operation)
     else:
         access.refuse_timeout(turn, operation)
@@ -55,25 +57,25 @@ def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
     links.give_up_links(turn, synchronisation.too_slow(turn, event))
 
 
-def proposal_given_up(turn: Turn, event: events.ProposalGivenUp) -> None:
+def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
     """A channel has waited long enough; a queue that cannot agree to its end is deleted by force."""
     operation = quorum.give_up(turn, event)
-    if isinstance(operation, events.Delete):
+    if isinstance(operation, operations.Delete):
         queues.delete(turn, operation)
 
 
-def channel_down(turn: Turn, event: events.ChannelDown) -> None:
+def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
     """A quorum queue takes it in that a consumer's channel is gone."""
     subscriptions.close(turn, event.consumer, event.reason)
 
 
-def node_suspected(turn: Turn, event: events.NodeSuspected) -> None:
+def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
     """A quorum queue takes it in that its leader sees a node no more, unless it does again."""
     if turn.runs_anywhere(event.node) and not turn.is_here(event.node):
         subscriptions.suspect(turn, event.queue, event.node)
 
 
-def node_reached(turn: Turn, event: events.NodeReached) -> None:
+def node_reached(turn: Turn, event: operations.NodeReached) -> None:
     """A quorum queue takes it in that its leader sees a node again."""
     subscriptions.unsuspect(turn, event.queue, event.node)
 
@@ -87,37 +89,37 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
 
 
 HANDLERS: dict[type, Callable] = {
-    events.Declare: queues.declare,
-    events.Delete: queues.delete,
-    events.Purge: queues.purge,
+    operations.Declare: queues.declare,
+    operations.Delete: queues.delete,
+    operations.Purge: queues.purge,
     events.AutoDelete: queues.auto_delete,
-    events.ConnectionCloses: queues.connection_closes,
-    events.ConsumerCloses: subscriptions.client_closes,
-    events.ConsumerCancels: subscriptions.client_cancels,
-    events.Publish: publishing.publish,
+    operations.ConnectionCloses: queues.connection_closes,
+    operations.ConsumerCloses: subscriptions.client_closes,
+    operations.ConsumerCancels: subscriptions.client_cancels,
+    operations.Publish: publishing.publish,
     events.ConfirmsDue: confirms.due,
-    events.Enqueue: publishing.enqueue,
-    events.ChannelDown: channel_down,
-    events.AdoptPolicy: policy_changes.adopt,
-    events.NodeSuspected: node_suspected,
-    events.NodeReached: node_reached,
-    events.MembersAbreast: quorum.abreast,
-    events.MajorityReached: quorum.majority_reached,
-    events.LogCut: quorum.log_cut,
+    operations.Enqueue: publishing.enqueue,
+    operations.ChannelDown: channel_down,
+    operations.AdoptPolicy: policy_changes.adopt,
+    operations.NodeSuspected: node_suspected,
+    operations.NodeReached: node_reached,
+    raft_events.MembersAbreast: quorum.abreast,
+    raft_events.MajorityReached: quorum.majority_reached,
+    raft_events.LogCut: quorum.log_cut,
     events.LettersConfirmed: consuming.letters_confirmed,
     events.LettersRetried: dead_letters.retry,
-    events.RaftArrives: raft_host.arrive,
-    events.RaftWritten: raft_host.written,
-    events.ElectionDue: raft_host.election_due,
-    events.HandoverDue: raft_host.handover_due,
-    events.LinksSuspected: raft_host.suspect,
-    events.LeaderElected: quorum.send_again,
-    events.RegistrationGivenUp: quorum.registration_given_up,
-    events.ProposalGivenUp: proposal_given_up,
-    events.Consume: subscriptions.consume,
-    events.Resume: subscriptions.resume,
-    events.Get: consuming.get,
-    events.Settle: consuming.settle,
+    raft_events.RaftArrives: raft_host.arrive,
+    raft_events.RaftWritten: raft_host.written,
+    raft_events.ElectionDue: raft_host.election_due,
+    raft_events.HandoverDue: raft_host.handover_due,
+    raft_events.LinksSuspected: raft_host.suspect,
+    raft_events.LeaderElected: quorum.send_again,
+    raft_events.RegistrationGivenUp: quorum.registration_given_up,
+    raft_events.ProposalGivenUp: proposal_given_up,
+    operations.Consume: subscriptions.consume,
+    operations.Resume: subscriptions.resume,
+    operations.Get: consuming.get,
+    operations.Settle: consuming.settle,
     events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,
     events.ShutDown: membership.shut_down,
@@ -137,8 +139,8 @@ HANDLERS: dict[type, Callable] = {
     events.PolicyChanged: limits.policy_changed,
     events.MessagesExpire: messages_expire,
     events.QueueExpires: queues.expire,
-    events.Bind: exchanges.bind,
-    events.DeadLetters: publishing.dead_letters_arrive,
+    operations.Bind: exchanges.bind,
+    operations.DeadLetters: publishing.dead_letters_arrive,
     events.AutomaticSync: synchronisation.automatic,
     events.ManualSync: synchronisation.manual,
     events.SyncCancelled: synchronisation.cancel,

@@ -13,8 +13,8 @@ it never reaches a queue.
 from __future__ import annotations
 
 from hawb.engine import alarms, bookkeeping, publishing
-from hawb.engine.events import ConnectionCloses, ConsumerCancels, ConsumerCloses, Publish, Settle
 from hawb.engine.naming import split_queue
+from hawb.engine.operations import ConnectionCloses, ConsumerCancels, ConsumerCloses, Publish, Settle
 from hawb.engine.state import NOWHERE, Unread
 from hawb.engine.turn import Turn
 

@@ -24,17 +24,10 @@ from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, runs
 from hawb.engine.access import served
 from hawb.engine.clients import Consumer
 from hawb.engine.contents import in_order, ready, take_out
-from hawb.engine.events import (
-    DeliveryArrives,
-    Get,
-    LettersConfirmed,
-    MessagesExpire,
-    NodeGoneNoticed,
-    Operation,
-    Settle,
-)
+from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
 from hawb.engine.naming import described
+from hawb.engine.operations import Get, Operation, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import is_single_active, step_back
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Parked, Queue, UnderWay

@@ -24,8 +24,9 @@ from msgspec.structs import replace
 
 from hawb.engine import exchanges, fifo, runs
 from hawb.engine.contents import in_order, pieces, take_out
-from hawb.engine.events import DeadLetters, LettersConfirmed, LettersRetried
+from hawb.engine.events import LettersConfirmed, LettersRetried
 from hawb.engine.naming import split_queue
+from hawb.engine.operations import DeadLetters
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Batch, Queue
 from hawb.engine.turn import TIMER, Turn

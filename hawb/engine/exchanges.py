@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hawb.engine.access import is_locked, is_replicated, refuse_home_node_down, refuse_locked
-from hawb.engine.events import Bind
 from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.operations import Bind
 from hawb.engine.turn import Turn
 
 DEFAULT = ""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from hawb.engine import alarms, runs
 from hawb.engine.access import is_busy
 from hawb.engine.clients import NEVER_US, Publisher
-from hawb.engine.events import Publish
+from hawb.engine.operations import Publish
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
 

@@ -40,7 +40,7 @@ from hawb.engine import (
 from hawb.engine.access import is_busy, park
 from hawb.engine.clients import NEVER_US, Consumer, Publisher, Share, Unanswered
 from hawb.engine.consuming import ready
-from hawb.engine.events import Publish, Settle
+from hawb.engine.operations import Publish, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn

@@ -27,12 +27,12 @@ from hawb.engine.events import (
     DeliveryArrives,
     GiveUp,
     LinksTimeOut,
-    Resume,
     Stopped,
     SyncFinished,
     SyncPauses,
     SyncTooSlow,
 )
+from hawb.engine.operations import Resume
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread

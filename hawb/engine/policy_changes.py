@@ -16,8 +16,9 @@ from msgspec import Struct
 from hawb.engine import consuming, metadata, mirroring, quorum
 from hawb.engine import limits as lengths
 from hawb.engine.access import is_replicated
-from hawb.engine.events import AdoptPolicy, AutomaticSync, ClearPolicy, PolicyChanged, PolicyTakesEffect, SetPolicy
+from hawb.engine.events import AutomaticSync, ClearPolicy, PolicyChanged, PolicyTakesEffect, SetPolicy
 from hawb.engine.naming import split_queue
+from hawb.engine.operations import AdoptPolicy
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import limits, patterns, policies, quorum_declaration

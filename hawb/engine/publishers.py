@@ -14,7 +14,7 @@ from math import ceil
 
 from hawb.engine import flow_control
 from hawb.engine.clients import Clock, Publisher
-from hawb.engine.events import Publish
+from hawb.engine.operations import Publish
 from hawb.engine.turn import Turn
 
 

@@ -31,8 +31,8 @@ from hawb.engine.clients import NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready
 from hawb.engine.dead_letters import EXPIRED, MAXLEN
-from hawb.engine.events import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.flow_control import silent_mirrors
+from hawb.engine.operations import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import QUORUM, Batch, Parked, Queue
 from hawb.engine.turn import Turn

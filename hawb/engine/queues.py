@@ -23,8 +23,9 @@ from hawb.engine import (
 )
 from hawb.engine.access import is_replicated, park, refuse_locked, release, served
 from hawb.engine.contents import ready, take_out
-from hawb.engine.events import AutoDelete, ConnectionCloses, Declare, Delete, Purge, QueueExpires
+from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
+from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import CLASSIC, QUORUM, TYPES, Queue

@@ -33,7 +33,8 @@ from hawb.engine import (
     subscriptions,
 )
 from hawb.engine.clients import NEVER_US, Consumer, Share
-from hawb.engine.events import (
+from hawb.engine.naming import described, split_queue
+from hawb.engine.operations import (
     ChannelDown,
     Consume,
     ConsumerCancels,
@@ -42,21 +43,22 @@ from hawb.engine.events import (
     Delete,
     Enqueue,
     Get,
+    NodeReached,
+    NodeSuspected,
+    Operation,
+    Publish,
+    Purge,
+    Settle,
+)
+from hawb.engine.quorum_group import GONE, Channel, Proposal, proposals
+from hawb.engine.raft_events import (
     LeaderElected,
     LogCut,
     MajorityReached,
     MembersAbreast,
-    NodeReached,
-    NodeSuspected,
-    Operation,
     ProposalGivenUp,
-    Publish,
-    Purge,
     RegistrationGivenUp,
-    Settle,
 )
-from hawb.engine.naming import described, split_queue
-from hawb.engine.quorum_group import GONE, Channel, Proposal, proposals
 from hawb.engine.raft_messages import Command
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Queue

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from hawb.engine import quorum_view, raft_host
-from hawb.engine.events import LogCut
 from hawb.engine.naming import described, split_queue
+from hawb.engine.raft_events import LogCut
 from hawb.engine.raft_member import start
 from hawb.engine.raft_messages import Join, Leave, TransferLeadership
 from hawb.engine.state import NOWHERE, QUORUM, Queue

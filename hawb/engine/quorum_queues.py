@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 
 from hawb.engine import bookkeeping, chance, fifo, quorum_view, raft_host, runs
-from hawb.engine.events import Declare
 from hawb.engine.naming import described, split_queue
+from hawb.engine.operations import Declare
 from hawb.engine.policy_changes import InForce, in_force, quorum_settings
 from hawb.engine.quorum_group import Group
 from hawb.engine.raft_log import NOOP, Log, Run, Snapshot

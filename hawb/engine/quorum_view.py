@@ -10,8 +10,8 @@ Source: `rabbit_quorum_queue` (`become_leader`, `is_minority`, `i`).
 from __future__ import annotations
 
 from hawb.engine import bookkeeping, fifo
-from hawb.engine.events import MajorityReached
 from hawb.engine.quorum_group import Group
+from hawb.engine.raft_events import MajorityReached
 from hawb.engine.raft_member import Member
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn

@@ -23,7 +23,10 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from hawb.engine import chance, quorum_view
-from hawb.engine.events import (
+from hawb.engine.quorum_group import GONE, Group, Proposal
+from hawb.engine.quorum_view import hosts, reaches
+from hawb.engine.raft import step
+from hawb.engine.raft_events import (
     ElectionDue,
     HandoverDue,
     LeaderElected,
@@ -34,9 +37,6 @@ from hawb.engine.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.quorum_group import GONE, Group, Proposal
-from hawb.engine.quorum_view import hosts, reaches
-from hawb.engine.raft import step
 from hawb.engine.raft_member import FOLLOWER, LEADER, Member, restart, start
 from hawb.engine.raft_messages import (
     AppendEntries,

@@ -24,8 +24,9 @@ from hawb.engine import expiry, fifo, runs
 from hawb.engine.access import is_replicated, served
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import deliver, holds_of_another, is_elsewhere, put_back, reached, refuse_tag, with_past
-from hawb.engine.events import AutoDelete, Consume, ConsumerCancels, ConsumerCloses, Resume
+from hawb.engine.events import AutoDelete
 from hawb.engine.naming import described
+from hawb.engine.operations import Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
 from hawb.engine.single_active import activate_next, held_by_cancelled, is_single_active

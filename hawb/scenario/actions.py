@@ -17,6 +17,7 @@ from hawb.engine import (
     links,
     maintenance,
     membership,
+    operations,
     policy_changes,
     publishers,
     quorum,
@@ -24,6 +25,7 @@ from hawb.engine import (
 )
 from hawb.engine.clients import Publisher
 from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.operations import Operation
 from hawb.engine.policy_changes import OPERATOR, USER
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
@@ -31,7 +33,9 @@ from hawb.scenario import beginning, verbs
 from hawb.scenario.forms import OnNode, OnNodes, Verb
 
 
-def send(turn: Turn, verb: Verb, operation: Callable[..., events.Operation], queue: str, node: str | None, **fields):
+def send(
+    turn: Turn, verb: Verb, operation: Callable[..., Operation], queue: str, node: str | None, **fields: object
+) -> None:
     """A client asks something of a queue."""
     at = node_for(turn, node)
     if at != NOWHERE:
@@ -77,7 +81,7 @@ def clear_policy(turn: Turn, verb: verbs.ClearPolicy | verbs.ClearOperatorPolicy
 
 def declare(turn: Turn, verb: verbs.Declare) -> None:
     send(
-        turn, verb, events.Declare, verb.queue, verb.node,
+        turn, verb, operations.Declare, verb.queue, verb.node,
         connection=verb.connection, durable=verb.durable, exclusive=verb.exclusive, auto_delete=verb.auto_delete,
         passive=verb.passive, arguments=beginning.arguments_of(verb.arguments),
     )  # fmt: skip
@@ -85,18 +89,18 @@ def declare(turn: Turn, verb: verbs.Declare) -> None:
 
 def delete(turn: Turn, verb: verbs.Delete) -> None:
     send(
-        turn, verb, events.Delete, verb.queue, verb.node,
+        turn, verb, operations.Delete, verb.queue, verb.node,
         connection="default", if_empty=verb.if_empty, if_unused=verb.if_unused,
     )  # fmt: skip
 
 
 def purge(turn: Turn, verb: verbs.Purge) -> None:
-    send(turn, verb, events.Purge, verb.queue, None, connection="default")
+    send(turn, verb, operations.Purge, verb.queue, None, connection="default")
 
 
 def bind(turn: Turn, verb: verbs.Bind) -> None:
     send(
-        turn, verb, events.Bind, verb.queue, None,
+        turn, verb, operations.Bind, verb.queue, None,
         connection="default", exchange=verb.exchange, routing_key=verb.routing_key,
     )  # fmt: skip
 
@@ -104,7 +108,7 @@ def bind(turn: Turn, verb: verbs.Bind) -> None:
 def publish(turn: Turn, verb: verbs.Publish) -> None:
     names = tuple(full_name(queue) for queue in verb.targets)
     send(
-        turn, verb, events.Publish, names[0], verb.node,
+        turn, verb, operations.Publish, names[0], verb.node,
         connection=verb.connection, queues=names, count=verb.count, size_bytes=verb.size, persistent=verb.persistent,
         priority=verb.priority,
         confirm=verb.mode != "plain", transaction=verb.mode == "tx",
@@ -125,7 +129,7 @@ def publisher(turn: Turn, verb: verbs.Publisher) -> None:
 
 def consume(turn: Turn, verb: verbs.Consume) -> None:
     send(
-        turn, verb, events.Consume, verb.queue, verb.node,
+        turn, verb, operations.Consume, verb.queue, verb.node,
         connection=verb.connection, consumer=verb.consumer, prefetch=verb.prefetch, automatic=verb.ack == "auto",
         global_prefetch=verb.global_prefetch, exclusive=verb.exclusive, priority=verb.priority,
         cancel_on_ha_failover=verb.cancel_on_ha_failover, cancel_notify=verb.cancel_notify, rate=verb.rate,
@@ -134,7 +138,7 @@ def consume(turn: Turn, verb: verbs.Consume) -> None:
 
 def get(turn: Turn, verb: verbs.Get) -> None:
     holder = None if verb.ack else verb.consumer or "default"
-    send(turn, verb, events.Get, verb.queue, None, connection="default", count=verb.count, holder=holder)
+    send(turn, verb, operations.Get, verb.queue, None, connection="default", count=verb.count, holder=holder)
 
 
 def settle(turn: Turn, name: str, count: int | str, verdict: str) -> None:
@@ -146,7 +150,7 @@ def settle(turn: Turn, name: str, count: int | str, verdict: str) -> None:
         turn.refuse(None, f"consumer '{name}' is closed, and its channel with it")
     else:
         number = None if count == "all" else count
-        answer = events.Settle(consumer.queue, consumer.node, consumer=name, count=number, verdict=verdict)
+        answer = operations.Settle(consumer.queue, consumer.node, consumer=name, count=number, verdict=verdict)
         connections.send(turn, answer)
 
 
@@ -163,7 +167,7 @@ def cancel(turn: Turn, verb: verbs.Cancel) -> None:
     if consumer is None or consumer.state != "active":
         turn.refuse(None, f"there is no active consumer '{verb.consumer}'")
     else:
-        connections.send(turn, events.ConsumerCancels(verb.consumer))
+        connections.send(turn, operations.ConsumerCancels(verb.consumer))
 
 
 def close(turn: Turn, verb: verbs.Close) -> None:
@@ -175,10 +179,10 @@ def close(turn: Turn, verb: verbs.Close) -> None:
         return
     chosen = [known] if known is not None else [c for c in turn.consumers.values() if c.connection == verb.name]
     for consumer in chosen:
-        connections.send(turn, events.ConsumerCloses(consumer.name))
+        connections.send(turn, operations.ConsumerCloses(consumer.name))
     opened = [other for other in sorted(turn.connections) if other[0] == verb.name] if known is None else []
     for connection in opened:
-        connections.send(turn, events.ConnectionCloses(*connection))
+        connections.send(turn, operations.ConnectionCloses(*connection))
     if not chosen and not opened:
         turn.refuse(None, f"there is no connection, publisher or consumer '{verb.name}'")
 
