@@ -23,7 +23,7 @@ from hawb.engine import (
     metadata,
     mirroring,
     partition_handling,
-    quorum,
+    quorum_sight,
     quorum_view,
     raft_host,
     runs,
@@ -81,8 +81,8 @@ def heal(turn: Turn) -> None:
     turn.under_way = ()
     turn.because = cause
     raft_host.links_healed(turn)
-    quorum.links_healed(turn)
-    quorum.in_reach(turn)
+    quorum_sight.links_healed(turn)
+    quorum_sight.in_reach(turn)
     metadata.release(turn)
     membership.let_waiting_nodes_in(turn)
     partition_handling.look_again(turn)

@@ -18,6 +18,7 @@ from hawb.engine import (
     partition_handling,
     queues,
     quorum,
+    quorum_sight,
     raft_host,
     sides,
     subscriptions,
@@ -195,7 +196,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
     partition_handling.decide_who_pauses(turn)
     for node in dead:
         confirms.client_gone(turn, node)
-        quorum.channels_gone(turn, node)
+        quorum_sight.channels_gone(turn, node)
     raft_host.node_missed(turn)
     for name in turn.queue_names():
         turn.because = cause
@@ -210,7 +211,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
             close_clients(turn, node, "node_down")
         else:
             close_exclusive_queues(turn, node)
-            quorum.out_of_reach(turn, [node])
+            quorum_sight.out_of_reach(turn, [node])
         alarms.node_gone(turn, node)
     partition_handling.pause(turn)
 

@@ -14,16 +14,15 @@ Source: `rabbit_quorum_queue`, `rabbit_fifo_client`, `ra`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
 from hawb.engine import (
     bookkeeping,
-    confirms,
     consuming,
-    fifo,
+    enqueuers,
     limits,
     metadata,
     quorum_log,
@@ -43,27 +42,19 @@ from hawb.engine.operations import (
     Delete,
     Enqueue,
     Get,
-    NodeReached,
-    NodeSuspected,
     Operation,
     Publish,
     Purge,
     Settle,
 )
-from hawb.engine.quorum_group import GONE, Channel, Proposal, proposals
+from hawb.engine.quorum_group import GONE, Proposal, proposals
 from hawb.engine.raft_events import (
-    LeaderElected,
-    LogCut,
-    MajorityReached,
-    MembersAbreast,
     ProposalGivenUp,
-    RegistrationGivenUp,
 )
 from hawb.engine.raft_messages import Command
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Queue
-from hawb.engine.turn import TIMER, Turn
-from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.engine.turn import Turn
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
 """What a client waits for. The rest goes on behind its back."""
@@ -120,8 +111,8 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
     turn.groups[name] = replace(group, waiting=(*group.waiting, proposal))
     if numbers:
         turn.change_queue(name, pending=runs.union(turn.queues[name].pending, numbers))
-    if not is_registered(turn, name, operation):
-        await_registration(turn, name, channel_of(turn, operation))
+    if not enqueuers.is_registered(turn, name, operation):
+        enqueuers.await_registration(turn, name, enqueuers.channel_of(turn, operation))
     if isinstance(operation, AWAITED) and not turn.queues[name].up:
         event = ProposalGivenUp(name, group.number, proposal.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
@@ -134,7 +125,7 @@ def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
     if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
         return 0
     fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
-    return fixed_us.get(type(operation), metadata.ticktime_us(turn) + BEYOND_TICKTIME_US)
+    return fixed_us.get(type(operation), metadata.ticktime_us(turn) + enqueuers.BEYOND_TICKTIME_US)
 
 
 def offer(turn: Turn, name: str, proposal: Proposal) -> None:
@@ -144,39 +135,11 @@ def offer(turn: Turn, name: str, proposal: Proposal) -> None:
     if queue.master == NOWHERE or not (proposal.node == NOWHERE or turn.linked(proposal.node, queue.master)):
         return
     if queue.up:
-        register(turn, name, proposal.operation)
-    if is_rejected(turn, name, proposal):
-        reject(turn, name, proposal, proposal.numbers, "max_length")
-    elif is_registered(turn, name, proposal.operation):
+        enqueuers.register(turn, name, proposal.operation)
+    if enqueuers.is_rejected(turn, name, proposal):
+        enqueuers.reject(turn, name, proposal, proposal.numbers, "max_length")
+    elif enqueuers.is_registered(turn, name, proposal.operation):
         raft_host.feed(turn, name, queue.master, Command(proposal, max(1, runs.size(proposal.numbers))))
-
-
-def send_again(turn: Turn, event: LeaderElected) -> None:
-    """Channels send a new leader what it has not in its log and is not decided. What nobody is left to send, and no
-    member has, never happens."""
-    group = turn.groups.get(event.queue)
-    if group is None or group.number != event.group or event.node not in group.members:
-        return
-    turn.look_from(event.node)
-    if event.queue in turn.queues:
-        consuming.follow_leader(turn, event.queue)
-        suspect_unreached(turn, event.queue, event.node)
-        drop_orphans(turn, event.queue)
-        offer_again(turn, event.queue, event.node, lambda proposal: True)
-
-
-def majority_reached(turn: Turn, event: MajorityReached) -> None:
-    """A leader that could not commit, or did not take commands, does: what it has noticed itself and what channels that
-    see it have waited with gets to it."""
-    group, queue = turn.groups.get(event.queue), turn.queues.get(event.queue)
-    if group is not None and group.number == event.group and queue is not None and queue.master == event.node:
-        offer_in_sight(turn, event.queue, event.node)
-
-
-def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
-    """What the leader, whose side is in focus, has noticed itself and what channels there have waited with gets to
-    it."""
-    offer_again(turn, name, leader, lambda one: one.node == NOWHERE or turn.is_here(one.node))
 
 
 def offer_again(turn: Turn, name: str, leader: int, chosen: Callable[[Proposal], bool]) -> None:
@@ -188,16 +151,6 @@ def offer_again(turn: Turn, name: str, leader: int, chosen: Callable[[Proposal],
     for proposal in list(filter(chosen, sendable)):
         turn.look_from(leader if proposal.node == NOWHERE else proposal.node)
         offer(turn, name, proposal)
-
-
-def links_healed(turn: Turn) -> None:
-    """Channels that had not lost sight of anybody learn who leads, and send again what they had sent to another. Those
-    that had do so when they publish next (`rabbit_fifo_client:handle_ra_event`, and as seen on a 3.10.8 cluster)."""
-    for name in sorted(turn.groups):
-        for _side in turn.each_side():
-            queue = turn.queues.get(name)
-            if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and turn.is_here(queue.master):
-                offer_in_sight(turn, name, queue.master)
 
 
 def committed(turn: Turn) -> Iterator[object]:
@@ -218,18 +171,10 @@ def committed(turn: Turn) -> Iterator[object]:
             quorum_view.refresh(turn, name)
 
 
-def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposal | None:
-    """The proposal that an event is about; None if it is decided or its group gone."""
-    group = turn.groups.get(event.queue)
-    if group is None or group.number != event.group:
-        return None
-    return next((one for one in group.waiting if one.number == event.number), None)
-
-
 def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
     """A channel has waited long enough for an operation, which is returned, and its client is told so. What is in the
     leader's log may still be committed one day."""
-    proposal = waiting(turn, event)
+    proposal = quorum_view.waiting(turn, event)
     if proposal is None:
         return None
     turn.groups[event.queue] = turn.groups[event.queue].without(proposal.number)
@@ -262,9 +207,9 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         persistent=operation.persistent, priority=operation.priority, numbers=numbers,
         mode=(operation.confirm, operation.transaction),
     )  # fmt: skip
-    channel = channel_of(turn, order)
+    channel = enqueuers.channel_of(turn, order)
     if channel is not None and queue.up and turn.linked(operation.node, queue.master):
-        register(turn, queue.name, order)
+        enqueuers.register(turn, queue.name, order)
     if channel is not None and limits.rejects(turn, turn.queues[queue.name], channel):
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
@@ -273,7 +218,8 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         quorum_log.cut(turn, queue.name, published=True)
         return None
     if turn.queues[queue.name].master != NOWHERE and turn.groups[queue.name].waiting:
-        offer_again(turn, queue.name, queue.master, lambda proposal: sender(proposal.operation) == sender(order))
+        publisher = enqueuers.sender(order)
+        offer_again(turn, queue.name, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)
     return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))
@@ -292,79 +238,6 @@ def takes_flows(turn: Turn, name: str) -> bool:
     return leader.transferring_to is None and leader.log.configurations[-1][0] <= leader.commit_index
 
 
-def channel_of(turn: Turn, operation: object) -> Channel | None:
-    """The channel that has to be known to the queue before it may publish to it; None where that is not asked."""
-    return sender(operation) if QUORUM_PROFILES[turn.settings.profile.version].registers_enqueuers else None
-
-
-def sender(operation: object) -> Channel | None:
-    """The channel over which messages were published; None for anything else."""
-    if not isinstance(operation, Enqueue) or operation.connection is None:
-        return None
-    return operation.connection, operation.node, operation.mode
-
-
-def is_registered(turn: Turn, name: str, operation: object) -> bool:
-    """Whether a queue knows the channel over which something is asked, as far as it has to."""
-    channel = channel_of(turn, operation)
-    return channel is None or any(one.channel == channel for one in fifo.of(turn.queues[name]).enqueuers)
-
-
-def register(turn: Turn, name: str, operation: object) -> None:
-    """A leader that can commit makes a channel known to the queue. The round that it takes goes uncounted."""
-    if not is_registered(turn, name, operation):
-        limits.register(turn, name, channel_of(turn, operation))
-
-
-def registration_us(turn: Turn, name: str) -> int:
-    """How long a channel waits to be known; where the last leader's node is down it has nobody to ask."""
-    return metadata.ticktime_us(turn) + BEYOND_TICKTIME_US if turn.runs_anywhere(turn.queues[name].holder) else 0
-
-
-def await_registration(turn: Turn, name: str, channel: Channel) -> None:
-    """A channel waits to be known, with the first message that it wants to send; the others wait behind that."""
-    group = turn.groups[name]
-    unsent = (one for one in group.waiting if one.node != GONE)
-    first = next((one for one in unsent if channel_of(turn, one.operation) == channel), None)
-    event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
-    if event is not None and not turn.is_planned(event):
-        turn.schedule(registration_us(turn, name), event, priority=TIMER, step=first.step)
-
-
-def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
-    """Nobody has made a channel known to its queue in time: the message that waited for it is rejected, and the channel
-    tries again with the next, where it has nobody to ask with all of them."""
-    proposal = waiting(turn, event)
-    if proposal is None or is_registered(turn, event.queue, proposal.operation):
-        return
-    name, operation = event.queue, proposal.operation
-    failed = runs.head(proposal.numbers, 1) if registration_us(turn, name) else proposal.numbers
-    left = runs.minus(proposal.numbers, failed)
-    place = turn.groups[name].waiting.index(proposal)
-    turn.look_from(proposal.node)
-    reject(turn, name, proposal, failed, "no_majority")
-    if left:
-        operation = replace(operation, count=runs.size(left), numbers=left)
-        again = replace(proposal, number=turn.next_number(), operation=operation, numbers=left)
-        group = turn.groups[name]
-        turn.groups[name] = replace(group, waiting=(*group.waiting[:place], again, *group.waiting[place:]))
-    await_registration(turn, name, channel_of(turn, operation))
-
-
-def is_rejected(turn: Turn, name: str, proposal: Proposal) -> bool:
-    """Whether a channel rejects what it was to publish, since it has been told that the queue is full."""
-    channel = channel_of(turn, proposal.operation)
-    return channel is not None and limits.rejects(turn, turn.queues[name], channel)
-
-
-def reject(turn: Turn, name: str, proposal: Proposal, numbers: Runs, reason: str) -> None:
-    """A channel does not send messages of a proposal, and says so to their publisher."""
-    turn.groups[name] = turn.groups[name].without(proposal.number)
-    turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, numbers))
-    bookkeeping.refuse(turn, name, numbers, reason)
-    confirms.group_answers(turn, name, proposal.node, numbers, numbers, 0)
-
-
 def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
     """What another queue has given up is sent to a quorum queue. Nobody waits for an answer, and nobody sends it again
     once its sender is gone."""
@@ -373,9 +246,6 @@ def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
         priority=event.priority, deaths=event.deaths, routing_keys=event.routing_keys, numbers=numbers,
     )  # fmt: skip
     put(turn, event.queue, order, event.node, numbers)
-
-
-# Channels that go
 
 
 def is_decided(turn: Turn, name: str) -> bool:
@@ -395,65 +265,3 @@ def channel_down(turn: Turn, name: str, reason: str) -> None:
     turn.focus = focus
 
 
-def channels_gone(turn: Turn, node: int) -> None:
-    """The channels at a node are gone: nobody sends again what they have asked."""
-    for name, group in sorted(turn.groups.items()):
-        if name not in turn.queues:
-            continue
-        for enqueuer in fifo.of(turn.queues[name]).enqueuers:
-            if enqueuer.channel[1] == node:
-                limits.unregister(turn, name, enqueuer.channel)
-        orphans = tuple(replace(one, node=GONE) if one.node == node else one for one in group.waiting)
-        turn.groups[name] = replace(group, waiting=orphans)
-        drop_orphans(turn, name)
-
-
-def log_cut(turn: Turn, event: LogCut) -> None:
-    """What a log no longer has may be nowhere any more."""
-    if event.queue in turn.groups:
-        drop_orphans(turn, event.queue)
-
-
-def out_of_reach(turn: Turn, nodes: Iterable[int]) -> None:
-    """The side in focus has lost sight of nodes that run: its leaders suspect the consumers there."""
-    for name in sorted(turn.groups):
-        if name in turn.queues and turn.queues[name].up and turn.is_here(turn.queues[name].master):
-            for node in nodes:
-                put(turn, name, NodeSuspected(name, node), NOWHERE)
-
-
-def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
-    """A new leader suspects consumers on nodes that have been given up and that it does not reach. Where the links work
-    again its monitors connect them, whatever the nodes' records say."""
-    nodes = {turn.consumers[consumer].node for consumer in turn.queues[name].consumers}
-    given_up = [node for node in sorted(nodes) if turn.runs_anywhere(node) and not turn.is_here(node)]
-    for node in [node for node in given_up if not turn.linked(leader, node)]:
-        put(turn, name, NodeSuspected(name, node), NOWHERE)
-
-
-def in_reach(turn: Turn) -> None:
-    """Leaders see again those that they had lost sight of."""
-    for name in sorted(turn.groups):
-        suspected = fifo.of(turn.queues[name]).suspected if name in turn.queues else ()
-        for node in sorted({turn.consumers[consumer].node for consumer in suspected}):
-            if turn.queues[name].master != NOWHERE and turn.linked(node, turn.queues[name].master):
-                put(turn, name, NodeReached(name, node), NOWHERE)
-
-
-def abreast(turn: Turn, event: MembersAbreast) -> None:
-    """Members have caught up, and deliver what the last leader could not."""
-    if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
-        consuming.deliver_missing(turn, event.queue)
-
-
-def drop_orphans(turn: Turn, name: str) -> None:
-    """Withdraws what no member has in its log and nobody is left to send."""
-    group = turn.groups[name]
-    logged = {proposal.number for member in group.members.values() for proposal in group.undecided(member.log)}
-    for proposal in group.waiting:
-        if proposal.node == GONE and proposal.number not in logged:
-            turn.groups[name] = turn.groups[name].without(proposal.number)
-            turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
-            if proposal.numbers and name in turn.queues:
-                turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, proposal.numbers))
-                bookkeeping.refuse(turn, name, proposal.numbers, "client_node_gone")

@@ -10,8 +10,9 @@ Source: `rabbit_quorum_queue` (`become_leader`, `is_minority`, `i`).
 from __future__ import annotations
 
 from hawb.engine import bookkeeping, fifo
-from hawb.engine.quorum_group import Group
-from hawb.engine.raft_events import MajorityReached
+from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum_losses import end_with_log
+from hawb.engine.raft_events import MajorityReached, ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.raft_member import Member
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
@@ -71,14 +72,15 @@ def refresh(turn: Turn, name: str) -> None:
 
 
 def crown(turn: Turn, name: str, node: int) -> None:
-    """A member has been elected. It has all that was ever committed in its log (Raft's leader completeness). The first
-    election, which is part of the declaration, does not count."""
+    """A member has been elected. It has all that was ever committed in its log (Raft's leader completeness), but for
+    what was on disks that are lost. The first election, which is part of the declaration, does not count."""
     member = turn.groups[name].members[node]
     focus = turn.focus
     turn.look_from(node)
     turn.because = turn.emit("leader_elected", node=node, queue=name, term=member.term)
     if turn.groups[name].applied:
         turn.book(name, elections=turn.account(name).elections + 1)
+    end_with_log(turn, name, member)
     if name in turn.queues:
         queue = turn.queues[name]
         content = queue.contents[queue.holder]
@@ -109,6 +111,14 @@ def level(turn: Turn, name: str) -> bool:
         turn.change_queue(name, synchronised=abreast, contents=contents)
     turn.focus = focus
     return bool(fifo.of(queue).missing) and not set(abreast) <= set(queue.synchronised)
+
+
+def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposal | None:
+    """The proposal that an event is about; None if it is decided or its group gone."""
+    group = turn.groups.get(event.queue)
+    if group is None or group.number != event.group:
+        return None
+    return next((one for one in group.waiting if one.number == event.number), None)
 
 
 def change_members(turn: Turn, name: str, members: tuple[int, ...]) -> None:

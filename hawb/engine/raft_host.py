@@ -343,17 +343,25 @@ def node_up(turn: Turn, node: int) -> None:
 
 
 def member_up(turn: Turn, name: str, node: int) -> None:
-    """A member begins with what is on its disk, and with nothing where that was lost."""
+    """A member begins with what is on its disk, and with nothing where that was lost. If nobody has anything left it
+    begins the group anew (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case)."""
     group = turn.groups[name]
     group = replace(group, stopped=group.stopped - {node})
-    member = group.members.get(node)
+    member, recorded = group.members.get(node), members_on_record(turn, name)
     if member is not None:
         group = group.with_member(restart(member))
     elif any(node in other.members for other in group.members.values()):
         group = group.with_member(start(node))
+    elif node in recorded and not any(other.members for other in group.members.values()):
+        group = group.with_member(start(node, recorded))
     turn.groups[name] = group
     turn.schedule(0, LogCut(name))
     look_around(turn, name)
+
+
+def members_on_record(turn: Turn, name: str) -> tuple[int, ...]:
+    """The members of a queue as its record has them, on whatever side."""
+    return next((side.queues[name].members for side in turn.sides.values() if name in side.queues), ())
 
 
 def stop_member(turn: Turn, name: str, node: int) -> None:

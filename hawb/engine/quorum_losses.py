@@ -1,0 +1,50 @@
+"""What a quorum queue loses when so many of its members lose their disks that nobody has all that was committed.
+
+Raft promises that whoever is elected has everything (section 5.4.3 of the paper), as long as disks keep what was
+written to them. A member that comes back without its disk votes as if it had never had anything (`ra_server:init`), so
+that one which lacks committed entries may be elected: its log is the queue's history from then on, and what stood
+behind its end is gone.
+
+Two things are not simulated: answers behind that end are forgotten by a real queue as well, so that what they settled
+is delivered again; and messages that clients hold are lost to the queue only once they come back, so here they stay.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hawb.engine import bookkeeping, runs
+from hawb.engine.contents import drop
+from hawb.engine.quorum_group import proposals
+from hawb.engine.raft_member import Member
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.turn import Turn
+
+
+def end_with_log(turn: Turn, name: str, leader: Member) -> None:
+    """A queue's history ends where the log of its new leader does, whose last entry is the one that opens its term."""
+    group = turn.groups[name]
+    end = leader.log.last_index - 1
+    if end >= group.applied:
+        return
+    turn.groups[name] = replace(group, applied=end, places=(), cut_at=min(group.cut_at, leader.log.snapshot.index))
+    if name in turn.queues:
+        queue = turn.queues[name]
+        had = queue.contents[queue.holder] or EMPTY
+        lost = runs.minus(had, runs.union(kept(turn, name, leader), queue.unacknowledged))
+        drop(turn, name, lost)
+        bookkeeping.lose(turn, name, lost, "disk_lost", because=last_lost_disk(turn))
+
+
+def last_lost_disk(turn: Turn) -> int | None:
+    """The latest event by which a node lost its disk."""
+    told = (*turn.before.trace(), *turn.entries)
+    return next((entry.number for entry in reversed(told) if entry.event in ("disk_lost", "node_reset")), None)
+
+
+def kept(turn: Turn, name: str, leader: Member) -> Runs:
+    """The messages that a leader has: those that it knew as committed, and those in the rest of its log."""
+    if leader.log.last_index == 1:
+        return EMPTY
+    logged = runs.normal(pair for one in proposals(leader.log, leader.commit_index) for pair in one.numbers)
+    return runs.union(turn.queues[name].contents[leader.id] or EMPTY, logged)

@@ -1,0 +1,126 @@
+"""What quorum queues and their channels do when somebody comes into sight or goes out of it: leaders, members, clients.
+
+Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `rabbit_fifo` (`down`, `nodeup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from hawb.engine import bookkeeping, consuming, fifo, limits, runs
+from hawb.engine.operations import NodeReached, NodeSuspected
+from hawb.engine.quorum import offer_again, put
+from hawb.engine.quorum_group import GONE
+from hawb.engine.raft_events import (
+    LeaderElected,
+    LogCut,
+    MajorityReached,
+    MembersAbreast,
+    ProposalGivenUp,
+)
+from hawb.engine.state import NOWHERE, QUORUM
+from hawb.engine.turn import Turn
+
+
+def send_again(turn: Turn, event: LeaderElected) -> None:
+    """Channels send a new leader what it has not in its log and is not decided. What nobody is left to send, and no
+    member has, never happens."""
+    group = turn.groups.get(event.queue)
+    if group is None or group.number != event.group or event.node not in group.members:
+        return
+    turn.look_from(event.node)
+    if event.queue in turn.queues:
+        consuming.follow_leader(turn, event.queue)
+        suspect_unreached(turn, event.queue, event.node)
+        drop_orphans(turn, event.queue)
+        offer_again(turn, event.queue, event.node, lambda proposal: True)
+
+
+def majority_reached(turn: Turn, event: MajorityReached) -> None:
+    """A leader that could not commit, or did not take commands, does: what it has noticed itself and what channels that
+    see it have waited with gets to it."""
+    group, queue = turn.groups.get(event.queue), turn.queues.get(event.queue)
+    if group is not None and group.number == event.group and queue is not None and queue.master == event.node:
+        offer_in_sight(turn, event.queue, event.node)
+
+
+def links_healed(turn: Turn) -> None:
+    """Channels that had not lost sight of anybody learn who leads, and send again what they had sent to another. Those
+    that had do so when they publish next (`rabbit_fifo_client:handle_ra_event`, and as seen on a 3.10.8 cluster)."""
+    for name in sorted(turn.groups):
+        for _side in turn.each_side():
+            queue = turn.queues.get(name)
+            if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and turn.is_here(queue.master):
+                offer_in_sight(turn, name, queue.master)
+
+
+def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
+    """What the leader, whose side is in focus, has noticed itself and what channels there have waited with gets to
+    it."""
+    offer_again(turn, name, leader, lambda one: one.node == NOWHERE or turn.is_here(one.node))
+
+
+def channels_gone(turn: Turn, node: int) -> None:
+    """The channels at a node are gone: nobody sends again what they have asked."""
+    for name, group in sorted(turn.groups.items()):
+        if name not in turn.queues:
+            continue
+        for enqueuer in fifo.of(turn.queues[name]).enqueuers:
+            if enqueuer.channel[1] == node:
+                limits.unregister(turn, name, enqueuer.channel)
+        orphans = tuple(replace(one, node=GONE) if one.node == node else one for one in group.waiting)
+        turn.groups[name] = replace(group, waiting=orphans)
+        drop_orphans(turn, name)
+
+
+def drop_orphans(turn: Turn, name: str) -> None:
+    """Withdraws what no member has in its log and nobody is left to send."""
+    group = turn.groups[name]
+    logged = {proposal.number for member in group.members.values() for proposal in group.undecided(member.log)}
+    for proposal in group.waiting:
+        if proposal.node == GONE and proposal.number not in logged:
+            turn.groups[name] = turn.groups[name].without(proposal.number)
+            turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
+            if proposal.numbers and name in turn.queues:
+                turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, proposal.numbers))
+                bookkeeping.refuse(turn, name, proposal.numbers, "client_node_gone")
+
+
+def log_cut(turn: Turn, event: LogCut) -> None:
+    """What a log no longer has may be nowhere any more."""
+    if event.queue in turn.groups:
+        drop_orphans(turn, event.queue)
+
+
+def out_of_reach(turn: Turn, nodes: Iterable[int]) -> None:
+    """The side in focus has lost sight of nodes that run: its leaders suspect the consumers there."""
+    for name in sorted(turn.groups):
+        if name in turn.queues and turn.queues[name].up and turn.is_here(turn.queues[name].master):
+            for node in nodes:
+                put(turn, name, NodeSuspected(name, node), NOWHERE)
+
+
+def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
+    """A new leader suspects consumers on nodes that have been given up and that it does not reach. Where the links work
+    again its monitors connect them, whatever the nodes' records say."""
+    nodes = {turn.consumers[consumer].node for consumer in turn.queues[name].consumers}
+    given_up = [node for node in sorted(nodes) if turn.runs_anywhere(node) and not turn.is_here(node)]
+    for node in [node for node in given_up if not turn.linked(leader, node)]:
+        put(turn, name, NodeSuspected(name, node), NOWHERE)
+
+
+def in_reach(turn: Turn) -> None:
+    """Leaders see again those that they had lost sight of."""
+    for name in sorted(turn.groups):
+        suspected = fifo.of(turn.queues[name]).suspected if name in turn.queues else ()
+        for node in sorted({turn.consumers[consumer].node for consumer in suspected}):
+            if turn.queues[name].master != NOWHERE and turn.linked(node, turn.queues[name].master):
+                put(turn, name, NodeReached(name, node), NOWHERE)
+
+
+def abreast(turn: Turn, event: MembersAbreast) -> None:
+    """Members have caught up, and deliver what the last leader could not."""
+    if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
+        consuming.deliver_missing(turn, event.queue)
