@@ -15,7 +15,7 @@ from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.learner import build, without_solutions
 from hawb.lessons.notebook import check, exercise, predict, reset_lesson, show_rule, tell, truth
 from hawb.lessons.predictions import Prediction
-from hawb.lessons.rule_sources import RULES, rule, rule_text
+from hawb.lessons.rule_sources import RULES, WITHOUT_GUIDE, rule, rule_text
 from hawb.rules import promotion
 
 ROOT = Path(__file__).parents[1]
@@ -159,10 +159,19 @@ def test_every_rule_of_the_lessons_has_a_source_and_a_scenario():
         assert told.scenarios, function
 
 
+def test_a_rule_of_which_the_guide_says_nothing_has_its_scenarios():
+    for function, scenarios in WITHOUT_GUIDE.items():
+        told = rule(function.__name__)
+        assert told.source.startswith("Source:"), function
+        assert (told.says, tuple(one.name for one in told.scenarios)) == ((), scenarios)
+        assert all(one.recorded for one in told.scenarios), function
+
+
 def test_without_a_checkout_a_rule_is_its_code_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = rule("candidate")
     assert (told.says, told.scenarios, told.name) == ((), (), "candidate")
+    assert rule("transfer_leadership").scenarios == ()
 
 
 @pytest.mark.parametrize("given", ["candidates", "selection.candidate", len, "", "."])

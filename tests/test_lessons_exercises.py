@@ -26,6 +26,9 @@ SYNC = {"sync_queue": "orders"}
 RESTART = [{"stop": "a"}, {"start": "a"}]
 LATE = [{"consume": {"consumer": "late", "queue": "orders"}}, {"ack": {"consumer": "late"}}]
 WORKER = {"consume": {"consumer": "worker", "queue": "orders"}}
+SPREAD = {"ha-mode": "all", "queue-master-locator": "min-masters"}
+SYNC_ALL = [{"sync_queue": queue} for queue in ("bills", "mails", "orders")]
+REBALANCE = {"rebalance": True}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
 
 
@@ -62,6 +65,18 @@ def forgotten(node: str) -> dict:
 def offline(node: str, by: str) -> dict:
     """The step with which a node that is down forgets another, while nobody runs."""
     return {"forget_cluster_node": {"node": node, "from": by, "offline": True}}
+
+
+def place(*nodes: str, **keys: str) -> dict:
+    """The step that sets the policy place to a list of nodes."""
+    definition = {"ha-mode": "nodes", "ha-params": list(nodes)} | {key.replace("_", "-"): keys[key] for key in keys}
+    return {"set_policy": {"name": "place", "pattern": "^orders$", "definition": definition}}
+
+
+def everywhere(**keys: str) -> dict:
+    """The step that sets the policy ha for all queues, with more keys than it had."""
+    definition = {"ha-mode": "all"} | {key.replace("_", "-"): keys[key] for key in keys}
+    return {"set_policy": {"name": "ha", "pattern": "", "definition": definition}}
 
 
 WRONG = {
@@ -276,6 +291,42 @@ WRONG = {
         ([SYNC, *stories("stop c", "stop a", "stop b")], "a is started alone and waits"),
         ([SYNC, *stories("stop c", "stop b")], "a is not stopped"),
         (stories("kill a"), "here a step is one of stop, start"),
+    ],
+    "16-spread": [
+        (policy(r"^orders\.", {"ha-mode": "all"}), "a got 6 of the 6 new masters"),
+        (policy(r"^orders\.", SPREAD | {"queue-master-locator": "client-local"}), "a got 6 of the 6 new masters"),
+        (policy(r"^orders\.", SPREAD | {"queue-master-locator": "random"}), "a got 4 of the 6 new masters"),
+        (policy(r"^orders\.", SPREAD | {"queue-master-locator": "balanced"}), "invalid queue-master-locator value"),
+        (policy(r"^orders\.", {"queue-master-locator": "min-masters"}), "orders.eu.1 has no mirrors, one on every"),
+        (policy(r"^orders\.", TWO | {"queue-master-locator": "min-masters"}), "has 1 mirror, one on every other node"),
+        (policy("orders", SPREAD), "The policy reaches reorders.eu too"),
+        (policy(r"^orders\.eu", SPREAD), "but not in one of .*: orders.us.1 has no mirrors"),
+        (
+            policy(r"^orders\.", SPREAD | {"ha-mode": "nodes", "ha-params": ["a", "b", "c"]}),
+            "but not in one of .*: orders.us.1 has no mirrors",
+        ),
+    ],
+    "16-move": [
+        ([place("b", "c"), SYNC], "For a while b alone had all messages"),
+        ([place("b", "c", ha_sync_mode="automatic")], "For a while b alone had all messages"),
+        ([place("a", "b", "c"), place("b", "c"), SYNC], "For a while b alone had all messages"),
+        ([place("a", "c"), SYNC, place("c"), place("b", "c"), SYNC], "For a while a alone had all messages"),
+        ([place("a", "b", "c"), SYNC, place("c"), place("b", "c"), SYNC], "For a while c alone had all messages"),
+        ([place("a", "b", "c"), SYNC], "orders has copies on a, b and c, where b and c were asked for"),
+        ([], "orders has copies on a and b, where b and c were asked for"),
+        ([{"clear_policy": "place"}], "orders has copies on a, where b and c were asked for"),
+        ([REBALANCE], "orders has copies on a and b"),
+        (stories("stop a"), "here a step is one of set_policy"),
+    ],
+    "16-share": [
+        ([REBALANCE], "That cost 200 messages: a master was moved to a mirror that was not synchronised"),
+        ([everywhere(ha_promote_on_failure="when-synced"), REBALANCE], "That cost 200 messages"),
+        ([SYNC, REBALANCE, *SYNC_ALL], "That cost 200 messages"),
+        ([*SYNC_ALL, REBALANCE], "Not all mirrors of bills and mails are synchronised"),
+        (SYNC_ALL, "a has the masters of bills, mails and orders"),
+        ([everywhere(queue_master_locator="min-masters")], "a has the masters of bills, mails and orders"),
+        ([everywhere(max_length=1)], "Messages of bills, mails and orders are gone that nobody consumed"),
+        (stories("stop a"), "here a step is one of sync_queue, rebalance"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

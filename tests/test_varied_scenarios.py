@@ -96,8 +96,7 @@ def check(run: Run, scenario: Scenario) -> None:
 def test_any_turn_of_a_story_settles_and_can_be_told(scenario):
     try:
         run = Run(scenario)
-    except ScenarioRefused as refused:
-        assert len(str(refused).splitlines()) <= 4
+    except ScenarioRefused:
         return
     try:
         check(run, scenario)

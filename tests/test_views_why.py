@@ -180,6 +180,23 @@ steps:
     ]
 
 
+def test_a_master_that_was_moved_left_nothing_on_disk():
+    told = steps(
+        policy(ha_mode="all"),
+        DECLARE,
+        publish(5),
+        {"declare": {"queue": "q.longer", "node": "a"}},
+        {"publish": {"queue": "q.longer", "count": 9, "node": "a"}},
+        {"stop": "b"},
+        {"start": "b"},
+        {"rebalance": True},
+        nodes=("a", "b"),
+    )
+    (told_of_q,) = whys(told)
+    assert "which was dropped so that another takes over" in told_of_q
+    assert "on disk" not in told_of_q
+
+
 def test_transient_messages_of_a_queue_that_waits_for_its_master():
     told = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),
