@@ -29,9 +29,8 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves tests marked `long` to `make test-long`, and those marked `broker` to `make test-broker`."""
-    unasked = [mark for mark, asked in (("long", LONG), ("broker", BROKER)) if not asked]
-    left_out = [item for item in items if any(map(item.get_closest_marker, unasked))]
+    """Leaves tests marked `broker` to `make test-broker`."""
+    left_out = [] if BROKER else [item for item in items if item.get_closest_marker("broker")]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
