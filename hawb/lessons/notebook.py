@@ -14,6 +14,7 @@ from hawb.lessons import (
     answers,
     confirms_and_flow,
     mirrored_queues,
+    moving_masters,
     predictions,
     stop_or_kill,
     synchronising,
@@ -24,7 +25,15 @@ from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule
 from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, rule_view
 
-LESSONS = (mirrored_queues, a_node_dies, synchronising, stop_or_kill, confirms_and_flow, all_nodes_down)
+LESSONS = (
+    mirrored_queues,
+    a_node_dies,
+    synchronising,
+    stop_or_kill,
+    confirms_and_flow,
+    all_nodes_down,
+    moving_masters,
+)
 """The modules with the lessons' exercises, in the order of the lessons."""
 
 EXERCISES = {each.key: each for lesson in LESSONS for each in lesson.EXERCISES}

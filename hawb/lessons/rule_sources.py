@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import yaml
 from msgspec import Struct
 
-from hawb.engine import confirms, flow_control, membership, mirroring, publishing, subscriptions
-from hawb.rules import patterns, policies, promotion, selection
+from hawb.engine import confirms, flow_control, maintenance, membership, mirroring, publishing, subscriptions
+from hawb.rules import locators, patterns, policies, promotion, selection
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
 from hawb.views.words import counted, listing, shown
@@ -25,7 +25,14 @@ RULES: dict[Callable, tuple[str, ...]] = {
     policies.matching: ("configured-by-policy", "definition-is-added"),
     selection.wanted_replicas: ("two-keys", "all-nodes", "nodes-listed"),
     selection.exactly: ("exactly-counts-replicas", "exactly-replaces", "exactly-with-fewer-nodes"),
-    selection.listed_nodes: ("nodes-listed", "nodes-unknown", "nodes-none-online"),
+    selection.listed_nodes: (
+        "nodes-listed",
+        "nodes-unknown",
+        "nodes-none-online",
+        "nodes-may-end-the-master",
+        "master-kept-until-synchronised",
+    ),
+    locators.locate: ("three-places", "client-local", "min-masters", "random"),
     promotion.candidate: ("longest-running-mirror", "oldest-by-default"),
     promotion.refuses_on_failure: ("unsynchronised-by-parameters", "only-on-the-master-is-lost"),
     promotion.takes_mirrors_down: ("unsynchronised-by-parameters",),
@@ -40,6 +47,15 @@ RULES: dict[Callable, tuple[str, ...]] = {
     promotion.offline_heir: ("forgetting-promotes-a-stopped-mirror", "most-recently-stopped", "only-stopped-mirrors"),
 }
 """The rules that lessons show, with the statements of data/guide.yaml that each is about."""
+
+WITHOUT_GUIDE: dict[Callable, tuple[str, ...]] = {
+    maintenance.transfer_leadership: (
+        "transfer-to-a-synchronised-mirror",
+        "transfer-to-an-unsynchronised-mirror",
+        "transfer-refused-by-the-mirror",
+    ),
+}
+"""The rules that lessons show and of which the guide says nothing, with the scenarios that show them."""
 
 ROOMS = ("hawb.rules", "hawb.engine")
 """Where rules are: what RabbitMQ decides, and when it happens."""
@@ -76,6 +92,8 @@ def rule(given: str | Callable) -> Rule:
     module = importlib.import_module(function.__module__)
     statements = tuple(_statements(RULES.get(function, ())))
     names = dict.fromkeys(name for statement in statements for name in statement.get("scenarios", ()))
+    if data_folder() is not None:
+        names |= dict.fromkeys(WITHOUT_GUIDE.get(function, ()))
     return Rule(
         name=function.__name__,
         file=f"{function.__module__.replace('.', '/')}.py",
@@ -101,10 +119,10 @@ def rule_text(told: Rule) -> str:
 
 def _named(name: str) -> Callable:
     module, _, function = name.rpartition(".")
-    for known in RULES:
+    for known in (*RULES, *WITHOUT_GUIDE):
         if known.__name__ == function and known.__module__.endswith(module):
             return known
-    names = ", ".join(f"{known.__module__.rpartition('.')[2]}.{known.__name__}" for known in RULES)
+    names = ", ".join(f"{known.__module__.rpartition('.')[2]}.{known.__name__}" for known in (*RULES, *WITHOUT_GUIDE))
     raise ValueError(f"there is no rule {name!r}; there are {names}")
 
 
@@ -139,7 +157,9 @@ def _recorded(recording: dict) -> str:
 
 def _queue(name: str, queue: dict) -> str:
     home = queue.get("master") or queue.get("leader") or "no node"
-    told = f"{shown(name)} {queue['state']} on {shown(home)} with {counted(queue['messages'])}"
+    told = f"{shown(name)} {queue['state']} on {shown(home)}"
+    if (left := queue.get("messages")) is not None:
+        told += f" with {counted(left)}"
     if complete := queue.get("synchronised_mirrors"):
         told += f", synchronised on {listing(complete)}"
     return told

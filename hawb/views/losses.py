@@ -206,7 +206,7 @@ def _permission(outcome: dict, queue: str, index: int, fault: dict | None) -> st
 def _left_behind(outcome: dict, had: dict[str, End | None], index: int, fault: dict | None) -> str:
     """What will happen to the copies on disks of nodes that were not back by then."""
     was = outcome["events"][index]["detail"]["was"]
-    dropped = fault is not None and fault["detail"]["reason"] == "policy"
+    dropped = fault is not None and fault["detail"]["reason"] in ("policy", "transfer")
     nodes = [] if dropped else [was]
     nodes += [node for node, end in had.items() if node != was and end is not None and end.on_disk]
     waiting = [node for node in nodes if not _is_up(outcome, node, index)]

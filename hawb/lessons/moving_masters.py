@@ -1,0 +1,172 @@
+"""The exercises of lesson 16: where masters live, and what moves them."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.lessons.mirrored_queues import PATIENCE_S
+from hawb.views.words import counted, listing, shown, size
+
+NEW = 6
+"""How many queues are declared anew."""
+QUEUES = ("bills", "mails", "orders")
+"""The queues that are to be shared out, one for each node."""
+
+
+# New queues, spread
+
+
+def one_queue_each(variation: Variation) -> Cluster:
+    """An unmirrored queue on every node, so that all have equally many."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    for number, node in enumerate(variation.nodes, 1):
+        cluster.declare(f"standing.{number}", node=node)
+    return cluster
+
+
+def declared_and_spread(cluster: Cluster, variation: Variation) -> str | None:
+    """A client on the first node declares queues, whose masters are shared out evenly; another's queue stays there."""
+    first, *_ = variation.nodes
+    names = [f"orders.{variation.word}.{number}" for number in range(1, NEW + 1)]
+    other = f"reorders.{variation.word}"
+    for name in (*names, other):
+        cluster.declare(name, node=first)
+    if queue_of(cluster, other)["policy"] is not None:
+        return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
+    for name in names:
+        if (mirrors := len(queue_of(cluster, name)["mirrors"])) != len(variation.nodes) - 1:
+            return f"{name} has {counted(mirrors, 'mirror')}, one on every other node was asked for."
+    homes = [cluster.queues[name]["master"] for name in names]
+    fullest = max(variation.nodes, key=homes.count)
+    if (most := homes.count(fullest)) * len(variation.nodes) > NEW:
+        return f"{shown(fullest)} got {most} of the {NEW} new masters. Which locator looks at what is there already?"
+    return None
+
+
+# Moving house
+
+
+def on_two_nodes(variation: Variation) -> Cluster:
+    """A queue on two listed nodes, its master on the one that is to go."""
+    first, second, _ = variation.nodes
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("place", "^orders$", {"ha-mode": "nodes", "ha-params": [first, second]})
+    return cluster.declare("orders", node=first).publish("orders", variation.messages)
+
+
+def moved_with_two_copies(cluster: Cluster, variation: Variation) -> str | None:
+    """The queue is complete on the second and the third node, and there were always two complete copies."""
+    _, *wanted = variation.nodes
+    cluster.wait(PATIENCE_S)
+    queue = queue_of(cluster, "orders")
+    if lost := size(cluster.ledger["orders"]["lost"]):
+        return f"That cost {counted(lost)}."
+    if queue["messages"] < variation.messages:
+        return "Messages are gone that nobody consumed: something in the answer removes them."
+    copies = sorted((queue["master"], *queue["mirrors"]))
+    if copies != sorted(wanted):
+        return f"orders has copies on {listing(copies)}, where {listing(wanted)} were asked for."
+    if lonely := alone_with_everything(cluster):
+        return f"For a while {shown(lonely)} alone had all messages: had it died then, they would be lost."
+    if not queue["synchronised_mirrors"]:
+        return f"In the end {shown(queue['master'])} alone has all messages."
+    return None
+
+
+def alone_with_everything(cluster: Cluster) -> str | None:
+    """The first node that was the only one with all messages after another's copy went."""
+    complete: set[str] = set()
+    for event in cluster.events:
+        match event["event"]:
+            case "queue_declared" | "mirror_synchronised":
+                complete.add(event["node"])
+            case "mirror_removed" | "master_down":
+                complete.discard(event["node"])
+                if len(complete) == 1:
+                    return complete.pop()
+    return None
+
+
+# Sharing out
+
+
+def all_on_one(variation: Variation) -> Cluster:
+    """Three queues whose masters are on one node, after the others were restarted: their mirrors lack everything."""
+    first, *others = variation.nodes
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "", {"ha-mode": "all"})
+    for name in QUEUES:
+        cluster.declare(name, node=first).publish(name, variation.messages)
+    for node in others:
+        cluster.stop(node).start(node)
+    return cluster
+
+
+def shared_out(cluster: Cluster, variation: Variation) -> str | None:
+    """A master on each node, every mirror complete, and nothing lost."""
+    cluster.wait(PATIENCE_S)
+    queues = {name: queue_of(cluster, name) for name in QUEUES}
+    if lost := sum(size(cluster.ledger[name]["lost"]) for name in QUEUES):
+        return f"That cost {counted(lost)}: a master was moved to a mirror that was not synchronised."
+    if away := [name for name, queue in queues.items() if queue["state"] != "running"]:
+        return f"{listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+    if short := [name for name, queue in queues.items() if queue["messages"] < variation.messages]:
+        return f"Messages of {listing(short)} are gone that nobody consumed: something in the answer removes them."
+    for node in variation.nodes:
+        if len(at := [name for name, queue in queues.items() if queue["master"] == node]) > 1:
+            return f"{shown(node)} has the masters of {listing(at)}."
+    others = len(variation.nodes) - 1
+    if behind := [name for name, queue in queues.items() if len(queue["synchronised_mirrors"]) < others]:
+        return f"Not all mirrors of {listing(behind)} are synchronised. What does a move leave of them?"
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="16-spread",
+        question="Each node has one queue so far. An application that is connected to a is about to declare six more, "
+        "whose names begin with “orders.”. They are to have a mirror on every other node, and their masters are to be "
+        "shared out evenly, two on each node; nobody changes the application. Other queues stay as they are. Write "
+        "the policy.",
+        hints=(
+            "Where a new queue's master goes can be said in three places. One of them is a policy.",
+            "Of the locators one takes the node with the fewest masters.",
+            "One policy applies to a queue, so mirrors and masters have to be in the same one.",
+        ),
+        form=Form.POLICY,
+        begin=one_queue_each,
+        judge=declared_and_spread,
+    ),
+    Exercise(
+        key="16-move",
+        question="Three nodes. The policy place keeps the queue orders on a and b (nodes), its master is on a, and b "
+        "is synchronised. a is to be taken away. Move the queue to b and c, so that it has copies there and nowhere "
+        "else, both complete in the end, and that at every moment at least two nodes have all messages.",
+        hints=(
+            "If c is to have a copy before a gives up its own, there are three for a while.",
+            "A new mirror is empty. Who fills it, and when may a leave?",
+            "{set_policy: {name: place, pattern: '^orders$', definition: {ha-mode: nodes, ha-params: [a, b]}}} is what "
+            "was done before. It may be done more than once.",
+        ),
+        form=Form.STEPS,
+        begin=on_two_nodes,
+        judge=moved_with_two_copies,
+        verbs=("set_policy", "clear_policy", "sync_queue", "rebalance", "wait"),
+    ),
+    Exercise(
+        key="16-share",
+        question="Three nodes, and three queues: bills, mails and orders. The policy ha (pattern “”, ha-mode all, "
+        "everything else by default) mirrors them to all nodes. All three masters are on a; b and c were restarted a "
+        "moment ago. Share the masters out, one for each node. Nothing may be lost, and in the end all mirrors are to "
+        "be synchronised.",
+        hints=(
+            "rebalance moves masters to mirrors. What do these hold after their restart?",
+            "And what do the mirrors of a queue hold whose master has just been moved?",
+            "Each queue is synchronised for itself, or the policy has it done. The step is {rebalance: true}.",
+        ),
+        form=Form.STEPS,
+        begin=all_on_one,
+        judge=shared_out,
+        verbs=("sync_queue", "rebalance", "set_policy", "wait"),
+    ),
+)
