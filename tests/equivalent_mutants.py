@@ -118,7 +118,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     },
     "queue_arguments": {
         "only a list's value that just fills a line would be broken elsewhere": [
-            "_leaf: unicode=False, column=0) => unicode=False, column=1)",
+            "_leaf: unicode=False, column=0).encode('latin-1').decode('utf-8', => unicode=False, column=1).encode('latin-1').decode('utf-8',",
         ],
         "its type was looked at before all others": [
             "CHECKS: 'x-dead-letter-exchange': _of_type(str),…etter-routing-key': => 'x-dead-letter-routing-key':",

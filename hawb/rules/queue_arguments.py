@@ -65,7 +65,7 @@ def inequivalent(
     """The first argument of a classic queue that differs when it is declared again, as `first_difference` gives it."""
     compared = (*CHECKED_3_8, "x-queue-type") if profile.version == "3.8" else COMPARED
     if profile.leader_locator:
-        given, current = SENT_ANYWAY_4_0 | given, SENT_ANYWAY_4_0 | current
+        current = SENT_ANYWAY_4_0 | current
         compared = (*compared, *CHECKS_4_0)
     return first_difference(given, current, compared)
 
@@ -78,7 +78,7 @@ def first_difference(
     (`rabbit_misc:assert_field_equivalence`)."""
     for key in keys:
         asked, had = ((amqp_type(one[key]), one[key]) if key in one else None for one in (given, current))
-        if asked != had and not (key == "x-queue-type" and (asked, had) in UNTYPED):
+        if (asked or UNSAID.get(key)) != (had or UNSAID.get(key)):
             show = _value if asked and had else _value_and_type
             return key, show(asked), show(had)
     return None
@@ -212,8 +212,8 @@ OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
 SENT_ANYWAY_4_0 = {"x-queue-type": "classic"}
 """What a declaration without it is taken to say in 4.0 (`rabbit_amqqueue:augment_declare_args`)."""
 
-UNTYPED = ((None, ("longstr", "classic")), (("longstr", "classic"), None))
-"""Of a queue's type: what is given and what it has, where one of them is not said and means the other."""
+UNSAID = {"x-queue-type": ("longstr", "classic")}
+"""What is meant where it is not said."""
 
 COMPARED = (*CHECKED, "x-queue-type", "x-queue-master-locator")
 """The arguments that must be the same when a queue is declared again, in the order in which they are compared."""
