@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_quorum import DECLARE, declared, played, publish, queue, told
+from test_quorum import DECLARE, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
 from hawb.scenario.outcome import outcome
@@ -179,3 +179,12 @@ def test_paused_nodes_look_around_though_the_side_that_links_were_healed_on_is_g
         timing={"start_s": 0.3}, nodes="cba",
     )  # fmt: skip
     assert {node.status for node in run.moment().state.nodes} == {"running"}
+
+
+def test_a_policy_that_is_cleared_at_a_time_is_cleared_where_nodes_run():
+    policy = {"set_policy": {"name": "p", "pattern": "q", "definition": {"max-length": 5}}}
+    pause = {"partition": [["a"], ["b", "c"]]}
+    steps = [DECLARE, policy, pause, {"wait": 100}, {"heal": True}, {"clear_policy": "p", "at": 100.5}, {"wait": 30}]
+    run = played(*steps, cluster_partition_handling="pause_minority")
+    assert queue(run).policy is None and refusals(run) == []
+    assert not run.moment().state.groups["q"].waiting

@@ -110,10 +110,14 @@ class Turn:
         )
 
     def _frozen_sides(self) -> tuple[Side, ...]:
+        shown = self._shown_side()
+        return tuple(self.sides[number].frozen() for number in sorted(self.sides, key=lambda one: (one != shown, one)))
+
+    def _shown_side(self) -> int:
+        """The number of the side that is shown first, and where who names no node acts: the first running node's."""
         first = self.first_running()
         shown = self.before.state.sides[0].number if first == NOWHERE else self.nodes[first].side
-        shown = shown if shown in self.sides else min(self.sides)
-        return tuple(self.sides[number].frozen() for number in sorted(self.sides, key=lambda one: (one != shown, one)))
+        return shown if shown in self.sides else min(self.sides)
 
     # Whose records are read and written
 
@@ -152,6 +156,10 @@ class Turn:
     def look_from(self, node: int) -> None:
         """Puts the side of `node` in focus: from now on its records are read and written."""
         self.focus = self.sides[self.nodes[node].side]
+
+    def look_from_outside(self) -> None:
+        """Puts the side in focus on which everybody acts who names no node."""
+        self.focus = self.sides[self._shown_side()]
 
     def each_side(self) -> Iterator[int]:
         """Puts one side after the other in focus, safe against sides that come and go meanwhile."""

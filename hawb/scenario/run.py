@@ -103,6 +103,7 @@ class Run:
             return Turn(self.settings, stage.settled, index)
         turn = Turn(self.settings, stage.reached, index)
         advance.before(turn, microseconds(step.at))
+        turn.look_from_outside()
         return turn
 
 
