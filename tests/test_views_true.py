@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from hypothesis import given
+from conftest import LONG
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_outcomes import policy
 
@@ -81,6 +82,10 @@ def run_of(steps: list[dict]) -> Run:
     return Run.of(read_scenario({"scenario": "random", "cluster": {"nodes": NODES}, "steps": steps}))
 
 
+few = settings(max_examples=500 if LONG else 100)
+"""Stories of quorum queues take longer: at the end of a long run five thousand of them took over ten minutes."""
+
+
 @given(scenarios)
 def test_the_nodes_that_a_message_is_said_to_be_on_have_it(steps):
     run = run_of(steps)
@@ -98,6 +103,7 @@ def test_the_nodes_that_a_message_is_said_to_be_on_have_it(steps):
         assert set(nodes_with(told, "q", number)) == have
 
 
+@few
 @given(quorum_scenarios)
 def test_the_members_that_a_message_is_said_to_be_on_have_it_in_their_logs(steps):
     run = run_of(steps)
@@ -117,6 +123,7 @@ def has_logged(log: Log, number: int) -> bool:
     return log.snapshot.index > 0 or any(runs.contains(getattr(one, "numbers", ()), number) for one in commands)
 
 
+@few
 @given(quorum_scenarios)
 def test_members_have_the_roles_that_their_lanes_end_with(steps):
     run = run_of(steps)
@@ -129,6 +136,7 @@ def test_members_have_the_roles_that_their_lanes_end_with(steps):
         assert role == ("none" if not living else "follower" if member.role != "leader" else "leader")
 
 
+@few
 @given(st.one_of(scenarios, quorum_scenarios))
 def test_every_outcome_can_be_shown_in_every_way(steps):
     run = run_of(steps)
