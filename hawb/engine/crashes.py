@@ -35,7 +35,7 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
         turn.refuse(None, f"{described(name)} was not found")
         return
     at = queue.master if node is None else node
-    if queue.type == QUORUM and quorum_view.has_process(turn, name, at):
+    if queue.type == QUORUM and quorum_view.hosts(turn, turn.groups[name], at):
         quorum_membership.crash(turn, name, at)
         return
     if queue.type == QUORUM or not turn.alive(queue, at):

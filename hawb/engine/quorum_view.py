@@ -29,12 +29,6 @@ def reaches(turn: Turn, group: Group, node: int, other: int) -> bool:
     return hosts(turn, group, other) and turn.linked(node, other)
 
 
-def has_process(turn: Turn, name: str, node: int) -> bool:
-    """Whether a quorum queue's member at a node runs."""
-    group = turn.groups[name]
-    return hosts(turn, group, node)
-
-
 def leader_seen(turn: Turn, group: Group) -> Member | None:
     """The latest leader that runs and that a running node of the side in focus reaches."""
     here = turn.running()

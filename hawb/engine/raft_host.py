@@ -26,6 +26,7 @@ from hawb.engine import chance, quorum_view
 from hawb.engine.quorum_group import GONE, Group, Proposal
 from hawb.engine.quorum_view import hosts, reaches
 from hawb.engine.raft import step
+from hawb.engine.raft_election import up_to_date
 from hawb.engine.raft_events import (
     ElectionDue,
     HandoverDue,
@@ -305,17 +306,12 @@ def _arm(turn: Turn, name: str, node: int) -> None:
         _ask_who_leads(turn, name, member)
     electors = [other for other in member.members if other == node or reaches(turn, group, node, other)]
     if member.role != FOLLOWER:
-        electors = [other for other in electors if _as_far(member, group.members[other])]
+        question = PreVote(node, node, member.term, member.log.last_index, member.log.last_term)
+        electors = [other for other in electors if up_to_date(question, group.members[other].log)]
     event = ElectionDue(name, node, group.number)
     if len(electors) < majority(len(member.members)) or turn.is_planned(event):
         return
     turn.schedule(_patience_us(turn, group, node), event)
-
-
-def _as_far(member: Member, elector: Member) -> bool:
-    """Whether a member's log is as up to date as its elector's."""
-    ends = [(log.last_term, log.last_index) for log in (member.log, elector.log)]
-    return ends[0] >= ends[1]
 
 
 def _patience_us(turn: Turn, group: Group, node: int) -> int:
