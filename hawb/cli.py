@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hawb.broker.cluster import Bench
     from hawb.broker.fuzz import Campaign
     from hawb.broker.imported import Imported
+    from hawb.broker.recordings import Take
 
 STDIN = "-"
 KNOWN = "data/known-differences.yaml"
@@ -158,35 +159,40 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 @click.option(
     "--to", type=click.Path(path_type=Path), default=RECORDED, show_default=True, help="The folder of recordings."
 )
-def record(files: tuple[Path, ...], broker: str | None, to: Path) -> None:
+@click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
+              help="How often each is played; what is racy shows in takes that differ.")  # fmt: skip
+def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int) -> None:
     """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each."""
     real = broker_room()
     try:
         with real.bench() as bench:
-            statuses = [record_one(real, bench, file, broker, to) for file in files]
+            statuses = [record_one(real, bench, file, broker, to, takes) for file in files]
     except real.CannotPlay as reason:
         raise SystemExit(refuse(reason)) from None
     raise SystemExit(max(statuses))
 
 
-def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path) -> int:
+def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path, takes: int) -> int:
     """Records one file and prints its line; the exit status for it."""
     from hawb.broker import recordings
 
-    began = time.monotonic()
+    def take() -> Take:
+        began = time.monotonic()
+        return recordings.take(real.play(bench, scenario, version), time.monotonic() - began)
+
     try:
         scenario = read(file)
-        played = real.play(bench, scenario, version or real.broker_for(scenario))
-        recording = recordings.recorded(played, file.stem, time.monotonic() - began)
-        kept = to / recording.version / f"{file.stem}.json"
-        recordings.save(recording, kept)
+        version = version or real.broker_for(scenario)
+        kept = to / version / f"{file.stem}.json"
+        taken = [take() for _ in range(takes)]
+        recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
     except real.CannotPlay as reason:
         return refuse(f"{file}: {reason}")
     except ScenarioRefused as refused:
         return refuse(refused)
     except OSError as error:
         return refuse(f"{kept}: the recording cannot be written: {error.strerror}")
-    click.echo(f"{kept}: {recording.seconds} s")
+    click.echo(f"{kept}: {sum(take.seconds for take in taken)} s")
     return 0
 
 
@@ -223,8 +229,10 @@ def fuzz(count: int, seed: int, out: Path, on: str, broker: str | None, replays:
     version = broker or real.VERSION
     try:
         with real.bench() if on == "broker" else contextlib.nullcontext() as bench:
-            play = room.by_another_seed if bench is None else partial(real.play, bench, version=version)
-            campaign = room.Campaign(out, play, f"{on} {version}", version, seed, count)
+            play, seeds = room.by_another_seed, 0
+            if bench is not None:
+                play, seeds = partial(real.play, bench, version=version), room.SEEDS
+            campaign = room.Campaign(out, play, f"{on} {version}", version, seed, count, seeds)
             play_campaign(campaign, replays)
     except (real.CannotPlay, room.ResultsRefused) as reason:
         raise SystemExit(refuse(reason)) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import NoReturn
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 LONG = os.environ.get("HAWB_LONG") == "1"
 BROKER = os.environ.get("HAWB_BROKER") == "1"
 SEED = int(os.environ.get("HAWB_SEED", random.randrange(2**32) if LONG else 0))
+DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
 # ones. A test that sets max_examples itself has the same count in both.
@@ -25,7 +27,7 @@ settings.load_profile("long" if LONG else "ci")
 
 def pytest_report_header() -> str:
     """What to set for the same random programs again."""
-    return f"random programs: HAWB_SEED={SEED}"
+    return f"random programs: HAWB_SEED={SEED}" + f", live scenarios: HAWB_DAY={DAY}" * BROKER
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,8 +1,13 @@
-"""A real cluster plays scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and minutes."""
+"""A real cluster plays scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and hours.
+
+With HAWB_SAMPLE=10 it plays ten of those that take less than a minute, others each day; HAWB_DAY draws those of another
+day again.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,15 +15,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import DAY
 
+from hawb.broker import recordings
 from hawb.broker.cluster import Bench, lacking
 from hawb.broker.compare import compare
-from hawb.broker.real import bench, play
-from hawb.scenario.load import load
+from hawb.broker.real import VERSION, bench, play
+from hawb.scenario.load import load, load_known
 
 pytestmark = pytest.mark.broker
 
-SCENARIOS = Path(__file__).parent.parent / "data" / "scenarios"
+DATA = Path(__file__).parent.parent / "data"
+SCENARIOS = DATA / "scenarios"
+KNOWN = load_known(DATA / "known-differences.yaml")
+LONGEST_S = 60
+"""How long the recording of a scenario may have taken that is to be in a sample."""
+
+
+def to_play() -> list[str]:
+    """The scenarios that have a recording, or a sample of them."""
+    files = sorted((DATA / "recorded" / VERSION).glob("*.json"))
+    if "HAWB_SAMPLE" not in os.environ:
+        return [file.stem for file in files]
+    brief = [file.stem for file in files if recordings.read(file).seconds < LONGEST_S]
+    return sorted(random.Random(DAY).sample(brief, int(os.environ["HAWB_SAMPLE"])))
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +49,15 @@ def ready(unavailable) -> Iterator[Bench]:
         yield made
 
 
-@pytest.mark.parametrize("name", ["unsynchronised-mirror-promoted", "virtual-hosts", "consumers-by-priority"])
+@pytest.mark.parametrize("name", to_play())
 def test_model_and_broker_agree(ready: Bench, name: str) -> None:
-    assert compare(play(ready, load(SCENARIOS / f"{name}.yaml"))) == []
+    scenario = load(SCENARIOS / f"{name}.yaml")
+    # What differs once and not again is a race on a busy machine; what differs twice is a difference.
+    for differing in (compare(play(ready, scenario), KNOWN.get(name)) for _ in range(2)):
+        print(*differing, sep="\n")
+        if not differing:
+            return
+    pytest.fail("\n".join(map(str, differing)), pytrace=False)
 
 
 QUORUM = """

@@ -119,7 +119,7 @@ def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works:
 
 def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
     clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, declared={"was"})
-    drive = drive_of(snapshot=dict, clients=clients, errors=[])
+    drive = drive_of(snapshot=lambda: {"a": {"state": "running", "queues": []}}, clients=clients, errors=[])
     assert glance(drive)["deleted"] == ["was"]
 
 

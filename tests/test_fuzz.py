@@ -154,7 +154,7 @@ def other_than_the_model(scenario: Scenario) -> Played:
 
 
 def campaign(directory: Path, play: Callable[[Scenario], Played], count: int = 12) -> Campaign:
-    return Campaign(directory, play, "broker 3.10", "3.10", 3, count)
+    return Campaign(directory, play, "broker 3.10", "3.10", 3, count, 0)
 
 
 def played_by(made: Campaign) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from hawb.broker import real, recordings
-from hawb.broker.compare import compare, uncompared
+from hawb.broker.compare import compare, differences, uncompared
 from hawb.broker.real import Played
 from hawb.cli import main
 from hawb.rules.profiles import PROFILES
@@ -35,8 +36,25 @@ def scenario_of(file: Path) -> Scenario:
 
 @each_file
 def test_model_and_recording_agree(file: Path):
-    played = recordings.read(file).as_played(scenario_of(file))
-    assert [str(difference) for difference in compare(played, KNOWN.get(file.stem))] == []
+    takes = recordings.read(file).takes(scenario_of(file))
+    assert [str(difference) for take in takes for difference in compare(take, KNOWN.get(file.stem))] == []
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if scenario_of(file).racy], ids=lambda file: file.stem)
+def test_what_is_racy_is_shown_by_three_takes_that_differ(file: Path):
+    takes = recordings.read(file).takes(scenario_of(file))
+    assert len(takes) >= 3
+    differing = set()
+    for one, other in combinations(takes, 2):
+        told = [("", one.outcome, other.outcome)]
+        told += [(f"steps.{step}.", one.glances[step], other.glances[step]) for step in one.glances]
+        differing |= {
+            f"{where}{field}"
+            for where, mine, its in told
+            for field, *_ in differences({"errors": [], "ledger": {}, "consumers": {}, "queues": {}} | mine, its)
+        }
+    fields = scenario_of(file).racy.fields
+    assert [name for name in fields if not any(map(uncompared([Uncompared((name,), "-")]).fullmatch, differing))] == []
 
 
 @each_file
@@ -59,8 +77,9 @@ def test_a_recording_tells_nothing_of_the_machine(file: Path):
 def test_every_field_known_to_differ_does_so_in_some_recording(name: str):
     differing = set()
     for file in (file for file in FILES if file.stem == name):
-        for difference in compare(recordings.read(file).as_played(scenario_of(file))):
-            differing |= {difference.field, f"steps.{difference.step}.{difference.field}"}
+        for take in recordings.read(file).takes(scenario_of(file)):
+            for difference in compare(take):
+                differing |= {difference.field, f"steps.{difference.step}.{difference.field}"}
     unneeded = [
         field
         for field in KNOWN[name].fields
@@ -133,6 +152,15 @@ def test_record_keeps_what_the_broker_told(told: dict[str, Any], tmp_path: Path)
     assert list(recording.glances) == [2]
     assert recording.record_again == "hawb record --broker 3.10 data/scenarios/story.yaml"
     assert compare(recording.as_played(load(file))) == []
+
+
+def test_what_is_racy_is_recorded_several_times(told: dict[str, Any], tmp_path: Path):
+    file, kept = tmp_path / "story.yaml", tmp_path / "3.10" / "story.json"
+    file.write_text(STORY)
+    assert CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path), "--takes", "3"]).exit_code == 0
+    recording = recordings.read(kept)
+    assert recording.record_again == "hawb record --broker 3.10 --takes 3 data/scenarios/story.yaml"
+    assert [compare(take) for take in recording.takes(load(file))] == [[], [], []]
 
 
 def test_compare_says_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):

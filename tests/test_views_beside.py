@@ -48,7 +48,7 @@ def kept(known: dict | None = None, racy: dict | None = None, **changed: object)
         scenario = replace(scenario, racy=Uncompared(**racy))
     seen = told(scenario)
     seen["queues"]["q"] |= changed
-    return Kept("story", scenario, Recording("-", "-", 1, "-", seen, {}), Uncompared(**known) if known else None)
+    return Kept("story", scenario, Recording("-", 1, seen, {}, "-", "-"), Uncompared(**known) if known else None)
 
 
 def verdicts(case: Kept) -> dict[str, str]:

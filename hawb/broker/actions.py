@@ -146,10 +146,18 @@ def alarm(drive: Drive, verb: verbs.Alarm | verbs.ClearAlarm) -> None:
     node = drive.first_running(verb.node)
     if node is not None:
         what = Atom("resource_limit"), Atom(verb.resource), Atom(node.erlang)
-        if isinstance(verb, verbs.Alarm):
-            drive.job(lambda: reason_of(drive.cluster.ask(node, "rabbit_alarm", "set_alarm", (what, []))))
-        else:
-            drive.job(lambda: reason_of(drive.cluster.ask(node, "rabbit_alarm", "clear_alarm", what)))
+        drive.job(set_alarm if isinstance(verb, verbs.Alarm) else clear_alarm, drive, node, what)
+
+
+def set_alarm(drive: Drive, node: BrokerNode, what: tuple) -> str | None:
+    return reason_of(drive.cluster.ask(node, "rabbit_alarm", "set_alarm", (what, [])))
+
+
+def clear_alarm(drive: Drive, node: BrokerNode, what: tuple) -> str | None:
+    # RabbitMQ itself takes no notice of an alarm that is not set.
+    before = drive.cluster.ask(node, "rabbit_alarm", "get_alarms")
+    reason = reason_of(drive.cluster.ask(node, "rabbit_alarm", "clear_alarm", what))
+    return reason if drive.cluster.ask(node, "rabbit_alarm", "get_alarms") != before else "no such alarm is set"
 
 
 def maintenance(function: str) -> Callable[[Drive, Any], None]:

@@ -274,13 +274,15 @@ class Clients:
         subscriber.state = "cancelled"
 
     async def close(self, name: str) -> None:
-        """A consumer's channel, or else all connections of that name."""
+        """A consumer's channel, or else all connections of that name. Raises Refused."""
         if name in self.subscribers:
             await self.subscribers[name].channel.close()
             return
-        for key, connection in list(self._connections.items()):
-            if key[0] == name:
-                await connection.close()
+        named = [connection for key, connection in self._connections.items() if key[0] == name]
+        if not named:
+            raise Refused(None, f"there is no connection or consumer '{name}'")
+        for connection in named:
+            await connection.close()
 
     async def close_all(self, spared: Callable[[str], bool] = lambda _: False) -> None:
         """Every connection goes away but those whose name is spared."""

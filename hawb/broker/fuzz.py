@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from tabulate import tabulate
 
 from hawb.broker.compare import Difference, as_counted, compare
+from hawb.broker.races import SEEDS
 from hawb.broker.random_scenarios import random_scenario
 from hawb.broker.real import CannotPlay, Played
 from hawb.broker.recordings import digest
@@ -64,13 +65,16 @@ class ResultsRefused(Exception):  # noqa: N818 - named for what it says
 
 
 class Campaign:
-    """The first `count` scenarios of a seed, played by the model and by `play`, whose name is `other`.
+    """The first `count` scenarios of a seed, played by the model and by `play`, whose name is `other`. The model may
+    draw by so many other `seeds` what `play` has drawn.
 
     Raises OSError and ResultsRefused for a directory in which results cannot be kept.
     """
 
-    def __init__(self, directory: Path, play: Play, other: str, version: str, seed: int, count: int):
-        self._directory, self._play, self._other, self._seed = directory, play, other, seed
+    def __init__(
+        self, directory: Path, play: Play, other: str, version: str, seed: int, count: int, seeds: int = SEEDS
+    ):
+        self._directory, self._play, self._other, self._seed, self._seeds = directory, play, other, seed, seeds
         self.scenarios = [random_scenario(seed, n, version) for n in range(count)]
         directory.mkdir(parents=True, exist_ok=True)
         self._file = directory / "results.jsonl"
@@ -130,7 +134,7 @@ class Campaign:
     def _differences(self, scenario: Scenario) -> tuple[list[Difference], str | None]:
         """Where both differ, or why that cannot be told."""
         try:
-            return compare(self._play(scenario)), None
+            return compare(self._play(scenario), seeds=self._seeds), None
         except (CannotPlay, ScenarioRefused) as reason:
             return [], str(reason)
         except Exception as fault:  # a fault of the model or the drive is one find more, and no end of a long campaign

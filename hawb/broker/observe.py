@@ -50,34 +50,41 @@ def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
 
 
 def glance(drive: Drive) -> dict[str, Any]:
-    """What can be seen without touching anything."""
-    rows = [row for view in drive.snapshot().values() for row in view.get("queues", ())]
+    """What can be seen without touching anything. What clients have heard comes first: nodes may take seconds to answer
+    while a link is broken."""
+    ledger, errors = ledger_of(drive), sorted(drive.errors, key=lambda error: error["step"])
+    views = drive.snapshot()
+    rows = [row for view in views.values() for row in view.get("queues", ())]
     subscribed = {tag: status for row in rows for tag, status in row["consumers"].items()}
-    queues = queues_of(drive)
-    accounts = drive.clients.accounts
+    queues = queues_of(drive, views)
     counting = counted(drive.clients.subscribers.values(), queues)
     gone = drive.clients.declared - queues.keys()
     told = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
     return {
-        "nodes": {name: node_state(view["state"]) for name, view in sorted(drive.snapshot().items())},
-        "partitions": sides(drive),
+        "nodes": {name: node_state(view["state"]) for name, view in sorted(views.items())},
+        "partitions": sides(drive, views),
         # Where no node runs there is nobody to ask.
-        **(told if drive.cluster.running() else {}),
-        "ledger": {
-            name: {
-                "published": account.published,
-                "confirmed": as_lists(as_set(account.confirmed)),
-                "nacked": as_lists(as_set(account.nacked)),
-                "acknowledged": as_lists(as_set(account.acknowledged)),
-            }
-            for name, account in sorted(accounts.items(), key=lambda item: split_queue(item[0]))
-        },
+        **(told if any("queues" in view for view in views.values()) else {}),
+        "ledger": ledger,
         "consumers": {
             name: consumer_of(subscriber, subscribed.get(name), subscriber.queue in counting)
             for name, subscriber in sorted(drive.clients.subscribers.items())
             if not name.startswith(BUILDING)
         },
-        "errors": sorted(drive.errors, key=lambda error: error["step"]),
+        "errors": errors,
+    }
+
+
+def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
+    """What publishers and consumers were told and said, by queue."""
+    return {
+        name: {
+            "published": account.published,
+            "confirmed": as_lists(as_set(account.confirmed)),
+            "nacked": as_lists(as_set(account.nacked)),
+            "acknowledged": as_lists(as_set(account.acknowledged)),
+        }
+        for name, account in sorted(drive.clients.accounts.items(), key=lambda item: split_queue(item[0]))
     }
 
 
@@ -115,16 +122,17 @@ def node_state(state: str) -> str:
     return "waiting" if state == "booting" else state
 
 
-def queues_of(drive: Drive) -> dict[str, dict[str, Any]]:
-    """Every queue as the first running node that knows it has it, with `views` where nodes differ."""
-    views = {
+def queues_of(drive: Drive, views: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every queue as the first running node that knows it has it, with `views` where nodes differ. `views` is what
+    `Drive.snapshot` has told."""
+    told = {
         node: {join_queue(row["vhost"], row["name"]): queue_of(drive, row) for row in view["queues"]}
-        for node, view in drive.snapshot().items()
+        for node, view in views.items()
         if "queues" in view
     }
     queues = {}
-    for name in sorted({name for view in views.values() for name in view}, key=split_queue):
-        known = {node: view[name] for node, view in views.items() if name in view}
+    for name in sorted({name for view in told.values() for name in view}, key=split_queue):
+        known = {node: view[name] for node, view in told.items() if name in view}
         queues[name] = next(iter(known.values()))
         seen = seen_by(known)
         if len(seen) > 1:
@@ -172,7 +180,7 @@ def classic_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
     home = row["process"] if isinstance(row["process"], str) else row["process"][1]
     information = row["information"]
     state = "running"
-    if information is None:
+    if information is None or (information == SILENT and not lives(drive, home)):
         state = "down"
     elif information != SILENT and isinstance(information["state"], list):
         state = "syncing"
@@ -188,6 +196,11 @@ def classic_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
         "recoverable_mirrors": named(drive, row["recoverable"]),
         "critical_nodes": [master] if row["mirrored"] is True and not synchronised else [],
     }
+
+
+def lives(drive: Drive, node: str) -> bool:
+    """Whether the process of a node, by its Erlang name, runs; the others may not have missed it yet."""
+    return drive.cluster.nodes[drive.cluster.names[node]].alive
 
 
 def quorum_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
@@ -207,10 +220,10 @@ def named(drive: Drive, nodes: Any) -> list[str]:
     return [drive.cluster.names.get(node, node) for node in nodes] if isinstance(nodes, list) else []
 
 
-def sides(drive: Drive) -> list[list[str]]:
+def sides(drive: Drive, views: dict[str, Any]) -> list[list[str]]:
     """The groups of running nodes that see each other, if there is more than one."""
     groups = []
-    for view in drive.snapshot().values():
+    for view in views.values():
         if "nodes" in view:
             group = sorted(drive.cluster.names.get(node, node) for node in view["nodes"])
             if group not in groups:
@@ -259,7 +272,7 @@ def homes_of(queue: dict[str, Any]) -> list[str]:
 def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
     """`ids` and `redelivered` of those queues that are served; with `views`, what each side has. Queues with dead
     letters, which carry no number of theirs, are left out."""
-    left = queues_of(drive)
+    left = queues_of(drive, drive.snapshot())
     contents = {}
     for name in names:
         if name not in left or not is_served(left[name]):

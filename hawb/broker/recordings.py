@@ -3,13 +3,15 @@
 A recording is a JSON file `RELEASE/SCENARIO.json`, with the outcome and what was seen at each `expect` step. It belongs
 to the steps that were played: `played` is a digest of them, so that a scenario whose steps have changed since is told
 from one that still stands. What a scenario expects, its title, its version and what it says of races are no part of
-it. A recording holds nothing of the machine that made it: no path, no address, no name, no credential.
+it. A recording holds nothing of the machine that made it: no path, no address, no name, no credential. A scenario that
+calls fields racy is played several times, and its recording keeps each `Take`, so that everybody sees them differ.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,16 +26,22 @@ from hawb.scenario.saving import write
 from hawb.scenario.verbs import Expect
 
 
-class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An outcome on a real cluster. `date` is the UTC day, `seconds` is how long it took, boot included; `glances` has
-    what was seen at each `expect` step."""
+class Take(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A scenario played once on a real cluster. `date` is the UTC day, `seconds` is how long it took, boot included;
+    `glances` has what was seen at each `expect` step."""
 
-    record_again: str
     date: str
     seconds: int
-    played: str
     outcome: dict[str, Any]
     glances: dict[int, dict[str, Any]]
+
+
+class Recording(Take, frozen=True, omit_defaults=True):
+    """The first take of a scenario, and further ones."""
+
+    record_again: str
+    played: str
+    further: tuple[Take, ...] = ()
 
     @property
     def version(self) -> str:
@@ -41,16 +49,26 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ".".join(self.outcome["broker"]["rabbitmq"].split(".")[:2])
 
     def as_played(self, scenario: Scenario) -> Played:
-        """What `real.play` told of the scenario then."""
-        return Played(at_version(scenario, self.version), self.outcome, self.glances)
+        """What `real.play` told of the scenario at the first take."""
+        return self.takes(scenario)[0]
+
+    def takes(self, scenario: Scenario) -> list[Played]:
+        """What `real.play` told of the scenario each time."""
+        scenario = at_version(scenario, self.version)
+        return [Played(scenario, take.outcome, take.glances) for take in (self, *self.further)]
 
 
-def recorded(played: Played, name: str, seconds: float) -> Recording:
+def take(played: Played, seconds: float) -> Take:
+    """A scenario as it was played just now, which took so long."""
+    return Take(datetime.now(UTC).date().isoformat(), round(seconds), played.outcome, played.glances)
+
+
+def recorded(scenario: Scenario, version: str, name: str, takes: Sequence[Take]) -> Recording:
     """The recording of a scenario's file, by its name without ending."""
-    version = played.scenario.cluster.version
-    command = f"hawb record --broker {version} data/scenarios/{name}.yaml"
-    today = datetime.now(UTC).date().isoformat()
-    return Recording(command, today, round(seconds), digest(played.scenario), played.outcome, played.glances)
+    first, *further = takes
+    often = f" --takes {len(takes)}" if further else ""
+    command = f"hawb record --broker {version}{often} data/scenarios/{name}.yaml"
+    return Recording(*msgspec.structs.astuple(first), command, digest(scenario), tuple(further))
 
 
 def digest(scenario: Scenario) -> str:

@@ -75,14 +75,14 @@ def change_members(drive: Drive, entry: QueueEntry) -> None:
     if not entry.members:
         return
     name = join_queue(*split_queue(entry.queue))
-    there = queues_of(drive)[name]["members"]
+    there = queues_of(drive, drive.snapshot())[name]["members"]
     for node in entry.members:
         if node not in there:
             run(drive, AddMember(entry.queue, node))
     for node in there:
         if node not in entry.members:
             run(drive, DeleteMember(entry.queue, node))
-    if queues_of(drive)[name]["leader"] != entry.leader:
+    if queues_of(drive, drive.snapshot())[name]["leader"] != entry.leader:
         run(drive, TransferLeadership(entry.queue, entry.leader))
 
 
@@ -138,7 +138,7 @@ def check(drive: Drive, scenario: Scenario) -> None:
     """Raises CannotPlay where a queue is not as the file says, or a step was refused."""
     if drive.errors:
         raise CannotPlay(drive.errors[0]["text"])
-    found = queues_of(drive)
+    found = queues_of(drive, drive.snapshot())
     for entry in scenario.queues:
         queue = found.get(join_queue(*split_queue(entry.queue)))
         if queue is None:

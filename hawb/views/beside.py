@@ -52,7 +52,7 @@ class Kept(NamedTuple):
 
     @property
     def played(self) -> Played:
-        """What the broker told then."""
+        """What the broker told at the first take."""
         return self.recording.as_played(self.scenario)
 
     @property
@@ -249,7 +249,7 @@ def said(value: Any) -> str:
 def verdict(kept: Kept) -> str:
     """What is to be said of a whole recording. One of which some fields are not compared does not simply agree, however
     they came out."""
-    if compare(kept.played, kept.known):
+    if any(compare(take, kept.known) for take in kept.recording.takes(kept.scenario)):
         return DIFFERS
     if kept.known:
         return KNOWN

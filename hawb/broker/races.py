@@ -1,0 +1,195 @@
+"""What a real cluster leaves to luck, and how the model's outcome is read where it does.
+
+- RabbitMQ draws by its clock where the model draws by the scenario's seed: another seed is as good (`tellings`), and so
+  is another name for a node that no step and no policy names (`renamings`).
+- Mirrors that join at the same moment stand in any order.
+- A mirror that came back and is not synchronised may be among the recoverable ones or not: the master adds it when it
+  joins, and strikes it off when it hears that the node is up (`rabbit_amqqueue:on_node_up`), whichever comes later.
+- Members that miss their leader stand for election at random times. One whose node came back may do so as well, before
+  it has heard from the leader. So who leads is compared as long as neither has happened.
+- What several consumers of a quorum queue held comes back in the order in which their channels end.
+- A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
+  suspected until the node is back, the model forgets it, and neither serves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, permutations
+from typing import Any
+
+from msgspec.structs import replace
+
+from hawb.scenario.document import Scenario
+from hawb.scenario.dump import plain
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import TransferLeadership
+
+SEEDS = 500
+"""By how many seeds the model is asked at most."""
+ALIKE = 16
+"""After so many seeds that make no difference none will."""
+SORTED = frozenset({"synchronised_mirrors"})
+"""Lists that have no order of their own."""
+
+Told = dict[str, Any]
+"""An outcome, or a part of it."""
+
+
+# Draws
+
+
+def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterator[list[Told]]:
+    """What the model tells of a scenario at these steps and at its end (None), by its own seed and then by others; each
+    different telling once."""
+    seen = set()
+    for tried, seed in enumerate((scenario.seed, *range(seeds))):
+        if tried > ALIKE and len(seen) == 1:
+            return
+        run = Run.of(replace(scenario, seed=seed))
+        told = [outcome(run, None if step is None else run.moment_of(step)) for step in steps]
+        key = repr([part | {"seed": None} for part in told])
+        if key not in seen:
+            seen.add(key)
+            yield told
+
+
+def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
+    """The ways to rename nodes that nothing in the file names by itself; the first one renames nothing."""
+    named: set[str] = set()
+
+    def note(value: Any) -> None:
+        if isinstance(value, str):
+            named.add(value)
+        elif isinstance(value, dict):
+            for inner in value.values():
+                note(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                note(inner)
+
+    file = plain(scenario)
+    for part in ("policies", "operator_policies", "queues", "steps"):
+        note([step for step in file.get(part, []) if "expect" not in step])
+    free = [name for name in scenario.known_nodes if name not in named]
+    for order in permutations(free):
+        yield dict(zip(free, order, strict=True))
+
+
+def renamed(value: Any, names: dict[str, str]) -> Any:
+    """A value with its nodes' names exchanged, those that stand by themselves."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [renamed(inner, names) for inner in value]
+    if isinstance(value, dict):
+        new = {names.get(key, key): renamed(inner, names) for key, inner in value.items()}
+        return new | {key: sorted(new[key]) for key in SORTED & new.keys()}
+    return value
+
+
+# Leaders
+
+
+def without_leaders(seen: Told, names: set[str]) -> Told:
+    """What a broker tells, but for who leads these queues."""
+    queues = dict(seen.get("queues", {}))
+    for name in names & queues.keys():
+        queues[name] = without(queues[name], "leader")
+        if "views" in queues[name]:
+            queues[name]["views"] = [without(view, "master") for view in queues[name]["views"]]
+    return seen | {"queues": queues} if queues else seen
+
+
+def luckily_led(scenario: Scenario, model: Told) -> set[str]:
+    """The quorum queues of which it is luck who leads: their members chose a leader themselves, or a member's node came
+    back."""
+    asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
+    last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}
+    elected = {name for name, event in last.items() if event["detail"]["term"] > 1 and event["step"] not in asked}
+    back = nodes_that_came_back(model)
+    return elected | {name for name, queue in model["queues"].items() if back & set(queue.get("members", ()))}
+
+
+def nodes_that_came_back(model: Told) -> set[str]:
+    """The nodes that were booted or revived since the beginning."""
+    return {event["node"] for event in model.get("events", ()) if event["event"] in ("node_running", "node_revived")}
+
+
+# Orders
+
+
+def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
+    """The model's queues as they would be told with the broker's luck, wherever that is only a matter of order or of a
+    race; else as they are."""
+    added = [event for event in model.get("events", ()) if event["event"] == "mirror_added"]
+    joined = {(event["queue"], event["node"]): event["t"] for event in added}
+    back = nodes_that_came_back(model)
+    queues = {}
+    for name, queue in model["queues"].items():
+        other = seen.get(name, {})
+        lucky: Told = {}
+        if queue["type"] == "classic":
+            since = {node: joined.get((name, node), node) for node in queue["mirrors"] + queue["recoverable_mirrors"]}
+            lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, back)
+        elif "ids" in other:
+            lucky = held_ones_in_order(queue, other, held_by_several(name, model))
+        queues[name] = queue | lucky
+    return queues
+
+
+def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
+    """Mirrors in the broker's order, where those that changed places joined at the same moment."""
+    found = {}
+    for field in {"mirrors", "recoverable_mirrors"} & other.keys():
+        mine, its = queue[field], other[field]
+        if sorted(mine) == sorted(its) and [since[node] for node in mine] == [since[node] for node in its]:
+            found[field] = its
+    return found
+
+
+def recoverable_or_not(queue: Told, other: Told, back: set[str]) -> Told:
+    """The broker's recoverable mirrors, where only mirrors differ that came back and are not synchronised."""
+    either = back.intersection(queue["mirrors"]).difference(queue["synchronised_mirrors"])
+    its = other.get("recoverable_mirrors", ())
+    mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
+    return {"recoverable_mirrors": its} if its and mine == others else {}
+
+
+def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
+    """The broker's messages, where only those that several consumers hold have changed places."""
+    same = held and held_in_order(queue["ids"], held) == held_in_order(other["ids"], held)
+    return {"ids": other["ids"]} if same else {}
+
+
+def held_by_several(name: str, model: Told) -> set[int]:
+    """What the consumers of a queue hold, if there is more than one that holds anything."""
+    held = [consumer["unacknowledged"] for consumer in model["consumers"].values() if consumer["queue"] == name]
+    held = [runs for runs in held if runs]
+    return set(numbers(chain(*held))) if len(held) > 1 else set()
+
+
+def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
+    """Numbers in the order of `ids`, but for those that are held, which are in their own."""
+    sorted_ones = iter(sorted(held.intersection(numbers(ids))))
+    return [next(sorted_ones) if number in held else number for number in numbers(ids)]
+
+
+def numbers(runs: Iterable[list[int]]) -> Iterator[int]:
+    """The numbers of runs [first, last]."""
+    return chain.from_iterable(range(first, last + 1) for first, last in runs)
+
+
+# Consumers
+
+
+def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:
+    """What a broker tells of consumers, but for the place of those whose clients are gone."""
+    gone = {name for name, told in consumers.items() if told["state"] == "closed"}
+    return consumers | {name: without(consumers[name], "activity_status") for name in gone}
+
+
+def without(told: Told, *keys: str) -> Told:
+    """A part of an outcome but for some fields."""
+    return {key: value for key, value in told.items() if key not in keys}
