@@ -1,0 +1,48 @@
+"""Published measurements: the tables in `data/published/`, each with its source, date, workload and how it was read."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from msgspec import Struct, yaml
+
+from hawb.scenario.checkout import data_folder
+
+Row = dict[str, str | int | float | None]
+
+
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """One table. `columns` says what each column means, units last in its name; every row has all of them, with None
+    where the source does not tell."""
+
+    what: str
+    source: str
+    date: datetime.date
+    workload: str
+    read: str
+    columns: dict[str, str]
+    rows: list[Row]
+    more_sources: list[str] = []
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows):
+            if row.keys() != self.columns.keys():
+                odd = sorted(row.keys() ^ self.columns.keys())
+                raise ValueError(f"rows[{number}]: {', '.join(odd)} in the row or in columns, but not in both")
+
+
+def table(name: str, folder: Path | None = None) -> Table:
+    """The table `NAME.yaml` of `folder` (by default `data/published` of the checkout).
+
+    Raises FileNotFoundError without such a file, and msgspec.ValidationError where it is no table.
+    """
+    return yaml.decode(((folder or published_folder()) / f"{name}.yaml").read_bytes(), type=Table)
+
+
+def published_folder() -> Path:
+    """`data/published` of the checkout around the working directory; raises FileNotFoundError outside of one."""
+    data = data_folder()
+    if data is None:
+        raise FileNotFoundError("data/published: no checkout of hawb around the working directory")
+    return data / "published"

@@ -1,0 +1,122 @@
+"""How long an explicit synchronisation of a mirror takes, and whether it holds a link for longer than net_ticktime.
+
+The model is the engine's (`hawb.engine.sync_effort`): messages by rate or bytes by bandwidth, whichever takes longer,
+and a latency for each batch. What is fitted here are its rate and latency, to `data/published/synchronisation.yaml`:
+least squares of (published - predicted) / published, which is linear in the seconds for a message and for a batch.
+
+Three rows are little. The queue serves nobody meanwhile, so that it matters whether it is seconds or minutes; which of
+both a prediction can tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from hawb.engine.sync_effort import Effort
+from hawb.study.prediction import NotMeasuredError, Prediction
+from hawb.study.published import Row, table
+
+MICROSECONDS = 1_000_000
+BEYOND = 20
+"""How many times deeper than published a queue may be: depth enters in proportion, so more than elsewhere."""
+
+LEAVES_OUT = (
+    "memory alarms, which hold a synchronisation, and other load on the nodes",
+    "how the size of messages slows down reading them from disk: the published figures tell no size",
+)
+
+
+class Pace(Struct, frozen=True):
+    """How fast a synchronisation goes, in the units of the engine's settings, and the errors on rows held out."""
+
+    messages_per_s: int
+    link_latency_us: int
+    held_out: tuple[float, ...] = ()
+
+
+def pace() -> Pace:
+    """Fitted to what was published."""
+    rows = table("synchronisation").rows
+    held_out = []
+    for index, row in enumerate(rows):
+        others = [*rows[:index], *rows[index + 1 :]]
+        if len({other["batch_size"] for other in others}) > 1:  # without both, message and batch cannot be told apart
+            predicted_s = effort(_fit(others), row["messages"], 0, row["batch_size"]).duration_us / MICROSECONDS
+            held_out.append(math.log(predicted_s / row["duration_s"]))
+    fitted = _fit(rows)
+    return Pace(fitted.messages_per_s, fitted.link_latency_us, tuple(held_out))
+
+
+def effort(
+    pace: Pace, messages: int, size_bytes: int, batch_size: int, network_mb_s: float = 100.0, max_throughput: int = 0
+) -> Effort:
+    """What the engine would have to do: `messages` of `size_bytes` each, in batches of `batch_size`, over a link of
+    `network_mb_s` megabytes a second, with mirroring_sync_max_throughput in bytes a second (0: no limit)."""
+    return Effort(
+        pieces=((messages, size_bytes),),
+        batch_size=batch_size,
+        link_latency_us=pace.link_latency_us,
+        messages_per_s=pace.messages_per_s,
+        network_bytes_per_s=max(1, round(network_mb_s * 1_000_000)),
+        most_bytes_per_s=max_throughput,
+    )
+
+
+def duration(
+    messages: int,
+    size_bytes: int = 1024,
+    batch_size: int = 4096,
+    network_mb_s: float = 100.0,
+    max_throughput: int = 0,
+    net_ticktime_s: float = 60.0,
+) -> Prediction:
+    """Seconds for which the queue is blocked, from its depth, message size, batch size and bandwidth.
+
+    Warns when a batch takes longer on the link than net_ticktime: then the nodes at its ends take each other for dead,
+    and the synchronisation makes a partition. Raises NotMeasuredError for a queue too deep, or without messages.
+    """
+    published = table("synchronisation").rows
+    deepest = max(row["messages"] for row in published) * BEYOND
+    most = {"messages": deepest, "size_bytes": 2**40, "batch_size": 10**12}
+    for name, value in {"messages": messages, "size_bytes": size_bytes, "batch_size": batch_size}.items():
+        least = 0 if name == "size_bytes" else 1
+        if not least <= value <= most[name]:
+            raise NotMeasuredError(name, value, f"{least} to {most[name]}")
+    fitted = pace()
+    todo = effort(fitted, messages, size_bytes, batch_size, network_mb_s, max_throughput)
+    warnings = _too_slow(todo, net_ticktime_s) + _beyond(published, messages, batch_size)
+    seconds = todo.duration_us / MICROSECONDS
+    return Prediction.of(seconds, "s", fitted.held_out, warnings=warnings, leaves_out=LEAVES_OUT)
+
+
+def _too_slow(todo: Effort, net_ticktime_s: float) -> tuple[str, ...]:
+    begins_us = todo.too_slow_us(round(net_ticktime_s * MICROSECONDS))
+    if begins_us is None:
+        return ()
+    begins_s = begins_us / MICROSECONDS
+    return (
+        f"a batch takes longer than net_ticktime, {net_ticktime_s:g} s, on a link of {todo.network_bytes_per_s / 1e6:g}"
+        f" MB/s: after {begins_s:,.0f} s no tick comes through, after {begins_s + net_ticktime_s:,.0f} s the nodes take"
+        " each other for dead",
+    )
+
+
+def _beyond(published: Sequence[Row], messages: int, batch_size: int) -> tuple[str, ...]:
+    given = {"messages": messages, "batch_size": batch_size}
+    found = []
+    for column, value in given.items():
+        low, high = (find(row[column] for row in published) for find in (min, max))
+        if not low <= value <= high:
+            found.append(f"{column} {value:,} lies outside of what was published, {low:,} to {high:,}")
+    return tuple(found)
+
+
+def _fit(rows: Sequence[Row]) -> Pace:
+    seconds = np.array([row["duration_s"] for row in rows], dtype=float)
+    counts = [[row["messages"], math.ceil(row["messages"] / row["batch_size"])] for row in rows]
+    per_message_s, per_batch_s = np.linalg.lstsq(counts / seconds[:, None], np.ones(len(rows)))[0]
+    return Pace(round(1 / per_message_s), round(per_batch_s * MICROSECONDS))

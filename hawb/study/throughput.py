@@ -1,0 +1,270 @@
+"""How many messages a second, and how long each takes: a small physical model, fitted to published measurements.
+
+The seconds that a message takes are
+
+    round_trip_s / in_flight + base_s x column ** power x column ** power ...
+
+The first term is a publisher waiting for confirms: with one unconfirmed message at a time nothing else counts. The
+second is the work of whatever is busiest: `base_s` is a setup's own (machine, disk, release), the powers are shared by
+all setups. By Little's law `in_flight` messages are then on their way for in_flight times as long.
+
+Times add up here because a queue is never only waiting or only working: held out, the sum is nearer to the figures than
+the smaller of both rates. A power of the size is nearer than a cost for each byte (off by 0.16 against 0.23 for classic
+queues, 0.13 against 0.21 for quorum queues, root mean square of logarithms). It is no law of nature: far beyond 5 kB
+network and disk set other bounds, and so what lies more than twice beyond the published range is refused.
+
+Errors are relative, so the fit is a least-squares one of logarithms. Each queue type is fitted by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from hawb.study.prediction import NotMeasuredError, Prediction
+from hawb.study.published import Row, table
+
+MAX_STEPS = 200
+BEYOND = 2
+"""How many times beyond the published range a prediction may lie."""
+
+
+class Law(Struct, frozen=True):
+    """Which columns enter: each value of `base` has a time of its own, `powers` multiply it, `limit` is the publishers'
+    limit of unconfirmed messages (None: there is none in the figures)."""
+
+    base: str
+    powers: tuple[str, ...]
+    limit: str | None
+    leaves_out: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a prediction has to be told."""
+        return (self.base, *self.powers, *filter(None, [self.limit]))
+
+
+ONE_QUEUE = Law(
+    "setup",
+    ("size_bytes", "replicas"),
+    "in_flight",
+    (
+        "all other load on the nodes, deep queues, the number of publishers and consumers, TLS",
+        "replicas far apart: the round trip is that of one data centre, and the same for any number of replicas",
+        "machines that are none of the published; a measurement of your own (`measured`) makes yours one of them",
+    ),
+)
+CLUSTER = Law(
+    "disk",
+    ("nodes", "vcpus"),
+    None,
+    (
+        "any other workload than a hundred queues, messages of 1 kB and consumers that keep up",
+        "other numbers of replicas: two copies for classic queues, three for quorum queues",
+        "that the posts count the best rate in two ways, which flatters quorum queues",
+    ),
+)
+
+
+class Model(Struct, frozen=True):
+    """A law fitted to rows: natural logarithms of `round_trip_s`, of the `bases_s` and the powers, in this order.
+
+    `held_out` has for each row the logarithm of predicted by published rate, fitted to all the others; None for a row
+    that is the only one of its base.
+    """
+
+    law: Law
+    rows: tuple[Row, ...]
+    bases: tuple[str, ...]
+    parameters: tuple[float, ...]
+    held_out: tuple[float | None, ...]
+
+    @classmethod
+    def of(cls, law: Law, rows: Sequence[Row]) -> Model:
+        """Fitted to these rows."""
+        bases = tuple(dict.fromkeys(row[law.base] for row in rows))
+
+        def off(index: int) -> float | None:
+            others = [*rows[:index], *rows[index + 1 :]]
+            if all(row[law.base] != rows[index][law.base] for row in others):
+                return None
+            predicted = _log_rates(law, bases, _fit(law, bases, others), [rows[index]])[0]
+            return float(predicted) - math.log(rows[index]["rate_per_s"])
+
+        fitted = tuple(map(float, _fit(law, bases, rows)))
+        return cls(law, tuple(rows), bases, fitted, tuple(map(off, range(len(rows)))))
+
+    @property
+    def round_trip_s(self) -> float:
+        """How long a publisher waits for the confirm of a message that is alone; 0 in a law without a limit."""
+        return math.exp(self.parameters[0]) if self.law.limit else 0.0
+
+    @property
+    def bases_s(self) -> dict[str, float]:
+        """The seconds of work for a message whose columns are all 1, by base."""
+        return dict(zip(self.bases, map(math.exp, self.parameters[1:]), strict=False))
+
+    @property
+    def powers(self) -> dict[str, float]:
+        """By which power each column makes a message take longer; below 0, shorter."""
+        return dict(zip(self.law.powers, self.parameters[1 + len(self.bases) :], strict=True))
+
+    @property
+    def errors(self) -> list[float]:
+        """Of the rows that could be held out."""
+        return [error for error in self.held_out if error is not None]
+
+    def fitted_per_s(self, row: Row) -> float:
+        """The rate for a row, without asking whether anything like it was published."""
+        return float(np.exp(_log_rates(self.law, self.bases, np.array(self.parameters), [row])[0]))
+
+    def rate(self, **row: str | float | None) -> Prediction:
+        """Messages a second, for a value of each of the law's columns; in_flight=None is a publisher without a limit.
+
+        Raises NotMeasuredError for another base, a column too many or too few, or a value more than `BEYOND` times
+        beyond the published range.
+        """
+        warnings = self._warnings(row)
+        value = self.fitted_per_s(row)
+        return Prediction.of(value, "messages/s", self.errors, warnings=warnings, leaves_out=self.law.leaves_out)
+
+    def latency(self, **row: str | float | None) -> Prediction:
+        """Median seconds from publishing to consuming, while the publishers have as many messages on their way as they
+        may, and the consumers keep up.
+
+        Little's law gives the mean time from publishing to confirming; published medians are a share of that, the same
+        for all limits. Raises NotMeasuredError as `rate` does, and where no limit is given.
+        """
+        limit = self.law.limit and row.get(self.law.limit)
+        if limit is None:
+            raise NotMeasuredError("latency", limit, "a limit of unconfirmed messages, in a law that has one")
+        warnings = self._warnings(row)
+        shares = [
+            math.log(known["p50_s"] * self.fitted_per_s(known) / known[self.law.limit])
+            for known in self.rows
+            if known.get("p50_s") is not None
+        ]
+        share = np.mean(shares)
+        held_out = [(share * len(shares) - left) / (len(shares) - 1) - left for left in shares]
+        value = math.exp(share) * limit / self.fitted_per_s(row)
+        more = ("a load below the limit, and percentiles above the median", *self.law.leaves_out)
+        return Prediction.of(value, "s", held_out, warnings=warnings, leaves_out=more)
+
+    def _warnings(self, row: Row) -> tuple[str, ...]:
+        """How the row lies outside of what was published; NotMeasuredError where that is too far."""
+        law = self.law
+        if row.keys() != set(law.columns):
+            raise NotMeasuredError("columns", ", ".join(row), ", ".join(law.columns))
+        if row[law.base] not in self.bases:
+            hint = "measure one rate yourself and hand it over as a row of `measured`, with a base of its own"
+            raise NotMeasuredError(law.base, row[law.base], ", ".join(self.bases), hint)
+        own = [known for known in self.rows if known[law.base] == row[law.base]]
+        found = [f"{row[law.base]} rests on one row"] if len(own) == 1 else []
+        for column in law.columns[1:]:
+            found += _outside(column, row[column], _range(self.rows, column), _range(own, column), row[law.base])
+        return tuple(found)
+
+
+def one_queue(queue_type: str, measured: Sequence[Row] = ()) -> Model:
+    """The rate of one queue of a type (`classic` of version 1, alone or mirrored, or `quorum`), all else idle.
+
+    `measured` are rows of your own with setup, size_bytes, replicas, in_flight and rate_per_s: one is enough to make a
+    setup of its own, whose other figures then follow from what the published setups have in common.
+    """
+    by_disk = [row for row in table("one-queue-by-disk").rows if row["lazy_rate_per_s"] == 0]
+    rows = [*table("one-queue-by-in-flight").rows, *table("one-queue-by-size").rows, *by_disk]
+    return Model.of(ONE_QUEUE, [*_of_type(queue_type, rows), *_checked(ONE_QUEUE, measured)])
+
+
+def cluster(queue_type: str, measured: Sequence[Row] = ()) -> Model:
+    """The rate of a hundred queues of a type (`classic` with one mirror, or `quorum` with three members) on a cluster.
+
+    `measured` are rows of your own with disk, nodes, vcpus and rate_per_s.
+    """
+    rows = _of_type(queue_type, table("cluster-sizes").rows)
+    return Model.of(CLUSTER, [*rows, *_checked(CLUSTER, measured)])
+
+
+def _of_type(queue_type: str, rows: Sequence[Row]) -> list[Row]:
+    known = dict.fromkeys(row["queue_type"] for row in rows)
+    if queue_type not in known:
+        raise NotMeasuredError("queue_type", queue_type, ", ".join(known))
+    return [row for row in rows if row["queue_type"] == queue_type]
+
+
+def _checked(law: Law, measured: Sequence[Row]) -> Sequence[Row]:
+    """Rows of a person's own, which have no test that reads them."""
+    for row in measured:
+        needed = (*law.columns, "rate_per_s")
+        if missing := [column for column in needed if column not in row]:
+            raise NotMeasuredError(missing[0], None, f"in each row of measured: {', '.join(needed)}")
+        for column in needed[1:]:
+            if not _counts(row[column]) and (column != law.limit or row[column] is not None):
+                raise NotMeasuredError(column, row[column], "a number from 1")
+    return measured
+
+
+def _counts(value: object) -> bool:
+    return isinstance(value, int | float) and 1 <= value < math.inf
+
+
+def _fit(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> np.ndarray:
+    """The parameters with the least squares of logarithms, by Gauss and Newton's method."""
+    times = -np.log([row["rate_per_s"] for row in rows])
+    waiting, working = _columns(law, bases, rows)
+    parameters = np.zeros(1 + working.shape[1])
+    parameters[0] = np.min((times + waiting)[np.isfinite(waiting)], initial=0)
+    parameters[1 : 1 + len(bases)] = np.mean(times)
+    for _ in range(MAX_STEPS):
+        predicted = _log_seconds(parameters, waiting, working)
+        share = np.exp(parameters[0] - waiting - predicted)
+        slopes = np.column_stack([share, (1 - share)[:, None] * working])
+        step = np.linalg.lstsq(slopes, times - predicted)[0]
+        parameters += step
+        if np.abs(step).max() < 1e-10:
+            return parameters
+    raise RuntimeError(f"no fit within {MAX_STEPS} steps")
+
+
+def _log_rates(law: Law, bases: Sequence[str], parameters: np.ndarray, rows: Sequence[Row]) -> np.ndarray:
+    return -_log_seconds(parameters, *_columns(law, bases, rows))
+
+
+def _log_seconds(parameters: np.ndarray, waiting: np.ndarray, working: np.ndarray) -> np.ndarray:
+    return np.logaddexp(parameters[0] - waiting, working @ parameters[1:])
+
+
+def _columns(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
+    """Logarithms: of each row's limit, and of what multiplies its work (which base it has, then the powers)."""
+    limits = [row.get(law.limit) or math.inf for row in rows]
+    of_base = [[float(row[law.base] == base) for base in bases] for row in rows]
+    powers = np.log([[row[column] for column in law.powers] for row in rows])
+    return np.log(limits), np.column_stack([of_base, powers])
+
+
+def _range(rows: Sequence[Row], column: str) -> tuple[float, float] | None:
+    values = [row[column] for row in rows if row.get(column) is not None]
+    return (min(values), max(values)) if values else None
+
+
+def _outside(
+    column: str, value: float | None, known: tuple[float, float], own: tuple[float, float] | None, base: str
+) -> list[str]:
+    """What is to be said of a value that nobody, or nobody with this base, has measured."""
+    if value is None:
+        return []
+    low, high = known
+    least, most = max(1, low / BEYOND), high * BEYOND
+    if not _counts(value) or not least <= value <= most:
+        raise NotMeasuredError(column, value, f"{least:g} to {most:g}; published are {low:g} to {high:g}")
+    if not low <= value <= high:
+        return [f"{column} {value:g} lies outside of what was published, {low:g} to {high:g}"]
+    if own is None:
+        return [f"{column}: {base} does not tell its own; what it does is taken from the others"]
+    if not own[0] <= value <= own[1]:
+        there = f"{own[0]:g}" if own[0] == own[1] else f"{own[0]:g} to {own[1]:g}"
+        return [f"{column} {value:g}: {base} was measured at {there}; what it does is taken from the others"]
+    return []
