@@ -7,6 +7,7 @@ Decisions:
 
 * The nodes of a file are those of its cluster and those that a `join` names anywhere in it.
 * Plain values from elsewhere (a form, a planner) go the same way as files: `read_scenario` and `read_step`.
+* Files of other kinds (a study) are read by the same `Reader` from their own structs, see `read_file`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hawb.scenario.kinds import Kind, fields_of, kind_of
 from hawb.scenario.refused import LONGEST, NOTHING, QUOTE, ScenarioRefused, Where, render
 from hawb.scenario.verbs import VERBS
 
-__all__ = ["ScenarioRefused", "load", "load_known", "read_scenario", "read_step"]
+__all__ = ["Reader", "ScenarioRefused", "load", "load_known", "read_file", "read_scenario", "read_step"]
 
 Read = TypeVar("Read")
 KnownDifferences = Annotated[
@@ -40,7 +41,7 @@ def load(source: Path | str | bytes, file: str | None = None) -> Scenario:
 
     Raises ScenarioRefused, and nothing else, for whatever the contract refuses before anything runs.
     """
-    return _load(source, file, read_scenario)
+    return read_file(source, file, read_scenario)
 
 
 def load_known(file: Path) -> dict[str, Uncompared]:
@@ -51,12 +52,16 @@ def load_known(file: Path) -> dict[str, Uncompared]:
 
     def known(given: Any) -> dict[str, Uncompared]:
         text.check_values(given)
-        return _Reader(()).value(kind_of(KnownDifferences), given, ())
+        return Reader(()).value(kind_of(KnownDifferences), given, ())
 
-    return _load(file, None, known)
+    return read_file(file, None, known)
 
 
-def _load(source: Path | str | bytes, file: str | None, read: Callable[[Any], Read]) -> Read:
+def read_file(source: Path | str | bytes, file: str | None, read: Callable[[Any], Read]) -> Read:
+    """What `read` makes of the plain values of a file or a text; whatever it refuses gets its line and file.
+
+    Raises ScenarioRefused.
+    """
     content = source
     if isinstance(source, Path):
         file = file or str(source)
@@ -72,7 +77,7 @@ def _load(source: Path | str | bytes, file: str | None, read: Callable[[Any], Re
 def read_scenario(given: Any) -> Scenario:
     """The scenario that plain values (maps, lists, text, numbers) stand for; raises ScenarioRefused."""
     text.check_values(given)
-    return _Reader(_node_names(given)).struct(Scenario, given, ())
+    return Reader(_node_names(given)).struct(Scenario, given, ())
 
 
 def read_step(given: Any, nodes: Iterable[str], index: int = 0) -> Step:
@@ -81,7 +86,7 @@ def read_step(given: Any, nodes: Iterable[str], index: int = 0) -> Step:
     `index` is the step's index in messages. Raises ScenarioRefused.
     """
     text.check_values(given)
-    return _Reader(tuple(nodes)).step(given, ("steps", index))
+    return Reader(tuple(nodes)).step(given, ("steps", index))
 
 
 def _read_bytes(path: Path, file: str) -> bytes:
@@ -117,7 +122,7 @@ def _node_names(given: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (*nodes, *joining) if isinstance(name, str) and name))
 
 
-class _Reader:
+class Reader:
     """Follows the types of the structs through plain values, in a file that knows `nodes`.
 
     A partial reader only checks: it builds no struct and misses no field.
@@ -148,7 +153,7 @@ class _Reader:
         if kind.struct and (isinstance(given, dict) or kind.hint is kind.struct):
             return self.struct(kind.struct, given, path)
         if kind.holds_outcome and isinstance(given, dict):
-            return _Reader(tuple(self._nodes), partial=True).struct(ExpectedOutcome, given, path)
+            return Reader(tuple(self._nodes), partial=True).struct(ExpectedOutcome, given, path)
         if kind.item and isinstance(given, list):
             items = tuple(self.value(kind.item, inner, (*path, index)) for index, inner in enumerate(given))
             return items if kind.holds_structs else _convert(kind, items, given, path)

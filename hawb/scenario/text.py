@@ -181,7 +181,7 @@ class _Builder:
         except yaml.YAMLError as error:
             raise _not_yaml(error) from None
         if not self._documents:
-            raise ScenarioRefused("the file is empty", accepted="a map with the keys scenario, cluster and steps")
+            raise ScenarioRefused("the file is empty", accepted="a map of keys")
         return self._root
 
     def _take(self, event: yaml.Event) -> None:

@@ -1,0 +1,143 @@
+"""A design: how a cluster and a queue on it are set up, as far as an operator chooses it.
+
+Decisions:
+
+* One design, one queue. Faults depend on environment and trial alone, so that two designs are compared under the same.
+* The nodes are called a, b, c and so on. How they are spread over racks and hosts is the environment's.
+* `replicas` is short for what most policies are about: for a classic queue ha-mode exactly with so many, for a quorum
+  queue its initial group size. Whoever needs another ha-mode writes it into the policy and leaves `replicas` out.
+* Policies and arguments are RabbitMQ's own keys, and RabbitMQ's own rules refuse them (`hawb.rules`). Beyond these, a
+  key that would have no effect is refused: a study must not compare what cannot differ.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.document import Cluster, MasterLocator, PauseIfAllDown, QueueEntry, Timing, Version
+from hawb.scenario.fields import Arguments, AtLeastOne, Bytes, Part, Period, Seconds
+from hawb.scenario.refused import render
+from hawb.scenario.verbs import PolicyEntry
+
+NODES = tuple("abcdefghi")
+QUEUE = "orders"
+
+Nodes = Annotated[int, Meta(ge=1, le=len(NODES), description=f"a whole number from 1 to {len(NODES)}")]
+
+
+class Upgrade(Part, frozen=True):
+    """How nodes are taken down and brought back, one after another, in upgrades and maintenance.
+
+    `drain` puts a node into maintenance mode first, and revives it afterwards. The two `await` are rabbitmq-upgrade's:
+    no node goes down before they are content, or before `await_timeout_s` have passed. `sync_queue` synchronises the
+    queue by hand once a node is back, `between_s` pass before the next one, `rebalance` comes last.
+    """
+
+    drain: bool = False
+    await_online_synchronized_mirror: bool = False
+    await_online_quorum_plus_one: bool = False
+    await_timeout_s: Seconds = 3600.0
+    sync_queue: bool = False
+    between_s: Seconds = 0.0
+    rebalance: bool = False
+
+
+class Design(Part, frozen=True, kw_only=True):
+    """A cluster of `nodes` nodes with one queue; what is not set has the default of a scenario's cluster."""
+
+    queue_type: Literal["classic", "quorum"]
+    nodes: Nodes
+    replicas: AtLeastOne | None = None
+    version: Version = "3.8"
+    policy: Arguments = field(default_factory=dict)
+    operator_policy: Arguments = field(default_factory=dict)
+    arguments: Arguments = field(default_factory=dict)
+    cluster_partition_handling: Literal["ignore", "pause_minority", "autoheal"] | PauseIfAllDown = "ignore"
+    queue_master_locator: MasterLocator = "client-local"
+    net_ticktime: Period = 60.0
+    quorum_commands_soft_limit: AtLeastOne | None = None
+    mirroring_sync_batch_size: AtLeastOne | None = None
+    mirroring_sync_max_throughput: Bytes | None = None
+    upgrade: Upgrade = Upgrade()
+
+    def __post_init__(self) -> None:
+        self._check_replicas()
+        for place in ("policy", "operator_policy"):
+            self._check_effective(place)
+        self._check_upgrade()
+        handling = self.cluster_partition_handling
+        named = handling.pause_if_all_down if isinstance(handling, PauseIfAllDown) else ()
+        params = self.definition.get("ha-params")
+        for name in (*named, *(params if isinstance(params, list) else ())):
+            if name not in self.node_names:
+                raise ValueError(f"nodes: {render(name)} is none of {', '.join(self.node_names)}")
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The nodes, in their order."""
+        return NODES[: self.nodes]
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The policy's keys with what `replicas` stands for; empty where there is no policy at all."""
+        if self.queue_type == "quorum" or self.replicas in (None, 1):
+            return self.policy
+        return {"ha-mode": "exactly", "ha-params": self.replicas} | self.policy
+
+    def cluster(self, timing: Timing) -> Cluster:
+        """The cluster as a scenario has it, with how long things take in an environment."""
+        return Cluster(
+            nodes=self.node_names,
+            version=self.version,
+            net_ticktime=self.net_ticktime,
+            cluster_partition_handling=self.cluster_partition_handling,
+            queue_master_locator=self.queue_master_locator,
+            quorum_commands_soft_limit=self.quorum_commands_soft_limit,
+            mirroring_sync_batch_size=self.mirroring_sync_batch_size,
+            mirroring_sync_max_throughput=self.mirroring_sync_max_throughput,
+            timing=timing,
+        )
+
+    def policies(self) -> tuple[PolicyEntry, ...]:
+        """The policy for all queues, if there is one."""
+        return (PolicyEntry("design", ".*", self.definition),) if self.definition else ()
+
+    def operator_policies(self) -> tuple[PolicyEntry, ...]:
+        """The operator policy for all queues, if there is one."""
+        return (PolicyEntry("operator", ".*", self.operator_policy),) if self.operator_policy else ()
+
+    def queue(self) -> QueueEntry:
+        """The queue as it is declared: empty, and placed by the rules."""
+        given = self.arguments
+        if self.queue_type == "quorum" and self.replicas is not None:
+            given = given | {"x-quorum-initial-group-size": self.replicas}
+        return QueueEntry(QUEUE, type=self.queue_type, arguments=given)
+
+    def _check_replicas(self) -> None:
+        if self.replicas is None:
+            return
+        if self.replicas > self.nodes:
+            raise ValueError(f"replicas: {self.replicas} do not fit on {self.nodes} nodes")
+        twice = {"classic": ("policy", "ha-mode"), "quorum": ("arguments", "x-quorum-initial-group-size")}
+        place, key = twice[self.queue_type]
+        if key in getattr(self, place):
+            raise ValueError(f"replicas: {place} has {key}, which says the same; write one of the two")
+
+    def _check_effective(self, place: str) -> None:
+        """Refuse a key by which RabbitMQ would pass over the policy for this type of queue."""
+        for key in getattr(self, place):
+            if key in PROFILES[self.version].unsupported_by(self.queue_type):
+                raise ValueError(
+                    f"{place}: {key} is not for a {self.queue_type} queue of {self.version}, and RabbitMQ passes over"
+                    " a policy that has it"
+                )
+
+    def _check_upgrade(self) -> None:
+        mirrored = ("await_online_synchronized_mirror", "sync_queue")
+        idle = mirrored if self.queue_type == "quorum" else ("await_online_quorum_plus_one",)
+        for name in idle:
+            if getattr(self.upgrade, name):
+                raise ValueError(f"upgrade.{name}: has nothing to do with a {self.queue_type} queue")

@@ -1,0 +1,153 @@
+"""An environment: what happens to a cluster, and what its clients do, whatever its design.
+
+Decisions:
+
+* At the beginning all is well and newly repaired. From then on times run from the end of one event to the beginning of
+  the next of its kind. Nodes do not know of each other; a rack or host that fails takes all its nodes with it, and a
+  node stays down until the last of what keeps it down is over.
+* A day has 24 hours and begins with hour 0; rates by hour repeat every day.
+* Distributions are given by their mean, because that is what is published, and by one number for their shape.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from hawb.scenario.document import Timing
+from hawb.scenario.fields import AtLeastOne, Bytes, Part, Period, Prefetch, Seconds
+from hawb.scenario.verbs import PublishMode
+
+HOURS = 24
+
+Share = Annotated[float, Meta(ge=0, le=1, description="a share, a number from 0 to 1")]
+Shape = Annotated[float, Meta(gt=0, le=100, description="a number above 0, up to 100")]
+Times = Annotated[float, Meta(ge=1, le=1e6, description="how many times as much, a number from 1 to 10**6")]
+Hour = Annotated[float, Meta(ge=0, lt=HOURS, description="an hour of the day, a number from 0 up to 24")]
+Days = Annotated[float, Meta(gt=0, le=10_000, description="days, a number above 0, up to 10,000")]
+Flow = Annotated[float, Meta(ge=0, le=1e9, description="a number a second, from 0 to 10**9")]
+ByHour = Annotated[
+    tuple[Flow, ...],
+    Meta(min_length=HOURS, max_length=HOURS, description=f"a list of {HOURS} of them, one for each hour from midnight"),
+]
+
+
+class Distribution(Part, frozen=True):
+    """A length of time that is drawn, with its mean.
+
+    `shape` is Weibull's (below 1 failures come in bursts, 1 is exponential, above 1 they are of age) or the lognormal's
+    standard deviation of the logarithm. The others have none.
+    """
+
+    mean_s: Period
+    distribution: Literal["exponential", "weibull", "lognormal", "constant"] = "exponential"
+    shape: Shape | None = None
+
+    def __post_init__(self) -> None:
+        shaped = self.distribution in ("weibull", "lognormal")
+        if shaped and self.shape is None:
+            raise ValueError(f"shape: missing, and {self.distribution} needs one")
+        if not shaped and self.shape is not None:
+            raise ValueError(f"shape: {self.distribution} has none")
+
+
+class Failures(Part, frozen=True, kw_only=True):
+    """How often a node goes down, how it does, and when it is started again.
+
+    Of all failures `controlled_share` are controlled stops (`rabbitmqctl stop`), `power_off_share` are losses of power,
+    which others notice after net_ticktime only, and the rest kills. `disk_loss_share` of all, none of them controlled,
+    leave an empty disk.
+    """
+
+    every: Distribution
+    repair: Distribution
+    controlled_share: Share = 0.0
+    power_off_share: Share = 0.0
+    disk_loss_share: Share = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("power_off_share", "disk_loss_share"):
+            together = self.controlled_share + getattr(self, name)
+            if together > 1 + 1e-12:
+                raise ValueError(f"controlled_share, {name}: are {together:g} of 1 together")
+
+
+class GroupFailures(Failures, frozen=True, kw_only=True):
+    """The same for racks or hosts, of which each takes its nodes with it. There are `groups` of them, among which the
+    nodes are dealt out in turn: the first node is in the first, the second in the second."""
+
+    groups: AtLeastOne
+
+
+class Partitions(Part, frozen=True, kw_only=True):
+    """How often links drop everything, which, and for how long.
+
+    `cut` is what lies on one side: one_node (drawn), one_rack (drawn), or half of the nodes, rounded down (drawn); or
+    one_link, between two nodes that are drawn, while everybody else sees both.
+    """
+
+    every: Distribution
+    lasts: Distribution
+    cut: Literal["one_node", "one_rack", "half", "one_link"] = "one_node"
+
+
+class Calendar(Part, frozen=True, kw_only=True):
+    """Work that is planned: on `first_day`, counted from 0, at `at_hour`, and again every so many days. Each node that
+    is worked on is away for `down_s`."""
+
+    every_days: Days
+    first_day: Annotated[int, Meta(ge=0, le=10_000, description="a whole number from 0 to 10,000")] = 0
+    at_hour: Hour = 0.0
+    down_s: Seconds
+
+
+class Bursts(Part, frozen=True, kw_only=True):
+    """How often publishers send `publish_times` as much as by the hour, and for how long."""
+
+    every: Distribution
+    lasts: Distribution
+    publish_times: Times
+
+
+class ConsumerOutages(Part, frozen=True, kw_only=True):
+    """How often all consumers stop for a while, so that a backlog builds up."""
+
+    every: Distribution
+    lasts: Distribution
+
+
+class Traffic(Part, frozen=True, kw_only=True):
+    """What goes through the queue: messages published a second, and what consumers can take a second, the same all day
+    or by the hour."""
+
+    publish_per_s: Flow | ByHour
+    consume_per_s: Flow | ByHour
+    message_size_bytes: Bytes = 1024
+    persistent: bool = True
+    mode: PublishMode = "confirm"
+    ack: Literal["manual", "auto"] = "manual"
+    prefetch: Prefetch = 0
+    bursts: Bursts | None = None
+    consumer_outages: ConsumerOutages | None = None
+
+
+class Environment(Part, frozen=True, kw_only=True):
+    """Faults, planned work and traffic; what is left out does not happen.
+
+    `rolling_upgrades` take one node after another, as the design's procedure says, `maintenance` the next node in turn,
+    one each time.
+    """
+
+    node_failures: Failures | None = None
+    host_failures: GroupFailures | None = None
+    rack_failures: GroupFailures | None = None
+    partitions: Partitions | None = None
+    rolling_upgrades: Calendar | None = None
+    maintenance: Calendar | None = None
+    traffic: Traffic
+    timing: Timing = Timing()
+
+    def __post_init__(self) -> None:
+        if self.partitions and self.partitions.cut == "one_rack" and self.rack_failures is None:
+            raise ValueError("partitions.cut: one_rack, but there are no rack_failures to say how many racks there are")

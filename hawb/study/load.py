@@ -1,0 +1,71 @@
+"""A study from a file, or the reason why it is refused: read as scenarios are, by the structs of `question`, `design`
+and `environment`, and then held against RabbitMQ's own rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hawb.rules.profiles import PROFILES
+from hawb.scenario import text
+from hawb.scenario.beginning import policy_refusal, queue_refusal, settings_of
+from hawb.scenario.document import Scenario, Timing
+from hawb.scenario.load import Reader, read_file
+from hawb.scenario.refused import ScenarioRefused
+from hawb.study.design import NODES, Design
+from hawb.study.question import Study
+
+SOURCES = ("https://", "assumed")
+
+
+def load(source: Path | str | bytes, file: str | None = None) -> Study:
+    """The study of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
+
+    Raises ScenarioRefused, and nothing else.
+    """
+    return read_file(source, file, read_study)
+
+
+def read_study(given: Any) -> Study:
+    """The study that plain values (maps, lists, text, numbers) stand for; raises ScenarioRefused."""
+    text.check_values(given)
+    study = Reader(NODES).struct(Study, given, ())
+    for name, design in study.designs.items():
+        _check_design(name, design)
+    for path, source in study.sources.items():
+        _check_source(path, source, given)
+    return study
+
+
+def _check_design(name: str, design: Design) -> None:
+    """Refuse what RabbitMQ would refuse, and mirroring where there is none any more."""
+    at = ("designs", name)
+    if design.queue_type == "classic" and (design.replicas or 1) > 1 and not PROFILES[design.version].mirroring:
+        raise ScenarioRefused(
+            f"classic queues of {design.version} are not mirrored",
+            (*at, "replicas"),
+            given=design.replicas,
+            accepted="1, an older version, or queue_type: quorum",
+        )
+    settings = settings_of(Scenario(scenario=name, cluster=design.cluster(Timing())))
+    for place, entries in (("policy", design.policies()), ("operator_policy", design.operator_policies())):
+        for entry in entries:
+            reason = policy_refusal(entry, settings, operator=place == "operator_policy")
+            if reason is not None:
+                problem = f"RabbitMQ would refuse this policy: {reason}"
+                raise ScenarioRefused(problem, (*at, place), given=entry.definition)
+    reason = queue_refusal(design.queue(), settings)
+    if reason is not None:
+        raise ScenarioRefused(f"RabbitMQ would refuse this queue: {reason}", (*at, "arguments"))
+
+
+def _check_source(path: str, source: str, given: Any) -> None:
+    """Refuse a source of nothing, and one that does not say where a number is from."""
+    found = given
+    for part in path.split("."):
+        if not isinstance(found, dict) or part not in found:
+            raise ScenarioRefused("a source for something that is not in the file", ("sources", path), given=path)
+        found = found[part]
+    if not source.startswith(SOURCES):
+        accepted = "an address, https://..., or assumed"
+        raise ScenarioRefused("not a source", ("sources", path), given=source, accepted=accepted)

@@ -1,0 +1,63 @@
+"""A question: designs × environments × trials × horizon. What it holds, and nothing that follows from it.
+
+`sources` says where numbers come from: its keys are paths into the file, `environments.cloud.traffic`, and each stands
+for all below it that has no key of its own. A source is an address with what was read there, or begins with `assumed`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from hawb.scenario.fields import AtLeastOne, Name, Part, Seed
+from hawb.study.design import Design
+from hawb.study.environment import Days, Environment
+
+DAYS_IN_A_YEAR = 365
+
+Label = Annotated[
+    str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]*\Z", description="a name of small letters, digits, - and _: three-racks")
+]
+
+
+class Study(Part, frozen=True, kw_only=True):
+    """A whole file; `study` is its title. Every design meets every environment in `trials` trials, each a cluster that
+    is watched for `horizon_days`."""
+
+    study: Name
+    seed: Seed = 0
+    designs: dict[Label, Design]
+    environments: dict[Label, Environment]
+    trials: AtLeastOne
+    horizon_days: Days
+    sources: dict[Name, Name] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("designs", "environments"):
+            if not getattr(self, name):
+                raise ValueError(f"{name}: there is none; a study needs at least one of each")
+        for name, environment in self.environments.items():
+            for work in ("rolling_upgrades", "maintenance"):
+                calendar = getattr(environment, work)
+                if calendar and calendar.first_day >= self.horizon_days:
+                    raise ValueError(
+                        f"environments.{name}.{work}.first_day: {calendar.first_day} is not before the end,"
+                        f" {self.horizon_days:g} days"
+                    )
+
+    @property
+    def cells(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of design and environment, in the order of the file."""
+        return tuple((design, environment) for design in self.designs for environment in self.environments)
+
+    @property
+    def cluster_years(self) -> float:
+        """How long all clusters together are watched."""
+        return len(self.cells) * self.trials * self.horizon_days / DAYS_IN_A_YEAR
+
+    def source_of(self, path: str) -> str | None:
+        """Where the number at a path comes from; None if `sources` does not tell."""
+        parts = path.split(".")
+        above = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+        return next((self.sources[place] for place in above if place in self.sources), None)
