@@ -137,12 +137,14 @@ class Cluster:
 
         return why(self.outcome, queue, message)
 
-    def raft(self, queue: str) -> str:
-        """The Raft group of a quorum queue as text: each member's role, term, vote and log. Raises ValueError for what
-        is no quorum queue."""
+    def raft(self, queue: str, at: float | None = None) -> str:
+        """The Raft group of a quorum queue as text: each member's role, term, vote and log; with `at` as it will be at
+        that time in seconds, whatever is on its way then. Raises ValueError for what is no quorum queue, and for a time
+        that is past."""
         from hawb.views import raft
 
-        return raft.text(self.run.moment().state, self.run.settings.names, queue)
+        moment = self.run.moment() if at is None else self.run.moment_at(at)
+        return raft.text(moment.state, self.run.settings.names, queue)
 
     def story(self) -> str:
         """What happened, in sentences."""

@@ -91,10 +91,22 @@ def test_entries_that_are_not_on_disk_and_snapshots_are_marked():
         "noop", "5: term 2, not known to be committed and on disk", committed=False
     )
     assert raft.cell(member, ["a"], 6, 6) == raft.Cell(
-        "t3 noop ~", "6: term 3, not known to be committed and not on disk", committed=False
+        "t3 noop, not on disk", "6: term 3, not known to be committed and not on disk", committed=False
     )
-    assert raft.cell(member, ["a"], 4, 6).text == "t2, t3 3 entries ~"
+    assert raft.cell(member, ["a"], 4, 6).text == "t2, t3 3 entries, not on disk"
     assert raft.cell(member, ["a"], 7, 9) == raft.Cell("", "7 to 9: no entry", committed=None)
+
+
+def test_a_group_is_drawn_as_it_will_be_at_a_time():
+    slow = {"link_latency_s": 1, "fsync_s": 0.5}
+    cluster = Cluster("a", "b", timing=slow).declare("q", arguments={"x-queue-type": "quorum"}).publish("q", at=20)
+    before = cluster.raft("q")
+    assert "a  leader    1     a          a       t1: 1 noop| 2 enqueue(1)~" in cluster.raft("q", at=21.2)
+    assert "b  follower  1     a          a       t1: 1 noop|~ 2 enqueue(1)" in cluster.raft("q", at=21.2)
+    assert "b  follower  1     a          a       t1: 1 noop| 2 enqueue(1)~" in cluster.raft("q", at=22.6)
+    assert cluster.raft("q", at=30) == cluster.raft("q") == before
+    with pytest.raises(ValueError, match=r"19\.5 s is past: the last step was played at 20 s"):
+        cluster.raft("q", at=19.5)
 
 
 def test_a_cluster_in_python_draws_its_group_as_text():

@@ -17,7 +17,7 @@ from hawb.engine.settings import Settings
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, unsupported
 from hawb.scenario.actions import ACTIONS
-from hawb.scenario.beginning import microseconds
+from hawb.scenario.beginning import MICROSECONDS, microseconds
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.load import read_step
 from hawb.scenario.verbs import Expect, Wait
@@ -63,7 +63,7 @@ class Run:
             self._steps.append(step)
             self._stages.append(self._stages[-1])
             return
-        turn = self._turn_at(step, index)
+        turn = self._turn_at(step.at, index)
         turn.step, turn.because = index, None
         if isinstance(step.verb, Wait):
             advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
@@ -95,14 +95,22 @@ class Run:
 
     def moment_of(self, step: int) -> Moment:
         """What a step finds: settled before a step without a time, or as things stand at its time."""
-        return self._turn_at(self._steps[step], step).finish()
+        return self._turn_at(self._steps[step].at, step).finish()
 
-    def _turn_at(self, step: Step, index: int) -> Turn:
+    def moment_at(self, time_s: float) -> Moment:
+        """What a step would find at a time from now on, with whatever is still on its way then. Raises ValueError for a
+        time that is past."""
+        reached_s = self._stages[-1].reached.state.time_us / MICROSECONDS
+        if time_s < reached_s:
+            raise ValueError(f"{time_s:g} s is past: the last step was played at {reached_s:g} s")
+        return self._turn_at(time_s, len(self._steps)).finish()
+
+    def _turn_at(self, time_s: float | None, index: int) -> Turn:
         stage = self._stages[index]
-        if step.at is None:
+        if time_s is None:
             return Turn(self.settings, stage.settled, index)
         turn = Turn(self.settings, stage.reached, index)
-        advance.before(turn, microseconds(step.at))
+        advance.before(turn, microseconds(time_s))
         turn.look_from_outside()
         return turn
 

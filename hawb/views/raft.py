@@ -173,4 +173,4 @@ def cell(member: Member, names: Sequence[str], first: int, last: int, term: int 
     told = command_text(runs[0].command, names.__getitem__) if alike else counted(end - first + 1, "entry", "entries")
     told = told if terms == [term] else f"{', '.join(f't{term}' for term in terms)} {told}"
     about = f"{_range(first, end)}: term {listing(terms)}, {listing(states)}"
-    return Cell(shown(told) + ("" if on_disk else " ~"), about, committed)
+    return Cell(shown(told) + ("" if on_disk else ", not on disk"), about, committed)
