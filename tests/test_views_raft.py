@@ -76,6 +76,16 @@ def test_a_long_log_shows_its_end_and_counts_the_rest():
     assert first[5:7] == ["t1 16 entries", "enqueue(16-18)"]
 
 
+def test_a_batch_that_is_cut_says_which_messages_are_in_each_part():
+    late = {"publish": {"queue": "q", "count": 3, "node": "a"}}
+    parted = of(QUORUM, late, {"partition": [["a"], ["b", "c"]]}, late, {"kill": "a"}, {"wait": 30})
+    head, a, *_ = table(parted)
+    assert dict(zip(head[6:], a[6:], strict=True)) == {
+        "2 to 4": "enqueue(1-3)", "5": "enqueue(4)", "6 to 7": "enqueue(5-6)",
+    }  # fmt: skip
+    assert "2..4 enqueue(1-3)| 5..7 enqueue(4-6)~" in raft.text(*stands(parted), "q")
+
+
 def test_a_new_group_and_an_empty_member_can_be_drawn():
     assert table(of(QUORUM))[1][5:] == ["t1 noop"]
     story = of(QUORUM, {"stop": "c"}, {"wipe": "c"}, {"add_member": {"queue": "q", "node": "b"}})

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hawb.engine.raft_log import Log
 from hawb.engine.raft_member import LEADER, Member
-from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.runs import EMPTY, Runs, split
 
 GONE = -2
 """The node of a channel that is no more."""
@@ -33,6 +33,11 @@ class Proposal(Struct, frozen=True):
     node: int
     step: int
     numbers: Runs = EMPTY
+
+    def part(self, offset: int, count: int) -> Proposal:
+        """What `count` of the entries stand for, from the one at `offset` on."""
+        _, numbers = split(self.numbers, offset)
+        return replace(self, numbers=split(numbers, count)[0])
 
     def __str__(self) -> str:
         """The command as a log shows it."""

@@ -77,7 +77,13 @@ def _marks_at(log: Log, commit_index: int, index: int) -> str:
 
 def _entries(run: Run, names: Names) -> str:
     where = str(run.first) if run.count == 1 else f"{run.first}..{run.last}"
-    return f"{where} {command_text(run.command, names)}"
+    return f"{where} {entries_text(run, names)}"
+
+
+def entries_text(run: Run, names: Names = str) -> str:
+    """What a batch of entries says, as text. A command that stands for several says which of them a part is."""
+    part = getattr(run.command, "part", None)
+    return command_text(part(run.offset, run.count) if part else run.command, names)
 
 
 def command_text(command: object, names: Names = str) -> str:

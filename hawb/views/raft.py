@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.quorum_group import Group
-from hawb.engine.raft_group import command_text, describe
+from hawb.engine.raft_group import command_text, describe, entries_text
 from hawb.engine.raft_member import LEADER, Member
 from hawb.engine.state import RUNNING, State
 from hawb.rules.quorum import majority
@@ -169,8 +169,7 @@ def cell(member: Member, names: Sequence[str], first: int, last: int, term: int 
     committed, on_disk = end <= member.commit_index, end <= log.written
     states = ["committed" if committed else "not known to be committed", "on disk" if on_disk else "not on disk"]
     terms = list(dict.fromkeys(run.term for run in runs))
-    alike = len(terms) == 1 and all(run.command == runs[0].command for run in runs)
-    told = command_text(runs[0].command, names.__getitem__) if alike else counted(end - first + 1, "entry", "entries")
+    told = entries_text(runs[0], names.__getitem__) if len(runs) == 1 else counted(end - first + 1, "entry", "entries")
     told = told if terms == [term] else f"{', '.join(f't{term}' for term in terms)} {told}"
     about = f"{_range(first, end)}: term {listing(terms)}, {listing(states)}"
     return Cell(shown(told) + ("" if on_disk else ", not on disk"), about, committed)
