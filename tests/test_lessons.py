@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from hawb.cluster import Cluster
 from hawb.lessons import answers, predictions
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.learner import build, without_solutions
-from hawb.lessons.notebook import check, exercise, predict, reset_lesson, show_rule, tell, truth
+from hawb.lessons.notebook import check, exercise, logs, predict, reset_lesson, show_rule, tell, truth
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import RULES, WITHOUT_GUIDE, rule, rule_text
 from hawb.rules import promotion
@@ -190,6 +192,15 @@ def test_a_prediction_takes_the_guess_and_shows_it_again():
     assert "Your guess: c" in view.said.value
     assert predict("Who?", ["b", "c"], "11-who").field.value == "c"
     assert repr(view) == "Predict: Who is <b>master</b>? [b, c]"
+
+
+def test_logs_are_shown_at_each_of_the_times():
+    cluster = Cluster("a", "b", "c").declare("q", node="a", arguments={"x-queue-type": "quorum"}).kill("a", at=20)
+    shown = logs(cluster, "q", 20.1, 21)
+    assert re.findall("at .* s", repr(shown)) == re.findall("at .* s", re.sub("<[^>]*>", "\n", shown.value))
+    assert repr(shown).count("follower") == 3
+    assert shown.value.count("> follower</td>") == 3
+    assert repr(logs(cluster, "q")) == cluster.raft("q").rstrip()
 
 
 def test_a_number_can_be_nothing_and_nonsense_is_escaped():

@@ -29,6 +29,10 @@ WORKER = {"consume": {"consumer": "worker", "queue": "orders"}}
 SPREAD = {"ha-mode": "all", "queue-master-locator": "min-masters"}
 SYNC_ALL = [{"sync_queue": queue} for queue in ("bills", "mails", "orders")]
 REBALANCE = {"rebalance": True}
+APART = {"partition": [["a"], ["b", "c"]]}
+HEAL = {"heal": True}
+GROW = {"grow": {"node": "d"}}
+MEMBER = {"add_member": {"queue": "orders", "node": "d"}}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
 
 
@@ -49,7 +53,7 @@ def policy(pattern: str, definition: dict, **fields: object) -> dict:
 
 def stories(*lists: str) -> list[dict]:
     """Steps of one word each: "stop b" is {"stop": "b"}."""
-    return [dict([step.split()]) for step in lists]
+    return [{verb: float(word) if verb == "wait" else word} for verb, word in map(str.split, lists)]
 
 
 def acknowledged(consumer: str) -> dict:
@@ -65,6 +69,11 @@ def forgotten(node: str) -> dict:
 def offline(node: str, by: str) -> dict:
     """The step with which a node that is down forgets another, while nobody runs."""
     return {"forget_cluster_node": {"node": node, "from": by, "offline": True}}
+
+
+def late(node: str, count: int = 5) -> dict:
+    """The step with which a client at a node publishes to orders."""
+    return {"publish": {"queue": "orders", "count": count, "node": node}}
 
 
 def place(*nodes: str, **keys: str) -> dict:
@@ -327,6 +336,37 @@ WRONG = {
         ([everywhere(queue_master_locator="min-masters")], "a has the masters of bills, mails and orders"),
         ([everywhere(max_length=1)], "Messages of bills, mails and orders are gone that nobody consumed"),
         (stories("stop a"), "here a step is one of sync_queue, rebalance"),
+    ],
+    "17-undone": [
+        ([], "After the first 100 messages no messages came; 5 were asked for"),
+        ([APART, late("a", 3), *stories("kill a"), HEAL, *stories("start a")], "3 messages came; 5 were asked for"),
+        ([late("a")], "Of what came late a majority had 5 messages in the end"),
+        ([APART, late("a"), HEAL], "a majority had 5 messages"),
+        ([APART, late("b"), *stories("kill a", "wait 30"), HEAL, *stories("start a")], "a majority had 5 messages"),
+        ([APART, late("a"), *stories("kill a", "wait 30"), HEAL], "At the end a is not running"),
+        (
+            [{"kill": ["b", "c"]}, late("a"), *stories("kill a", "start b", "start c", "start a")],
+            "not in one of .*: What came late is in the queue, though nobody was told so: rabbit@north was elected",
+        ),
+        (stories("wipe a"), "here a step is one of partition, cut"),
+    ],
+    "17-replace": [
+        ([], "orders has no member on d"),
+        (stories("join d", "shrink c"), "orders has no member on d"),
+        ([*stories("join d"), GROW], "With a killed orders stands still: of its 4 members, .*, only b and d run"),
+        ([*stories("shrink c", "join d"), MEMBER], "bills has no member on d"),
+        ([GROW], "orders has no member on d"),
+        ([*stories("join d"), GROW, *stories("shrink c", "shrink b")], "of its 2 members, a and d, only d runs"),
+        ([forgotten("c"), *stories("join c"), {"grow": {"node": "c"}}], "orders has no member on d"),
+        (stories("start c"), "refused by RabbitMQ: inconsistent_cluster"),
+    ],
+    "17-size": [
+        ({"quorum_cluster_size": 3}, "With a and b killed orders stands still: of its 3 members, .*, only c runs"),
+        ({"quorum_cluster_size": 4}, "only c and d run, and a majority is 3"),
+        ({"quorum_cluster_size": 1}, "of its 1 member, a, none runs, and a majority is 1"),
+        ({"quorum_cluster_size": 7}, "orders has 7 members: fewer would do, and each stores every message"),
+        ({"quorum_cluster_size": 0}, "cannot be played: cluster.quorum_cluster_size: not accepted"),
+        ({"x-quorum-initial-group-size": 5}, "what is to be set here is quorum_cluster_size, nothing else"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

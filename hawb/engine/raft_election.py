@@ -4,6 +4,8 @@ As Ra does it (`ra_server`), and as the Raft paper says (section 5.2, 5.4.1; pre
 has changed its mind the later way is taken: a pre-vote is no vote, and a candidate answers pre-votes too. Votes are
 counted by who gave them, so one that arrives twice counts once; Ra, on links that lose and double nothing, counts
 answers and tells rounds apart by a token.
+
+Source: `ra_server` (`handle_follower`, `handle_pre_vote`, `handle_candidate`); the Raft paper, 5.2 and 5.4.1.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ included, once it is on that member's disk. Where this is stricter than Ra:
   too (`agreed`), and cuts off only what contradicts an entry.
 - A leader that has left the group does not count itself; Ra's does until the change is committed.
 - There is no limit on how far a leader sends ahead of the answers (Ra's max_pipeline_count, 4096 entries).
+
+Source: `ra_server` (`evaluate_quorum`, `agreed_commit`, `handle_follower`); the Raft paper, 5.3 and 5.4.2.
 """
 
 from __future__ import annotations

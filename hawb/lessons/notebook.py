@@ -16,6 +16,7 @@ from hawb.lessons import (
     mirrored_queues,
     moving_masters,
     predictions,
+    quorum_queues,
     stop_or_kill,
     synchronising,
 )
@@ -23,7 +24,7 @@ from hawb.lessons.answers import Answer
 from hawb.lessons.exercises import Exercise, Verdict, judged
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule
-from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, rule_view
+from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, log_view, rule_view
 
 LESSONS = (
     mirrored_queues,
@@ -33,6 +34,7 @@ LESSONS = (
     confirms_and_flow,
     all_nodes_down,
     moving_masters,
+    quorum_queues,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 
@@ -72,6 +74,11 @@ def tell(text: str, last: int | None = None) -> Said:
 def look(cluster: Cluster) -> Text:
     """The cluster as diagram and tables."""
     return cluster_view(cluster)
+
+
+def logs(cluster: Cluster, queue: str, *times_s: float) -> Text:
+    """The logs of a quorum queue's members at these times, none of them past, or as they are. Raises ValueError."""
+    return log_view(cluster, queue, times_s)
 
 
 def show_rule(name: str | Callable) -> Text:

@@ -14,8 +14,18 @@ from collections.abc import Callable, Iterator
 import yaml
 from msgspec import Struct
 
-from hawb.engine import confirms, flow_control, maintenance, membership, mirroring, publishing, subscriptions
-from hawb.rules import locators, patterns, policies, promotion, selection
+from hawb.engine import (
+    confirms,
+    flow_control,
+    maintenance,
+    membership,
+    mirroring,
+    publishing,
+    raft_election,
+    raft_replication,
+    subscriptions,
+)
+from hawb.rules import locators, patterns, policies, promotion, quorum, selection
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
 from hawb.views.words import counted, listing, shown
@@ -45,8 +55,11 @@ RULES: dict[Callable, tuple[str, ...]] = {
     flow_control.credit: ("credit-from-all-mirrors", "no-credit-stalls", "stalled-until-disconnected"),
     membership.awaited: ("last-to-stop-is-master", "and-stays-master"),
     promotion.offline_heir: ("forgetting-promotes-a-stopped-mirror", "most-recently-stopped", "only-stopped-mirrors"),
+    raft_replication.agreed_commit: ("replicas-agree-on-content", "confirmed-once-replicated"),
+    raft_election.up_to_date: ("follower-becomes-leader", "confirmed-is-not-lost"),
+    quorum.is_critical: ("more-than-half-available",),
 }
-"""The rules that lessons show, with the statements of data/guide.yaml that each is about."""
+"""The rules that lessons show, with the statements of data/guide.yaml and data/quorum-guide.yaml that each is about."""
 
 WITHOUT_GUIDE: dict[Callable, tuple[str, ...]] = {
     maintenance.transfer_leadership: (
@@ -56,6 +69,9 @@ WITHOUT_GUIDE: dict[Callable, tuple[str, ...]] = {
     ),
 }
 """The rules that lessons show and of which the guide says nothing, with the scenarios that show them."""
+
+GUIDES = ("guide.yaml", "quorum-guide.yaml")
+"""What RabbitMQ's guides say, in data."""
 
 ROOMS = ("hawb.rules", "hawb.engine")
 """Where rules are: what RabbitMQ decides, and when it happens."""
@@ -136,9 +152,9 @@ def _statements(wanted: tuple[str, ...]) -> Iterator[dict]:
     data = data_folder()
     if data is None or not wanted:
         return
-    guide = yaml.safe_load((data / "guide.yaml").read_text(encoding="utf-8"))
-    for section in guide["sections"]:
-        yield from (statement for statement in section["statements"] if statement["id"] in wanted)
+    for guide in GUIDES:
+        for section in yaml.safe_load((data / guide).read_text(encoding="utf-8"))["sections"]:
+            yield from (statement for statement in section["statements"] if statement["id"] in wanted)
 
 
 def _shown(name: str) -> Shown:

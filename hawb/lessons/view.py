@@ -7,6 +7,7 @@ without running it, and tests can compare it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 import ipywidgets as widgets
@@ -17,6 +18,7 @@ from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.exercises import Exercise
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import Rule
+from hawb.views import raft
 
 STYLE = "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4}</style>"
 
@@ -113,3 +115,15 @@ def folded(title: str, page: str) -> str:
 def cluster_view(cluster: Cluster) -> Text:
     """A cluster as diagram and tables; as text, its queues."""
     return Text(repr(cluster), cluster._repr_html_())
+
+
+def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:
+    """A quorum queue's Raft group at each of these times, or as it is. Raises ValueError, as `Cluster.raft` does."""
+    run, names = cluster.run, cluster.run.settings.names
+    if not times_s:
+        return Text(cluster.raft(queue).rstrip(), raft.html(run.moment().state, names, queue))
+    texts, page = [], ""
+    for time_s in times_s:
+        texts.append(f"at {time_s:g} s\n{cluster.raft(queue, time_s)}")
+        page += f"<p>at {time_s:g} s</p>{raft.html(run.moment_at(time_s).state, names, queue)}"
+    return Text("\n".join(texts).rstrip(), page)

@@ -1,0 +1,183 @@
+"""The exercises of lesson 17: what a majority decides, and who belongs to it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hawb.cluster import Cluster
+from hawb.engine import runs
+from hawb.engine.quorum_group import proposals
+from hawb.engine.runs import EMPTY, Runs
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.lessons.mirrored_queues import PATIENCE_S
+from hawb.rules.quorum import majority, tolerated_failures
+from hawb.views.words import counted, listing, shown, size
+
+QUORUM = {"x-queue-type": "quorum"}
+UNDONE = 5
+"""How many messages are to be written and never be there."""
+NEWCOMER = "d"
+"""The node that takes a dead one's place."""
+MORE_NODES = ("d", "e", "f", "g")
+FAILURES = 2
+"""How many nodes may fail at once."""
+
+
+def quorum_queue(variation: Variation) -> Cluster:
+    """A quorum queue with a member on each node, led by the first, and messages."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.declare("orders", node=variation.nodes[0], arguments=QUORUM)
+    return cluster.publish("orders", variation.messages, node=variation.nodes[0])
+
+
+# Written, and never there
+
+
+def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
+    """Messages were on a disk as entries that nobody knew to be committed, and are not there in the end."""
+    if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
+        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+    late = cluster.ledger["orders"]["published"] - variation.messages
+    if late < UNDONE:
+        return f"After the first {counted(variation.messages)} {counted(late)} came; {UNDONE} were asked for."
+    on_disk = ever_on_disk(cluster)
+    cluster.heal().wait(PATIENCE_S)
+    queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
+    if queue["state"] != "running":
+        return "At the end orders has no majority that could decide."
+    undone = runs.minus(on_disk, runs.union(runs.normal(map(tuple, queue["ids"])), confirmed(cluster)))
+    if size(undone) >= UNDONE:
+        return None
+    if size(account["refused"]) >= UNDONE:
+        return "What came late was on no disk: nobody had taken it."
+    if (told := size(confirmed(cluster)) - variation.messages) > 0:
+        return f"Of what came late a majority had {counted(told)} in the end, which was confirmed."
+    leader = shown(queue["leader"])
+    return f"What came late is in the queue, though nobody was told so: {leader} was elected, and had it."
+
+
+def ever_on_disk(cluster: Cluster) -> Runs:
+    """The messages that after some step were on a member's disk and not known there to be committed."""
+    found = EMPTY
+    for steps in range(len(cluster.run.steps) + 1):
+        group = cluster.run.moment(steps).state.groups.get("orders")
+        for member in group.members.values() if group else ():
+            for proposal in proposals(member.log.on_disk(), member.commit_index):
+                found = runs.union(found, proposal.numbers)
+    return found
+
+
+def confirmed(cluster: Cluster) -> Runs:
+    """The messages that were confirmed."""
+    return runs.normal(map(tuple, cluster.ledger["orders"]["confirmed"]))
+
+
+# A dead member's place
+
+
+def one_has_burnt(variation: Variation) -> Cluster:
+    """Two quorum queues with members on three nodes, of which one is lost with its disk. A fourth is ready to join."""
+    first, _, third = variation.nodes
+    cluster = Cluster(*variation.nodes, NEWCOMER, version="3.10", seed=variation.seed).stop(NEWCOMER).reset(NEWCOMER)
+    for name, node in (("orders", first), ("bills", third)):
+        cluster.declare(name, node=node, arguments=QUORUM).publish(name, variation.messages, node=node)
+    return cluster.wipe(third)
+
+
+def any_one_may_fail(cluster: Cluster, variation: Variation) -> str | None:
+    """Both queues have everything, and go on whichever node fails."""
+    first, second, _ = variation.nodes
+    cluster.wait(PATIENCE_S)
+    for name in ("orders", "bills"):
+        if (left := queue_of(cluster, name)["messages"]) < variation.messages:
+            return f"{name} has {counted(left)} of {variation.messages:,}."
+        if NEWCOMER not in cluster.queues[name]["members"]:
+            return f"{name} has no member on {NEWCOMER}."
+        for node in (first, second, NEWCOMER):
+            story = cluster.copy()
+            if story.outcome["nodes"][node] == "running":
+                story.kill(node)
+            if (queue := story.queues[name])["state"] != "running":
+                return f"With {shown(node)} killed {name} stands still: of its {no_majority(queue)}."
+    return None
+
+
+def no_majority(queue: dict) -> str:
+    """Which members a queue has, and which of them run."""
+    members, online = queue["members"], queue["online"]
+    run = f"only {listing(online)} {'runs' if len(online) == 1 else 'run'}" if online else "none runs"
+    return f"{counted(len(members), 'member')}, {listing(members)}, {run}, and a majority is {majority(len(members))}"
+
+
+# How many members
+
+
+def of_seven_nodes(variation: Variation, quorum_cluster_size: int) -> Cluster:
+    """A quorum queue on some of seven nodes."""
+    nodes, size_given = (*variation.nodes, *MORE_NODES), quorum_cluster_size
+    cluster = Cluster(*nodes, version="3.10", seed=variation.seed, quorum_cluster_size=size_given)
+    cluster.declare("orders", node=nodes[0], arguments=QUORUM)
+    return cluster.publish("orders", variation.messages, node=nodes[0])
+
+
+def survives_two(cluster: Cluster, variation: Variation) -> str | None:
+    """The queue goes on without any two nodes, and has no more members than that takes."""
+    members = queue_of(cluster, "orders")["members"]
+    for pair in combinations(members, min(FAILURES, len(members))):
+        queue = cluster.copy().kill(*pair).queues["orders"]
+        if queue["state"] != "running":
+            return f"With {listing(pair)} killed orders stands still: of its {no_majority(queue)}."
+    if tolerated_failures(len(members) - 1) >= FAILURES:
+        return f"orders has {counted(len(members), 'member')}: fewer would do, and each stores every message."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="17-undone",
+        question="The quorum queue orders has a member on each node and is led by a; all its messages were confirmed. "
+        "Have five more published that a writes to its disk, and that are gone in the end all the same, with all "
+        "nodes running and nothing lost that was confirmed.",
+        hints=(
+            "What a majority has on disk stays. So nobody but a may get the five.",
+            "If a's log is the longest when all are back, a leads on and the five are committed. What if the others "
+            "have elected somebody meanwhile?",
+            "A client that lives on sends again what was not confirmed. It has to go with its node. The step is "
+            "{publish: {queue: orders, count: 5, node: a}}.",
+        ),
+        form=Form.STEPS,
+        begin=quorum_queue,
+        judge=written_and_undone,
+        verbs=("partition", "cut", "heal", "publish", "stop", "kill", "start", "wait"),
+    ),
+    Exercise(
+        key="17-replace",
+        question="The quorum queues orders and bills have members on a, b and c. c has burnt, with its disk. d is a "
+        "new machine that is to take its place: join it to the cluster, and see to it that both queues have "
+        "everything and go on if afterwards any one node is killed.",
+        hints=(
+            "A node that joins is given no members. add_member gives it one, grow one of every queue.",
+            "Who burnt is a member until somebody says otherwise, and counts.",
+            "The steps are {join: d}, {grow: {node: d}} or {add_member: {queue: orders, node: d}}, {shrink: c} or "
+            "{delete_member: {queue: orders, node: c}} or {forget_cluster_node: {node: c}}.",
+        ),
+        form=Form.STEPS,
+        begin=one_has_burnt,
+        judge=any_one_may_fail,
+        verbs=("join", "forget_cluster_node", "add_member", "delete_member", "grow", "shrink", "start", "wait"),
+    ),
+    Exercise(
+        key="17-size",
+        question="Seven nodes, RabbitMQ 3.10. The quorum queue orders is to go on when any two nodes are killed at "
+        "once, and is to store its messages no more often than that takes. Which quorum_cluster_size does it need, on "
+        "all nodes, when it is declared?",
+        hints=(
+            "A majority of all members has to be left, and those that were killed are members still.",
+            "tolerated_failures says how many may fail.",
+        ),
+        form=Form.SETTINGS,
+        begin=of_seven_nodes,
+        judge=survives_two,
+        settings=("quorum_cluster_size",),
+    ),
+)
