@@ -32,7 +32,6 @@ REBALANCE = {"rebalance": True}
 APART = {"partition": [["a"], ["b", "c"]]}
 HEAL = {"heal": True}
 GROW = {"grow": {"node": "d"}}
-MEMBER = {"add_member": {"queue": "orders", "node": "d"}}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
 
 
@@ -74,6 +73,16 @@ def offline(node: str, by: str) -> dict:
 def late(node: str, count: int = 5) -> dict:
     """The step with which a client at a node publishes to orders."""
     return {"publish": {"queue": "orders", "count": count, "node": node}}
+
+
+def member(verb: str, node: str) -> dict:
+    """The step with which a member of orders is added or deleted."""
+    return {f"{verb}_member": {"queue": "orders", "node": node}}
+
+
+def handling(value: object) -> dict:
+    """An answer that is a partition handling."""
+    return {"cluster_partition_handling": value}
 
 
 def place(*nodes: str, **keys: str) -> dict:
@@ -354,7 +363,7 @@ WRONG = {
         ([], "orders has no member on d"),
         (stories("join d", "shrink c"), "orders has no member on d"),
         ([*stories("join d"), GROW], "With a killed orders stands still: of its 4 members, .*, only b and d run"),
-        ([*stories("shrink c", "join d"), MEMBER], "bills has no member on d"),
+        ([*stories("shrink c", "join d"), member("add", "d")], "bills has no member on d"),
         ([GROW], "orders has no member on d"),
         ([*stories("join d"), GROW, *stories("shrink c", "shrink b")], "of its 2 members, a and d, only d runs"),
         ([forgotten("c"), *stories("join c"), {"grow": {"node": "c"}}], "orders has no member on d"),
@@ -367,6 +376,32 @@ WRONG = {
         ({"quorum_cluster_size": 7}, "orders has 7 members: fewer would do, and each stores every message"),
         ({"quorum_cluster_size": 0}, "cannot be played: cluster.quorum_cluster_size: not accepted"),
         ({"x-quorum-initial-group-size": 5}, "what is to be set here is quorum_cluster_size, nothing else"),
+    ],
+    "18-restart": [
+        ([], r"The cluster is still partitioned: a and b \| c"),
+        (stories("stop c", "start c"), "orders has 10 messages of the 110 that c had: it gave way"),
+        (stories("stop a", "start a", "stop b", "start b"), "While a side runs, its nodes come up on it again"),
+        ([{"stop": ["a", "b", "c"]}, {"start": ["a", "b", "c"]}], "orders has 10 messages of the 110 that c had"),
+        (stories("stop b", "stop a", "start b"), "At the end a is not running"),
+        (stories("force_boot c"), "here a step is one of stop, start"),
+    ],
+    "18-handling": [
+        (handling("ignore"), "With a cut off both sides have gone on, and .* the cluster stays partitioned"),
+        (handling("autoheal"), "With a cut off 200 messages that had been confirmed went"),
+        (handling({"pause_if_all_down": ["a"], "recover": "ignore"}), "With a cut off orders does not go on for b and"),
+        (handling({"pause_if_all_down": ["a", "b"], "recover": "autoheal"}), "200 messages that had been confirmed"),
+        (handling("pause-minority"), "accepted: ignore, pause_minority, autoheal"),
+        (handling({"pause_if_all_down": ["a"]}), "cannot be played: .*cluster_partition_handling"),
+        ({"net_ticktime": 5}, "what is to be set here is cluster_partition_handling, nothing else"),
+    ],
+    "18-sites": [
+        ([], "With the north cut off orders does not go on for the others: of 3 members d can be reached"),
+        ([member("add", "c")], "orders has 4 members, and each stores every message; 3 were asked for"),
+        ([member("add", "c"), member("add", "e")], "orders has 5 members"),
+        ([member("delete", "b")], "With the north cut off .* of 2 members d can be reached"),
+        ([member("delete", "b"), member("add", "e")], "With the south cut off .* of 3 members a can be reached"),
+        ([member("delete", "d"), member("add", "c")], "With the north cut off .* of 3 members c can be reached"),
+        (stories("stop b"), "here a step is one of add_member, delete_member"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

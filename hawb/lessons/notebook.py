@@ -15,6 +15,7 @@ from hawb.lessons import (
     confirms_and_flow,
     mirrored_queues,
     moving_masters,
+    partitions,
     predictions,
     quorum_queues,
     stop_or_kill,
@@ -35,6 +36,7 @@ LESSONS = (
     all_nodes_down,
     moving_masters,
     quorum_queues,
+    partitions,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

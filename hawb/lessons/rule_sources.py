@@ -25,7 +25,7 @@ from hawb.engine import (
     raft_replication,
     subscriptions,
 )
-from hawb.rules import locators, patterns, policies, promotion, quorum, selection
+from hawb.rules import locators, partitions, patterns, policies, promotion, quorum, selection
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
 from hawb.views.words import counted, listing, shown
@@ -67,6 +67,8 @@ WITHOUT_GUIDE: dict[Callable, tuple[str, ...]] = {
         "transfer-to-an-unsynchronised-mirror",
         "transfer-refused-by-the-mirror",
     ),
+    partitions.has_majority: ("partition-pause-minority", "partition-exactly-half", "pause-minority-when-nodes-die"),
+    partitions.winner: ("partition-autoheal", "autoheal-who-wins"),
 }
 """The rules that lessons show and of which the guide says nothing, with the scenarios that show them."""
 

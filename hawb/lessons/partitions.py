@@ -1,0 +1,172 @@
+"""The exercises of lesson 18: partitions, what is done about them, and members in several places."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
+from hawb.lessons.mirrored_queues import PATIENCE_S
+from hawb.lessons.quorum_queues import QUORUM, confirmed
+from hawb.views.words import counted, listing, shown, size
+
+COMMON = 10
+"""How many messages both sides have."""
+LATER = 7
+"""How many come on the side that is to give way."""
+CUT_S, EARLY_S, LATE_S, HEALED_S = 10, 20, 100, 200
+"""When the network fails, when clients publish that nobody has missed anybody, when they do after that, and when the
+network works again."""
+SOUTH = ("d", "e")
+COPIES = 3
+
+
+def mirrored(variation: Variation, **settings: object) -> Cluster:
+    """A queue that is mirrored to all nodes, its master on the last one."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed, **settings)
+    cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare("orders", node=variation.nodes[-1])
+    return cluster.publish("orders", COMMON, node=variation.nodes[-1])
+
+
+# Which side is to give way
+
+
+def two_histories(variation: Variation) -> Cluster:
+    """A partition that nobody has handled, with messages that were confirmed on both sides, and a network that works
+    again."""
+    *larger, alone = variation.nodes
+    cluster = mirrored(variation).partition(larger, [alone], at=CUT_S)
+    cluster.publish("orders", variation.messages, node=alone, at=LATE_S)
+    return cluster.publish("orders", LATER, node=larger[0]).heal(at=HEALED_S)
+
+
+def the_better_history(cluster: Cluster, variation: Variation) -> str | None:
+    """The nodes are one cluster again, and what the last one has taken is there."""
+    if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
+        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+    wanted = COMMON + variation.messages
+    queue = queue_of(cluster, "orders")
+    if parts := cluster.outcome["partitions"]:
+        sides = " | ".join(map(listing, parts))
+        return f"The cluster is still partitioned: {sides}. While a side runs, its nodes come up on it again."
+    if queue["state"] != "running":
+        return f"orders is {queue['state']}: it waits for {shown(queue['master'])}."
+    if (left := of_the_first(wanted, queue["ids"])) < wanted:
+        return f"orders has {counted(left)} of the {wanted:,} that {shown(variation.nodes[-1])} had: it gave way."
+    return None
+
+
+# A handling
+
+
+def handled(variation: Variation, cluster_partition_handling: object) -> Cluster:
+    """A mirrored queue under a handling."""
+    return mirrored(variation, cluster_partition_handling=cluster_partition_handling)
+
+
+def loses_no_promise(cluster: Cluster, variation: Variation) -> str | None:
+    """Whichever node is cut off, the others go on, nothing that was confirmed is lost, and the cluster heals."""
+    for alone in variation.nodes:
+        others = [node for node in variation.nodes if node != alone]
+        story = cluster.copy().partition(others, [alone], at=CUT_S)
+        for node, time_s in ((alone, EARLY_S), (others[0], EARLY_S), (alone, LATE_S)):
+            story.publish("orders", variation.messages, node=node, at=time_s)
+        before = size(confirmed(story))
+        story.publish("orders", node=others[0], at=2 * LATE_S - EARLY_S)
+        case = f"With {shown(alone)} cut off"
+        if size(confirmed(story)) == before:
+            return f"{case} orders does not go on for {listing(others)}."
+        story.heal(at=HEALED_S).wait(PATIENCE_S)
+        if lost := story.ledger["orders"]["lost_confirmed"]:
+            return f"{case} {counted(lost)} that had been confirmed went: one side's history was thrown away."
+        if story.outcome["partitions"]:
+            return f"{case} both sides have gone on, and when the network works again the cluster stays partitioned."
+        if away := [node for node in variation.nodes if story.outcome["nodes"][node] != "running"]:
+            return f"{case} {listing(away)} did not come back by itself."
+    return None
+
+
+# Members in three places
+
+
+def places(variation: Variation) -> dict[str, tuple[str, ...]]:
+    """The nodes in each place."""
+    first, second, third = variation.nodes
+    return {"the north": (first, second), "the third place": (third,), "the south": SOUTH}
+
+
+def most_in_the_north(variation: Variation) -> Cluster:
+    """A quorum queue with two members in the north and one in the south."""
+    first, _, third = variation.nodes
+    cluster = Cluster(*variation.nodes, *SOUTH, version="3.10", seed=variation.seed)
+    cluster.declare("orders", node=first, arguments=QUORUM | {"x-quorum-initial-group-size": 5})
+    cluster.delete_member("orders", third).delete_member("orders", SOUTH[1])
+    return cluster.publish("orders", variation.messages, node=first)
+
+
+def survives_any_place(cluster: Cluster, variation: Variation) -> str | None:
+    """The queue has its messages, three members, and goes on for the others whichever place is cut off."""
+    queue = queue_of(cluster.wait(PATIENCE_S), "orders")
+    if queue["messages"] < variation.messages:
+        return f"orders has {counted(queue['messages'])} of {variation.messages:,}."
+    if (count := len(queue["members"])) > COPIES:
+        return f"orders has {count} members, and each stores every message; {COPIES} were asked for."
+    for place, nodes in places(variation).items():
+        others = [node for node in cluster.outcome["nodes"] if node not in nodes]
+        story = cluster.copy().partition(others, list(nodes)).wait(PATIENCE_S)
+        before = size(confirmed(story))
+        if size(confirmed(story.publish("orders", node=others[0]).wait(PATIENCE_S))) == before:
+            left = [node for node in queue["members"] if node in others]
+            there = f"of {counted(count, 'member')} {listing(left) or 'none'} can be reached"
+            return f"With {place} cut off orders does not go on for the others: {there}."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="18-restart",
+        question="Under ignore c was cut off from a and b. The queue orders, mirrored to all nodes, has had two "
+        "masters since: c's clients have published a hundred messages that must not be lost, and a's clients seven "
+        "that may be. The network works again. Make it one cluster, with all nodes running and c's messages in the "
+        "queue.",
+        hints=(
+            "Who comes up among others takes over what they have. Who has to come up among whom?",
+            "A node that is restarted while another of its own side runs finds that one first.",
+            "stop and start take lists of nodes.",
+        ),
+        form=Form.STEPS,
+        begin=two_histories,
+        judge=the_better_history,
+        verbs=("stop", "start", "kill", "sync_queue", "wait"),
+    ),
+    Exercise(
+        key="18-handling",
+        question="Three nodes, and orders is mirrored to all of them, with all mirrors synchronised. Whichever single "
+        "node is cut off for some minutes: the queue is to go on for the other two, nothing that was confirmed may be "
+        "lost, and when the network works again the cluster is to be whole by itself. Which "
+        "cluster_partition_handling does that?",
+        hints=(
+            "Two sides that both go on both confirm. One of them is thrown away.",
+            "Who is to stop: those who are fewer, or those who do not reach a certain node?",
+            "It is one of ignore, autoheal, pause_minority and {pause_if_all_down: [NODES], recover: ignore|autoheal}.",
+        ),
+        form=Form.SETTINGS,
+        begin=handled,
+        judge=loses_no_promise,
+        settings=("cluster_partition_handling",),
+    ),
+    Exercise(
+        key="18-sites",
+        question="Five nodes in three places: a and b in the north, c in a third place, d and e in the south. The "
+        "quorum queue orders has members on a, b and d. If any one place is cut off from the other two, the queue is "
+        "to go on for those. Change its members so that it does, with three members in the end.",
+        hints=(
+            "Which places can be missing now? Where is the majority then?",
+            "No place may have a majority of the members.",
+            "The steps are {add_member: {queue: orders, node: c}} and {delete_member: {queue: orders, node: b}}, for "
+            "the nodes of your choice.",
+        ),
+        form=Form.STEPS,
+        begin=most_in_the_north,
+        judge=survives_any_place,
+        verbs=("add_member", "delete_member", "grow", "shrink", "wait"),
+    ),
+)
