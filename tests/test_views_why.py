@@ -318,6 +318,13 @@ def test_a_cause_without_an_explanation_is_told_by_its_chain(monkeypatch):
     ) in whys(play(UNSYNCHRONISED))[0]
 
 
+def test_what_nobody_was_left_to_learn_is_not_told():
+    publish = {"publish": {"queue": "q", "count": 1}}
+    told = steps({"declare": {"queue": "q", "node": "a"}}, publish, {"stop": ["b", "c"]}, {"wipe": "a"})
+    assert "s: a was killed." in why(told, "q", 1)
+    assert "learnt that" not in why(told, "q", 1)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_breaks_a_paragraph(name):
     told = hostile(name)

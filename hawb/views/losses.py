@@ -254,7 +254,8 @@ def _by_chain(outcome: dict, loss: dict, first: int | None) -> str:
     index = None if event is None else event.get("because")
     while index is not None:
         event = events[index]
-        chain.append(f"{seconds(event['t'])} s: {sentence(event, [event['queue']] if event['queue'] else [])}")
+        if event["detail"].get("by") != []:  # Else nobody was left to learn of it.
+            chain.append(f"{seconds(event['t'])} s: {sentence(event, [event['queue']] if event['queue'] else [])}")
         index = event.get("because")
     return " ".join([CAUSES[loss["cause"]], *reversed(chain)])
 
