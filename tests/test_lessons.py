@@ -21,7 +21,7 @@ from hawb.lessons.rule_sources import RULES, WITHOUT_GUIDE, rule, rule_text
 from hawb.rules import promotion
 
 ROOT = Path(__file__).parents[1]
-LESSONS = sorted((ROOT / "notebooks").glob("1[0-9]-*.ipynb"))
+LESSONS = sorted([*(ROOT / "notebooks").glob("1[0-9]-*.ipynb"), *(ROOT / "notebooks").glob("20-*.ipynb")])
 NASTY = "<script>alert('1')</script>"
 
 each = pytest.mark.parametrize("file", LESSONS, ids=lambda file: file.name)

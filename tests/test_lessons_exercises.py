@@ -13,10 +13,11 @@ from hawb.lessons import exercises
 from hawb.lessons.exercises import AS_TOLD, HELD_BACK, MOST_STEPS, judged
 from hawb.lessons.notebook import EXERCISES
 
-LESSONS = sorted((Path(__file__).parents[1] / "notebooks").glob("1[0-9]-*.ipynb"))
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+LESSONS = sorted([*NOTEBOOKS.glob("1[0-9]-*.ipynb"), *NOTEBOOKS.glob("20-*.ipynb")])
 CELLS = [cell for file in LESSONS for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"]
 SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+\)', re.DOTALL)
-MENTIONED = re.compile(r'\b(predict|truth)\(.*?"(1\d-[a-z-]+)"', re.DOTALL)
+MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20)-[a-z-]+)"', re.DOTALL)
 TWO = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
 TTL = {"message-ttl": 60000}
 AUTOMATIC = {"ha-mode": "all", "ha-sync-mode": "automatic"}
@@ -33,6 +34,8 @@ APART = {"partition": [["a"], ["b", "c"]]}
 HEAL = {"heal": True}
 GROW = {"grow": {"node": "d"}}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
+QUORUM = {"x-queue-type": "quorum"}
+JOBS = QUORUM | {"x-delivery-limit": 3, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
 
 
 def solutions() -> dict[str, object]:
@@ -89,6 +92,28 @@ def place(*nodes: str, **keys: str) -> dict:
     """The step that sets the policy place to a list of nodes."""
     definition = {"ha-mode": "nodes", "ha-params": list(nodes)} | {key.replace("_", "-"): keys[key] for key in keys}
     return {"set_policy": {"name": "place", "pattern": "^orders$", "definition": definition}}
+
+
+def declaration(queue: str, arguments: dict | None = None, **fields: object) -> dict:
+    """The step that declares a queue."""
+    return {"declare": {"queue": queue, "arguments": arguments or {}} | fields}
+
+
+def replaced(node: str, *more: str) -> list[dict]:
+    """The steps that give a node a new disk, and then `more`: sync or grow."""
+    then = {"sync": {"sync_queue": "mirrored"}, "grow": {"grow": {"node": node}}}
+    return [{"wipe": node}, {"forget_cluster_node": {"node": node}}, {"join": node}, *map(then.get, more)]
+
+
+def with_other(index: int, step: dict) -> list[dict]:
+    """The right declarations of lesson 19, but for one."""
+    right = [
+        declaration("orders", QUORUM),
+        declaration("urgent", {"x-max-priority": 10}),
+        declaration("answers", exclusive=True, connection="client"),
+        declaration("jobs", JOBS),
+    ]
+    return [*right[:index], step, *right[index + 1 :]]
 
 
 def everywhere(**keys: str) -> dict:
@@ -402,6 +427,40 @@ WRONG = {
         ([member("delete", "b"), member("add", "e")], "With the south cut off .* of 3 members a can be reached"),
         ([member("delete", "d"), member("add", "c")], "With the north cut off .* of 3 members c can be reached"),
         (stories("stop b"), "here a step is one of add_member, delete_member"),
+    "19-size": [
+        ({"quorum_cluster_size": 1}, "orders has 1 member, and two nodes can take all of it with them"),
+        ({"quorum_cluster_size": 3}, "Two of the 3 members were killed, and orders waits: a majority of them is 2"),
+        ({"quorum_cluster_size": 4}, "Two of the 4 members were killed, and orders waits: a majority of them is 3"),
+        ({"quorum_cluster_size": 6}, "orders survives, with 6 copies of every message, where 5 would do"),
+        ({"quorum_cluster_size": 7}, "orders survives, with 7 copies"),
+        ({"quorum_cluster_size": "5"}, "The answer cannot be played: cluster.quorum_cluster_size: not accepted"),
+        ({"x-quorum-initial-group-size": 5}, "what is to be set here is quorum_cluster_size, nothing else"),
+    ],
+    "19-choose": [
+        ([], "There is no queue orders"),
+        (with_other(0, declaration("orders")), "The other nodes were restarted and a killed: 100 messages of orders"),
+        (with_other(0, declaration("orders", QUORUM | {"x-quorum-initial-group-size": 1})), "nobody serves orders"),
+        (with_other(1, declaration("urgent", QUORUM)), "published to urgent last, and did not come first"),
+        (with_other(1, declaration("urgent", QUORUM | {"x-max-priority": 5})), "refused by RabbitMQ: .* 'x-max-prio"),
+        (with_other(2, declaration("answers", auto_delete=True, connection="client")), "answers is still there"),
+        (with_other(2, declaration("answers", exclusive=True)), "client was closed, and answers is still there"),
+        (with_other(2, declaration("answers", QUORUM, exclusive=True)), "refused by RabbitMQ: .* 'exclusive-owner'"),
+        (with_other(3, declaration("jobs", JOBS | {"x-delivery-limit": 4})), "given back to jobs 4 times, and is deli"),
+        (with_other(3, declaration("jobs", JOBS | {"x-delivery-limit": 2})), "3 times, which is allowed, and is gone"),
+        (with_other(3, declaration("jobs", JOBS | {"x-queue-type": "classic"})), "refused by RabbitMQ: .* 'x-deliv"),
+        (with_other(3, declaration("jobs", QUORUM | {"x-delivery-limit": 3})), "did not come to dead"),
+        (stories("stop a"), "here a step is one of declare"),
+    ],
+    "19-replace": [
+        ([], "a, b and c have not been replaced"),
+        (replaced("a", "sync", "grow"), "b and c have not been replaced"),
+        ([step for node in "abc" for step in replaced(node, "grow")], "mirrored lost 100 messages"),
+        ([step for node in "abc" for step in replaced(node, "sync")], "quorum has everything on b and c alone"),
+        (
+            [step for node in "abc" for step in replaced(node, "sync")] + [{"grow": {"node": node}} for node in "abc"],
+            "but not in one of .*: quorum lost 7 messages",
+        ),
+        ([{"wipe": node} for node in "abc"], "At the end a, b and c are not running"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

@@ -12,6 +12,7 @@ from hawb.lessons import (
     a_node_dies,
     all_nodes_down,
     answers,
+    classic_and_quorum,
     confirms_and_flow,
     mirrored_queues,
     moving_masters,
@@ -37,6 +38,7 @@ LESSONS = (
     moving_masters,
     quorum_queues,
     partitions,
+    classic_and_quorum,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

@@ -26,6 +26,17 @@ from hawb.engine import (
     subscriptions,
 )
 from hawb.rules import locators, partitions, patterns, policies, promotion, quorum, selection
+from hawb.engine import confirms, fifo, flow_control, maintenance, membership, mirroring, publishing, subscriptions
+from hawb.rules import (
+    locators,
+    patterns,
+    policies,
+    promotion,
+    queue_arguments,
+    quorum,
+    quorum_declaration,
+    selection,
+)
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
 from hawb.views.words import counted, listing, shown
@@ -58,6 +69,8 @@ RULES: dict[Callable, tuple[str, ...]] = {
     raft_replication.agreed_commit: ("replicas-agree-on-content", "confirmed-once-replicated"),
     raft_election.up_to_date: ("follower-becomes-leader", "confirmed-is-not-lost"),
     quorum.is_critical: ("more-than-half-available",),
+    quorum.tolerated_failures: ("failure-tolerance-table", "even-sizes-gain-nothing"),
+    quorum_declaration.refusal: ("always-durable", "never-exclusive", "not-for-temporary-queues"),
 }
 """The rules that lessons show, with the statements of data/guide.yaml and data/quorum-guide.yaml that each is about."""
 
@@ -69,6 +82,8 @@ WITHOUT_GUIDE: dict[Callable, tuple[str, ...]] = {
     ),
     partitions.has_majority: ("partition-pause-minority", "partition-exactly-half", "pause-minority-when-nodes-die"),
     partitions.winner: ("partition-autoheal", "autoheal-who-wins"),
+    queue_arguments.first_difference: ("quorum-declared-again", "declared-again-without-its-type"),
+    fifo.give_back: ("quorum-delivery-limit", "quorum-delivery-limit-of-any-kind"),
 }
 """The rules that lessons show and of which the guide says nothing, with the scenarios that show them."""
 
