@@ -401,6 +401,14 @@ def test_a_global_prefetch_is_refused_unless_it_is_none(version: str):
     assert bench.queue.consumers == ("c",)
 
 
+@pytest.mark.parametrize(("version", "codes"), [("3.8", []), ("3.10", [406]), ("3.13", [406]), ("4.0", [])])
+def test_who_asks_to_be_told_of_a_failover_is_refused_while_classic_queues_take_it(version: str, codes: list[int]):
+    bench = Bench(version)
+    bench.consume("c", cancel_on_ha_failover=True)
+    assert bench.codes == codes
+    assert bench.queue.consumers == (() if codes else ("c",))
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_nobody_consumes_exclusively(version: str):
     bench = Bench(version)

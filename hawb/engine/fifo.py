@@ -47,8 +47,8 @@ class Release(Struct, frozen=True):
     whether a consumer that comes while a cancelled one still holds messages becomes active (3.8.9 counts who holds
     any), and `serves_again` whether one that was cancelled, still holds messages and subscribes anew gets any (in
     3.8.9 it stays cancelled). `unblocks_unlimited` is whether publishers are told when the limit is taken away,
-    `checks_arguments` whether a consumer's arguments are those of its queue's type
-    (`rabbit_amqqueue:check_consume_arguments`).
+    `refuses_ha_failover` whether a consumer may not give x-cancel-on-ha-failover: from 3.9 on it may give what its
+    queue's type knows and what none does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`).
     """
 
     consumer_priority: bool = True
@@ -58,17 +58,17 @@ class Release(Struct, frozen=True):
     activates_at_once: bool = True
     serves_again: bool = True
     unblocks_unlimited: bool = False
-    checks_arguments: bool = True
+    refuses_ha_failover: bool = True
 
 
 RELEASES: dict[str, Release] = {
     "3.8": Release(
         consumer_priority=False, overpays=True, activates_at_once=False, serves_again=False,
-        checks_arguments=False,
+        refuses_ha_failover=False,
     ),
     "3.10": Release(overpays=True),
     "3.13": Release(),
-    "4.0": Release(urgent_active=True, message_priority=True, unblocks_unlimited=True),
+    "4.0": Release(urgent_active=True, message_priority=True, unblocks_unlimited=True, refuses_ha_failover=False),
 }
 """The releases by the version that a scenario names."""
 

@@ -81,7 +81,7 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
     queue = turn.queues.get(operation.queue)
     if queue is None or queue.type != QUORUM:
         return False
-    if operation.cancel_on_ha_failover and fifo.release(turn).checks_arguments:
+    if operation.cancel_on_ha_failover and fifo.release(turn).refuses_ha_failover:
         reason = f"invalid arg 'x-cancel-on-ha-failover' for {described(queue.name)} of queue type rabbit_quorum_queue"
         turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
         return True
