@@ -35,6 +35,15 @@ HEAL = {"heal": True}
 GROW = {"grow": {"node": "d"}}
 ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mode": "all"}}}
 QUORUM = {"x-queue-type": "quorum"}
+LIMIT = {"max-length": 1000}
+BOTH = {"ha-mode": "all"} | LIMIT
+DEAD = {"dead-letter-exchange": "", "dead-letter-routing-key": "dead"}
+REWRITTEN = FULL | DEAD | {"delivery-limit": 5}
+NEW = "new::orders"
+DECLARE = {"declare": {"queue": NEW, "arguments": QUORUM}}
+OUT_OF_OLD = [{"wait": 60}, {"close": "worker"}, {"delete": {"queue": "orders"}}]
+PUBLISH = [{"close": "shop"}, {"publisher": {"name": "shop 2", "queue": NEW, "rate": 10}}]
+CONSUME = {"consume": {"consumer": "worker 2", "queue": NEW, "rate": 2000}}
 JOBS = QUORUM | {"x-delivery-limit": 3, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
 
 
@@ -103,6 +112,11 @@ def replaced(node: str, *more: str) -> list[dict]:
     """The steps that give a node a new disk, and then `more`: sync or grow."""
     then = {"sync": {"sync_queue": "mirrored"}, "grow": {"grow": {"node": node}}}
     return [{"wipe": node}, {"forget_cluster_node": {"node": node}}, {"join": node}, *map(then.get, more)]
+
+
+def orders_policy(name: str, definition: dict, pattern: str = r"^orders\.", **fields: object) -> dict:
+    """The step that sets a policy for queues whose names begin with orders."""
+    return {"set_policy": {"name": name, "pattern": pattern, "definition": definition} | fields}
 
 
 def with_other(index: int, step: dict) -> list[dict]:
@@ -461,6 +475,55 @@ WRONG = {
             "but not in one of .*: quorum lost 7 messages",
         ),
         ([{"wipe": node} for node in "abc"], "At the end a, b and c are not running"),
+    ],
+    "20-both": [
+        ([], "orders.eu holds 1,100 messages and follows the policy ha; 1,000 was the most"),
+        ([orders_policy("ha", BOTH)], "orders.eu.new holds 1,100 messages and follows no policy"),
+        ([orders_policy("limit", LIMIT, priority=1)], "orders.eu, a classic queue, has no mirrors"),
+        ([orders_policy("limit", LIMIT, priority=-1)], "orders.eu holds 1,100 messages and follows the policy ha"),
+        ([orders_policy("ha", BOTH), orders_policy("limit", LIMIT)], "Two policies match orders.eu at the same"),
+        ([orders_policy("limit", LIMIT, apply_to="quorum_queues")], "refused by RabbitMQ: .*'quorum_queues' unreco"),
+        (
+            [orders_policy("ha", BOTH, priority=1), orders_policy("limit", LIMIT, r"^orders\.eu")],
+            "but not in one of .*: orders.us.new holds 1,007 messages and follows no policy",
+        ),
+        (
+            [orders_policy("ha", BOTH, priority=1), orders_policy("limit", {"max-length": 100})],
+            "orders.eu.new holds 100 messages, and there is to be room for 1,000",
+        ),
+    ],
+    "20-rewrite": [
+        (policy(r"^orders\.", REWRITTEN | TWO), "refused by RabbitMQ: .* are not recognised policy settings"),
+        (policy(r"^orders\.", REWRITTEN | {"queue-mode": "lazy"}), "orders.eu does not follow the policy"),
+        (policy(r"^orders\.", REWRITTEN | {"overflow": "reject-publish-dlx"}), "101 messages had been confirmed"),
+        (policy(r"^orders\.", REWRITTEN | {"message-ttl": 1000}), "with nobody consuming: from its head, or expired"),
+        (policy(r"^orders\.", REWRITTEN | {"max-length": 500}), "took 1,000 messages. With room for 1,000 it takes"),
+        (policy(r"^orders\.", FULL | DEAD), "given back to orders.eu 6 times, and is delivered again"),
+        (policy(r"^orders\.", REWRITTEN | {"delivery-limit": 4}), "5 times, which is allowed, and is gone"),
+        (policy(r"^orders\.", REWRITTEN | {"delivery-limit": -1}), "6 times, and is delivered again"),
+        (policy(r"^orders\.", FULL | {"delivery-limit": 5}), "did not come to dead"),
+        (policy("orders", REWRITTEN), "The policy reaches reorders.eu too"),
+        (policy(r"^orders\.eu", REWRITTEN), "but not in one of .*: orders.us does not follow the policy"),
+    ],
+    "20-move": [
+        ([], "There is no queue new::orders"),
+        ([{"declare": {"queue": "orders", "arguments": QUORUM}}], "refused by RabbitMQ: .* 'x-queue-type'"),
+        ([{"delete": {"queue": "orders"}}, DECLARE, *PUBLISH, CONSUME], "orders was deleted with 100 messages in it"),
+        ([*PUBLISH, *OUT_OF_OLD, DECLARE, CONSUME], "600 messages found no queue new::orders, and were confirmed"),
+        ([DECLARE, *PUBLISH, CONSUME, *OUT_OF_OLD], "orders still held 84 messages, which are older"),
+        ([DECLARE, PUBLISH[0], *OUT_OF_OLD, PUBLISH[1], CONSUME], "For 60.0 s nobody published anything"),
+        ([DECLARE, *PUBLISH, {"wait": 60}, CONSUME], "orders is still there"),
+        ([DECLARE, *PUBLISH, *OUT_OF_OLD], "Nobody consumes from new::orders"),
+        ([{"declare": {"queue": NEW}}, *PUBLISH, *OUT_OF_OLD, CONSUME], "new::orders is a classic queue"),
+        (
+            [{"declare": {"queue": NEW, "arguments": QUORUM | {"x-quorum-initial-group-size": 1}}}, *PUBLISH],
+            "new::orders has members on a alone",
+        ),
+        (
+            [DECLARE, *PUBLISH, {"wait": 1}, *OUT_OF_OLD[1:], CONSUME],
+            "with 40,000 messages: orders was deleted with 37,990 messages in it",
+        ),
+        (stories("stop a"), "here a step is one of declare, publisher"),
     ],
 }
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]

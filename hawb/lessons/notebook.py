@@ -17,6 +17,7 @@ from hawb.lessons import (
     mirrored_queues,
     moving_masters,
     partitions,
+    moving_to_quorum_queues,
     predictions,
     quorum_queues,
     stop_or_kill,
@@ -39,6 +40,7 @@ LESSONS = (
     quorum_queues,
     partitions,
     classic_and_quorum,
+    moving_to_quorum_queues,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

@@ -1,0 +1,232 @@
+"""The exercises of lesson 20: policies for both types, for 4.0, and a queue that moves while it is worked on."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.classic_and_quorum import QUORUM
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.lessons.mirrored_queues import priorities
+from hawb.views.words import counted, listing, seconds, shown, size
+
+ROOM = 1000
+MOST_RETURNS = 5
+OLD, NEW = "orders", "new::orders"
+PUBLISHED_PER_S, CONSUMED_PER_S = 10, 2000
+STANDSTILL_S = 1.0
+LATER_S = 10
+
+
+# Both types under one pattern
+
+
+def both_declared(variation: Variation) -> Cluster:
+    """Queues of both types whose names begin alike; those of classic type are mirrored so far."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", r"^orders\.", {"ha-mode": "all"})
+    for name, arguments in ((f"orders.{variation.word}", {}), (f"orders.{variation.word}.new", QUORUM)):
+        cluster.declare(name, node=variation.nodes[0], arguments=arguments)
+    return cluster
+
+
+def both_limited(cluster: Cluster, variation: Variation) -> str | None:
+    """Both hold no more than there is room for, and the classic one has its mirrors."""
+    classic, quorum = f"orders.{variation.word}", f"orders.{variation.word}.new"
+    names = (classic, quorum)
+    if (mirrors := len(queue_of(cluster, classic)["mirrors"])) != len(variation.nodes) - 1:
+        return f"{classic}, a classic queue, has {counted(mirrors, 'mirror')}; it is to have one on every other node."
+    if len(found := priorities(cluster, classic)) > len(set(found)):
+        return f"Two policies match {classic} at the same priority: RabbitMQ leaves open which of them applies."
+    for name in names:
+        cluster.publish(name, ROOM + variation.messages).wait(1)
+    for name in names:
+        followed = cluster.queues[name]["policy"]
+        if (there := cluster.queues[name]["messages"]) > ROOM:
+            told = f"follows the policy {shown(followed)}" if followed else "follows no policy"
+            return f"{name} holds {counted(there)} and {told}; {ROOM:,} was the most."
+        if there < ROOM:
+            return f"{name} holds {counted(there)}, and there is to be room for {ROOM:,}."
+    return None
+
+
+# A policy for 4.0
+
+
+def on_4_0(variation: Variation) -> Cluster:
+    """Quorum queues of 4.0, one of which is to keep its settings, and a queue for dead letters."""
+    cluster = Cluster(*variation.nodes, version="4.0", seed=variation.seed)
+    for name in (f"orders.{variation.word}", f"reorders.{variation.word}", "dead"):
+        cluster.declare(name, node=variation.nodes[0], arguments=QUORUM)
+    return cluster
+
+
+def full_and_given_up(cluster: Cluster, variation: Variation) -> str | None:
+    """A queue that is full says so, and what is given back too often goes where dead letters go."""
+    name, other = f"orders.{variation.word}", f"reorders.{variation.word}"
+    if queue_of(cluster, other)["policy"] is not None:
+        return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
+    if queue_of(cluster, name)["policy"] is None:
+        return f"{name} does not follow the policy. Does the pattern match? Does a quorum queue know every key in it?"
+    return full_and_frank(cluster.copy(), name, variation) or given_up(cluster.copy(), name)
+
+
+def full_and_frank(cluster: Cluster, name: str, variation: Variation) -> str | None:
+    """A full queue refuses what comes, and keeps what it has confirmed."""
+    for count in (ROOM // 2, ROOM // 2, 1, variation.messages):
+        cluster.publish(name, count).wait(1)
+    account = cluster.ledger[name]
+    if gone := sum(size(account["removed"][reason]) for reason in ("dropped", "dead_lettered", "expired")):
+        return f"{counted(gone)} had been confirmed, and left {name} with nobody consuming: from its head, or expired."
+    if (taken := size(account["confirmed"])) != ROOM + 1:
+        return f"{name} took {counted(taken)}. With room for {ROOM:,} it takes one more, and then says no."
+    return None
+
+
+def given_up(cluster: Cluster, name: str) -> str | None:
+    """A message may be given back so often, and then goes where dead letters go."""
+    cluster.publish(name).wait(1).consume("clumsy", name, prefetch=1)
+    for _ in range(MOST_RETURNS):
+        cluster.nack("clumsy").wait(1)
+    if not cluster.queues[name]["messages"]:
+        return f"A message was given back to {name} {MOST_RETURNS} times, which is allowed, and is gone."
+    cluster.nack("clumsy").wait(1)
+    if cluster.queues[name]["messages"]:
+        return f"A message was given back to {name} {MOST_RETURNS + 1} times, and is delivered again."
+    if not cluster.queues["dead"]["messages"]:
+        return f"A message that was given back too often is gone from {name}, and did not come to dead."
+    return None
+
+
+# Moving while work goes on
+
+
+def at_work(variation: Variation) -> Cluster:
+    """A mirrored queue with messages, a publisher and a consumer."""
+    first, second, third = variation.nodes
+    cluster = Cluster(first, second, third, version="3.13", seed=variation.seed)
+    cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare(OLD, node=first).publish(OLD, variation.messages)
+    cluster.publisher("shop", OLD, rate=PUBLISHED_PER_S, node=second)
+    return cluster.consume("worker", OLD, rate=CONSUMED_PER_S, prefetch=100, node=third)
+
+
+def moved_in_order(cluster: Cluster, variation: Variation) -> str | None:
+    """All is worked off in the order in which it came, publishing did not pause, and only the new queue is left."""
+    if NEW not in cluster.queues:
+        return f"There is no queue {NEW}."
+    if cluster.queues[NEW]["type"] != "quorum":
+        return f"{NEW} is a classic queue."
+    if sorted(cluster.queues[NEW]["members"]) != sorted(variation.nodes):
+        return f"{NEW} has members on {listing(cluster.queues[NEW]['members'])} alone."
+    if wrong := lost_on_the_way(cluster) or overtaken(cluster):
+        return wrong
+    if OLD in cluster.queues:
+        return f"{OLD} is still there."
+    if (pause_s := pause_in_publishing_s(cluster)) > STANDSTILL_S:
+        return f"For {seconds(pause_s)} s nobody published anything."
+    return still_at_work(cluster)
+
+
+def lost_on_the_way(cluster: Cluster) -> str | None:
+    """What was confirmed and never worked off."""
+    for name in (OLD, NEW):
+        account = cluster.ledger.get(name)
+        if account and (refused := size(account["refused"])):
+            return f"{counted(refused)} found no queue {name}, and were confirmed: nobody will ever see them."
+        if account and (deleted := size(account["removed"]["deleted"])):
+            return f"{name} was deleted with {counted(deleted)} in it."
+    return None
+
+
+def overtaken(cluster: Cluster) -> str | None:
+    """Whether the new queue was consumed from before the old one was done with, after any step."""
+    for steps in range(len(cluster.run.steps) + 1):
+        then = cluster.copy().rewind(steps).outcome
+        if not any(consumer["queue"] == NEW for consumer in then["consumers"].values()):
+            continue
+        if left := then["queues"].get(OLD, {}).get("messages"):
+            return f"When {NEW} got its consumer, {OLD} still held {counted(left)}, which are older."
+        if any(each["state"] != "closed" for name, each in then["publishers"].items() if goes_to(cluster, name) == OLD):
+            return f"When {NEW} got its consumer, somebody still published to {OLD}."
+        return None
+    return f"Nobody consumes from {NEW}."
+
+
+def goes_to(cluster: Cluster, publisher: str) -> str:
+    """The queue to which a publisher publishes."""
+    started = (event for event in cluster.events if event["event"] == "publisher_started")
+    return next(event["queue"] for event in started if event["detail"]["publisher"] == publisher)
+
+
+def pause_in_publishing_s(cluster: Cluster) -> float:
+    """For how long nobody published, from the moment in which the old publisher ended."""
+    at_s = {(event["event"], event["queue"]): event["t"] for event in cluster.events}
+    closed_s = at_s.get(("publisher_closed", OLD), 0.0)
+    return max(at_s.get(("publisher_started", NEW), cluster.outcome["time_s"]) - closed_s, 0.0)
+
+
+def still_at_work(cluster: Cluster) -> str | None:
+    """A little later, one node having died, more was published and worked off, and nothing is lost."""
+    before = cluster.ledger.get(NEW, {"confirmed": [], "acknowledged": []})
+    then = cluster.copy().wait(LATER_S).ledger.get(NEW, before)
+    for what in ("confirmed", "acknowledged"):
+        if size(then[what]) <= size(before[what]):
+            return f"In the {LATER_S} s after the last step nothing was {what} in {NEW}."
+    dead = cluster.queues[NEW]["leader"]
+    if lost := cluster.kill(dead).wait(LATER_S).ledger[NEW]["lost_confirmed"]:
+        return f"{shown(dead)} was killed afterwards, and {counted(lost)} of {NEW} lost."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="20-both",
+        question="RabbitMQ 3.10, in the middle of a move. Queues whose names begin with “orders.” are of both types. "
+        "The policy ha (pattern ^orders\\., ha-mode all) mirrors the classic ones, and passes the quorum queues over. "
+        "From now on every one of them, of either type, is to hold 1,000 messages at most, and the classic ones are to "
+        "stay mirrored to all nodes.",
+        hints=(
+            "One key that a quorum queue does not know, and the whole policy is none for it.",
+            "Then the next policy that matches is looked at. There may be two.",
+            "{set_policy: {name: ha, pattern: '^orders\\.', definition: {ha-mode: all}, priority: 1}} is how a step "
+            "looks. Which of the two has to come first?",
+        ),
+        form=Form.STEPS,
+        begin=both_declared,
+        judge=both_limited,
+        verbs=("set_policy", "clear_policy"),
+    ),
+    Exercise(
+        key="20-rewrite",
+        question="On 3.13 the policy orders (pattern ^orders\\.) says: ha-mode exactly, ha-params 2, queue-mode lazy, "
+        "max-length 1000, overflow reject-publish-dlx, dead-letter-exchange '' and dead-letter-routing-key dead. "
+        "Write it for the quorum queues of 4.0: room for 1,000 messages, publishers are told when it is full and "
+        "nothing that was confirmed is dropped, and a message that is given back for the sixth time goes to the queue "
+        "dead.",
+        hints=(
+            "Some of the keys 4.0 refuses; another one makes quorum queues pass the policy over.",
+            "What does a quorum queue make of reject-publish-dlx?",
+            "How often may a message be given back in 4.0 if nobody says anything, and which key says otherwise?",
+        ),
+        form=Form.POLICY,
+        begin=on_4_0,
+        judge=full_and_given_up,
+    ),
+    Exercise(
+        key="20-move",
+        question="A cluster of 3.13 at work: the publisher shop sends 10 messages a second to the mirrored queue "
+        "orders, the consumer worker takes up to 2,000 a second from it, and up to 40,000 messages wait there. Move it "
+        "all to the quorum queue new::orders (orders in the virtual host new). Messages are to be worked off in the "
+        "order in which they came; there is never more than a second in which nobody publishes; nothing is lost; and "
+        "in the end there is no orders left, and new::orders is published to and consumed from.",
+        hints=(
+            "Steps: {declare: {queue: 'new::orders', arguments: {x-queue-type: quorum}}}, {close: shop}, {publisher: "
+            "{name: shop 2, queue: 'new::orders', rate: 10}}, {consume: {consumer: worker 2, queue: 'new::orders', "
+            "rate: 2000}}.",
+            "What has to be there before the publisher can go over, and what has to be over before the consumer may?",
+            "Not every cluster has as short a queue as this one. How long does the longest take?",
+        ),
+        form=Form.STEPS,
+        begin=at_work,
+        judge=moved_in_order,
+        verbs=("declare", "publisher", "consume", "close", "cancel", "delete", "wait"),
+    ),
+)
