@@ -513,6 +513,15 @@ WRONG = {
         ([DECLARE, *PUBLISH, CONSUME, *OUT_OF_OLD], "orders still held 84 messages, which are older"),
         ([DECLARE, PUBLISH[0], *OUT_OF_OLD, PUBLISH[1], CONSUME], "For 60.0 s nobody published anything"),
         ([DECLARE, *PUBLISH, {"wait": 60}, CONSUME], "orders is still there"),
+        ([DECLARE, PUBLISH[1], {"wait": 60.05}, CONSUME, *PUBLISH[:1], *OUT_OF_OLD], "somebody still published"),
+        (
+            [DECLARE, *PUBLISH, *OUT_OF_OLD, {"consume": {"consumer": "idle", "queue": NEW}}],
+            "In the 10 s after the last step nothing was acknowledged in new::orders",
+        ),
+        (
+            [DECLARE, *PUBLISH, *OUT_OF_OLD, CONSUME, {"close": "shop 2"}],
+            "In the 10 s after the last step nothing was confirmed in new::orders",
+        ),
         ([DECLARE, *PUBLISH, *OUT_OF_OLD], "Nobody consumes from new::orders"),
         ([{"declare": {"queue": NEW}}, *PUBLISH, *OUT_OF_OLD, CONSUME], "new::orders is a classic queue"),
         (

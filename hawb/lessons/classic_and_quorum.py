@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.cluster import Cluster
-from hawb.lessons.exercises import AnswerRefused, Exercise, Form, Variation, queue_of
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.rules.quorum import majority
 from hawb.views.words import counted, listing, shown, size
@@ -76,12 +76,9 @@ def orders_are_kept(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def home(cluster: Cluster, name: str) -> str:
-    """The node that serves a queue. Raises AnswerRefused where none does."""
-    queue = queue_of(cluster, name)
-    node = queue["leader"] if queue["type"] == "quorum" else queue["master"]
-    if node is None:
-        raise AnswerRefused(f"Nobody serves {name}.")
-    return node
+    """The node that serves a queue."""
+    queue = cluster.queues[name]
+    return queue["leader"] if queue["type"] == "quorum" else queue["master"]
 
 
 def urgent_ones_first(cluster: Cluster, variation: Variation) -> str | None:
@@ -101,17 +98,22 @@ def answers_go_with_their_client(cluster: Cluster, _variation: Variation) -> str
 
 
 def jobs_are_given_up(cluster: Cluster, _variation: Variation) -> str | None:
-    """A message may be given back so often, and then goes where dead letters go."""
-    cluster.publish("jobs").wait(1).consume("clumsy", "jobs", prefetch=1)
-    for _ in range(MOST_RETURNS):
+    """A message of jobs may be given back so often, and no oftener."""
+    return given_up(cluster, "jobs", MOST_RETURNS)
+
+
+def given_up(cluster: Cluster, name: str, most_returns: int) -> str | None:
+    """A message may be given back to a queue so often, and then goes to the queue dead."""
+    cluster.publish(name).wait(1).consume("clumsy", name, prefetch=1)
+    for _ in range(most_returns):
         cluster.nack("clumsy").wait(1)
-    if not cluster.queues["jobs"]["messages"]:
-        return f"A message was given back to jobs {MOST_RETURNS} times, which is allowed, and is gone."
+    if not cluster.queues[name]["messages"]:
+        return f"A message was given back to {name} {most_returns} times, which is allowed, and is gone."
     cluster.nack("clumsy").wait(1)
-    if cluster.queues["jobs"]["messages"]:
-        return f"A message was given back to jobs {MOST_RETURNS + 1} times, and is delivered again."
+    if cluster.queues[name]["messages"]:
+        return f"A message was given back to {name} {most_returns + 1} times, and is delivered again."
     if not cluster.queues["dead"]["messages"]:
-        return "A message that was given back too often is gone from jobs, and did not come to dead."
+        return f"A message that was given back too often is gone from {name}, and did not come to dead."
     return None
 
 
@@ -138,8 +140,6 @@ def on_new_machines(cluster: Cluster, variation: Variation) -> str | None:
         queue = queue_of(cluster, name)
         if lost := size(cluster.ledger[name]["lost"]):
             return f"{name} lost {counted(lost)}."
-        if queue["state"] != "running":
-            return f"{name} is {queue['state']}."
         complete = sorted(node for node, replica in queue["replicas"].items() if replica["synchronised"])
         if len(complete) < len(variation.nodes):
             return f"In the end {name} has everything on {listing(complete)} alone."
