@@ -441,6 +441,7 @@ WRONG = {
         ([member("delete", "b"), member("add", "e")], "With the south cut off .* of 3 members a can be reached"),
         ([member("delete", "d"), member("add", "c")], "With the north cut off .* of 3 members c can be reached"),
         (stories("stop b"), "here a step is one of add_member, delete_member"),
+    ],
     "19-size": [
         ({"quorum_cluster_size": 1}, "orders has 1 member, and two nodes can take all of it with them"),
         ({"quorum_cluster_size": 3}, "Two of the 3 members were killed, and orders waits: a majority of them is 2"),

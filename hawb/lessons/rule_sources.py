@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from hawb.engine import (
     confirms,
+    fifo,
     flow_control,
     maintenance,
     membership,
@@ -25,10 +26,9 @@ from hawb.engine import (
     raft_replication,
     subscriptions,
 )
-from hawb.rules import locators, partitions, patterns, policies, promotion, quorum, selection
-from hawb.engine import confirms, fifo, flow_control, maintenance, membership, mirroring, publishing, subscriptions
 from hawb.rules import (
     locators,
+    partitions,
     patterns,
     policies,
     promotion,
