@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from conftest import LONG
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from views_outcomes import policy
 
@@ -125,6 +125,7 @@ def has_logged(log: Log, number: int) -> bool:
 
 @few
 @given(quorum_scenarios)
+@example([QUORUM_QUEUE, {"drain": "c"}, {"stop": "a"}, {"revive": "c"}])
 def test_members_have_the_roles_that_their_lanes_end_with(steps):
     run = run_of(steps)
     state, told = run.moment().state, outcome(run)

@@ -206,10 +206,20 @@ class Drive:
         self._jobs.append(self._pool.submit(guarded))
 
     def tell(self, module: str, function: str, *arguments: Any, timeout_s: float = 60) -> None:
-        """`rabbitmqctl`, asked of the first running node."""
+        """`rabbitmqctl`, asked of the first running node. One that dies before it has answered refused nothing."""
         node = self.first_running()
-        if node is not None:
-            self.job(lambda: reason_of(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))
+        if node is None:
+            return
+
+        def asked() -> str | None:
+            try:
+                return reason_of(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s))
+            except CallFailed:
+                if node.alive:
+                    raise
+                return None
+
+        self.job(asked)
 
     def tell_each(self, module: str, function: str, *arguments: Any, timeout_s: float) -> None:
         """`rabbitmq-queues` for many queues, asked of the first running node."""

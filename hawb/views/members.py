@@ -59,7 +59,7 @@ class _Group:
         elif name == "node_drained":
             if self.version not in STOPS_LEADERS_ONLY or self.roles[node] in LEADERS:
                 self.roles[node] = "none"
-        elif name in ("node_revived", "process_crashed"):
+        elif name == "process_crashed" or (name == "node_revived" and self.roles[node] == "none"):
             self.begin(node)
         elif name == "links_cut":
             self.cut += event["detail"]["links"]
