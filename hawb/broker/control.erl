@@ -49,17 +49,23 @@ call(Node, Module, Function, Arguments, Timeout) ->
 queues(Node) ->
     Durable = maps:from_list([{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_durable_queue)]),
     Live = [{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_queue)],
-    [queue(Node, told(Q, maps:get(Name, Durable, Q)), true) || {Name, Q} <- Live] ++
+    [queue(Node, told(Node, Q, maps:get(Name, Durable, Q)), true) || {Name, Q} <- Live] ++
         [queue(Node, Q, false) || Q <- maps:values(maps:without([Name || {Name, _} <- Live], Durable))].
 
 rows(Node, Table) -> erpc:call(Node, ets, tab2list, [Table], 10000).
 
-told(Q, Durable) ->
+%% While nobody has missed the process's node, all stands as it stood.
+told(Node, Q, Durable) ->
     case amqqueue:get_pid(Q) of
         Pid when is_pid(Pid) ->
             case call(node(Pid), erlang, is_process_alive, [Pid], 2000) of
                 true -> Q;
-                _ -> Durable
+                false -> Durable;
+                _ ->
+                    case lists:member(node(Pid), call(Node, rabbit_mnesia, cluster_nodes, [running], 2000)) of
+                        true -> Q;
+                        false -> Durable
+                    end
             end;
         _ -> Q
     end.
@@ -156,8 +162,9 @@ mirrors(Field, Q) ->
         false -> []
     end.
 
-%% A mirror that has refused to take over is gone, though the record still has it.
-living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =:= true];
+%% A mirror that has refused to take over is gone, though the record still has it. Of one whose node does not answer
+%% nobody knows.
+living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =/= false];
 living(Other) -> Other.
 
 %% How much mirrors have yet to take in: the master counts a synchronisation as done once it has sent everything.

@@ -115,10 +115,11 @@ class BrokerNode:
         return inside(self._namespace, self._release.command([script(name), *arguments], self._home))
 
     def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        """kill -9; from now on it is not alive, whoever asks meanwhile."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def wait(self, timeout_s: float) -> None:
         """Waits for the process to end by itself. Raises subprocess.TimeoutExpired."""
