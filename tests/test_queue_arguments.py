@@ -83,6 +83,21 @@ def test_a_queue_that_is_there_is_compared_and_not_checked():
     assert codes(played(declare(), declare(queue_master_locator="random"))) == [406]
 
 
+@pytest.mark.parametrize(
+    ("version", "exclusive", "expected"),
+    [("3.8", False, [541]), ("3.8", True, [541]), ("3.10", False, [541]), ("3.10", True, []), ("3.13", False, [541]),
+     ("3.13", True, []), ("4.0", False, []), ("4.0", True, [])],
+)  # fmt: skip
+@pytest.mark.parametrize("locator", ["min-master", "", 5, None, [1]])
+def test_a_master_locator_that_does_not_exist_ends_its_declaration_where_the_locator_is_asked(
+    version: str, exclusive: bool, expected: list, locator: object
+):
+    asked = {"queue": "q", "exclusive": exclusive, "arguments": {"x-queue-master-locator": locator}}
+    told = played({"declare": asked}, cluster={"nodes": ["a", "b"], "version": version})
+    assert codes(told) == expected
+    assert ("q" in told["queues"]) == (not expected)
+
+
 def test_a_file_with_a_queue_that_cannot_be_is_refused():
     with pytest.raises(ScenarioRefused, match="RabbitMQ would refuse this queue: invalid arg 'x-max-length'"):
         played(queues=[{"queue": "q", "arguments": {"x-max-length": "many"}}])

@@ -51,7 +51,7 @@ def declare(turn: Turn, operation: Declare) -> None:
         redeclare(turn, operation, queue)
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
-    elif not metadata.stall(turn, operation) and is_valid(turn, operation) and is_one_for_all_sides(turn, operation):
+    elif is_valid(turn, operation) and is_one_for_all_sides(turn, operation) and not metadata.stall(turn, operation):
         (quorum_queues.create if type_of(operation) == QUORUM else create)(turn, operation)
 
 
@@ -72,7 +72,8 @@ def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
 
 
 def is_valid(turn: Turn, operation: Declare) -> bool:
-    """Whether RabbitMQ takes a new queue's arguments; if not, the step was refused."""
+    """Whether RabbitMQ takes a new queue's arguments, which it decides without any other node; if not, the step was
+    refused."""
     profile, arguments, name = turn.settings.profile, dict(operation.arguments), described(operation.queue)
     if type_of(operation) not in TYPES:
         reason = queue_arguments.unknown_type(type_of(operation), name)
@@ -85,7 +86,11 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
         reason = queue_arguments.refusal(arguments, name, profile)
     if reason is not None:
         turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
-    return reason is None
+    elif type_of(operation) == CLASSIC and is_mislocated(turn, operation):
+        turn.refuse(541, "INTERNAL_ERROR")
+    else:
+        return True
+    return False
 
 
 def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
@@ -178,9 +183,22 @@ def tell_not_simulated(turn: Turn, queue: Queue) -> None:
         turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 
 
+def is_located(turn: Turn, operation: Declare) -> bool:
+    """Whether the locator is asked for a queue's node."""
+    return turn.settings.profile.locates_exclusive or not operation.exclusive
+
+
+def is_mislocated(turn: Turn, operation: Declare) -> bool:
+    """Whether a queue's arguments name a master locator that does not exist, which ends the channel that declares it
+    (`rabbit_queue_master_location_misc:get_location`). 4.0 takes it as not given."""
+    given = dict(operation.arguments).get("x-queue-master-locator", "client-local")
+    known = isinstance(given, str) and given in locators.LOCATORS
+    return not known and is_located(turn, operation) and not turn.settings.profile.leader_locator
+
+
 def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
     """The node for a new queue's master."""
-    if operation.exclusive and not turn.settings.profile.locates_exclusive:
+    if not is_located(turn, operation):
         return operation.node
     asked = None if operation.exclusive else found.mirroring
     strategy = locator(turn, operation, found)
@@ -201,7 +219,7 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
 
 def locator(turn: Turn, operation: Declare, found: InForce) -> int:
     """The strategy for a new queue's master. The queue's argument comes before the policies and those before the
-    configuration; from 4.0 on the policies come first, and the configuration does not count. A strategy that does not
+    configuration; from 4.0 on the policies come first, the configuration does not count, and a strategy that does not
     exist counts as not set."""
     arguments = dict(operation.arguments)
     if turn.settings.profile.leader_locator:

@@ -1,8 +1,10 @@
 """Where the master of a new queue goes.
 
 Source: `rabbit_queue_location_client_local`, `_min_masters`, `_random`, `rabbit_queue_master_location_misc`. Plain
-functions over integers, see `hawb.rules.selection`. In 4.0 `rabbit_queue_location` places queues of every type: what
-is not client-local is balanced, which is min-masters by another name (`leader_locator0`, `leader_node`).
+functions over integers, see `hawb.rules.selection`. A locator of a queue's arguments that does not exist is more than
+its caller is ready for (`get_location` of an error with three elements), and ends the channel. In 4.0
+`rabbit_queue_location` places queues of every type: what is not client-local is balanced, which is min-masters by
+another name (`leader_locator0`, `leader_node`), and what does not exist is client-local.
 """
 
 from hawb.rules.selection import NODES
