@@ -98,6 +98,35 @@ def test_a_master_locator_that_does_not_exist_ends_its_declaration_where_the_loc
     assert ("q" in told["queues"]) == (not expected)
 
 
+def test_a_hard_error_ends_the_connection_and_with_it_what_the_client_has_there():
+    told = played(
+        declare(), {"publish": {"queue": "q", "count": 3}},
+        {"declare": {"queue": "replies", "exclusive": True, "connection": "app"}},
+        {"declare": {"queue": "others", "exclusive": True}},
+        {"consume": {"consumer": "mine", "queue": "q", "connection": "app"}},
+        {"consume": {"consumer": "elsewhere", "queue": "q", "connection": "app", "node": "b"}},
+        {"consume": {"consumer": "other", "queue": "q"}},
+        {"declare": {"queue": "x", "connection": "app", "arguments": {"x-queue-master-locator": "no"}}},
+        {"declare": {"queue": "again", "connection": "app", "exclusive": True}},
+    )  # fmt: skip
+    assert codes(told) == [541]
+    assert told["deleted"] == ["replies"]
+    assert set(told["queues"]) == {"q", "others", "again"}
+    states = {name: consumer["state"] for name, consumer in told["consumers"].items()}
+    assert states == {"mine": "closed", "elsewhere": "active", "other": "active"}
+    assert told["queues"]["q"]["redelivered"] == [[1, 3]]
+
+
+def test_a_connection_that_an_error_ends_takes_along_what_the_broker_had_not_read_of_it():
+    told = played(
+        declare(queue_type="quorum"), {"kill": "b"}, {"get": {"queue": "q", "count": 1}},
+        {"at": 30, "alarm": {"node": "a", "resource": "memory"}}, {"at": 31, "publish": {"queue": "q", "count": 5}},
+        {"at": 200, "clear_alarm": {"node": "a", "resource": "memory"}}, {"start": "b"}, {"wait": 30},
+    )  # fmt: skip
+    assert codes(told) == [541]
+    assert told["ledger"]["q"]["refused"] == [[1, 5]]
+
+
 def test_a_file_with_a_queue_that_cannot_be_is_refused():
     with pytest.raises(ScenarioRefused, match="RabbitMQ would refuse this queue: invalid arg 'x-max-length'"):
         played(queues=[{"queue": "q", "arguments": {"x-max-length": "many"}}])

@@ -10,8 +10,8 @@ A quorum queue's operations are committed before they get here, or need no major
 from __future__ import annotations
 
 from hawb.engine.events import GiveUp
-from hawb.engine.naming import described
-from hawb.engine.operations import Operation, Resume
+from hawb.engine.naming import described, split_queue
+from hawb.engine.operations import ConnectionFails, ConsumerCancels, Operation, Resume
 from hawb.engine.state import QUORUM, Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 
@@ -108,6 +108,14 @@ def keep_own(turn: Turn, name: str) -> None:
         if not turn.is_here(parked.operation.node):
             turn.unschedule(GiveUp(name, parked.number))
     turn.change_queue(name, parked=tuple(one for one in queue.parked if turn.is_here(one.operation.node)))
+
+
+def fail(turn: Turn, operation: Operation | ConsumerCancels, code: int, text: str) -> None:
+    """Refuses an operation with a hard error of AMQP, with which the whole connection ends
+    (`rabbit_binary_generator:map_exception`, `rabbit_reader:handle_exception`)."""
+    turn.refuse(code, text)
+    asked = turn.consumers[operation.consumer] if isinstance(operation, ConsumerCancels) else operation
+    turn.schedule(0, ConnectionFails(asked.connection, asked.node, split_queue(asked.queue)[0]))
 
 
 def refuse_timeout(turn: Turn, operation: Operation) -> None:

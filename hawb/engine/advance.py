@@ -96,6 +96,7 @@ HANDLERS: dict[type, Callable] = {
     operations.Purge: queues.purge,
     events.AutoDelete: queues.auto_delete,
     operations.ConnectionCloses: queues.connection_closes,
+    operations.ConnectionFails: connections.fail,
     operations.ConsumerCloses: subscriptions.client_closes,
     operations.ConsumerCancels: subscriptions.client_cancels,
     operations.Publish: publishing.publish,

@@ -5,6 +5,9 @@ connection is blocked with the first message published on it: the broker reads n
 cleared. So whatever else the client asks over that connection waits behind its publish, be it an acknowledgement or a
 close; deliveries still go out. A connection on which nobody publishes never notices.
 
+An error that AMQP calls hard ends the connection on which it happened with all that belongs to it
+(`rabbit_reader:handle_exception`); other errors end a channel, which is one that the step has for itself.
+
 The header of the first message is read before the connection is blocked, so that one without a body would get through.
 That is not told apart here. When the connection is closed meanwhile, by a drain or with its node, what was not read of
 it never reaches a queue.
@@ -12,9 +15,12 @@ it never reaches a queue.
 
 from __future__ import annotations
 
-from hawb.engine import alarms, bookkeeping, publishing
+from collections.abc import Callable, Iterable
+
+from hawb.engine import alarms, bookkeeping, publishing, queues, quorum, subscriptions
+from hawb.engine.clients import Consumer
 from hawb.engine.naming import split_queue
-from hawb.engine.operations import ConnectionCloses, ConsumerCancels, ConsumerCloses, Publish, Settle
+from hawb.engine.operations import ConnectionCloses, ConnectionFails, ConsumerCancels, ConsumerCloses, Publish, Settle
 from hawb.engine.state import NOWHERE, Unread
 from hawb.engine.turn import Turn
 
@@ -72,21 +78,44 @@ def heed_alarms(turn: Turn, node: int) -> None:
     if not alarms.blocks_publishing(turn, node):
         for connection in dict.fromkeys(unread.connection for unread in turn.unread if unread.connection[1] == node):
             turn.emit("connection_unblocked", node=node, connection=connection[0])
-        for unread in take(turn, node):
+        for unread in take(turn, lambda connection: connection[1] == node):
             depart(turn, node, unread.operation, unread.step)
 
 
 def node_gone(turn: Turn, node: int) -> None:
-    """The connections to a node are gone. What waited there never got any further."""
-    turn.connections = frozenset(connection for connection in turn.connections if connection[1] != node)
-    for unread in take(turn, node):
+    """The connections to a node are gone."""
+    end(turn, lambda connection: connection[1] == node)
+
+
+def fail(turn: Turn, event: ConnectionFails) -> None:
+    """A connection ends with an error: its consumers and exclusive queues go with it. What is still to be confirmed to
+    it counts as heard."""
+    failed = event.connection, event.node, event.vhost
+    end(turn, failed.__eq__)
+    theirs = (consumer for consumer in turn.consumers.values() if connection_of(turn, consumer) == failed)
+    close_consumers(turn, theirs, "connection_failed")
+    queues.connection_gone(turn, failed[:2], event.vhost)
+
+
+def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> None:
+    """Consumers are gone with their channels. What they held goes back."""
+    for consumer in list(consumers):
+        if consumer.state != "closed":
+            closing = quorum.channel_down if quorum.is_decided(turn, consumer.queue) else subscriptions.close
+            closing(turn, consumer.name, reason)
+
+
+def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
+    """The chosen connections are gone, and what waited in them never got any further."""
+    turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
+    for unread in take(turn, chosen):
         request = unread.operation
         for name in request.queues if isinstance(request, Publish) else ():
             bookkeeping.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
 
 
-def take(turn: Turn, node: int) -> list[Unread]:
-    """Takes what waits in the connections to a node out of the waiting."""
-    taken = [unread for unread in turn.unread if unread.connection[1] == node]
-    turn.unread = tuple(unread for unread in turn.unread if unread.connection[1] != node)
+def take(turn: Turn, chosen: Callable[[Connection], bool]) -> list[Unread]:
+    """Takes what waits in the chosen connections out of the waiting."""
+    taken = [unread for unread in turn.unread if chosen(unread.connection)]
+    turn.unread = tuple(unread for unread in turn.unread if not chosen(unread.connection))
     return taken

@@ -17,11 +17,9 @@ from hawb.engine import (
     mirroring,
     partition_handling,
     queues,
-    quorum,
     quorum_sight,
     raft_host,
     sides,
-    subscriptions,
 )
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
@@ -225,10 +223,8 @@ def notice_if_gone(turn: Turn, node: int) -> None:
 def close_clients(turn: Turn, node: int, reason: str) -> None:
     """Connections of clients at a node are gone, with their consumers and exclusive queues."""
     connections.node_gone(turn, node)
-    for consumer in list(turn.consumers.values()):
-        if consumer.node == node and consumer.state != "closed":
-            closing = quorum.channel_down if quorum.is_decided(turn, consumer.queue) else subscriptions.close
-            closing(turn, consumer.name, reason)
+    theirs = (consumer for consumer in turn.consumers.values() if consumer.node == node)
+    connections.close_consumers(turn, theirs, reason)
     close_exclusive_queues(turn, node)
 
 

@@ -178,3 +178,11 @@ class ConnectionCloses(Struct, frozen=True):
     connection: str
     node: int
     vhost: str
+
+
+class ConnectionFails(Struct, frozen=True):
+    """A client's connection ends with an error of one of its channels."""
+
+    connection: str
+    node: int
+    vhost: str

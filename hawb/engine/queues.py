@@ -21,7 +21,7 @@ from hawb.engine import (
     runs,
     subscriptions,
 )
-from hawb.engine.access import is_replicated, park, refuse_locked, release, served
+from hawb.engine.access import fail, is_replicated, park, refuse_locked, release, served
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
@@ -87,7 +87,7 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
     if reason is not None:
         turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
     elif type_of(operation) == CLASSIC and is_mislocated(turn, operation):
-        turn.refuse(541, "INTERNAL_ERROR")
+        fail(turn, operation, 541, "INTERNAL_ERROR")
     else:
         return True
     return False

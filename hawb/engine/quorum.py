@@ -31,6 +31,7 @@ from hawb.engine import (
     runs,
     subscriptions,
 )
+from hawb.engine.access import fail
 from hawb.engine.clients import NEVER_US, Consumer, Share
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import (
@@ -91,7 +92,7 @@ def refused_by_channel(turn: Turn, event: object) -> bool:
     if flags:
         flag = flags[0].replace("_", "-")
         reason = f"queue.delete operations with {flag} flag set are not supported by quorum queues"
-        turn.refuse(540, f"NOT_IMPLEMENTED - cannot delete {described(event.queue)}. {reason}")
+        fail(turn, event, 540, f"NOT_IMPLEMENTED - cannot delete {described(event.queue)}. {reason}")
         return True
     return False
 
@@ -179,7 +180,7 @@ def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
         return None
     turn.groups[event.queue] = turn.groups[event.queue].without(proposal.number)
     if not isinstance(proposal.operation, Delete):
-        turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, event.queue, proposal.operation)}")
+        fail(turn, proposal.operation, 541, f"INTERNAL_ERROR{why_not(turn, event.queue, proposal.operation)}")
     return proposal.operation
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hawb.engine import bookkeeping, chance, fifo, quorum_view, raft_host, runs
+from hawb.engine.access import fail
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import Declare
 from hawb.engine.policy_changes import InForce, in_force, quorum_settings
@@ -37,7 +38,7 @@ def create(turn: Turn, operation: Declare) -> None:
     if len(started) < quorum.majority(len(members)):
         names = turn.settings.names
         reason = quorum_declaration.not_formed(described(name), names[node], names[leader], turn.settings.profile)
-        turn.refuse(541, f"INTERNAL_ERROR - {reason}")
+        fail(turn, operation, 541, f"INTERNAL_ERROR - {reason}")
         return
     enter(turn, operation, found, members, leader)
     number = turn.next_number()

@@ -21,7 +21,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import expiry, fifo, runs
-from hawb.engine.access import is_replicated, served
+from hawb.engine.access import fail, is_replicated, served
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import deliver, holds_of_another, is_elsewhere, put_back, reached, refuse_tag, with_past
 from hawb.engine.events import AutoDelete
@@ -87,7 +87,7 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
         return True
     if not (operation.global_prefetch and operation.prefetch):
         return False
-    turn.refuse(540, f"NOT_IMPLEMENTED - {described(queue.name)} does not support global qos")
+    fail(turn, operation, 540, f"NOT_IMPLEMENTED - {described(queue.name)} does not support global qos")
     return True
 
 

@@ -195,6 +195,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "client": "{Consumer} of {queues} closed its channel.",
             "node_down": "{Consumer} of {queues} is gone: it was connected to {node}.",
             "drained": "{Consumer} of {queues} was closed with its connection to {node}, which is being drained.",
+            "connection_failed": "{Consumer} of {queues} was closed with its connection, which an error ended.",
         },
     ),
     "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
