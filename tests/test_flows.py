@@ -396,3 +396,22 @@ def test_a_mirror_that_lacks_what_somebody_else_keeps_is_not_waited_for():
             read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b"]}, "policies": policies, "steps": steps})
         )
     assert outcome(run)["queues"]["q"]["messages_unacknowledged"] == 3
+
+
+@pytest.mark.parametrize("kind", ["mirrored", "quorum"])
+def test_what_a_silence_held_back_is_confirmed_at_one_moment_when_it_is_over(kind: str):
+    declared = {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"} if kind == "quorum" else {}}
+    run = Run.of(
+        read_scenario(
+            {
+                "scenario": "t", "cluster": {"nodes": list(NODES), "version": "3.10"}, "seed": 1,
+                "policies": [{"name": "ha", "pattern": "", "definition": {"ha-mode": "all"}}] * (kind != "quorum"),
+                "steps": [
+                    {"declare": declared}, publisher(4) | {"at": 1}, {"at": 11.1, "cut": [["a", "b"], ["a", "c"]]},
+                    {"at": 15.1, "heal": True},
+                ],
+            }
+        )
+    )  # fmt: skip
+    run.apply_plain({"at": 15.12, "wait": 0})
+    assert (shop(run)["published"], shop(run)["confirmed"]) == (56, 56)

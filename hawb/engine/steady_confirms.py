@@ -1,18 +1,21 @@
 """Confirms for steady publishers: the rule of `confirms`, for messages that come one by one and are kept as runs.
 
 Each replica answers for each message so long after its beat, so that of a run those that it has answered for are always
-the first ones. Where a replica goes away a run falls in two: what it had answered for, and the rest.
+the first ones. Where a replica goes away a run falls in two: what it had answered for, and the rest. A replica that was
+silent gets all that it missed together, and answers for it at one moment: from then on the messages of the run count as
+published with its last one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from math import floor
+from fractions import Fraction
+from math import ceil
 
 from msgspec.structs import replace
 
 from hawb.engine import answers, runs
-from hawb.engine.clients import NEVER_US, Publisher, Unanswered
+from hawb.engine.clients import NEVER_US, Clock, Publisher, Unanswered
 from hawb.engine.runs import Runs
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
@@ -88,11 +91,13 @@ def replica_answers(turn: Turn, queue: str, node: int, due_us: int) -> None:
 
 
 def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
-    """A run for which a silent replica at `node` answers then."""
+    """A run for which a silent replica at `node` answers then, for all its messages at once."""
     if (node, NEVER_US) not in run.delays_us:
         return run
-    delay_us = due_us - floor(run.clock.time_us(run.beat))
-    return replace(run, delays_us=tuple((at, delay_us if at == node else us) for at, us in run.delays_us))
+    last_us = ceil(run.clock.time_us(run.beat + run.count - 1))
+    within_a_us = Clock(last_us - 1, Fraction(run.count))
+    delays_us = tuple((at, due_us - last_us if at == node else us) for at, us in run.delays_us)
+    return replace(run, clock=within_a_us, beat=1, delays_us=delays_us)
 
 
 def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, due_us: int) -> None:
@@ -102,7 +107,7 @@ def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Ru
         taken = [heard(part, NOWHERE, due_us) for part in those(run, runs.minus(numbers, rejected))]
         refused = [replace(part, delays_us=(), answered=False) for part in those(run, runs.common(numbers, rejected))]
         others = those(run, runs.minus(run.numbers, numbers))
-        return tuple(sorted((*taken, *refused, *others), key=lambda part: part.beat))
+        return tuple(sorted((*taken, *refused, *others), key=lambda part: part.number))
 
     for publisher in list(turn.publishers.values()):
         if publisher.queue == queue and publisher.node == node:
