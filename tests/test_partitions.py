@@ -89,6 +89,27 @@ def test_a_change_of_metadata_waits_until_a_silent_node_is_missed(change):
     assert [event["t"] for event in told["events"] if event["event"] in done][-1] >= 60
 
 
+@pytest.mark.parametrize(("steps", "waits", "told_of"), [
+    (["stop: b", "power_off: c", "forget_cluster_node: {node: b}"], True, "node_forgotten"),
+    (["power_off: c", "forget_cluster_node: {node: c}"], True, "node_forgotten"),
+    (["stop: b", "power_off: c", "reset: b"], True, "node_reset"),
+    (["power_off: c", "reset: c"], False, "node_reset"),
+    (["stop: b", "cut: [[a, c]]", "reset: b"], True, "node_reset"),
+    (["kill: c", "forget_cluster_node: {node: c}"], False, "node_forgotten"),
+])  # fmt: skip
+def test_a_member_goes_when_every_node_that_counts_as_running_answers(steps, waits, told_of):
+    before = {event["event"] for event in outcome(story(*steps))["events"]}
+    assert ("metadata_stalled" in before, told_of in before) == (waits, not waits)
+    later = after(*steps, "wait: 62")
+    assert told_of in {event["event"] for event in later["events"]}
+    assert later["errors"] == []
+
+
+def test_what_has_waited_to_be_forgotten_and_runs_again_is_refused():
+    told = after("stop: b", "power_off: c", "forget_cluster_node: {node: b}", "start: b", "wait: 62")
+    assert [error["text"][:23] for error in told["errors"]] == ["failed_to_remove_node: "]
+
+
 def test_a_synchronisation_waits_for_a_mirror_that_does_not_answer():
     steps = ("publish: {queue: q, count: 10, node: a}", "stop: c", "start: c", "cut: [[a, c]]", "sync_queue: q")
     assert after(*steps)["queues"]["q"]["state"] == "syncing"

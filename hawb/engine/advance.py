@@ -7,6 +7,7 @@ from math import inf
 
 from hawb.engine import (
     access,
+    clustering,
     confirms,
     connections,
     consuming,
@@ -129,6 +130,8 @@ HANDLERS: dict[type, Callable] = {
     events.Stopped: membership.stopped,
     events.NodeGoneNoticed: membership.node_gone_noticed,
     events.SetPolicy: lambda turn, event: policy_changes.set_policy(turn, event.policy, event.kind),
+    events.NodeForgotten: lambda turn, event: clustering.forget_cluster_node(turn, event.forgotten, event.node),
+    events.NodeReset: lambda turn, event: clustering.reset(turn, event.node),
     events.ClearPolicy: lambda turn, event: policy_changes.clear_policy(turn, event.name, event.vhost, event.kind),
     events.LinksTimeOut: links.time_out,
     events.LookAround: partition_handling.look_around,

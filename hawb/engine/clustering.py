@@ -9,7 +9,8 @@ and may also be messages that have left the queue since that disk was written: t
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, failover, membership, queues, quorum_membership, runs, sides
+from hawb.engine import bookkeeping, failover, membership, metadata, queues, quorum_membership, runs, sides
+from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.mirroring import with_content
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING
@@ -47,6 +48,8 @@ def reset(turn: Turn, node: int) -> None:
         turn.refuse(None, still_running(name))
     elif value.member and not alone and not turn.running():
         turn.refuse(None, NOBODY_ONLINE)
+    elif not alone and value.member and stalled(turn, node):
+        return
     else:
         turn.because = turn.emit("node_reset", node=node)
         if value.member:
@@ -54,6 +57,13 @@ def reset(turn: Turn, node: int) -> None:
         if alone:
             turn.policies = turn.operator_policies = ()
         turn.change_node(node, member=alone, virgin=not alone, believes_running=frozenset(), remembers=None)
+
+
+def stalled(turn: Turn, node: int) -> bool:
+    """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, which runs for
+    that, is a new one to them: those that had not missed the old one do."""
+    membership.notice_if_gone(turn, node)
+    return metadata.stall(turn, NodeReset(node))
 
 
 def still_running(name: str) -> str:
@@ -103,6 +113,8 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
         turn.refuse(None, f"offline_node_no_offline_flag: node '{turn.settings.names[origin]}' is not running")
     elif not turn.nodes[node].member:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
+    elif metadata.stall(turn, NodeForgotten(origin, node)):
+        return
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
     else:

@@ -44,6 +44,19 @@ class SetPolicy(Struct, frozen=True):
     kind: str
 
 
+class NodeForgotten(Struct, frozen=True):
+    """`node` is told to forget another member."""
+
+    node: int
+    forgotten: int
+
+
+class NodeReset(Struct, frozen=True):
+    """A node that is down is to forget the cluster."""
+
+    node: int
+
+
 class ClearPolicy(Struct, frozen=True):
     """A policy, or of another kind an operator policy, is cleared through `node`."""
 

@@ -39,7 +39,7 @@ from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
-NODE_FIELDS = {"node", "master"}
+NODE_FIELDS = {"node", "master", "forgotten"}
 NODES_FIELDS = {"mirrors", "synchronised", "recoverable", "members"}
 
 

@@ -1,7 +1,8 @@
 """Changes of the cluster's metadata while a node does not answer.
 
-Source: Mnesia. A transaction on exchanges, queues or policies needs every node that counts as running. With one of them
-silent it waits until that one answers again, or is missed.
+Source: Mnesia. A transaction on exchanges, queues or policies, or on who belongs to the cluster, needs every node that
+counts as running. With one of them silent it waits until that one answers again, or is missed. A failover is one too,
+but that it waits is left out.
 """
 
 from __future__ import annotations
