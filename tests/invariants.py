@@ -335,6 +335,7 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
     undecided = {queue.name for queue in quorum if not queue.up or hands_over(turn.groups[queue.name])}
     waiting = [one for one in turn.unconfirmed if undecided.isdisjoint(share.queue for share in one.shares)]
     assert not waiting, "a publisher waits for ever"
+    assert undecided or not turn.held_back, "a channel waits for a quorum queue that can decide"
     assert not turn.stalled and not turn.under_way, "something waits for a node that has been missed"
     for name, queue in turn.queues.items():
         if queue.type == QUORUM:

@@ -141,7 +141,7 @@ NOT_TAKEN: dict[str, str] = dict.fromkeys(("clear_operator_policy", "delete"), S
 
 QUORUM_VERBS = {"add_member", "delete_member", "grow", "shrink", "transfer_leadership"}
 QUORUM_EVENTS = {"leader_elected", "queue_unavailable", "queue_available", "nodes_suspected", "member_added",
-                 "member_removed"}  # fmt: skip
+                 "member_removed", "messages_held_back"}  # fmt: skip
 """Verbs and events that quorum queues alone have to do with."""
 
 LEAST_TIMES = 5

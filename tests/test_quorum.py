@@ -5,11 +5,13 @@ Stories of one rule each, checked after every event as the random programs are, 
 
 from __future__ import annotations
 
+import pytest
 from invariants import check_settled, check_trace, watched
 
 from hawb.engine import runs
 from hawb.engine.key import key
 from hawb.engine.quorum_group import proposals
+from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.trace import Entry
 from hawb.scenario.load import read_scenario
@@ -112,6 +114,62 @@ def test_a_channel_is_known_as_soon_as_its_leader_has_a_majority_again():
     run = played(DECLARE, {"kill": ["b", "c"]}, publish(3), publish(2), {"start": ["b", "c"]}, version="3.10")
     assert len(told(run, "leader_elected")) == 1, "the leader is the same"
     assert run.moment().ledger["q"].confirmed == runs.run(1, 5) and not run.moment().ledger["q"].nacked
+
+
+ALONE = (declared(), {"declare": {"queue": "r", "node": "a"}}, {"kill": ["b", "c"]})
+
+
+def in_r(*steps: dict) -> tuple[runs.Runs, runs.Runs]:
+    """What a classic queue has, and what its publishers were told is there, in 3.10."""
+    run = played(*ALONE, *steps, version="3.10")
+    return queue(run, "r").content, run.moment().ledger["r"].confirmed
+
+
+def test_what_is_published_behind_a_first_message_waits_with_it():
+    to_r = {"publish": {"queue": "r", "count": 2, "node": "a"}}
+    waiting = (publish(2), to_r, to_r)
+    assert in_r(*waiting, {"wait": 129}) == (EMPTY, EMPTY)
+    assert in_r(*waiting, {"wait": 131}) == (runs.run(1, 4), runs.run(1, 4))
+    assert in_r(*waiting, {"wait": 10}, {"start": "b"}, {"wait": 20}) == (runs.run(1, 4), runs.run(1, 4))
+
+
+@pytest.mark.parametrize("of_another", [{"mode": "plain"}, {"connection": "x"}, {"node": "b"}, {"queue": "v::r"}])
+def test_another_channel_does_not_wait(of_another: dict):
+    steps = (
+        declared(), {"declare": {"queue": "r", "node": "a"}}, {"declare": {"queue": "v::r", "node": "a"}},
+        {"partition": [["a", "b"], ["c", "d", "e"]]}, {"wait": 61}, publish(1),
+        {"publish": {"queue": "r", "count": 2, "node": "a"} | of_another},
+    )  # fmt: skip
+    run = played(*steps, nodes="abcde", version="3.10")
+    assert queue(run, of_another.get("queue", "r")).content == runs.run(1, 2)
+
+
+def test_of_messages_for_several_queues_the_first_gets_to_the_classic_one():
+    both = {"publish": {"queues": ["r", "q"], "count": 3, "node": "a"}}
+    assert in_r(both) == (runs.run(1, 1), EMPTY)
+    assert in_r(both, {"wait": 66}) == (runs.run(1, 2), EMPTY)
+    assert in_r(both, {"wait": 66}, {"start": "b"}, {"wait": 20}) == (runs.run(1, 3), runs.run(2, 2))
+
+
+def test_with_nobody_to_ask_no_channel_waits():
+    run = played(
+        declared(), {"declare": {"queue": "r", "node": "b"}}, {"kill": ["a", "c"]},
+        {"publish": {"queues": ["q", "r"], "count": 1000, "node": "b"}}, version="3.10",
+    )  # fmt: skip
+    assert not told(run, "messages_held_back")
+    assert queue(run, "r").content == run.moment().ledger["r"].nacked == runs.run(1, 1000)
+
+
+def test_what_a_channel_holds_back_goes_with_its_node():
+    steps = (publish(1), {"publish": {"queue": "r", "count": 2, "node": "a"}}, {"kill": "a"}, {"start": ["a", "b"]})
+    run = played(*ALONE, *steps, {"wait": 100}, version="3.10")
+    assert not run.moment().state.held_back
+    assert run.moment().ledger["r"].refused == runs.run(1, 2)
+
+
+def test_what_a_channel_holds_back_goes_on_when_the_queue_is_deleted():
+    to_r = {"publish": {"queue": "r", "count": 2, "node": "a"}}
+    assert in_r(publish(1), to_r, {"delete": {"queue": "q", "node": "a"}}) == (runs.run(1, 2), runs.run(1, 2))
 
 
 # What clients wait for

@@ -174,6 +174,7 @@ def one(turn: Turn) -> None:
         if event is not None and not quorum.propose(turn, event):
             HANDLERS[type(event)](turn, event)
         do_committed(turn)
+    enqueuers.go_on(turn)
     publishers.react(turn)
 
 

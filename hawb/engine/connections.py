@@ -106,10 +106,11 @@ def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> N
 
 
 def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
-    """The chosen connections are gone, and what waited in them never got any further."""
+    """The chosen connections are gone, and what waited in them or in their channels never got any further."""
     turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
-    for unread in take(turn, chosen):
-        request = unread.operation
+    held_back = [parked for parked in turn.held_back if chosen(connection_of(turn, parked.operation))]
+    turn.held_back = tuple(parked for parked in turn.held_back if parked not in held_back)
+    for request in (waiting.operation for waiting in (*take(turn, chosen), *held_back)):
         for name in request.queues if isinstance(request, Publish) else ():
             bookkeeping.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
 

@@ -1,6 +1,11 @@
 """Channels that publish to a quorum queue: it gets to know each before it takes anything from it, and tells those it
 knows when it is full.
 
+Until then the channel's process waits for an answer, and with it whatever was published over it after that, to any
+queue. Classic queues have a message before its quorum queues are asked (`rabbit_queue_type:deliver` goes by the names
+of the types). Left out: several quorum queues that a message is for are asked at the same time here, what other queues
+confirm meanwhile is passed on to the client, and the messages of a transaction are not told apart.
+
 Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
 """
 
@@ -9,12 +14,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, confirms, fifo, limits, metadata, quorum_view, runs
-from hawb.engine.operations import Enqueue
+from hawb.engine.naming import split_queue
+from hawb.engine.operations import Enqueue, Publish
 from hawb.engine.quorum_group import GONE, Channel, Proposal
 from hawb.engine.raft_events import (
     RegistrationGivenUp,
 )
 from hawb.engine.runs import Runs
+from hawb.engine.state import QUORUM, Parked
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
@@ -29,7 +36,7 @@ def channel_of(turn: Turn, operation: object) -> Channel | None:
 
 def sender(operation: object) -> Channel | None:
     """The channel over which messages were published; None for anything else."""
-    if not isinstance(operation, Enqueue) or operation.connection is None:
+    if not isinstance(operation, Enqueue | Publish) or operation.connection is None:
         return None
     return operation.connection, operation.node, operation.mode
 
@@ -38,6 +45,59 @@ def is_registered(turn: Turn, name: str, operation: object) -> bool:
     """Whether a queue knows the channel over which something is asked, as far as it has to."""
     channel = channel_of(turn, operation)
     return channel is None or any(one.channel == channel for one in fifo.of(turn.queues[name]).enqueuers)
+
+
+def is_waiting(turn: Turn, operation: Publish) -> bool:
+    """Whether the channel over which something is published waits to be known to a quorum queue."""
+    vhost, channel = split_queue(operation.queue)[0], channel_of(turn, operation)
+    return channel is not None and any(
+        channel_of(turn, proposal.operation) == channel and proposal.node != GONE
+        and not is_registered(turn, name, proposal.operation)
+        for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost == vhost
+        for proposal in group.waiting
+    )  # fmt: skip
+
+
+def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
+    """Whether a channel will wait to be known to a queue if it publishes to it now."""
+    queue = turn.queues.get(name)
+    if queue is None or queue.type != QUORUM or is_registered(turn, name, operation):
+        return False
+    reachable = queue.up and turn.linked(operation.node, queue.master)
+    return not reachable and registration_us(turn, name) > 0
+
+
+def let_through(turn: Turn, operation: Publish) -> Publish | None:
+    """What a channel gets to of a publish before it waits, None if that is nothing: of messages for several queues the
+    first. The rest is held back."""
+    if operation.publisher is not None:
+        return operation
+    if is_waiting(turn, operation):
+        hold_back(turn, operation)
+        return None
+    several = operation.count > 1 and len(operation.queues) > 1 and not operation.transaction
+    if several and any(has_to_wait(turn, name, operation) for name in operation.queues):
+        hold_back(turn, replace(operation, count=operation.count - 1))
+        return replace(operation, count=1)
+    return operation
+
+
+def hold_back(turn: Turn, operation: Publish) -> None:
+    """Messages wait in a channel's mailbox."""
+    turn.held_back = (*turn.held_back, Parked(turn.next_number(), operation, turn.step))
+    turn.emit("messages_held_back", node=operation.node, queue=operation.queue, messages=operation.count)
+
+
+def go_on(turn: Turn) -> None:
+    """Channels that wait no longer get to what they have held back, in its order."""
+    focus, held_back, turn.held_back = turn.focus, turn.held_back, ()
+    for parked in held_back:
+        turn.look_from(parked.operation.node)
+        if is_waiting(turn, parked.operation):
+            turn.held_back = (*turn.held_back, parked)
+        else:
+            turn.schedule(0, parked.operation, step=parked.step)
+    turn.focus = focus
 
 
 def register(turn: Turn, name: str, operation: object) -> None:

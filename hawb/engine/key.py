@@ -58,6 +58,7 @@ def key(state: State, settings: Settings) -> tuple:
         tuple(_side(state, side, ranks, place, names) for side in state.sides),
         tuple(sorted(link for link, _ in state.cuts)),
         tuple(_meaning(state, parked.operation, names) for parked in state.stalled),
+        tuple(_meaning(state, parked.operation, names) for parked in state.held_back),
         tuple((sent.link, *_meaning(state, sent.delivery, names)) for sent in state.under_way),
         tuple(sorted((name, names[node], vhost) for name, node, vhost in state.connections)),
         tuple(sorted((names[node], resource) for node, resource in state.alarms)),

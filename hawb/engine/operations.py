@@ -79,6 +79,11 @@ class Publish(Messages, frozen=True, kw_only=True):
     struck: str | None = None
     publisher: str | None = None
 
+    @property
+    def mode(self) -> tuple[bool, bool]:
+        """Whether its channel confirms and whether it has transactions."""
+        return self.confirm, self.transaction
+
 
 class Consume(Operation, frozen=True, kw_only=True):
     """basic.consume; with a `rate` the client answers for, or takes, so many messages a second."""

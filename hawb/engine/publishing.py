@@ -19,6 +19,7 @@ from hawb.engine import (
     bookkeeping,
     confirms,
     dead_letters,
+    enqueuers,
     expiry,
     fifo,
     flow_control,
@@ -51,6 +52,7 @@ def publish(turn: Turn, operation: Publish) -> None:
         park(turn, busy, operation)
         return
     operation = within_credit(turn, operation, queues)
+    operation = operation and enqueuers.let_through(turn, operation)
     if operation is None:
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)

@@ -206,7 +206,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     order = Enqueue(
         queue.name, operation.node, connection, count=operation.count, size_bytes=operation.size_bytes,
         persistent=operation.persistent, priority=operation.priority, numbers=numbers,
-        mode=(operation.confirm, operation.transaction),
+        mode=operation.mode,
     )  # fmt: skip
     channel = enqueuers.channel_of(turn, order)
     if channel is not None and queue.up and turn.linked(operation.node, queue.master):

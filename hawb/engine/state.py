@@ -270,7 +270,8 @@ class State(Struct, frozen=True):
     `alarms` are the resource alarms that are set, each a node and its memory or disk; `unread` is what clients ask over
     connections that the broker has blocked for it.
 
-    `groups` are the Raft groups of quorum queues, by the queues' names; sides of a partition share them.
+    `groups` are the Raft groups of quorum queues, by the queues' names; sides of a partition share them. `held_back` is
+    what clients publish over channels that wait to be known to one.
 
     `numbers` counts, for each queue name ever used, the messages published to it; `counter` numbers events, and with
     them draws.
@@ -283,6 +284,7 @@ class State(Struct, frozen=True):
     publishers: Mapping[str, Publisher] = {}
     unconfirmed: tuple[Unconfirmed, ...] = ()
     groups: Mapping[str, Group] = {}
+    held_back: tuple[Parked, ...] = ()
     agenda: tuple[tuple, ...] = ()
     cuts: tuple[tuple[tuple[int, int], int], ...] = ()
     suspected: frozenset[tuple[int, int]] = frozenset()

@@ -57,6 +57,7 @@ EVENTS: dict[str, str] = {
     "transaction_failed": "The broker closed the publisher's channel instead of committing its transaction. ids.",
     "messages_unanswered": "Messages are neither confirmed nor nacked. ids, reason: client_node_gone, "
     "connection_closed.",
+    "messages_held_back": "A channel that waits to be known to a quorum queue holds messages back. messages.",
     "publisher_held_up": "Flow control lets no more of a batch through: a mirror does not answer. messages.",
     "messages_refused": "No queue took messages. ids, reason: crashed, home_node_down, master_died, master_stopped, "
     "no_master, no_queue, client_node_gone, connection_closed, max_length, no_majority.",

@@ -66,6 +66,7 @@ class Turn:
         self._bulk = Bulk()
         self.unconfirmed = state.unconfirmed
         self.groups: dict[str, Group] = dict(state.groups)
+        self.held_back = state.held_back
         self.committed: list[tuple[str, int, Proposal, int | None]] = []
         self.numbers: dict[str, int] = dict(state.numbers)
         self.agenda: list[tuple] = list(state.agenda)
@@ -95,6 +96,7 @@ class Turn:
             publishers=self.publishers,
             unconfirmed=self.unconfirmed,
             groups=self.groups,
+            held_back=self.held_back,
             agenda=tuple(self.agenda),
             numbers=self.numbers,
             counter=self.counter,

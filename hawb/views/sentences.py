@@ -229,6 +229,9 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         "fault",
         "Flow control holds up a publisher on {node}: {messages} for {queues} wait for a mirror that does not answer.",
     ),
+    "messages_held_back": (
+        "fault", "A channel on {node} waits until a quorum queue knows it; {messages} for {queues} wait behind that."
+    ),
     "metadata_stalled": (
         "fault", "A change that every running node has to hear of waits: one that counts as running does not answer."
     ),
