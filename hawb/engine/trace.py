@@ -78,7 +78,7 @@ EVENTS: dict[str, str] = {
     "consumer_cancelled": "A consumer was cancelled. consumer, reason: client, queue_deleted, failover, master_down, "
     "in_use; "
     "notified.",
-    "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down, drained.",
+    "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down, drained, connection_failed.",
     "consumer_moved": "A consumer was registered with the new master, without its client knowing. consumer.",
     "publisher_started": "A client began to publish steadily. publisher.",
     "publisher_blocked": "A publisher's next message has to wait at its client. publisher.",
