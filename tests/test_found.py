@@ -324,7 +324,7 @@ FOUND = [
   - {declare: {queue: q, node: b}, at: 30}
   - {delete: {queue: q, node: c}, at: 81}
 """,
-        "{time_s: 90.0, errors: [{step: 6, code: 404, contains: due to timeout}], partitions: [[b], [c]]}",
+        "{time_s: 140.0, errors: [{step: 6, code: 404, contains: due to timeout}], partitions: [[b], [c]]}",
         id="an operation waits on its client's side alone, though the queue is deleted on the other",
     ),
     pytest.param(

@@ -105,6 +105,28 @@ def test_a_member_goes_when_every_node_that_counts_as_running_answers(steps, wai
     assert later["errors"] == []
 
 
+@pytest.mark.parametrize(("steps", "master"), [
+    (["kill: a"], "b"),
+    (["power_off: c", "kill: a"], "a"),
+    (["power_off: c", "kill: a", "wait: 61"], "b"),
+    (["power_off: c", "kill: a", "wait: 5", "start: c"], "b"),
+    (["cut: [[b, c]]", "kill: a", "wait: 30"], "a"),
+    (["cut: [[b, c]]", "kill: a", "wait: 30", "heal: true"], "b"),
+    (["power_off: c", "crash: {queue: q}"], "b"),
+])  # fmt: skip
+def test_a_mirror_takes_over_when_every_node_that_counts_as_running_answers(steps, master):
+    told = after("publish: {queue: q, count: 10, node: a}", *steps)
+    state = "down" if master == "a" else "running"
+    assert (told["queues"]["q"]["master"], told["queues"]["q"]["state"]) == (master, state)
+    assert told["ledger"]["q"]["lost"] == []
+
+
+def test_a_failover_that_waits_is_told_of_once_and_settled_by_a_node_that_comes_up():
+    told = after("publish: {queue: q, count: 10, node: a}", "power_off: c", "kill: a", "wait: 5", "start: a")
+    assert [event["event"] for event in told["events"]].count("metadata_stalled") == 1
+    assert told["queues"]["q"]["master"] == "b" and told["queues"]["q"]["ids"] == [[1, 10]]
+
+
 def test_what_has_waited_to_be_forgotten_and_runs_again_is_refused():
     told = after("stop: b", "power_off: c", "forget_cluster_node: {node: b}", "start: b", "wait: 62")
     assert [error["text"][:23] for error in told["errors"]] == ["failed_to_remove_node: "]

@@ -62,7 +62,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
     others = any(turn.alive(queue, node) for node in (queue.master, *queue.mirrors))
     confirms.replica_crashed(turn, name, event.node)
     turn.change_queue(name, failed=event.final and was_master)
-    failover.bury(turn, name)
+    failover.bury(turn, name, at_once=True)
     if turn.queues[name].up:
         turn.change_queue(name, failed=False)
     if event.final:

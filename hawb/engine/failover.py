@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, confirms, consuming, limits, publishing, queues, runs, subscriptions
+from hawb.engine import bookkeeping, confirms, consuming, limits, metadata, publishing, queues, runs, subscriptions
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
@@ -40,13 +40,15 @@ def replicas_gone(turn: Turn, event: ReplicaGone) -> None:
         bury(turn, event.queue)
 
 
-def bury(turn: Turn, name: str) -> None:
+def bury(turn: Turn, name: str, *, at_once: bool = False) -> None:
     """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`). While
-    they take a master for alive that has gone they leave everything to it, and only channels know who is dead."""
+    they take a master for alive that has gone they leave everything to it, and so they do, unless it has to be settled
+    `at_once`, while a node that counts as running does not answer; then only channels know who is dead."""
     queue = turn.queues[name]
-    if not queue.abandoned and is_unmissed(turn, queue.master):
-        missed = [node for node in queue.mirrors if not turn.alive(queue, node) and not is_unmissed(turn, node)]
-        confirms.forget_replicas(turn, name, missed)
+    stalled = not at_once and queue.mirrors and metadata.stall(turn, ReplicaGone(name))
+    if stalled or (not queue.abandoned and is_unmissed(turn, queue.master)):
+        gone = [node for node in (queue.master, *queue.mirrors) if not turn.alive(queue, node)]
+        confirms.forget_replicas(turn, name, [node for node in gone if not is_unmissed(turn, node)])
         return
     if queue.failed and not turn.is_running(queue.master):
         fall_with_node(turn, name)
@@ -66,6 +68,16 @@ def bury(turn: Turn, name: str) -> None:
         refuse_promotion(turn, name, alive)
     else:
         promote(turn, name, heir)
+
+
+def settle_stalled(turn: Turn) -> None:
+    """A node comes up among others, and what they had still to settle is settled: what it finds is a queue that is
+    served, or is down."""
+    waiting = [parked.operation for parked in turn.stalled if isinstance(parked.operation, ReplicaGone)]
+    turn.stalled = tuple(parked for parked in turn.stalled if parked.operation not in waiting)
+    for _side in turn.each_side():
+        for name in (event.queue for event in waiting if event.queue in turn.queues):
+            bury(turn, name, at_once=True)
 
 
 def is_unmissed(turn: Turn, node: int) -> bool:

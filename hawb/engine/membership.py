@@ -306,6 +306,7 @@ def come_up(turn: Turn, node: int) -> None:
     """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
     policy wants it in as an empty mirror. Peers that had not noticed it go notice it now."""
     notice_if_gone(turn, node)
+    failover.settle_stalled(turn)
     side = sides.reachable_side(turn, node)
     if side is not None:
         sides.take_over_records(turn, node, side)
