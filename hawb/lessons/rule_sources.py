@@ -183,8 +183,10 @@ def _shown(name: str) -> Shown:
 
 def _recorded(recording: dict) -> str:
     outcome = recording["outcome"]
-    queues = [_queue(name, queue) for name, queue in sorted(outcome["queues"].items())]
-    ends = "; ".join(queues) or "no queue is left"
+    if "queues" not in outcome:
+        ends = "no node runs"
+    else:
+        ends = "; ".join(_queue(name, queue) for name, queue in sorted(outcome["queues"].items())) or "no queue is left"
     return f"RabbitMQ {outcome['broker']['rabbitmq']}, recorded {recording['date']}: {ends}"
 
 

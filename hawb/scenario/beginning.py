@@ -136,8 +136,9 @@ def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
 
 
 def arguments_of(arguments: dict[str, object]) -> tuple[tuple[str, object], ...]:
-    """Queue arguments as a value: sorted pairs, with lists as tuples and maps as text where they occur."""
-    return tuple((key, frozen(value)) for key, value in sorted(arguments.items()))
+    """Queue arguments as a value: pairs in the order in which the client sends them, since RabbitMQ names the first
+    that it refuses; with lists as tuples and maps as text where they occur."""
+    return tuple((key, frozen(value)) for key, value in arguments.items())
 
 
 def frozen(value: object) -> object:

@@ -15,6 +15,7 @@ from hawb.engine import runs
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order
+from hawb.engine.fifo import discarded
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
@@ -151,7 +152,7 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
         "policy": queue.policy,
         "operator_policy": queue.operator_policy,
         "messages": runs.size(content),
-        "messages_ready": runs.size(content) - runs.size(unacknowledged),
+        "messages_ready": runs.size(content) - runs.size(unacknowledged) - runs.size(discarded(queue)),
         "messages_unacknowledged": runs.size(unacknowledged),
         "ids": as_lists(in_order(queue, content)),
         "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
