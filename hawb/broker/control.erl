@@ -162,9 +162,8 @@ mirrors(Field, Q) ->
         false -> []
     end.
 
-%% A mirror that has refused to take over is gone, though the record still has it. Of one whose node does not answer
-%% nobody knows.
-living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =/= false];
+%% A mirror that has refused to take over is gone, though the record still has it, and so is one whose node has died.
+living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =:= true];
 living(Other) -> Other.
 
 %% How much mirrors have yet to take in: the master counts a synchronisation as done once it has sent everything.
