@@ -15,6 +15,7 @@ UNSEEN_LIMIT = "hawb's guard against hostile patterns, which RabbitMQ has not, o
 UNSEEN_TYPE = "the reader of scenarios lets no such value through; tests/test_policy_validation.py holds it"
 KEPT_FOR_NOW = "a replica that is kept in vain is dropped by the new master at once: it looks at its policy again"
 TOLD_ONLY = "it is told to a person and decides nothing"
+UNASKED = "3.8 makes no channel known to a queue"
 IMPLIED = "ha-mode stands in every policy that has it, and is in the list itself"
 
 EQUIVALENT: dict[str, dict[str, list[str]]] = {
@@ -187,6 +188,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "quorum_profiles": {
+        UNASKED: [
+            "QUORUM_PROFILES: asks_leader_first=False, keeps_bodies=True, => asks_leader_first=True, keeps_bodies=True,",
+        ],
         UNSEEN_CUT: [
             "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",
             "_PROFILE_3_10: snapshot_every=2048, snapshot_every_at_most=3200000) => snapshot_every=2049, snapshot_every_at_most=3200000)",

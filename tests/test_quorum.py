@@ -160,6 +160,23 @@ def test_with_nobody_to_ask_no_channel_waits():
     assert queue(run, "r").content == run.moment().ledger["r"].nacked == runs.run(1, 1000)
 
 
+@pytest.mark.parametrize(("version", "killed", "waits_s"), [
+    ("3.10", "cde", 130), ("3.13", "cde", 130), ("3.10", "bcde", 65), ("4.0", "bcde", 65),
+    ("3.10", "acd", 0), ("3.13", "acd", 130), ("4.0", "acd", 130), ("3.13", "acde", 65),
+])  # fmt: skip
+def test_a_channel_asks_every_member_that_it_reaches_one_after_the_other(version: str, killed: str, waits_s: int):
+    client = min(set("abcde") - set(killed))
+    asked = (
+        {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | {"x-quorum-initial-group-size": 5}}},
+        {"at": 10, "kill": list(killed)}, {"at": 20, "publish": {"queue": "q", "count": 1, "node": client}},
+    )  # fmt: skip
+    before, after = (
+        played(*asked, {"at": 20 + time_s, "wait": 0}, nodes="abcde", version=version).moment().ledger["q"].nacked
+        for time_s in (max(waits_s - 1, 0), waits_s + 1)
+    )
+    assert bool(before) == (waits_s == 0) and after == runs.run(1, 1)
+
+
 def test_what_a_channel_holds_back_goes_with_its_node():
     steps = (publish(1), {"publish": {"queue": "r", "count": 2, "node": "a"}}, {"kill": "a"}, {"start": ["a", "b"]})
     run = played(*ALONE, *steps, {"wait": 100}, version="3.10")

@@ -64,7 +64,7 @@ def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
     if queue is None or queue.type != QUORUM or is_registered(turn, name, operation):
         return False
     reachable = queue.up and turn.linked(operation.node, queue.master)
-    return not reachable and registration_us(turn, name) > 0
+    return not reachable and registration_us(turn, name, operation.node) > 0
 
 
 def let_through(turn: Turn, operation: Publish) -> Publish | None:
@@ -106,9 +106,17 @@ def register(turn: Turn, name: str, operation: object) -> None:
         limits.register(turn, name, channel_of(turn, operation))
 
 
-def registration_us(turn: Turn, name: str) -> int:
-    """How long a channel waits to be known; where the last leader's node is down it has nobody to ask."""
-    return metadata.ticktime_us(turn) + BEYOND_TICKTIME_US if turn.runs_anywhere(turn.queues[name].holder) else 0
+def registration_us(turn: Turn, name: str, node: int) -> int:
+    """How long a channel at a node waits to be known: it asks one member after the other that it reaches, each of which
+    passes it on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). 3.10.8 asks the
+    last leader's node before, and nobody if that is down."""
+    group = turn.groups[name]
+    if QUORUM_PROFILES[turn.settings.profile.version].asks_leader_first and not turn.runs_anywhere(
+        turn.queues[name].holder
+    ):
+        return 0
+    asked = [member for member in group.members if quorum_view.reaches(turn, group, node, member)]
+    return len(asked) * (metadata.ticktime_us(turn) + BEYOND_TICKTIME_US)
 
 
 def await_registration(turn: Turn, name: str, channel: Channel) -> None:
@@ -118,7 +126,7 @@ def await_registration(turn: Turn, name: str, channel: Channel) -> None:
     first = next((one for one in unsent if channel_of(turn, one.operation) == channel), None)
     event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
     if event is not None and not turn.is_planned(event):
-        turn.schedule(registration_us(turn, name), event, priority=TIMER, step=first.step)
+        turn.schedule(registration_us(turn, name, first.node), event, priority=TIMER, step=first.step)
 
 
 def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
@@ -128,7 +136,7 @@ def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
     if proposal is None or is_registered(turn, event.queue, proposal.operation):
         return
     name, operation = event.queue, proposal.operation
-    failed = runs.head(proposal.numbers, 1) if registration_us(turn, name) else proposal.numbers
+    failed = runs.head(proposal.numbers, 1) if registration_us(turn, name, proposal.node) else proposal.numbers
     left = runs.minus(proposal.numbers, failed)
     place = turn.groups[name].waiting.index(proposal)
     turn.look_from(proposal.node)

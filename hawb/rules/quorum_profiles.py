@@ -10,6 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Resolve(Enum):
@@ -46,11 +47,12 @@ class QuorumProfile(Struct, frozen=True):
     queue does not take, in 3.8 in the order in which it looks for them, and `refused_as` how the text ends that says
     so. `delivery_limit` is the one without any given. `places_by_load` is whether members go where few are
     (`rabbit_queue_location`) or anywhere, `registers_enqueuers` whether a channel's first publish has the queue know
-    the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later). `keeps_bodies` is whether members
-    hold messages in memory, `requeues_at_tail` whether a message that is given back without a delivery limit is written
-    anew at the log's end. `least_cut` is of how many entries a log is cut at least (Ra's snapshot_interval).
-    `snapshot_every` is how many messages, in 4.0 entries of the log, are written between places up to which the log may
-    be cut; it grows with the queue up to `snapshot_every_at_most`.
+    the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` whether
+    the channel asks the last leader's node for its version before that, and rejects where that is down. `keeps_bodies`
+    is whether members hold messages in memory, `requeues_at_tail` whether a message that is given back without a
+    delivery limit is written anew at the log's end. `least_cut` is of how many entries a log is cut at least (Ra's
+    snapshot_interval). `snapshot_every` is how many messages, in 4.0 entries of the log, are written between places up
+    to which the log may be cut; it grows with the queue up to `snapshot_every_at_most`.
     """
 
     settings: Settings
@@ -60,6 +62,7 @@ class QuorumProfile(Struct, frozen=True):
     delivery_limit: int | None
     places_by_load: bool
     registers_enqueuers: bool
+    asks_leader_first: bool
     keeps_bodies: bool
     requeues_at_tail: bool
     least_cut: int
@@ -106,12 +109,15 @@ _PROFILE_3_10 = QuorumProfile(
     delivery_limit=None,
     places_by_load=True,
     registers_enqueuers=True,
+    asks_leader_first=True,
     keeps_bodies=False,
     requeues_at_tail=True,
     least_cut=8192,
     snapshot_every=2048,
     snapshot_every_at_most=3_200_000,
 )
+
+_PROFILE_3_13 = replace(_PROFILE_3_10, asks_leader_first=False)
 
 QUORUM_PROFILES: dict[str, QuorumProfile] = {
     "3.8": QuorumProfile(
@@ -128,6 +134,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         delivery_limit=None,
         places_by_load=False,
         registers_enqueuers=False,
+        asks_leader_first=False,
         keeps_bodies=True,
         requeues_at_tail=False,
         least_cut=4096,
@@ -135,7 +142,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         snapshot_every_at_most=3_200_000,
     ),
     "3.10": _PROFILE_3_10,
-    "3.13": _PROFILE_3_10,
+    "3.13": _PROFILE_3_13,
     "4.0": QuorumProfile(
         settings=(*_SINCE_3_10, ("delivery-limit", Resolve.STRICTER), ("expires", Resolve.SMALLER)),
         compared=_COMPARED_3_10,
@@ -144,6 +151,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         delivery_limit=20,
         places_by_load=True,
         registers_enqueuers=True,
+        asks_leader_first=False,
         keeps_bodies=False,
         requeues_at_tail=True,
         least_cut=8192,
