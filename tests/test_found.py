@@ -364,10 +364,11 @@ FOUND = [
   - {publish: {queue: q, count: 2, node: a}, at: 11}
   - {power_off: b, at: 20}
   - {start: c, at: 30}
-  - {wait: 60, at: 40}
+  - {expect: {queues: {q: {master: b, state: down, mirrors: [], ids: [[1, 5]]}}}, at: 79}
+  - {wait: 60, at: 80}
 """,
-        "{queues: {q: {master: b, state: down, ids: [[1, 5]]}}, ledger: {q: {confirmed: [[1, 5]], lost: []}}}",
-        id="a node joins no queue whose master has gone unmissed, and is waited for no longer",
+        "{queues: {q: {master: c, state: running, ids: []}}, ledger: {q: {confirmed: [[1, 5]], lost: [[1, 5]]}}}",
+        id="a node joins no queue whose master has gone unmissed, and finds it dead when it is missed",
     ),
     pytest.param(
         "none",

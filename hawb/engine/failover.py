@@ -58,13 +58,13 @@ def bury(turn: Turn, name: str, *, at_once: bool = False) -> None:
     alive = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
     dead = [node for node in queue.mirrors if node not in alive]
     heir = promotion.candidate(queue.master, queue.mirrors, alive)
-    if queue.abandoned or heir == queue.master:
+    nobody_new = queue.abandoned and not dead and not queue.unburied
+    synchronised = len(queue.synchronised) + sum(counted for _, counted in queue.unburied)
+    if heir == queue.master or nobody_new:
         bury_mirrors(turn, name, dead)
     elif heir == promotion.NOBODY:
-        abandon(turn, name, "no_mirror")
-        if name in turn.queues:
-            bury_mirrors(turn, name, dead)
-    elif promotion.refuses_on_failure(len(queue.synchronised), int(promote_on_failure(queue))):
+        leave_unburied(turn, name, dead)
+    elif promotion.refuses_on_failure(synchronised, int(promote_on_failure(queue))):
         refuse_promotion(turn, name, alive)
     else:
         promote(turn, name, heir)
@@ -107,6 +107,11 @@ def promote_on_failure(queue: Queue) -> Promote:
     return queue.mirroring.promote_on_failure if is_replicated(queue) else Promote.ALWAYS
 
 
+def promote_on_shutdown(queue: Queue) -> Promote:
+    """ha-promote-on-shutdown of the policy in force."""
+    return queue.mirroring.promote_on_shutdown if is_replicated(queue) else Promote.WHEN_SYNCED
+
+
 def bury_mirrors(turn: Turn, name: str, dead: list[int]) -> None:
     """Mirrors that died are struck out and, under ha-mode exactly, others started."""
     if not dead:
@@ -145,21 +150,51 @@ def leave_sync(turn: Turn, name: str, dead: list[int]) -> None:
         abort_sync(turn, name, "mirrors_gone")
 
 
+def leave_unburied(turn: Turn, name: str, dead: list[int]) -> None:
+    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group along
+    (`rabbit_mirror_queue_misc:stop_all_slaves` empties `gm_pids`). A mirror that joins finds them there and dead
+    (`gm:validate_members`), and does what a mirror does whose master has died."""
+    queue = turn.queues[name]
+    unburied = (*queue.unburied, *as_counted(queue, dead))
+    if not queue.abandoned:
+        unburied = () if queue.stopped and takes_group_along(queue) else ((queue.master, False), *unburied)
+        abandon(turn, name, "no_mirror")
+    if name in turn.queues:
+        turn.change_queue(name, unburied=unburied if is_replicated(queue) else ())
+        bury_mirrors(turn, name, dead)
+
+
+def as_counted(queue: Queue, mirrors: Iterable[int]) -> tuple[tuple[int, bool], ...]:
+    """Mirrors with whether the record counts them as synchronised."""
+    return tuple((node, node in queue.synchronised) for node in mirrors)
+
+
+def takes_group_along(queue: Queue) -> bool:
+    """Whether a master that is shut down leaves its group without a member, and so without anybody who is missed."""
+    return promotion.takes_mirrors_down(len(queue.synchronised), int(promote_on_shutdown(queue)))
+
+
 def refuse_promotion(turn: Turn, name: str, survivors: list[int]) -> None:
     """Each mirror in turn deletes its copy instead of taking over; the queue waits for its master's node."""
     queue = turn.queues[name]
+    unburied = queue.unburied if queue.abandoned else ((queue.master, False),)
     for node in survivors:
         turn.emit("promotion_refused", node=node, queue=name)
     turn.change_queue(
-        name, mirrors=(), synchronised=(), contents=with_content(queue.contents, dict.fromkeys(survivors))
+        name,
+        mirrors=(),
+        synchronised=(),
+        contents=with_content(queue.contents, dict.fromkeys(survivors)),
+        unburied=(*unburied, *as_counted(queue, queue.mirrors)),
     )
     confirms.forget_replicas(turn, name, survivors)
-    abandon(turn, name, "promotion_refused")
+    if not queue.abandoned:
+        abandon(turn, name, "promotion_refused")
 
 
 def promote(turn: Turn, name: str, heir: int) -> None:
-    """The oldest mirror becomes master with what it holds; what only the old master held is lost, since a replica that
-    comes back is wiped."""
+    """The oldest mirror becomes master with what it holds, which is nothing if it has joined since the master died;
+    what only the old master held is lost, since a replica that comes back is wiped."""
     queue = turn.queues[name]
     content = queue.contents[heir] or EMPTY
     missing = runs.minus(queue.content, content)
@@ -186,6 +221,10 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         contents=with_content(queue.contents, held | on_disks(turn, queue, gone)),
         depth_unknown=frozenset(),
         up=True,
+        abandoned=False,
+        unburied=(),
+        failed=False,
+        crashed=queue.crashed - {queue.master} if queue.failed else queue.crashed,
         unwritten=EMPTY,
         redelivered=content,
         unacknowledged=EMPTY,
@@ -308,7 +347,7 @@ def forget_transient(turn: Turn) -> None:
 def recover(turn: Turn, name: str, reason: str) -> None:
     """The master's node is back, or its process, and nobody took over meanwhile: the queue is served from its disk, and
     the mirrors that policy asks for join empty."""
-    queue = turn.change_queue(name, up=True, abandoned=False)
+    queue = turn.change_queue(name, up=True, abandoned=False, unburied=())
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
     bookkeeping.count_times(turn, name)
     limits.adopt(turn, name, starting=True)

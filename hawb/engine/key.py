@@ -184,6 +184,7 @@ def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: li
     )
     del fields["ttl_timer_us"]  # It stands on the agenda.
     fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
+    fields["unburied"] = tuple(sorted((names[node], counted) for node, counted in queue.unburied))
     fields["crashed"] = tuple(sorted(names[node] for node in queue.crashed))
     fields["crashes"] = tuple((names[node], state.time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])

@@ -25,7 +25,6 @@ from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
 from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, Queue
 from hawb.engine.turn import TIMER, Turn
-from hawb.rules import promotion
 
 BOOT_RETRIES = 10
 """How often a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
@@ -135,7 +134,7 @@ def shut_down_master(turn: Turn, name: str) -> None:
     living = [node for node in queue.mirrors if turn.alive(queue, node)]
     if not living or not is_replicated(queue):
         return
-    if promotion.takes_mirrors_down(len(queue.synchronised), int(queue.mirroring.promote_on_shutdown)):
+    if failover.takes_group_along(queue):
         turn.because = turn.emit(
             "mirrors_stopped", node=queue.master, queue=name, mirrors=turn.settings.named(queue.mirrors)
         )
@@ -320,6 +319,8 @@ def come_up(turn: Turn, node: int) -> None:
     for other in others:
         turn.change_node(other, believes_running=turn.nodes[other].believes_running | {node})
     cause = turn.emit("node_running", node=node)
+    if not others:
+        forget_groups(turn)
     for name in turn.queue_names():
         turn.because = cause
         if turn.queues[name].type == "classic":
@@ -327,6 +328,14 @@ def come_up(turn: Turn, node: int) -> None:
     turn.because = cause
     raft_host.node_up(turn, node)
     partition_handling.look_again(turn)
+
+
+def forget_groups(turn: Turn) -> None:
+    """Which processes a mirrored queue has is in memory only. The first node to come up has that from nobody, and takes
+    nobody for dead (`rabbit_amqqueue:store_queue`)."""
+    for name in turn.queue_names():
+        if turn.queues[name].unburied:
+            turn.change_queue(name, unburied=())
 
 
 def still_recoverable(turn: Turn, queue: Queue, node: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. Which replicas 
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, chance, confirms, consuming, limits
+from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import (
     AutomaticSync,
@@ -86,16 +86,22 @@ def finish_late_sync(turn: Turn, name: str) -> None:
 
 def join(turn: Turn, event: MirrorJoins) -> None:
     """A mirror joins, empty whatever it held before, and is synchronised at once if the queue is empty. It does not
-    where a master has gone that nobody has missed: whoever is master next looks who is wanted."""
+    where a master has gone that nobody has missed: whoever is master next looks who is wanted, and a node that has come
+    up waits until then. A mirror that finds dead replicas in the record acts on their deaths
+    (`rabbit_mirror_queue_slave:handle_go`)."""
     queue = turn.queues.get(event.queue)
     if queue is None or not is_replicated(queue) or event.node in queue.replicas or not turn.is_running(event.node):
         return
     undecided = not queue.up and not queue.abandoned
-    if undecided or not turn.linked(queue.master, event.node):
+    if undecided and event.returning:
+        metadata.stall(turn, event)
+    if undecided or (queue.up and not turn.linked(queue.master, event.node)):
         return
     if event.node not in wanted(turn, queue, sorted({*queue.replicas, queue.master, event.node})):
         return
     enlist(turn, event.queue, event.node)
+    if turn.queues[event.queue].unburied:
+        turn.schedule(0, ReplicaGone(event.queue))
     synchronise_drained(turn, event.queue, "joined")
     if event.returning and event.node not in turn.queues[event.queue].synchronised:
         strike_recoverable(turn, event.queue)
@@ -123,6 +129,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
         mirrored=True,
+        unburied=tuple(pair for pair in queue.unburied if pair[0] != node),
         crashed=queue.crashed - {node},
     )
     note_silent(turn, name)

@@ -198,5 +198,5 @@ def as_on_disk(queue: Queue, now: Queue | None, node: int) -> Queue:
         batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=runs.common(delivered, on_disk) if queue.stopped and not queue.up else on_disk,
         mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
-        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, ttl_timer_us=None,
+        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), ttl_timer_us=None,
     )  # fmt: skip

@@ -1,0 +1,110 @@
+"""A mirror's node returns while the queue has no master: who has died, by the record, and what comes of it."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from hawb.scenario.expect import check
+from hawb.scenario.load import read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+EMPTIED = {"ids": [], "state": "running"}
+WAITS = {"ids": [[1, 10]], "state": "down", "master": "b"}
+
+
+def story(steps: str, **policy: str) -> Run:
+    """Ten messages in q, whose replicas are on b, a and d in this order; c is in the cluster and has none."""
+    definition = {"ha-mode": "nodes", "ha-params": ["a", "b", "d"], **policy}
+    scenario = {
+        "scenario": "s",
+        "cluster": {"nodes": ["a", "b", "c", "d"], "version": "3.10"},
+        "policies": [{"name": "p", "pattern": "^q", "definition": definition}],
+        "steps": [{"declare": {"queue": "q", "node": "b"}}, {"publish": {"queue": "q", "count": 10, "node": "c"}},
+                  *yaml.safe_load(steps)],
+    }  # fmt: skip
+    return Run.of(read_scenario(scenario))
+
+
+def differences(run: Run, **queue) -> list[str]:
+    return [str(difference) for difference in check(run, {"queues": {"q": queue}})]
+
+
+BY_HOW_THE_MASTER_WENT = [
+    pytest.param({}, "kill", EMPTIED, id="killed"),
+    pytest.param({}, "power_off", EMPTIED, id="power off"),
+    pytest.param({}, "stop", WAITS, id="stopped"),
+    pytest.param({"ha-promote-on-shutdown": "always"}, "stop", EMPTIED, id="stopped, always on shutdown"),
+    pytest.param({"ha-promote-on-failure": "when-synced"}, "kill", WAITS, id="killed, when-synced"),
+    pytest.param(
+        {"ha-promote-on-failure": "when-synced", "ha-promote-on-shutdown": "always"}, "stop", WAITS,
+        id="stopped, when-synced on failure",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("policy", "how", "expected"), BY_HOW_THE_MASTER_WENT)
+def test_what_a_mirror_does_that_returns_after_its_master_went(policy: dict, how: str, expected: dict):
+    run = story(f"[{{stop: [a, d]}}, {{{how}: b}}, {{wait: 90}}, {{start: a}}]", **policy)
+    assert not differences(run, **expected)
+
+
+def test_a_loss_by_a_returning_mirror_has_its_cause():
+    run = story("[{stop: [a, d]}, {kill: b}, {start: a}, {start: b}]")
+    assert not differences(run, master="a", mirrors=["b"], synchronised_mirrors=["b"], ids=[])
+    losses = outcome(run)["losses"]
+    assert [(loss["cause"], loss["ids"]) for loss in losses] == [("unsynchronised_promotion", [[1, 10]])]
+
+
+def test_a_mirror_that_refuses_gives_its_place_up_and_the_master_returns_with_everything():
+    run = story("[{stop: [a, d]}, {kill: b}, {start: a}]", **{"ha-promote-on-failure": "when-synced"})
+    assert not differences(run, mirrors=[], **WAITS)
+    run = story("[{stop: [a, d]}, {kill: b}, {start: a}, {start: b}]", **{"ha-promote-on-failure": "when-synced"})
+    assert not differences(run, master="b", mirrors=["a"], ids=[[1, 10]])
+
+
+def test_a_policy_that_changes_meanwhile_counts_for_who_returns():
+    careful = {"ha-mode": "nodes", "ha-params": ["a", "b", "d"], "ha-promote-on-failure": "when-synced"}
+    change = f"{{set_policy: {{name: p, pattern: ^q, definition: {careful}}}}}"
+    assert not differences(story(f"[{{stop: [a, d]}}, {{kill: b}}, {change}, {{start: a}}]"), **WAITS)
+
+
+def test_replicas_that_died_together_are_replaced_by_the_first_to_return():
+    assert not differences(story("[{kill: [a, b, d]}, {start: d}]"), master="d", **EMPTIED)
+    assert not differences(story("[{kill: [a, b, d]}, {start: b}]"), master="b", state="running", ids=[[1, 10]])
+
+
+def test_a_synchronised_mirror_in_the_record_lets_another_take_over_though_it_is_dead():
+    """`rabbit_mirror_queue_misc:remove_from_queue` asks whether anybody is synchronised, not who. The mirror that
+    returns is struck out of the record before."""
+    careful = {"ha-promote-on-failure": "when-synced"}
+    assert not differences(story("[{kill: [a, b, d]}, {start: a}]", **careful), master="a", **EMPTIED)
+    assert not differences(story("[{stop: d}, {kill: [a, b]}, {start: a}]", **careful), **WAITS)
+
+
+def test_with_nobody_left_who_counts_the_dead_the_master_is_waited_for():
+    assert not differences(story("[{stop: [a, d]}, {kill: b}, {stop: c}, {force_boot: c}, {start: a}]"), **WAITS)
+
+
+def test_of_two_mirrors_that_wait_for_a_stopped_master_one_takes_over_when_the_other_dies():
+    waiting = "{stop: [a, d]}, {stop: b}, {start: a}, {start: d}"
+    assert not differences(story(f"[{waiting}]"), mirrors=["a", "d"], **WAITS)
+    assert not differences(story(f"[{waiting}, {{kill: a}}]"), master="d", mirrors=[], **EMPTIED)
+
+
+def test_a_mirror_that_died_waiting_is_missed_by_the_next_but_not_by_itself():
+    alone = "{stop: [a, d]}, {stop: b}, {start: a}, {kill: a}"
+    assert not differences(story(f"[{alone}, {{start: a}}]"), mirrors=["a"], **WAITS)
+    assert not differences(story(f"[{alone}, {{start: d}}]"), master="d", **EMPTIED)
+
+
+def test_a_process_that_crashed_for_good_is_replaced_too():
+    crashes = ", ".join(f"{{crash: {{queue: q}}, at: {20 + second}}}" for second in range(6))
+    run = story(f"[{{stop: [a, d]}}, {crashes}, {{start: a, at: 60}}]")
+    assert not differences(run, master="a", mirrors=["b"], **EMPTIED)
+
+
+def test_a_transient_queue_without_a_master_is_taken_over_empty():
+    run = story("[{declare: {queue: q2, node: b, durable: false}}, {stop: [a, d]}, {kill: b}, {start: a}]")
+    assert not check(run, {"queues": {"q2": {"state": "running", "master": "a", "messages": 0}}})
