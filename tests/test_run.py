@@ -71,8 +71,24 @@ def test_a_wait_passes_time_and_a_wait_within_a_shutdown_too():
 def test_a_wait_lets_timers_run_out():
     waits = ("kill: a", "kill: [b, c]", "start: b")
     assert outcome(run_of(*waits))["nodes"]["b"] == "waiting"
-    assert outcome(run_of(*waits, "wait: 299"))["nodes"]["b"] == "waiting"
-    assert outcome(run_of(*waits, "wait: 301"))["nodes"]["b"] == "down"
+    assert outcome(run_of(*waits, "wait: 599"))["nodes"]["b"] == "waiting"
+    assert outcome(run_of(*waits, "wait: 601"))["nodes"]["b"] == "down"
+
+
+@pytest.mark.parametrize(("version", "patience_s"), [("3.8", 600), ("3.10", 600), ("3.13", 300), ("4.0", 300)])
+def test_how_long_a_node_waits_with_its_boot_depends_on_the_release_and_on_who_waits_too(version, patience_s):
+    def nodes_after(wait_s: int) -> dict:
+        steps = ("stop: [a, b]", "stop: c", "start: a", "{start: b, at: 20}", f"{{wait: 0, at: {wait_s}}}")
+        head = HEAD.replace('"3.10"', f'"{version}"').replace("ha-mode: all", "max-length: 9")
+        return outcome(Run.of(load(head + "".join(f"  - {step}\n" for step in steps))))["nodes"]
+
+    began_s = {"a": 1 + 1 + 5, "b": 20 + 5}
+    gone = {"a": began_s["a"] + patience_s, "b": began_s["b"] + 300}
+    for wait_s in (moment + around for moment in gone.values() for around in (-1, 1)):
+        told = nodes_after(wait_s)
+        assert {node: told[node] for node in "ab"} == {
+            node: "waiting" if wait_s < gone[node] else "down" for node in "ab"
+        }
 
 
 @pytest.mark.parametrize("first", ["a", "b", "c"])

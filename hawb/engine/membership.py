@@ -27,7 +27,7 @@ from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING,
 from hawb.engine.turn import TIMER, Turn
 
 BOOT_RETRIES = 10
-"""How often a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
+"""How often a booting node tries to load its tables each time that it needs them (mnesia_table_loading_retry_limit)."""
 
 
 def stop(turn: Turn, nodes: list[int]) -> None:
@@ -251,7 +251,17 @@ def boot(turn: Turn, event: BootAttempt) -> None:
     if turn.nodes[event.node].status == WAITING:
         turn.emit("node_waiting", node=event.node, waits_for=turn.settings.named(awaited(turn, event.node)))
         retries_us = BOOT_RETRIES * turn.settings.timing.boot_retry_us
-        turn.schedule(retries_us, BootGivesUp(event.node, event.boot), priority=TIMER)
+        rounds = 1 if finds_another(turn, event.node) else turn.settings.profile.lone_boot_rounds
+        turn.schedule(rounds * retries_us, BootGivesUp(event.node, event.boot), priority=TIMER)
+
+
+def finds_another(turn: Turn, node: int) -> bool:
+    """Whether a booting node connects to the Mnesia of another that waits as well. It needs the tables of the cluster
+    first of all then, and gives up when that fails (`rabbit_mnesia:init_db`)."""
+    return any(
+        value.status == WAITING and other != node and turn.linked(node, other)
+        for other, value in enumerate(turn.nodes)
+    )
 
 
 BOOT_REFUSALS = {

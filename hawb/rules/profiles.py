@@ -23,8 +23,11 @@ class Profile(Struct, frozen=True):
     mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained gives the masters of
     mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `drain_stops_members` whether it stops all
     members of quorum queues, not only those that lead (3.8.12), `rebalance_spares_drained` whether rebalancing leaves
-    drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `unicode_errors` is whether error texts show strings as
-    Unicode (`~tp`) or byte by byte (`~p`).
+    drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `lone_boot_rounds` is how often a node that boots and finds
+    nobody goes through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure
+    does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
+    node waited ten minutes. `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte
+    (`~p`).
     """
 
     version: str
@@ -43,6 +46,7 @@ class Profile(Struct, frozen=True):
     drain_stops_members: bool
     rebalance_spares_drained: bool
     late_answers_count: bool
+    lone_boot_rounds: int
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -125,6 +129,7 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=False,
         rebalance_spares_drained=False,
         late_answers_count=False,
+        lone_boot_rounds=2,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -147,6 +152,7 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
+        lone_boot_rounds=2,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -169,6 +175,7 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
+        lone_boot_rounds=1,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -191,6 +198,7 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
+        lone_boot_rounds=1,
         unicode_errors=True,
     ),
 }
