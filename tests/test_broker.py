@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from pika.spec import Basic
 
-from hawb.broker import cluster
+from hawb.broker import cluster, membership
 from hawb.broker.actions import ACTIONS, definition_of
 from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, number_of
 from hawb.broker.cluster import Bench
@@ -325,3 +325,20 @@ def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
         assert (result.exit_code, result.stdout) == (2, "")
         for lack in ("iproute2", "iptables", "root"):
             assert lack in result.stderr
+
+
+def test_a_node_whose_disk_is_lost_is_asked_for_nothing_and_needs_no_broker_to_forget():
+    done: list[str] = []
+    nodes = {
+        name: SimpleNamespace(name=name, kill=lambda: done.append("kill"), wipe=lambda: done.append("wipe"))
+        for name in "ab"
+    }
+    drive = object.__new__(Drive)
+    drive.cluster = SimpleNamespace(nodes=nodes, running=lambda: list(nodes.values()))
+    drive.members, drive.errors, drive._step = {"a", "b"}, [], 0
+    assert drive.first_running().name == "a"
+    assert membership.wipe(drive, nodes["a"]) is None
+    assert drive.first_running().name == "b"
+    assert membership.start(drive, [nodes["a"]]) == "node 'a' has not joined the cluster"
+    assert membership.reset(drive, nodes["a"]) is None
+    assert done == ["kill", "wipe"] * 2

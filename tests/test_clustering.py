@@ -106,6 +106,22 @@ def test_a_forgotten_node_that_stopped_first_is_still_waited_for_by_who_was_down
     assert outcome(run)["nodes"]["c"] == "waiting"
 
 
+def test_a_node_whose_disk_is_lost_runs_for_the_cluster_only_after_it_was_forgotten_and_joined():
+    lost = "wipe: c", "start: c", "reset: c", "start: c", "join: c"
+    told = outcome(story(*lost))
+    assert [(error["step"], error["text"].partition(":")[0]) for error in told["errors"]] == [
+        (1, "node 'c' has not joined the cluster since its disk was lost"),
+        (3, "node 'c' has not joined the cluster since its disk was lost"),
+        (4, "inconsistent_cluster"),
+    ]
+    told = outcome(story(*lost, "forget_cluster_node: {node: c}", "join: c"))
+    assert (len(told["errors"]), told["nodes"]["c"]) == (3, "running")
+
+
+def test_a_node_whose_disk_is_lost_is_reset_though_nobody_is_there_to_be_told():
+    assert outcome(story("wipe: c", "kill: [a, b]", "reset: c"))["errors"] == []
+
+
 def test_resetting_the_only_member_leaves_an_empty_cluster():
     run = story(
         "declare: {queue: q, node: a}", "publish: {queue: q, count: 3}", "kill: [b, c]",

@@ -58,6 +58,7 @@ class Drive:
         hosts = {name: address(node.number) for name, node in cluster.nodes.items()}
         self.clients = Clients(self.loop.loop, hosts)
         self.errors: list[dict[str, Any]] = []
+        # Whose disk says that it is a member, whatever the others say.
         self.members = set(cluster.entry.nodes)
         self._pool = ThreadPoolExecutor(8)
         self._jobs: list[Future] = []
@@ -155,12 +156,12 @@ class Drive:
         self.errors.append({"step": self._step if step is None else step, "code": code, "text": text})
 
     def first_running(self, name: str | None = None) -> BrokerNode | None:
-        """The node of that name, or the first one that runs; None, and the step is refused, if it does not run."""
+        """The node of that name, or the first member that runs; None, and the step is refused, if it does not run."""
         if name is None:
-            found = self.cluster.running()[:1]
-            if not found:
+            found = next((node for node in self.cluster.running() if node.name in self.members), None)
+            if found is None:
                 self.refuse(None, "no node is running")
-            return found[0] if found else None
+            return found
         node = self.cluster.nodes[name]
         if self.cluster.state(node) != "running":
             self.refuse(None, f"node '{name}' is not running")

@@ -41,6 +41,7 @@ def reason_down(node: BrokerNode) -> str | None:
 def wipe(drive: Drive, node: BrokerNode) -> str | None:
     node.kill()
     node.wipe()
+    drive.members.discard(node.name)
     return None
 
 
@@ -73,7 +74,12 @@ def join(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def reset(drive: Drive, node: BrokerNode) -> str | None:
-    """Resets a node that is down, in its own Erlang without the broker."""
+    """Resets a node that is down, in its own Erlang without the broker. One that has not joined, or has lost its disk,
+    knows of no cluster and has nothing to forget."""
+    if node.name not in drive.members:
+        node.kill()
+        node.wipe()
+        return None
     if drive.cluster.state(node) == "running":
         answer = str(drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S))
     else:

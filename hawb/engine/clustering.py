@@ -41,22 +41,25 @@ def join(turn: Turn, node: int) -> None:
 
 def reset(turn: Turn, node: int) -> None:
     """A node that is down forgets the cluster and all that it had on its disk; the others forget it. The only member
-    has nobody to tell, and is an empty cluster afterwards."""
+    has nobody to tell, and is an empty cluster afterwards. One whose disk was lost knows of nobody to tell
+    (`rabbit_mnesia:leave_cluster`), so that the others count it still."""
     value, name = turn.nodes[node], turn.settings.names[node]
     alone = value.member and not any(other.member for place, other in enumerate(turn.nodes) if place != node)
+    leaves = value.member and not value.virgin
     if value.status != DOWN:
         turn.refuse(None, still_running(name))
-    elif value.member and not alone and not turn.running():
+    elif leaves and not alone and not turn.running():
         turn.refuse(None, NOBODY_ONLINE)
     elif not alone and value.member and stalled(turn, node):
         return
     else:
         turn.because = turn.emit("node_reset", node=node)
-        if value.member:
+        if leaves:
             leave(turn, node, "node_reset")
         if alone:
             turn.policies = turn.operator_policies = ()
-        turn.change_node(node, member=alone, virgin=not alone, believes_running=frozenset(), remembers=None)
+        member = alone or (value.member and value.virgin)
+        turn.change_node(node, member=member, virgin=not alone, believes_running=frozenset(), remembers=None)
 
 
 def stalled(turn: Turn, node: int) -> bool:

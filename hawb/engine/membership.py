@@ -265,7 +265,7 @@ def finds_another(turn: Turn, node: int) -> bool:
 
 
 BOOT_REFUSALS = {
-    (True, True): ("wiped", "inconsistent_cluster: the others think that '{node}' is a member, but it disagrees"),
+    (True, True): ("wiped", "node '{node}' has not joined the cluster since its disk was lost"),
     (False, False): ("forgotten", "inconsistent_cluster: '{node}' thinks that it is a member, but the others disagree"),
     (False, True): ("not_joined", "node '{node}' has not joined the cluster"),
 }
@@ -273,8 +273,9 @@ BOOT_REFUSALS = {
 
 
 def refuse_boot(turn: Turn, node: int) -> None:
-    """A node and the others disagree whether it is one of them, so it exits (`rabbit_mnesia:check_nodes_consistency`);
-    one that has not joined would run as a cluster of its own, which is no part of this one."""
+    """A node thinks that it is one of the others, who disagree, so it exits (`rabbit_mnesia:check_nodes_consistency`).
+    One that knows of no others would run as a cluster of its own, which is no part of this one: a 3.10.8 node did so
+    whose disk was lost."""
     value = turn.change_node(node, status=DOWN)
     reason, text = BOOT_REFUSALS[value.member, value.virgin]
     turn.because = turn.emit("node_boot_refused", node=node, reason=reason)

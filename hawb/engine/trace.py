@@ -102,7 +102,7 @@ EVENTS: dict[str, str] = {
     "node_booting": "A node began to boot.",
     "node_waiting": "A booting node waits for nodes that may know more. waits_for.",
     "node_gave_up": "A waiting node gave up and exited. waits_for.",
-    "node_boot_refused": "A booting node and the others disagree whether it is one of them, and it exited. reason: "
+    "node_boot_refused": "A booting node and the others disagree whether it is one of them, and it is not. reason: "
     "wiped, forgotten, not_joined.",
     "node_joined": "A node became a member of the cluster.",
     "node_reset": "A node forgot the cluster and its data, and the others forgot it.",

@@ -255,7 +255,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     "node_boot_refused": (
         "refusal",
         {
-            "wiped": "{node} did not boot: its disk is empty, but the others count it as a member.",
+            "wiped": "{node} did not boot as one of the cluster: its disk is empty, and knows of none.",
             "forgotten": "{node} did not boot: it counts itself as a member, but the others have forgotten it.",
             "not_joined": "{node} did not boot as one of the cluster, which it has not joined.",
         },
