@@ -222,6 +222,17 @@ def test_force_boot_of_the_node_that_went_last_gives_up_nothing():
     assert told["queues"]["q"]["ids"] == [[1, 10]] and told["losses"] == []
 
 
+def test_a_queue_of_a_side_that_is_down_or_given_up_is_deleted_for_those_who_run():
+    parted = ("partition: [[a], [b, c]]", "wait: 75", "declare: {queue: theirs, node: b}")
+    assert after(*parted)["deleted"] == []
+    down = (*parted, "stop: [b, c]")
+    assert after(*down)["deleted"] == ["theirs"]
+    back = after(*down, "heal: true", "start: [b, c]")
+    assert back["deleted"] == ["theirs"]
+    reasons = [told["detail"]["reason"] for told in back["events"] if told["event"] == "queue_deleted"]
+    assert reasons == ["side_given_up"]
+
+
 def test_cut_and_healed_are_told_apart_by_the_key():
     states = [story(*steps) for steps in ((), ("cut: [[a, b]]",), ("cut: [[b, c]]",), ("cut: [[a, b]]", "heal: true"))]
     keys = [key(run.moment().state, run.settings) for run in states]

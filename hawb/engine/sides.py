@@ -116,12 +116,12 @@ def drop_unheld(turn: Turn, because: int) -> None:
                 turn.change_node(node, side=turn.focus.number)
         for name in sorted(side.queues):
             bookkeeping.count_times(turn, name)
-            if side.queues[name].type == QUORUM:
-                if not any(name in other.queues for other in turn.sides.values()):
-                    turn.groups.pop(name, None)
-                else:
-                    continue
-            bookkeeping.give_up(turn, name, side.queues[name].content, "side_given_up", because=because)
+            known = any(name in other.queues for other in turn.sides.values())
+            if side.queues[name].type != QUORUM or not known:
+                bookkeeping.give_up(turn, name, side.queues[name].content, "side_given_up", because=because)
+            if not known:
+                turn.groups.pop(name, None)
+                turn.emit("queue_deleted", queue=name, because=because, reason="side_given_up", messages=0)
 
 
 def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:

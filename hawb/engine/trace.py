@@ -47,7 +47,7 @@ EVENTS: dict[str, str] = {
     "exchange_declared": "A direct exchange was declared, because it was bound to. exchange, vhost.",
     "queue_bound": "A queue was bound to an exchange. exchange, routing_key.",
     "queue_deleted": "A queue is gone. reason: client, auto_delete, expired, exclusive_owner_gone, node_down, "
-    "node_forgotten, node_reset; messages.",
+    "node_forgotten, node_reset, side_given_up; messages.",
     "queue_purged": "A queue was emptied of ready messages. messages.",
     "messages_published": "A queue took messages; a quorum queue's members committed them. ids, replicas (nodes that "
     "hold them), bytes_replicated; term (quorum queues).",

@@ -9,7 +9,7 @@ queue has `replicas` (what is where, and how much of it) and with its views `rep
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from hawb.engine import runs
 from hawb.engine.clients import Consumer, Publisher
@@ -82,7 +82,7 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
             for name in sorted(side.queues.keys() - state.queues.keys(), key=split_queue)
         },
         "atoms": atoms_outcome(trace),
-        "deleted": sorted({entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()),
+        "deleted": deleted_outcome(state, trace),
         "ledger": {name: ledger_outcome(account, held_back(state, name)) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
         "consumers": {name: consumer_outcome(state, state.consumers[name]) for name in sorted(state.consumers)},
@@ -96,6 +96,16 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
         ],
         "events": [event_outcome(entry, settings) for entry in trace],
     }
+
+
+def deleted_outcome(state: State, trace: Iterable[Entry]) -> list[str]:
+    """Queues that existed and do not, as far as a node knows that runs: the disk of one that is down may know better
+    until others give its side up."""
+    awake = {state.nodes[node].side for node in state.running()} or {state.sides[0].number}
+    asleep = {name for side in state.sides if side.number not in awake for name in side.queues}
+    known = {name for side in state.sides if side.number in awake for name in side.queues}
+    gone = {entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()
+    return sorted(gone | (asleep - known))
 
 
 def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:

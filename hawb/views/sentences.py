@@ -84,6 +84,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "node_down": "{queues} is gone with its node: it was not durable.",
             "node_forgotten": "{queues} was deleted: its master's node was forgotten, and no stopped one had a mirror.",
             "node_reset": "{queues} was deleted: its master's node was reset, and no stopped one had a mirror.",
+            "side_given_up": "{queues} is gone: the nodes that are left have never known of it.",
         },
     ),
     "arguments_ignored": ("plain", "{queues} takes {arguments}, and RabbitMQ makes nothing of it."),
