@@ -84,7 +84,29 @@ def test_a_synchronised_mirror_in_the_record_lets_another_take_over_though_it_is
 
 
 def test_with_nobody_left_who_counts_the_dead_the_master_is_waited_for():
-    assert not differences(story("[{stop: [a, d]}, {kill: b}, {stop: c}, {force_boot: c}, {start: a}]"), **WAITS)
+    alone = "{stop: [a, d]}, {kill: b}, {stop: c}, {force_boot: c}, {start: a}"
+    assert not differences(story(f"[{alone}]"), mirrors=[], recoverable_mirrors=["a", "d"], **WAITS)
+    back = story(f"[{alone}, {{start: b}}]")
+    assert not differences(back, state="running", master="b", mirrors=["a"], ids=[[1, 10]])
+
+
+def test_a_queue_that_only_disks_know_is_refused_at_once_and_takes_what_is_confirmed_nowhere():
+    """As one without replicas on a dead node: `rabbit_amqqueue:is_absent`."""
+    run = story(
+        """[{stop: [a, b, d]}, {stop: c}, {force_boot: c}, {declare: {queue: q, passive: true}}, {delete: {queue: q}},
+        {publish: {queue: q, count: 2}}, {bind: {queue: q, exchange: x, routing_key: r}}, {stop: c}, {start: b}]"""
+    )
+    told = outcome(run)
+    assert [(error["step"], error["code"]) for error in told["errors"]] == [(5, 404), (6, 404), (8, 404)]
+    assert all("home node 'b'" in error["text"] for error in told["errors"])
+    assert (told["ledger"]["q"]["confirmed"], told["ledger"]["q"]["refused"]) == ([[1, 12]], [[11, 12]])
+
+
+def test_a_policy_given_to_a_queue_on_a_dead_node_brings_it_no_mirrors():
+    policy = "{set_policy: {name: p2, pattern: ^plain, definition: {ha-mode: all}}}"
+    steps = f"{{declare: {{queue: plain, node: b}}}}, {{stop: b}}, {policy}, {{stop: a}}, {{start: a}}"
+    assert not check(story(f"[{steps}]"), {"queues": {"plain": {"mirrors": [], "state": "down"}}})
+    assert not check(story(f"[{steps}, {{start: b}}]"), {"queues": {"plain": {"mirrors": ["a", "c", "d"]}}})
 
 
 def test_of_two_mirrors_that_wait_for_a_stopped_master_one_takes_over_when_the_other_dies():

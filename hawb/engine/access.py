@@ -29,7 +29,7 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         return queue
     elif queue.failed:
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")
-    elif queue.abandoned and not is_replicated(queue):
+    elif is_absent(queue):
         refuse_home_node_down(turn, queue)
     else:
         park(turn, queue, operation)
@@ -56,7 +56,7 @@ def refuse_locked(turn: Turn, queue: Queue) -> None:
 
 
 def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
-    """404 for a durable queue without replicas whose node is down."""
+    """404 for a durable queue of which nobody knows more than that its node is down."""
     home = turn.settings.names[queue.master]
     turn.refuse(404, f"NOT_FOUND - home node '{home}' of durable {described(queue.name)} is down or inaccessible")
 
@@ -64,6 +64,12 @@ def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
 def is_replicated(queue: Queue) -> bool:
     """Whether policy asks for mirrors. Exclusive queues never have any."""
     return queue.mirroring is not None and queue.owner is None
+
+
+def is_absent(queue: Queue) -> bool:
+    """Whether a queue is known and no running node can say where it might be served (`rabbit_amqqueue:is_absent`): it
+    has no replicas, or nobody who runs has known any of them."""
+    return queue.abandoned and not queue.failed and (queue.absent or not is_replicated(queue))
 
 
 def is_busy(turn: Turn, queue: Queue, node: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine.access import is_locked, is_replicated, refuse_home_node_down, refuse_locked
+from hawb.engine.access import is_absent, is_locked, refuse_home_node_down, refuse_locked
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.operations import Bind
 from hawb.engine.turn import Turn
@@ -54,7 +54,7 @@ def bind(turn: Turn, operation: Bind) -> None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):
         refuse_locked(turn, queue)
-    elif queue.abandoned and not queue.failed and not is_replicated(queue):
+    elif is_absent(queue):
         refuse_home_node_down(turn, queue)
     elif binding not in queue.bindings:
         turn.change_queue(queue.name, bindings=(*queue.bindings, binding))

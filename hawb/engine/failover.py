@@ -97,7 +97,7 @@ def without_unreachable(turn: Turn, queue: Queue) -> Queue:
 
 def fall_with_node(turn: Turn, name: str) -> None:
     """The node goes on which a queue's process crashed for the last time: now the queue is down like any other."""
-    queue = turn.change_queue(name, failed=False)
+    queue = turn.change_queue(name, failed=False, absent=not is_replicated(turn.queues[name]))
     if not queue.durable and not is_replicated(queue):
         queues.remove(turn, name, "node_down")
 
@@ -315,6 +315,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         unacknowledged=EMPTY,
         parked=tuple(publishing.strike(consuming.unheard(parked), name) for parked in queue.parked),
         abandoned=True,
+        absent=not is_replicated(queue) and not turn.is_running(queue.master),
         unwritten=EMPTY,
     )
     turn.because = entry
@@ -346,12 +347,14 @@ def forget_transient(turn: Turn) -> None:
 
 def recover(turn: Turn, name: str, reason: str) -> None:
     """The master's node is back, or its process, and nobody took over meanwhile: the queue is served from its disk, and
-    the mirrors that policy asks for join empty."""
-    queue = turn.change_queue(name, up=True, abandoned=False, unburied=())
+    the mirrors that policy asks for join empty, on nodes that run by now
+    (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
+    queue = turn.change_queue(name, up=True, abandoned=False, unburied=(), absent=False)
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
     bookkeeping.count_times(turn, name)
     limits.adopt(turn, name, starting=True)
     synchronise_drained(turn, name, "joined")
+    add_mirrors(turn, name, returning=reason == "node_running")
     turn.schedule(0, PolicyTakesEffect(name, returning=reason == "node_running"))
     release(turn, name)
     consuming.deliver(turn, name)

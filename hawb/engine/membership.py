@@ -331,7 +331,7 @@ def come_up(turn: Turn, node: int) -> None:
         turn.change_node(other, believes_running=turn.nodes[other].believes_running | {node})
     cause = turn.emit("node_running", node=node)
     if not others:
-        forget_groups(turn)
+        load_records(turn, node)
     for name in turn.queue_names():
         turn.because = cause
         if turn.queues[name].type == "classic":
@@ -341,12 +341,14 @@ def come_up(turn: Turn, node: int) -> None:
     partition_handling.look_again(turn)
 
 
-def forget_groups(turn: Turn) -> None:
-    """Which processes a mirrored queue has is in memory only. The first node to come up has that from nobody, and takes
-    nobody for dead (`rabbit_amqqueue:store_queue`)."""
+def load_records(turn: Turn, node: int) -> None:
+    """The first node to come up knows from its disk which queues there are, and puts its own into memory. Which
+    processes the others had it has from nobody: nothing joins them before their masters' nodes are back
+    (`rabbit_amqqueue:recover`, `rabbit_mirror_queue_misc:on_vhost_up`)."""
     for name in turn.queue_names():
-        if turn.queues[name].unburied:
-            turn.change_queue(name, unburied=())
+        queue = turn.queues[name]
+        if queue.type == "classic" and queue.master != node:
+            turn.change_queue(name, unburied=(), absent=True, mirrors=(), synchronised=())
 
 
 def still_recoverable(turn: Turn, queue: Queue, node: int) -> tuple[int, ...]:
@@ -365,6 +367,9 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
     """What one queue makes of a node that is back. A mirror that it had is struck off the list and its copy deleted: it
     comes back as another, if at all."""
     queue = turn.queues[name]
+    if queue.absent and queue.master != node:
+        turn.change_queue(name, contents=mirroring.with_content(queue.contents, {node: None}))
+        return
     queue = turn.change_queue(
         name,
         mirrors=tuple(mirror for mirror in queue.mirrors if mirror != node),

@@ -21,7 +21,7 @@ from hawb.engine import (
     runs,
     subscriptions,
 )
-from hawb.engine.access import fail, is_replicated, park, refuse_locked, release, served
+from hawb.engine.access import fail, is_absent, is_replicated, park, refuse_locked, release, served
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
@@ -243,7 +243,7 @@ def delete(turn: Turn, operation: Delete) -> None:
         return
     if queue.failed or queue.type == QUORUM:
         remove(turn, queue.name, "client")
-    elif queue.abandoned and is_replicated(queue) and not any(map(turn.is_running, queue.mirrors)):
+    elif queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors)):
         if operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:
