@@ -327,6 +327,21 @@ def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
             assert lack in result.stderr
 
 
+def test_a_client_that_names_no_node_goes_to_the_first_that_takes_clients():
+    nodes = [SimpleNamespace(name=name) for name in "abc"]
+    drive = object.__new__(Drive)
+    drive.cluster = SimpleNamespace(nodes={node.name: node for node in nodes}, running=lambda: nodes,
+                                    state=lambda _node: "running")  # fmt: skip
+    drive.members, drive.drained, drive.errors, drive._step = {"b", "c"}, {"b"}, [], 0
+    asked: list[str] = []
+    drive.operate = asked.append
+    drive.client(None, lambda name: name)
+    drive.client("b", lambda name: name)
+    drive.drained = {"b", "c"}
+    drive.client(None, lambda name: name)
+    assert asked == ["c", "b", "b"]  # where all are drained the first refuses
+
+
 def test_a_node_whose_disk_is_lost_is_asked_for_nothing_and_needs_no_broker_to_forget():
     done: list[str] = []
     nodes = {

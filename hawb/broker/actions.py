@@ -163,8 +163,16 @@ def clear_alarm(drive: Drive, node: BrokerNode, what: tuple) -> str | None:
 def maintenance(function: str) -> Callable[[Drive, Any], None]:
     def act(drive: Drive, verb: verbs.Drain | verbs.Revive) -> None:
         node = drive.first_running(verb.node)
-        if node is not None:
-            drive.job(lambda: reason_of(drive.cluster.ask(node, "rabbit_maintenance", function, timeout_s=SYNC_S)))
+        if node is None:
+            return
+
+        def told() -> str | None:
+            reason = reason_of(drive.cluster.ask(node, "rabbit_maintenance", function, timeout_s=SYNC_S))
+            if reason is None:
+                (drive.drained.add if function == "drain" else drive.drained.discard)(node.name)
+            return reason
+
+        drive.job(told)
 
     return act
 

@@ -58,6 +58,7 @@ class Drive:
         hosts = {name: address(node.number) for name, node in cluster.nodes.items()}
         self.clients = Clients(self.loop.loop, hosts)
         self.errors: list[dict[str, Any]] = []
+        self.drained: set[str] = set()
         # Whose disk says that it is a member, whatever the others say.
         self.members = set(cluster.entry.nodes)
         self._pool = ThreadPoolExecutor(8)
@@ -169,7 +170,10 @@ class Drive:
         return node
 
     def client(self, node: str | None, operation: Callable[[str], Coroutine]) -> None:
-        """A client at a node does something."""
+        """A client does something, at a node or at the first one that takes clients."""
+        if node is None and self.drained:
+            running = [other.name for other in self.cluster.running()]
+            node = next((name for name in running if name in self.members - self.drained), None)
         found = self.first_running(node)
         if found is not None:
             self.operate(operation(found.name))

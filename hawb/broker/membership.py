@@ -26,6 +26,7 @@ def start(drive: Drive, nodes: list[BrokerNode]) -> str | None:
     strangers = [node.name for node in nodes if node.name not in drive.members]
     if strangers:
         return f"node '{strangers[0]}' has not joined the cluster"
+    drive.drained -= {node.name for node in nodes}  # A boot ends maintenance.
     drive.cluster.boot(nodes)
     return next((why for node in nodes if (why := reason_down(node)) is not None), None)
 
