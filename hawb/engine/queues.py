@@ -21,7 +21,7 @@ from hawb.engine import (
     runs,
     subscriptions,
 )
-from hawb.engine.access import fail, is_absent, is_replicated, park, refuse_locked, release, served
+from hawb.engine.access import fail, is_absent, park, refuse_locked, release, served
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
