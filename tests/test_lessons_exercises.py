@@ -406,7 +406,7 @@ WRONG = {
         ([GROW], "orders has no member on d"),
         ([*stories("join d"), GROW, *stories("shrink c", "shrink b")], "of its 2 members, a and d, only d runs"),
         ([forgotten("c"), *stories("join c"), {"grow": {"node": "c"}}], "orders has no member on d"),
-        (stories("start c"), "refused by RabbitMQ: inconsistent_cluster"),
+        (stories("start c"), "node 'c' has not joined the cluster since its disk was lost"),
     ],
     "17-size": [
         ({"quorum_cluster_size": 3}, "With a and b killed orders stands still: of its 3 members, .*, only c runs"),
