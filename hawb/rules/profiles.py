@@ -39,6 +39,7 @@ class Profile(Struct, frozen=True):
     unsupported_settings: tuple[tuple[str, frozenset[str]], ...]
     declare_knows_type: bool
     quorum_cluster_size: int | None
+    lone_boot_rounds: int
     locates_exclusive: bool
     leader_locator: bool
     limits_sync_throughput: bool
@@ -46,7 +47,6 @@ class Profile(Struct, frozen=True):
     drain_stops_members: bool
     rebalance_spares_drained: bool
     late_answers_count: bool
-    lone_boot_rounds: int
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -122,6 +122,7 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(("quorum", _SETTINGS_3_8 - _QUORUM_SUPPORTS_3_8),),
         declare_knows_type=False,
         quorum_cluster_size=None,
+        lone_boot_rounds=2,
         locates_exclusive=True,
         leader_locator=False,
         limits_sync_throughput=False,
@@ -129,7 +130,6 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=False,
         rebalance_spares_drained=False,
         late_answers_count=False,
-        lone_boot_rounds=2,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -145,6 +145,7 @@ PROFILES: dict[str, Profile] = {
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
+        lone_boot_rounds=2,
         locates_exclusive=False,
         leader_locator=False,
         limits_sync_throughput=True,
@@ -152,7 +153,6 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
-        lone_boot_rounds=2,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -168,6 +168,7 @@ PROFILES: dict[str, Profile] = {
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
+        lone_boot_rounds=1,
         locates_exclusive=False,
         leader_locator=False,
         limits_sync_throughput=True,
@@ -175,7 +176,6 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
-        lone_boot_rounds=1,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -191,6 +191,7 @@ PROFILES: dict[str, Profile] = {
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
+        lone_boot_rounds=1,
         locates_exclusive=False,
         leader_locator=True,
         limits_sync_throughput=True,
@@ -198,7 +199,6 @@ PROFILES: dict[str, Profile] = {
         drain_stops_members=True,
         rebalance_spares_drained=True,
         late_answers_count=True,
-        lone_boot_rounds=1,
         unicode_errors=True,
     ),
 }
