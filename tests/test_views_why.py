@@ -144,6 +144,22 @@ def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_j
     assert "b, the oldest mirror that was left, had joined at 37.0" in whys(told)[0]
 
 
+def test_a_mirror_that_comes_back_after_its_master_died_had_nobody_to_synchronise_with():
+    told = steps(
+        policy(ha_mode="nodes", ha_params=["a", "b"], ha_sync_mode="automatic"),
+        DECLARE,
+        publish(5),
+        {"stop": "b"},
+        {"kill": "a"},
+        {"start": "b"},
+        nodes=("a", "b", "c"),
+    )
+    [loss] = whys(told)
+    assert "a, which was killed at 1.0" in loss
+    assert "b joined at 6.0" in loss and "when there was nobody left to get them from. ha-promote-on-failure is" in loss
+    assert "so b took over empty. What a has of them on disk is deleted on return." in loss
+
+
 def test_a_synchronised_mirror_in_the_record_lets_an_older_one_take_over():
     told = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),

@@ -99,7 +99,7 @@ def _unsynchronised_promotion(outcome: dict, loss: dict, first: int | None) -> s
     had = {} if first is None else copies(outcome, queue, first, index)
     clauses = [
         _holders(outcome, had, index, fault),
-        _newcomer(outcome, queue, first, index),
+        _newcomer(outcome, queue, first, index, fault),
         _permission(outcome, queue, index, fault),
         _left_behind(outcome, had, index, fault),
     ]
@@ -127,7 +127,7 @@ def _holders(outcome: dict, had: dict[str, End | None], index: int, fault: dict 
     return f"The last running replica that had them was the master on {shown(was)}, which{end}.{before}"
 
 
-def _newcomer(outcome: dict, queue: str, first: int | None, index: int) -> str:
+def _newcomer(outcome: dict, queue: str, first: int | None, index: int, fault: dict | None) -> str:
     """Why the mirror that took over did not have them."""
     events, node = outcome["events"], outcome["events"][index]["node"]
     name = f"{shown(node)}, the oldest mirror that was left,"
@@ -141,6 +141,8 @@ def _newcomer(outcome: dict, queue: str, first: int | None, index: int) -> str:
     ]
     if not joined:
         return f"{name} was not synchronised."
+    if fault is not None and joined[-1]["t"] > fault["t"]:
+        return f"{shown(node)} joined at {seconds(joined[-1]['t'])} s, when there was nobody left to get them from."
     return (
         f"{name} had joined at {seconds(joined[-1]['t'])} s, after them, and was not synchronised"
         f"{_no_synchronisation(outcome, queue, index)}."
