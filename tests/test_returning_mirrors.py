@@ -130,3 +130,11 @@ def test_a_process_that_crashed_for_good_is_replaced_too():
 def test_a_transient_queue_without_a_master_is_taken_over_empty():
     run = story("[{declare: {queue: q2, node: b, durable: false}}, {stop: [a, d]}, {kill: b}, {start: a}]")
     assert not check(run, {"queues": {"q2": {"state": "running", "master": "a", "messages": 0}}})
+
+
+def test_who_starts_before_the_heir_of_a_forgotten_master_takes_over_in_its_place():
+    """`rabbit_amqqueue:forget_all_durable` writes the heir to disk; the record in memory names the dead master."""
+    forgotten = "{stop: a}, {stop: d}, {kill: b}, {forget_cluster_node: {node: b, from: c}}"
+    assert not differences(story(f"[{forgotten}]"), master="a", state="down", ids=[[1, 10]])
+    assert not differences(story(f"[{forgotten}, {{start: a}}, {{start: d}}]"), master="a", ids=[[1, 10]])
+    assert not differences(story(f"[{forgotten}, {{start: d}}, {{start: a}}]"), master="d", ids=[])
