@@ -24,7 +24,8 @@ class Cast:
     """Who plays in a scenario, and its draws, each of which is keyed by the scenario and counted.
 
     `members` are those of the quorum queues, and `leaders` who leads them, None where RabbitMQ chose at random.
-    `masters` are those of the mirrored queues as long as nothing has happened.
+    `masters` are those of the mirrored queues as long as nothing has happened, and `kept` what the policy for mirrors
+    says beside their mode.
     """
 
     def __init__(self, seed: int, purpose: int, trial: int):
@@ -34,6 +35,7 @@ class Cast:
         self.members: dict[str, list[str]] = {}
         self.leaders: dict[str, str | None] = {}
         self.masters: dict[str, str] = {}
+        self.kept: dict[str, Any] = {}
         self._consumers: dict[str, str] = {}
 
     def below(self, bound: int) -> int:
@@ -154,6 +156,7 @@ def beginning(cast: Cast) -> Steps:
         value = cast.one(values)
         if value is not None:
             kept[key] = value
+    cast.kept = kept
     arguments = cast.one(({}, {}, {"x-max-priority": 5}, {"x-max-length": 12}, {"x-single-active-consumer": True},
                           {"x-max-length": 15, "x-overflow": "reject-publish"}))  # fmt: skip
     own = cast.one(({}, {}, {"x-delivery-limit": 1}, {"x-max-length": 12}, {"x-single-active-consumer": True}))

@@ -108,6 +108,7 @@ def returned(cast: Cast) -> Steps:
         *({fault: other} for other in others),
         LOOK,
         publish(cast, node, queues=list(MIRRORED)),
+        listed(cast, **cast.kept),  # mirrors that come with their master come together
         *({"start": other} for other in others),
     ]
 
@@ -200,6 +201,7 @@ def forced(cast: Cast) -> Steps:
         *({"stop": other} for other in others),
         {"force_boot": node},
         LOOK,
+        listed(cast, **cast.kept),  # mirrors that come with their master come together
         *({"start": other} for other in others),
     ]
 
