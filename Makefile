@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab learner test test-broker test-long bench lock clean
+.PHONY: help setup lab app learner test test-broker test-long bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,9 @@ setup: $(VENV)/installed ## make .venv with hawb and everything it needs
 lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
 	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
 	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
+
+app: setup ## the lab as a page without code; open the address that it prints (PORT=8888)
+	cd notebooks && ../$(BIN)/voila --port=$(PORT) $(ARGS) 00-lab.ipynb
 
 learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
@@ -53,11 +56,13 @@ $(VENV)/locked: requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --use-pep517 --requirement requirements.lock
 	touch $@
 
-# Without the last step JupyterLab asks, over the first page of the lab, whether it may fetch its news.
+# JupyterLab would ask, over the first page of the lab, whether it may fetch its news; and Voilà serves the app alone.
 $(VENV)/installed: pyproject.toml $(VENV)/locked
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/pip check
-	$(BIN)/jupyter-labextension disable --log-level=ERROR @jupyterlab/apputils-extension:announcements
+	$(BIN)/jupyter-labextension disable --log-level=ERROR @jupyterlab/apputils-extension:announcements \
+	  @voila-dashboards/jupyterlab-preview
+	$(BIN)/jupyter-server extension disable --sys-prefix --log-level=ERROR voila.server_extension
 	touch $@
 
 build/uv/installed: Makefile
