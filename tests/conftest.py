@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 import pytest
+from browser_pages import why_no_browser
 from hypothesis import HealthCheck, settings
 
 LONG = os.environ.get("HAWB_LONG") == "1"
@@ -36,6 +37,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture
+def in_browser() -> None:
+    """For a test that drives a browser: without one it cannot run here."""
+    if reason := why_no_browser():
+        _unavailable(reason)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,114 @@
+"""What a person does with the lab on a page, wherever it is served."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from browser_pages import ROOT, keep_picture
+
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+SCENARIO = """\
+scenario: A mirror that came late
+seed: 1
+cluster: {nodes: [a, b], version: "3.10"}
+policies: [{name: ha-all, pattern: '^ha', definition: {ha-mode: all}}]
+steps:
+- declare: {queue: ha.late, node: a}
+- stop: b
+- publish: {queue: ha.late, count: 7}
+- start: b
+- publish: {queue: ha.late, count: 3}
+"""
+
+
+def lay_out(folder: Path) -> Path:
+    """Lays `folder` out as the repository is, with the lab's notebook, the app's settings and a scenario; itself."""
+    (folder / "notebooks").mkdir()
+    for name in ("00-lab.ipynb", "voila.json"):
+        shutil.copy(ROOT / "notebooks" / name, folder / "notebooks")
+    (folder / "data" / "scenarios").mkdir(parents=True)
+    (folder / "data" / "scenarios" / "late.yaml").write_text(SCENARIO)
+    return folder
+
+
+def open_story(page):
+    """Opens the scenario, the last in the list; the lab. (The first entry, what is open, may have the same name.)"""
+    lab = page.locator(".hawb-lab")
+    scenarios = lab.get_by_label("scenario")
+    last = scenarios.locator("option:last-child", has_text="A mirror that came late")
+    scenarios.select_option(index=last.evaluate("option => option.index"))
+    lab.get_by_text("5 of 5", exact=True).wait_for()
+    lab.locator(".hawb-matrix").get_by_text("ha.late", exact=True).wait_for()
+    return lab
+
+
+def node(page, name: str):
+    """The head of a node, with its buttons."""
+    return page.locator(".hawb-node").filter(has=page.get_by_text(name, exact=True))
+
+
+def read_a_loss_and_part_the_nodes(page) -> None:
+    """Kills the master, reads the loss, takes it back, declares a quorum queue, sees a partition from both sides."""
+    lab, master = open_story(page), node(page, "a")
+    master.get_by_role("button", name="kill").click()
+    lab.get_by_text("7 messages lost: why?").click()
+    cause = lab.locator("details p")
+    cause.wait_for()
+    assert "Messages 1 to 7 of ha.late were lost" in cause.inner_text()
+    assert "not synchronised" in cause.inner_text()
+    lab.get_by_role("button", name="undo").click()
+    cause.wait_for(state="detached")
+    assert lab.get_by_text("lost: why?").count() == 0
+    assert master.get_by_role("button", name="kill").is_visible()
+    lab.get_by_label("queue", exact=True).fill("votes")
+    lab.get_by_label("queue", exact=True).press("Enter")
+    lab.get_by_label("type", exact=True).select_option(label="quorum")
+    lab.get_by_role("button", name="declare", exact=True).click()
+    lab.locator(".hawb-raft").get_by_text("Raft log of votes").wait_for()
+    master.get_by_role("combobox").select_option(label="cut off from all others (partition)")
+    lab.locator(".hawb-links").get_by_text("1 link down").wait_for()
+    lab.get_by_role("button", name="wait").click()
+    lab.locator(".hawb-matrix").get_by_text("by b", exact=True).wait_for()
+    lab.get_by_role("button", name="heal").click()
+    lab.locator(".hawb-links").wait_for(state="hidden")
+
+
+def keep_them_and_branch(page, folder: Path, picture: str) -> None:
+    """Sets a policy that would keep the messages, kills and stops the master, goes back to before the policy, kills
+    there, keeps that story as a file, and plays the rest of it."""
+    lab, master = open_story(page), node(page, "a")
+    story = lab.locator(".hawb-story")
+    taken_over = story.get_by_text("b, a synchronised mirror, took over ha.late from a")
+    lab.get_by_label("ha-sync-mode", exact=True).select_option(label="automatic")
+    lab.get_by_role("button", name="set policy", exact=True).click()
+    lab.get_by_text("6 of 6", exact=True).wait_for()
+    story.get_by_text("The mirror of ha.late on b was sent everything and is synchronised.").wait_for()
+    master.get_by_role("button", name="kill").click()
+    taken_over.wait_for()
+    assert lab.get_by_text("lost: why?").count() == 0
+    lab.get_by_role("button", name="undo").click()
+    taken_over.wait_for(state="detached")
+    master.get_by_role("button", name="stop").click()
+    taken_over.wait_for()
+    keep_picture(lab, f"{picture}-kept")
+    for place in ("6 of 7", "5 of 7"):
+        lab.get_by_role("button", name="◀ step").click()
+        lab.get_by_text(place, exact=True).wait_for()
+    master.get_by_role("button", name="kill").click()
+    lab.get_by_text("6 of 8", exact=True).wait_for()
+    lab.get_by_text("7 messages lost: why?").click()
+    lab.locator("details p").wait_for()
+    keep_picture(lab, f"{picture}-branched")
+    lab.get_by_placeholder("my-outage.yaml").fill("branch")
+    lab.get_by_placeholder("my-outage.yaml").press("Enter")
+    lab.get_by_role("button", name="save", exact=True).click()
+    lab.get_by_text("saved as branch.yaml").wait_for()
+    told = outcome(Run.of(load(folder / "notebooks" / "branch.yaml")))
+    assert told["ledger"]["ha.late"]["lost_confirmed"] == 7
+    assert (told["queues"]["ha.late"]["master"], told["queues"]["ha.late"]["messages"]) == ("b", 3)
+    lab.get_by_role("button", name="▶ play").click()
+    lab.get_by_text("8 of 8", exact=True).wait_for()
