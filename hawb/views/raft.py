@@ -28,8 +28,9 @@ SHOWN_RUNS, SHOWN_WAITING = 4, 3
 COLUMNS = ("member", "role", "term", "vote", "commit")
 
 CELL = "padding:0 4px;text-align:left;white-space:nowrap"
-COMMITTED = f"{CELL};background:#009E7333;border:1px solid #009E73"
-UNCOMMITTED = f"{CELL};border:1px dashed #E69F00"
+AGREED, WAITING = style.LOOKS["follower"].colour, style.LOOKS["waiting"].colour
+COMMITTED = f"{CELL};background:{AGREED}33;border:1px solid {AGREED}"
+UNCOMMITTED = f"{CELL};border:1px dashed {WAITING}"
 MISSING = f"{CELL};color:{style.FAINT}"
 
 

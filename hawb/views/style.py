@@ -1,7 +1,8 @@
-"""How roles and states look, in one table: colour, glyph and word, the same in matrix, lanes, reports and figures.
+"""How roles and states look, in one table: colour, glyph and word, the same in matrix, lanes, reports and figures; and
+what matplotlib's figures have in common.
 
 Shape comes before colour: no two roles that can stand beside each other differ by colour alone. The colours are those
-of Okabe and Ito, which people with colour-blindness can tell apart.
+of Okabe and Ito, which people with colour-blindness can tell apart. No other module names a colour.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ FAINT = "var(--jp-ui-font-color2,currentColor)"
 
 CHANGED = "#F0E442"
 """Behind whatever changed since the moment before, at a low opacity so that text stays readable on it."""
+
+
+PAPER, PRINTED, PRINTED_FAINT, LINE, GRID = "#FFFFFF", "#222222", "#555555", "#AAAAAA", "#E4E4E4"
+"""Ground, text, text that may be passed over, edges and grid of matplotlib's figures, which are made once for all pages
+and for print, and follow no theme."""
 
 
 class Look(Struct, frozen=True):
@@ -49,7 +55,38 @@ LOOKS: dict[str, Look] = {
     "fault": Look("#D55E00", "✕", "fault"),
     "cut": Look("#D55E00", "≠", "link down"),
     "healed": Look("#009E73", "=", "links healed"),
+    "classic": Look("#0072B2", "■", "classic queues"),
+    "quorum": Look("#56B4E9", "⬢", "quorum queues"),
 }
+"""A type of queues has the shape of what serves its clients, master or leader. The two differ in lightness as well:
+lines and bands have no shape."""
+
+MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
+"""Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
+
+FIGURE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on any machine
+    "font.size": 8.5,
+    "figure.facecolor": PAPER,
+    "text.color": PRINTED,
+    "axes.facecolor": PAPER,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": PRINTED_FAINT,
+    "grid.color": GRID,
+    "xtick.color": PRINTED_FAINT,
+    "ytick.color": PRINTED_FAINT,
+    "hatch.linewidth": 0.8,
+    "legend.frameon": False,
+}
+"""Settings of matplotlib's for every figure, over its defaults and not over what a reader has set:
+`plt.style.context(["default", FIGURE])`. A figure adds what is its own."""
 
 SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 """The ring of an unsynchronised mirror by the share of the master's messages that it holds, each up to and with."""

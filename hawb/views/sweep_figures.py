@@ -12,30 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from hawb.views.style import LOOKS
+from hawb.views.style import FIGURE, LOOKS, MARKERS, PAPER
 
-STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on any machine
-    "font.size": 8.5,
-    "figure.facecolor": "white",
-    "text.color": "#222222",
-    "axes.facecolor": "white",
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.grid": True,
-    "axes.grid.axis": "x",
-    "axes.axisbelow": True,
-    "axes.spines.left": False,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.edgecolor": "#AAAAAA",
-    "grid.color": "#E4E4E4",
-    "xtick.color": "#555555",
-    "ytick.left": False,
-    "ytick.labelleft": False,
-    "hatch.linewidth": 0.8,
-}
+STYLE = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False, "ytick.labelleft": False}
 
 HEADINGS = {"stop": "Controlled stop of the master's node", "kill": "kill -9 of the master's node"}
 SETTINGS = {
@@ -52,7 +31,7 @@ LOST, DOWN, BLOCKED = (LOOKS[name].colour for name in ("lost", "down", "unsynchr
 def sweep_figure(table: pd.DataFrame) -> Figure:
     """The table of `hawb.study.sweep.summary` drawn: settings, share of trials with a loss, messages, seconds."""
     rows, places, headings = _places(table)
-    with plt.rc_context(STYLE):
+    with plt.style.context(["default", STYLE]):
         figure, axes = plt.subplots(
             1, 4, figsize=(10.5, 6.2), sharey=True, width_ratios=(3.4, 2, 2, 2.6), layout="constrained"
         )
@@ -117,7 +96,7 @@ def _shares(axes: Axes, rows: list[dict], places: list[float]) -> None:
     axes.set_title("trials that lose messages,\nwith 95 % interval")
     for row, place in zip(rows, places, strict=True):
         share, high = row["loss_share"], row["loss_share_high"]
-        marker = {"marker": "v"} if share else {"marker": "o", "markerfacecolor": "white"}
+        marker = {"marker": MARKERS[LOOKS["lost"].glyph]} if share else {"marker": "o", "markerfacecolor": PAPER}
         axes.hlines(place, row["loss_share_low"], high, color=LOST, linewidth=2, alpha=0.5)
         axes.plot(share, place, color=LOST, markersize=6, **marker)
         axes.annotate(f"{share:.0%}", (high, place), (7, 0), textcoords="offset points", va="center")
@@ -142,10 +121,10 @@ def _seconds(axes: Axes, rows: list[dict], places: list[float]) -> None:
     down, blocked = [row["mean_down_s"] for row in rows], [row["mean_blocked_s"] for row in rows]
     axes.barh(places, down, height=0.6, color=DOWN, label="without a master")
     bars = axes.barh(
-        places, blocked, left=down, height=0.6, facecolor="white", edgecolor=BLOCKED, hatch="/////",
+        places, blocked, left=down, height=0.6, facecolor=PAPER, edgecolor=BLOCKED, hatch="/////",
         linewidth=[1 if value else 0 for value in blocked], label="blocked by synchronisation",
     )  # fmt: skip
     axes.bar_label(bars, [f"{d:.1f} + {b:.1f}" for d, b in zip(down, blocked, strict=True)], padding=3)
     axes.set_xlim(0, 1.5 * max(*map(sum, zip(down, blocked, strict=True)), 1))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.03, -0.05), frameon=False, borderpad=0)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.03, -0.05), borderpad=0)

@@ -1,6 +1,6 @@
 """Published rates and latencies beside the model that was fitted to them, as a picture and as tables.
 
-Classic queues are blue squares, quorum queues green discs; lines are the fit. The band is the interval of a prediction,
+Classic queues are squares, quorum queues lighter hexagons; lines are the fit. The band is the interval of a prediction,
 so that a mark outside of it is a row that the others did not tell.
 """
 
@@ -18,20 +18,9 @@ from matplotlib.ticker import EngFormatter
 
 from hawb.study.published import Row
 from hawb.study.throughput import Model
-from hawb.views.style import LOOKS
-from hawb.views.sweep_figures import STYLE as SWEEP_STYLE
+from hawb.views.style import FIGURE, LOOKS, MARKERS, PAPER, PRINTED_FAINT
 
-STYLE = SWEEP_STYLE | {
-    "axes.grid.axis": "both",
-    "axes.spines.left": True,
-    "ytick.left": True,
-    "ytick.labelleft": True,
-    "ytick.color": "#555555",
-}
-LOOK = {
-    "classic": {"color": LOOKS["master"].colour, "marker": "s"},
-    "quorum": {"color": LOOKS["synchronised"].colour, "marker": "o"},
-}
+LOOK = {name: {"color": LOOKS[name].colour, "marker": MARKERS[LOOKS[name].glyph]} for name in ("classic", "quorum")}
 NUMBERS = EngFormatter(sep="")
 
 LIMITED = "c5.4xlarge io1 3.8.4"
@@ -44,7 +33,7 @@ def throughput_figure(queues: dict[str, Model], clusters: dict[str, Model]) -> F
     Rate and latency by the publisher's limit, rate by message size for one copy and three, and all rows of the
     clusters, each predicted without having been seen.
     """
-    with plt.rc_context(STYLE):
+    with plt.style.context(["default", FIGURE]):
         figure, axes = plt.subplots(2, 2, figsize=(10.5, 7.4), layout="constrained")
         _by_limit(axes[0, 0], queues)
         _latency(axes[0, 1], queues)
@@ -84,8 +73,9 @@ def _latency(axes: Axes, queues: dict[str, Model]) -> None:
         limits = _between(rows, "in_flight")
         _draw(axes, queue_type, [row for row in rows if row["p50_s"]], "in_flight", "p50_s", queue_type)
         _line(axes, queue_type, limits, [model.latency(**_asked(model, rows[0], in_flight=limit)) for limit in limits])
-    axes.hlines(0.005, 1, 20, color="#555555", linestyle=":", linewidth=1)
-    axes.annotate("published for 1 to 20:\nbelow 5 ms", (1, 0.005), (0, 3), textcoords="offset points", color="#555555")
+    axes.hlines(0.005, 1, 20, color=PRINTED_FAINT, linestyle=":", linewidth=1)
+    told = "published for 1 to 20:\nbelow 5 ms"
+    axes.annotate(told, (1, 0.005), (0, 3), textcoords="offset points", color=PRINTED_FAINT)
     _logarithmic(axes, y=EngFormatter("s", sep=" "))
 
 
@@ -95,11 +85,11 @@ def _by_size(axes: Axes, queues: dict[str, Model]) -> None:
         for replicas in (1, 3):
             rows = [row for row in _measured(model, SIZED) if row["replicas"] == replicas]
             sizes = _between(rows, "size_bytes")
-            alone = {"markerfacecolor": "white"} if replicas == 1 else {}
+            alone = {"markerfacecolor": PAPER} if replicas == 1 else {}
             _draw(axes, queue_type, rows, "size_bytes", "rate_per_s", f"{queue_type}, {replicas}", **alone)
             predictions = [model.rate(**_asked(model, rows[0], size_bytes=size)) for size in sizes]
             _line(axes, queue_type, sizes, predictions, band=replicas == 3, linestyle="--" if replicas == 1 else "-")
-    _logarithmic(axes, x=EngFormatter("B", sep=" "), legend="upper right")
+    _logarithmic(axes, x=EngFormatter("B", sep=" "), legend={"loc": "lower left", "ncols": 2})
     axes.set_yticks((5000, 10_000, 20_000, 50_000))
 
 
@@ -110,10 +100,10 @@ def _held_out(axes: Axes, clusters: dict[str, Model]) -> None:
         axes.plot(found["rate_per_s"], found["predicted_per_s"], **LOOK[queue_type], linestyle="", label=queue_type,
                   alpha=0.75, markersize=5)  # fmt: skip
     ends = np.array([18_000, 90_000])
-    axes.plot(ends, ends, color="#555555", linewidth=1)
+    axes.plot(ends, ends, color=PRINTED_FAINT, linewidth=1)
     for share in (0.8, 1.25):
-        axes.plot(ends, share * ends, color="#555555", linewidth=1, linestyle=":")
-    axes.annotate("dotted: a quarter more, a fifth less", (90_000, 15_000), color="#555555", ha="right")
+        axes.plot(ends, share * ends, color=PRINTED_FAINT, linewidth=1, linestyle=":")
+    axes.annotate("dotted: a quarter more, a fifth less", (90_000, 15_000), color=PRINTED_FAINT, ha="right")
     _logarithmic(axes)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks((20_000, 30_000, 50_000, 80_000))
@@ -147,10 +137,10 @@ def _line(axes: Axes, queue_type: str, places: np.ndarray, predictions: list, ba
         axes.fill_between(places, lows, highs, color=colour, alpha=0.12, linewidth=0)
 
 
-def _logarithmic(axes: Axes, x: EngFormatter = NUMBERS, y: EngFormatter = NUMBERS, legend: str = "upper left") -> None:
+def _logarithmic(axes: Axes, x: EngFormatter = NUMBERS, y: EngFormatter = NUMBERS, legend: dict | None = None) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(x)
     axes.yaxis.set_major_formatter(y)
     axes.minorticks_off()
-    axes.legend(frameon=False, fontsize=8, loc=legend)
+    axes.legend(fontsize=8, **(legend or {"loc": "upper left"}))
