@@ -44,6 +44,7 @@ def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
         page.goto(address)
         page.get_by_label("Password or token").wait_for()
         assert page.locator(".hawb-lab").count() == 0
+        assert page.get_by_label("New Password").count() == 0  # it would be kept beyond this server
         page.goto(f"{address}/?token={token}")
         page.locator(".hawb-lab").wait_for()
         words = page.locator("body").inner_text()
