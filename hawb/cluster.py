@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -25,6 +26,9 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.scenario.verbs import VERBS, Cut, Partition
+
+if TYPE_CHECKING:
+    from hawb.views.alternatives import Table as AlternativesTable
 
 SEVERAL = (OnNodes, Partition, Cut)
 """Verbs whose one field is a list: their methods take its members one by one."""
@@ -136,6 +140,23 @@ class Cluster:
         from hawb.views.why import why
 
         return why(self.outcome, queue, message)
+
+    def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
+        """The same story under each single change that could have been made: what each would have kept of a queue's
+        messages, and at what cost. `step` is the index of the step that did harm, by default of
+        the last that lost messages, or else of the last. The
+        runs are in the answer's `alternatives`. Raises ValueError, naming what there is, where nothing did."""
+        from hawb.planning.alternatives import what_would_have_kept
+        from hawb.planning.harm import harms
+        from hawb.views.alternatives import Table
+
+        found = [harm for harm in harms(self.run) if harm.queue == queue]
+        chosen = [harm for harm in found if step in (None, harm.step)]
+        if not chosen:
+            there = ", ".join(str(harm.step) for harm in found)
+            known = f"steps that did: {there}" if found else "it has lost nothing and could always be used"
+            raise ValueError(f"nothing did harm to {queue!r}{'' if step is None else f' at step {step}'}; {known}")
+        return Table(what_would_have_kept(self.run, max(chosen, key=lambda harm: (bool(harm.lost), harm.step))))
 
     def raft(self, queue: str, at: float | None = None) -> str:
         """The Raft group of a quorum queue as text: each member's role, term, vote and log; with `at` as it will be at

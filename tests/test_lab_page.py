@@ -444,3 +444,34 @@ def test_the_lab_has_a_stable_repr_for_stored_outputs(lab):
 def test_the_controller_needs_no_widgets():
     program = "import sys, hawb.lab.controller; sys.exit('ipywidgets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def test_what_would_have_kept_them_is_a_table_and_each_change_can_be_opened(lab):
+    panel = lab.what_if
+    assert panel.ask.disabled
+    assert "nothing to keep" in panel.table.value
+    lab.controller.act("kill", "a")
+    lab.redraw()
+    assert panel.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 15 (kill)"
+    press(lab, "what would have kept them?")
+    told = page_text(lab)
+    assert "ha-sync-mode: automatic" in told
+    assert "each node of the cluster has one already" in told
+    panel.change.value = next(one for label, one in panel.change.options if label == "ha-sync-mode: automatic")
+    press(lab, "open its story")
+    assert lab.controller.outcome["losses"] == []
+    assert lab.controller.outcome["nodes"]["a"] == "down"
+    assert panel.opening.layout.display == "none"
+    press(lab, "undo")
+    assert lab.controller.outcome["ledger"]["ha.orders"]["lost"] == [[1, 100]]
+    assert "ha-sync-mode: automatic" in panel.table.value
+
+
+def test_the_harm_that_was_chosen_is_the_one_that_is_looked_into(lab):
+    lab.controller.act("kill", "a")
+    lab.redraw()
+    panel = lab.what_if
+    panel.harm.value = next(harm for _, harm in panel.harm.options if harm.queue == "plain.log")
+    press(lab, "what would have kept them?")
+    assert "What would have kept plain.log" in panel.table.value
+    assert panel.harm.value.queue == "plain.log"

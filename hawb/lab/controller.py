@@ -21,6 +21,8 @@ from hawb.broker.untrusted import ImportRefused
 from hawb.lab.history import Point
 from hawb.lab.policy_draft import PolicyDraft, Reached
 from hawb.lab.sources import START, Export, Upload, keep
+from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
+from hawb.planning.harm import Harm, harms
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.dump import dump
@@ -48,6 +50,7 @@ class Place(StrEnum):
     TIME = "time"
     POLICY = "policy"
     WHY = "why"
+    WHAT_IF = "what if"
 
 
 class Controller:
@@ -109,6 +112,16 @@ class Controller:
         """The Raft group of the chosen queue as HTML; "" where none is chosen that has one."""
         state, names = self.now.run.moment().state, self.now.run.settings.names
         return raft.html(state, names, self.queue) if self.queue in state.groups else ""
+
+    @property
+    def harms(self) -> list[Harm]:
+        """What the story has done to queues so far."""
+        return harms(self.now.run)
+
+    @property
+    def alternatives(self) -> Alternatives | None:
+        """What would have kept what was lost, once that was asked for here."""
+        return self.now.alternatives
 
     @property
     def story_place(self) -> tuple[int, int]:
@@ -264,6 +277,16 @@ class Controller:
         except ValueError as error:
             self.messages[Place.WHY] = str(error)
             return ""
+
+    def ask_alternatives(self, harm: Harm) -> None:
+        """Plays the story again under each single change that might have kept from a harm."""
+        self.messages = {}
+        self.now.alternatives = what_would_have_kept(self.now.run, harm)
+
+    def try_alternative(self, alternative: Alternative) -> None:
+        """Goes to where the story led under a change, with the same steps ahead."""
+        with self._answer(Place.WHAT_IF):
+            self._go(self.now.next(alternative.run.copy(), self.now.ahead))
 
     def reach(self, draft: PolicyDraft) -> list[Reached]:
         """The queues that a draft matches, and which policy would win there."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from hawb.planning.alternatives import Alternatives
 from hawb.scenario.document import Step
 from hawb.scenario.dump import plain
 from hawb.scenario.load import read_scenario
@@ -21,7 +22,7 @@ class Point:
     """A point of the history, and the one `before` it, to which undo leads (None at the beginning of everything).
 
     `notes` are those of the import, `opened` is whether a cluster was opened here, and `passed_s` the seconds of
-    simulated time by which playing has gone on since the point before.
+    simulated time by which playing has gone on since the point before. `alternatives` are what was last asked for here.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Point:
         self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
         self.opened, self.passed_s = opened, passed_s
         self.outcome = outcome(run)
+        self.alternatives: Alternatives | None = None
 
     @cached_property
     def was(self) -> dict | None:

@@ -16,6 +16,7 @@ from hawb.lab.step_panel import StepPanel
 from hawb.lab.story_panel import StoryPanel
 from hawb.lab.time_panel import TimePanel
 from hawb.lab.toolbar_panel import ToolbarPanel
+from hawb.lab.what_if_panel import WhatIfPanel
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
 
@@ -31,11 +32,13 @@ class Lab(widgets.VBox):
         self.step = StepPanel(controller, self.redraw)
         self.clients = ClientsPanel(controller, self.redraw, self.open_form)
         self.ledger = LedgerPanel(controller)
+        self.what_if = WhatIfPanel(controller, self.redraw)
         self.story = StoryPanel(controller)
         self.time = TimePanel(controller, self.redraw)
         self.editors = widgets.Tab([self.policy.box, self.step.box], titles=["Policy", "Any step"])
         self.tables = widgets.Tab(
-            [*self.ledger.tables.values(), self.clients.box], titles=[*self.ledger.tables, "Clients"]
+            [*self.ledger.tables.values(), self.clients.box, self.what_if.box],
+            titles=[*self.ledger.tables, "Clients", "What if"],
         )
         left = fields.column(self.cluster.box, fields.panel(self.tables), name="hawb-left")
         right = fields.column(fields.panel(self.editors), self.story.box, name="hawb-right")
@@ -47,8 +50,8 @@ class Lab(widgets.VBox):
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
-        panels = (self.toolbar, self.cluster, self.policy, self.step, self.ledger, self.clients, self.story, self.time)
-        for panel in panels:
+        editors, tables = (self.policy, self.step), (self.ledger, self.clients, self.what_if)
+        for panel in (self.toolbar, self.cluster, *editors, *tables, self.story, self.time):
             panel.show()
 
     def open_form(self, verb: str) -> None:

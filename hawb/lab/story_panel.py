@@ -84,7 +84,8 @@ def why_html(outcome: dict, loss: dict | None) -> str:
     if loss is None:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in whys(outcome | {"losses": [loss]}))
-    return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}</details>"
+    also = "<p>What would have kept them? The tab <em>What if</em> below the cluster plays it.</p>"
+    return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}{also}</details>"
 
 
 def notes_html(notes: tuple[str, ...]) -> str:

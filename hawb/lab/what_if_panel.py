@@ -1,0 +1,63 @@
+"""What would have kept them: for a loss or an outage the same story under each single change, each to be opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, Place
+from hawb.lab.fields import Changed, Message
+from hawb.planning.harm import Harm
+from hawb.views import alternatives
+
+NOTHING = "Nothing is lost and no queue has been out of use: there is nothing to keep yet."
+ASK = "Ask: the story is played again under each change, one at a time."
+
+
+class WhatIfPanel:
+    """The harm, the changes as a table, and the way to where one of them leads."""
+
+    def __init__(self, controller: Controller, changed: Changed):
+        self.controller, self.changed = controller, changed
+        self.harm = fields.dropdown("", "a loss or an outage of the story so far", [], width="360px")
+        self.ask = fields.button("what would have kept them?", "plays the story under each single change", self._ask)
+        self.change = fields.dropdown("change", "the change whose story is to be opened", [], width="300px")
+        self.open = fields.button("open its story", "the story so far becomes the changed one", self._open)
+        self.message = Message(Place.WHAT_IF)
+        self.opening = self.message.beside(fields.row(self.change, self.open))
+        self.table = widgets.HTML()
+        self.box = fields.column(fields.row(self.harm, self.ask), self.table, self.opening, name="hawb-what-if")
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        harms, found = self.controller.harms, self.controller.alternatives
+        _offer(self.harm, [(self._told(harm), harm) for harm in harms])
+        self.ask.disabled = self.harm.disabled = not harms
+        possible = [] if found is None else [one for one in found.changed if one.run is not None]
+        _offer(self.change, [(one.change.what, one) for one in possible])
+        self.opening.layout.display = None if possible else "none"
+        if found is None:
+            self.table.value = f"<p>{ASK if harms else NOTHING}</p>"
+        else:
+            self.harm.value = found.harm
+            self.table.value = alternatives.table_html(found)
+        self.message.show(self.controller)
+
+    def _told(self, harm: Harm) -> str:
+        return alternatives.asked(harm, self.controller.now.run.steps[harm.step].name)
+
+    def _ask(self) -> None:
+        self.controller.ask_alternatives(self.harm.value)
+        self.changed()
+
+    def _open(self) -> None:
+        self.controller.try_alternative(self.change.value)
+        self.changed()
+
+
+def _offer(dropdown: widgets.Dropdown, options: Sequence[tuple[str, object]]) -> None:
+    """Puts options into a dropdown, unless they are there already: then what was chosen stays."""
+    if tuple(dropdown.options) != tuple(options):
+        dropdown.options = options

@@ -1,0 +1,256 @@
+"""The single changes that a person could have made to a story, each as the changed story or why it cannot be.
+
+A change is made to the scenario as its file holds it, so whatever refuses a file refuses a change. Which ones come into
+question depends on the queue as it stood before the step that harmed it: its type, its policy, its clients. A change of
+a policy is made in the policy that decides, wherever the story sets it; it acts on every queue that the policy matches.
+
+Not tried, because they are no single choice: pause_if_all_down (which nodes?), another net_ticktime (how long?),
+another order of the steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+
+from hawb.engine.naming import described
+from hawb.engine.state import CLASSIC, QUORUM
+from hawb.planning.harm import Harm
+from hawb.planning.story import Change, Story
+from hawb.rules import quorum_declaration
+from hawb.rules.policies import HaMode, effective_definition
+from hawb.scenario.beginning import MICROSECONDS, arguments_of
+from hawb.scenario.run import Run
+
+POLICIES, OPERATOR_POLICIES = ("policies", "set_policy"), ("operator_policies", "set_operator_policy")
+"""Where a scenario has policies of each kind: at its start, and in the steps of which verb."""
+
+ON_MIRRORS = ("sync_queue", "cancel_sync_queue")
+HANDLINGS = ("ignore", "pause_minority", "autoheal")
+CHOICES = {
+    "ha-promote-on-failure": ("always", "when-synced"),
+    "ha-promote-on-shutdown": ("when-synced", "always"),
+    "ha-sync-mode": ("manual", "automatic"),
+}
+"""The keys of a mirroring policy that decide what a mirror may do: their values, RabbitMQ's default first."""
+
+AFTERWARDS_S = 0.001
+"""How long after a synchronisation a step begins that has waited for it: at the same moment it would come first."""
+
+
+def changes(run: Run, harm: Harm) -> list[Change]:
+    """Every single change that comes into question. None if the queue is not known before its harm and after it."""
+    story = Story(run, harm)
+    return [] if story.queue is None else [change for propose in PROPOSALS for change in propose(story)]
+
+
+# Policies
+
+
+def other_values(story: Story) -> Iterator[Change]:
+    """Each key of the mirroring policy with its other value."""
+    if story.queue.type != CLASSIC or story.mirroring is None:
+        return
+    for key, values in CHOICES.items():
+        now = effective_definition(*story.policies).get(key, values[0])
+        other = next(value for value in values if value != now)
+        yield in_policy(story, f"{key}: {other}", {key: other}, key)
+
+
+def in_policy(story: Story, what: str, settings: Mapping[str, object], key: str) -> Change:
+    """Settings added to the policy that decides about `key`, in every place where the story sets it."""
+    policy, operator_policy = story.policies
+    by_operator = operator_policy is not None and (policy is None or key in operator_policy.definition)
+    decides, kind = (operator_policy, OPERATOR_POLICIES) if by_operator else (policy, POLICIES)
+    document = deepcopy(story.document)
+    at_start, verb = kind
+    for entry in [*document.get(at_start, ()), *(step[verb] for step in document["steps"] if verb in step)]:
+        if (entry["name"], entry.get("vhost", "/")) == (decides.name, decides.vhost):
+            entry["definition"] |= settings
+    return story.change(what, f"{'operator ' * by_operator}policy {decides.name}", document)
+
+
+def one_more_mirror(story: Story) -> Iterator[Change]:
+    """A replica more of a classic queue."""
+    if story.queue.type != CLASSIC:
+        return
+    now, nodes = story.mirroring, story.nodes
+    if now is None:
+        yield mirrored(story)
+    elif now.mode is HaMode.ALL:
+        yield story.impossible("one more mirror", "ha-mode all: each node of the cluster has one already")
+    elif now.mode is HaMode.EXACTLY and now.count >= len(nodes):
+        yield story.impossible("one more mirror", f"the cluster has {len(nodes)} nodes, and each has a replica")
+    elif now.mode is HaMode.EXACTLY:
+        count = now.count + 1
+        change = in_policy(story, f"one more mirror (ha-params: {count})", {"ha-params": count}, "ha-mode")
+        yield standing_with(story, change, 1)
+    elif others := [node for node in nodes if node not in now.nodes]:
+        what, listed = f"one more mirror, on {others[0]}", [*now.nodes, others[0]]
+        yield standing_with(story, in_policy(story, what, {"ha-params": listed}, "ha-mode"), 1)
+    else:
+        yield story.impossible("one more mirror", "ha-mode nodes lists every node of the cluster already")
+
+
+def mirrored(story: Story) -> Change:
+    """A queue without mirrors gets one, by its own policy or by a new one that matches it alone."""
+    what, settings = "a mirror (ha-mode: exactly, ha-params: 2)", {"ha-mode": "exactly", "ha-params": 2}
+    if story.policies[0] is not None:
+        return standing_with(story, in_policy(story, what, settings, "ha-mode"), 1)
+    document = deepcopy(story.document)
+    name, taken = "what-if", {policy.name for policy in story.before.state.policies}
+    while name in taken:
+        name += "+"
+    policy = {"name": name, "pattern": f"^{re.escape(story.name)}$", "definition": settings, "vhost": story.vhost}
+    document["policies"] = [*document.get("policies", ()), policy]
+    return standing_with(story, story.change(what, "a policy for this queue", document), 1)
+
+
+def standing_with(story: Story, change: Change, more: int) -> Change:
+    """The change, made to the queue's replicas too where it stood at the start with its place given: policies place
+    only what is declared later. The new replica is synchronised from the start."""
+    for entry in story.entries(change.document):
+        field = "mirrors" if "master" in entry else "members"
+        taken = [entry.get("master"), *entry.get(field, ())]
+        new = [node for node in story.nodes if node not in taken][:more]
+        if "master" in entry:
+            entry["synchronised_mirrors"] = [*entry.get("synchronised_mirrors", ()), *new]
+        if "master" in entry or "members" in entry:
+            entry[field] = [*entry.get(field, ()), *new]
+    return change
+
+
+# The queue
+
+
+def more_members(story: Story) -> Iterator[Change]:
+    """The next odd number of members of a quorum queue: an even one survives no more failures."""
+    if story.queue.type != QUORUM:
+        return
+    size, nodes = len(story.queue.members), len(story.nodes)
+    wanted = size + 1 + size % 2
+    what = f"{wanted} members"
+    if wanted > nodes:
+        yield story.impossible(what, f"the cluster has {nodes} nodes")
+        return
+    document = deepcopy(story.document)
+    for given in [*story.arguments(document, "declare"), *story.entries(document)]:
+        given["arguments"] = given.get("arguments", {}) | {"x-quorum-initial-group-size": wanted}
+    yield standing_with(story, story.change(what, "x-quorum-initial-group-size", document), wanted - size)
+
+
+def as_quorum_queue(story: Story) -> Iterator[Change]:
+    """A quorum queue in place of a classic one."""
+    if story.queue.type != CLASSIC:
+        return
+    what, document = "a quorum queue", deepcopy(story.document)
+    for given in story.arguments(document, "declare"):
+        given["arguments"] = given.get("arguments", {}) | {"x-queue-type": QUORUM}
+    for step in document["steps"]:
+        for verb in ON_MIRRORS:
+            if story.is_it(step.get(verb)):
+                del step[verb]
+                step["wait"] = 0
+    for entry in story.entries(document):
+        refused = quorum_declaration.refusal(
+            dict(arguments_of(entry.get("arguments", {}))), described(story.harm.queue), story.run.settings.profile,
+            durable=entry.get("durable", True), auto_delete=entry.get("auto_delete", False),
+        )  # fmt: skip
+        if refused:
+            yield story.impossible(what, refused)
+            return
+        stand_as_quorum_queue(story, entry)
+    yield story.change(what, "x-queue-type: quorum", document)
+
+
+def stand_as_quorum_queue(story: Story, entry: dict) -> None:
+    """The entry of a queue that stands at the start, as a quorum queue with members where its replicas were, filled up
+    to the usual number, and led by what was its master."""
+    master, mirrors = entry.pop("master", None), entry.pop("mirrors", [])
+    for field in ("synchronised_mirrors", "recoverable_mirrors"):
+        entry.pop(field, None)
+    entry["type"] = QUORUM
+    if master is not None:
+        replicas = dict.fromkeys([master, *mirrors, *story.nodes])
+        entry["members"] = list(replicas)[: max(story.run.settings.quorum_cluster_size, 1 + len(mirrors))]
+        entry["leader"] = master
+
+
+def lasting(story: Story) -> Iterator[Change]:
+    """What was declared or published in a way that does not last."""
+    fields: tuple[tuple[str, object, object, tuple[str, ...], str], ...] = (
+        ("durable", False, True, ("declare",), "a durable queue"),
+        ("exclusive", True, False, ("declare",), "a queue that is not exclusive"),
+        ("persistent", False, True, ("publish", "publisher"), "persistent messages"),
+        ("mode", "plain", "confirm", ("publish", "publisher"), "publisher confirms"),
+        ("ack", "auto", "manual", ("consume",), "acknowledgements by the consumer"),
+    )
+    for field, is_, better, verbs, what in fields:
+        document = deepcopy(story.document)
+        told = [*story.arguments(document, *verbs), *(story.entries(document) if field == "durable" else ())]
+        given = [one for one in told if one.get(field) == is_]
+        for one in given:
+            one[field] = better
+        if given:
+            yield story.change(what, f"{field}: {str(better).lower()}", document)
+
+
+# The cluster and the steps
+
+
+def other_handlings(story: Story) -> Iterator[Change]:
+    """The other ways to handle a partition, if there was one."""
+    trace = story.run.moment().trace()
+    if not any(entry.event == "links_cut" for entry in trace):
+        return
+    now = story.document["cluster"].get("cluster_partition_handling", HANDLINGS[0])
+    for handling in HANDLINGS:
+        if handling != now:
+            document = deepcopy(story.document)
+            document["cluster"]["cluster_partition_handling"] = handling
+            yield story.change(f"cluster_partition_handling: {handling}", "every node", document)
+
+
+def controlled_stop(story: Story) -> Iterator[Change]:
+    """A controlled shutdown in place of a kill or a power failure."""
+    step = story.steps[story.harm.step]
+    for verb in ("kill", "power_off"):
+        if verb in step:
+            document = deepcopy(story.document)
+            changed = document["steps"][story.harm.step]
+            changed["stop"] = changed.pop(verb)
+            yield story.change(f"a controlled stop in place of the {verb}", f"step {story.harm.step}", document)
+
+
+def synchronised_before(story: Story) -> Iterator[Change]:
+    """sync_queue before the step, and the step when that is done; what has a time comes as much later."""
+    if story.queue.type != CLASSIC or story.mirroring is None:
+        return
+    index, sync = story.harm.step, {"sync_queue": story.harm.queue}
+    run = Run(story.run.scenario)
+    for step in story.run.steps[:index]:
+        run.apply(step)
+    run.apply_plain(sync)
+    done_s = run.moment().state.time_us / MICROSECONDS
+    document = deepcopy(story.document)
+    later = document["steps"][index:]
+    first_s = next((step["at"] for step in later if "at" in step), done_s)
+    for step in later:
+        if "at" in step:
+            step["at"] += max(0.0, done_s + AFTERWARDS_S - first_s)
+    document["steps"][index:index] = [sync]
+    what = f"sync_queue, waited for, before the {story.run.steps[index].name}"
+    yield Change(what, f"step {index}", index + 1, document)
+
+
+PROPOSALS: tuple[Callable[[Story], Iterator[Change]], ...] = (
+    other_values,
+    one_more_mirror,
+    synchronised_before,
+    controlled_stop,
+    as_quorum_queue,
+    more_members,
+    other_handlings,
+    lasting,
+)

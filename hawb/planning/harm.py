@@ -1,0 +1,66 @@
+"""What a story did to a queue: messages that it lost, time in which it could not be used, and the step behind that."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.engine import runs
+from hawb.engine.moment import Moment
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.trace import Entry
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.run import Run
+
+OUTAGES = ("queue_unavailable", "queue_down", "master_down")
+"""The events with which a queue cannot be used any more; a master that is gone may have an heir at once."""
+
+BRIEF_US = 10_000
+"""A queue that was out of use for less than this was handed over, and is not worth a question."""
+
+
+class Harm(Struct, frozen=True):
+    """What one step, by its index, did to a queue from `t_s` on: the messages it lost, and for how many seconds of the
+    whole story the queue could not be used."""
+
+    queue: str
+    step: int
+    t_s: float
+    lost: Runs = EMPTY
+    unavailable_s: float = 0.0
+
+
+def harms(run: Run) -> list[Harm]:
+    """The harm that a story did: losses before outages, and those in the order of time. Of several outages of a queue
+    the last one counts. What no step brought about, but the way the story begins, is left out: nothing in it could be
+    done otherwise."""
+    moment = run.moment()
+    trace = moment.trace()
+    found = _losses(moment, trace)
+    for name, account in moment.ledger.items():
+        unavailable_us = account.down.at(moment.state.time_us)
+        lasts = account.down.since_us is not None or unavailable_us >= BRIEF_US
+        ended = [entry for entry in trace if entry.queue == name and entry.event in OUTAGES]
+        if lasts and ended:
+            step = root(trace, ended[-1]).step
+            harm = found.get((name, step)) or Harm(name, step, ended[-1].t_us / MICROSECONDS)
+            found[name, step] = Harm(name, step, harm.t_s, harm.lost, unavailable_us / MICROSECONDS)
+    told = [harm for (_, step), harm in found.items() if step >= 0]
+    return sorted(told, key=lambda harm: (not harm.lost, harm.t_s, harm.queue))
+
+
+def _losses(moment: Moment, trace: list[Entry]) -> dict[tuple[str, int], Harm]:
+    """The losses by queue and step."""
+    found: dict[tuple[str, int], Harm] = {}
+    for loss in moment.losses:
+        entry = trace[loss.entry]
+        step = root(trace, entry).step
+        harm = found.get((loss.queue, step)) or Harm(loss.queue, step, entry.t_us / MICROSECONDS)
+        found[loss.queue, step] = Harm(loss.queue, step, harm.t_s, runs.union(harm.lost, loss.numbers))
+    return found
+
+
+def root(trace: list[Entry], entry: Entry) -> Entry:
+    """The entry with which began what led to this one."""
+    while entry.because is not None:
+        entry = trace[entry.because]
+    return entry
