@@ -29,6 +29,7 @@ from hawb.scenario.verbs import VERBS, Cut, Partition
 
 if TYPE_CHECKING:
     from hawb.views.alternatives import Table as AlternativesTable
+    from hawb.views.forecast import Table as ForecastTable
 
 SEVERAL = (OnNodes, Partition, Cut)
 """Verbs whose one field is a list: their methods take its members one by one."""
@@ -157,6 +158,14 @@ class Cluster:
             known = f"steps that did: {there}" if found else "it has lost nothing and could always be used"
             raise ValueError(f"nothing did harm to {queue!r}{'' if step is None else f' at step {step}'}; {known}")
         return Table(what_would_have_kept(self.run, max(chosen, key=lambda harm: (bool(harm.lost), harm.step))))
+
+    def safe_to_stop(self, *nodes: str) -> ForecastTable:
+        """What a controlled stop and a kill would do to each queue now, for each running node or for some, with
+        RabbitMQ's own checks beside. The forecasts are in the answer's `forecasts`."""
+        from hawb.planning.safe_to_stop import safe_to_stop
+        from hawb.views.forecast import Table
+
+        return Table(safe_to_stop(self.run, nodes or None))
 
     def raft(self, queue: str, at: float | None = None) -> str:
         """The Raft group of a quorum queue as text: each member's role, term, vote and log; with `at` as it will be at

@@ -12,6 +12,9 @@ from hawb.lab.fields import Changed, Message
 from hawb.planning.harm import Harm
 from hawb.views import alternatives
 
+NONE = [("nothing", None)]
+"""What a dropdown offers where there is nothing to choose; emptied ones forget in the browser what is chosen."""
+
 NOTHING = "Nothing is lost and no queue has been out of use: there is nothing to keep yet."
 ASK = "Ask: the story is played again under each change, one at a time."
 
@@ -21,9 +24,9 @@ class WhatIfPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.harm = fields.dropdown("", "a loss or an outage of the story so far", [], width="360px")
+        self.harm = fields.dropdown("", "a loss or an outage of the story so far", NONE, width="360px")
         self.ask = fields.button("what would have kept them?", "plays the story under each single change", self._ask)
-        self.change = fields.dropdown("change", "the change whose story is to be opened", [], width="300px")
+        self.change = fields.dropdown("change", "the change whose story is to be opened", NONE, width="300px")
         self.open = fields.button("open its story", "the story so far becomes the changed one", self._open)
         self.message = Message(Place.WHAT_IF)
         self.opening = self.message.beside(fields.row(self.change, self.open))
@@ -33,10 +36,10 @@ class WhatIfPanel:
     def show(self) -> None:
         """Shows where the controller stands."""
         harms, found = self.controller.harms, self.controller.alternatives
-        _offer(self.harm, [(self._told(harm), harm) for harm in harms])
+        _offer(self.harm, [(self._told(harm), harm) for harm in harms] or NONE)
         self.ask.disabled = self.harm.disabled = not harms
         possible = [] if found is None else [one for one in found.changed if one.run is not None]
-        _offer(self.change, [(one.change.what, one) for one in possible])
+        _offer(self.change, [(one.change.what, one) for one in possible] or NONE)
         self.opening.layout.display = None if possible else "none"
         if found is None:
             self.table.value = f"<p>{ASK if harms else NOTHING}</p>"

@@ -1,0 +1,173 @@
+"""Is it safe to stop this node now? Each node stopped and killed on a copy, and RabbitMQ's two health checks beside.
+
+The checks look at what is there; running ahead tells what happens. `check_if_node_is_quorum_critical` counts a member
+as healthy that is still catching up, and `check_if_node_is_mirror_sync_critical` says nothing of queues without
+mirrors, of messages that do not last, or of what the policy makes of it.
+
+Source of the checks: `rabbit_quorum_queue:filter_quorum_critical`, `rabbit_amqqueue:
+list_local_mirrored_classic_without_synchronised_mirrors`, and their commands in rabbitmq-diagnostics, which pass a
+cluster of one node, the former since 3.8.10 also a node in maintenance mode. In 4.0 the latter does nothing. What the
+checks say of streams and of the broker's own components is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from hawb.engine import runs
+from hawb.engine.ledger import Account
+from hawb.engine.moment import Moment
+from hawb.engine.state import CLASSIC, QUORUM, RUNNING, Queue, Side, State
+from hawb.rules.profiles import Profile
+from hawb.rules.quorum import is_critical
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.quorum_outcome import is_online
+from hawb.scenario.run import Run
+
+WAYS = ("stop", "kill")
+REASONS = ("queue_down", "queue_unavailable", "messages_lost")
+"""The events that tell why a queue suffers, the one with the most to say last."""
+
+
+class Effect(Struct, frozen=True):
+    """What becomes of a queue until the cluster has settled without the node. `lost` messages are gone for good,
+    `lost_confirmed` of them had been confirmed; `down` is whether the queue cannot be used as long as the node is away,
+    and `unavailable_s` how long it cannot be used in any case. `reason` is the cause of a loss (`trace.CAUSES`), or why
+    no replica serves the queue (`queue_down`), or no_majority."""
+
+    queue: str
+    lost: int
+    lost_confirmed: int
+    down: bool
+    unavailable_s: float
+    reason: str | None
+
+    @property
+    def hurts(self) -> bool:
+        """Whether more happens than that another replica takes over."""
+        return bool(self.lost) or self.down
+
+
+class Forecast(Struct, frozen=True):
+    """What comes of a node's end, in each of WAYS: the queues that lose something or cannot be used for a moment, the
+    worst first. And the queues for which RabbitMQ's checks fail there."""
+
+    node: str
+    effects: dict[str, tuple[Effect, ...]]
+    quorum_critical: tuple[str, ...]
+    mirror_sync_critical: tuple[str, ...]
+
+    def hurt(self, way: str) -> list[Effect]:
+        """The queues that lose messages or cannot be used while the node is away."""
+        return [effect for effect in self.effects[way] if effect.hurts]
+
+    def is_safe(self, way: str) -> bool:
+        """Whether nothing is lost and every queue that can be used stays so."""
+        return not self.hurt(way)
+
+
+def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
+    """The forecast for each node that runs, or for some `nodes` of these, from where the run stands once it has
+    settled. The run stays as it is."""
+    names, state = run.settings.names, run.moment().state
+    running = [names[index] for index in state.running()]
+    chosen = running if nodes is None else [node for node in nodes if node in running]
+    return [
+        Forecast(
+            node,
+            {way: _effects(run, way, node) for way in WAYS},
+            quorum_critical(state, names.index(node), run.settings.profile),
+            mirror_sync_critical(state, names.index(node)),
+        )
+        for node in chosen
+    ]
+
+
+def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
+    """What one way to end a node does to each queue."""
+    ahead, before = run.copy(), run.moment()
+    ahead.apply_plain({way: node})
+    after = ahead.moment()
+    reasons = _reasons(after, len(run.steps))
+    found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if _usable(before.state, name)]
+    felt = [effect for effect in found if effect.hurts or effect.unavailable_s]
+    return tuple(sorted(felt, key=lambda effect: (-effect.lost, not effect.down, -effect.unavailable_s, effect.queue)))
+
+
+def _effect(name: str, before: Moment, after: Moment, reason: str | None) -> Effect:
+    was, now = before.ledger[name], after.ledger[name]
+    lost = runs.minus(now.lost, was.lost)
+    return Effect(
+        queue=name,
+        lost=runs.size(lost),
+        lost_confirmed=runs.size(runs.common(lost, now.confirmed)),
+        down=not _usable(after.state, name),
+        unavailable_s=(_down_us(now, after) - _down_us(was, before)) / MICROSECONDS,
+        reason=reason,
+    )
+
+
+def _down_us(account: Account, moment: Moment) -> int:
+    return account.down.at(moment.state.time_us)
+
+
+def _usable(state: State, name: str) -> bool:
+    """Whether any side has the queue with a master that serves it, or a leader that can commit."""
+    return any(name in side.queues and side.queues[name].up for side in state.sides)
+
+
+def _reasons(moment: Moment, step: int) -> dict[str, str]:
+    """Why queues suffered from a step, as its events tell."""
+    found: dict[str, tuple[int, str]] = {}
+    for entry in moment.trace():
+        if entry.step == step and entry.queue is not None and entry.event in REASONS:
+            weight = REASONS.index(entry.event)
+            told = entry.detail.get("cause") or entry.detail.get("reason") or "no_majority"
+            if weight >= found.get(entry.queue, (0, ""))[0]:
+                found[entry.queue] = (weight, told)
+    return {name: told for name, (_, told) in found.items()}
+
+
+# RabbitMQ's own checks
+
+
+def quorum_critical(state: State, node: int, profile: Profile) -> tuple[str, ...]:
+    """The queues for which `check_if_node_is_quorum_critical` fails on a node: those with a member there whose members
+    that are online are a bare majority or less."""
+    if _alone(state) or (state.nodes[node].drained and not profile.drained_is_critical):
+        return ()
+    return tuple(sorted(queue.name for side, queue in _seen_at(state, node) if _quorum_fails(state, side, queue, node)))
+
+
+def _quorum_fails(state: State, side: Side, queue: Queue, node: int) -> bool:
+    if queue.type != QUORUM or node not in queue.members:
+        return False
+    stopped = state.groups[queue.name].stopped
+    online = [member for member in queue.members if is_online(state, side, member) and member not in stopped]
+    return is_critical(len(online), len(queue.members))
+
+
+def mirror_sync_critical(state: State, node: int) -> tuple[str, ...]:
+    """The queues for which `check_if_node_is_mirror_sync_critical` fails on a node: mirrored ones with their master
+    there and no synchronised mirror online."""
+    if _alone(state):
+        return ()
+    return tuple(sorted(queue.name for _, queue in _seen_at(state, node) if _mirrors_fail(state, queue, node)))
+
+
+def _mirrors_fail(state: State, queue: Queue, node: int) -> bool:
+    if queue.type != CLASSIC or not queue.mirrored or queue.owner is not None or queue.master != node or not queue.up:
+        return False
+    return not any(state.nodes[mirror].status == RUNNING for mirror in queue.synchronised if mirror in queue.mirrors)
+
+
+def _alone(state: State) -> bool:
+    return sum(node.member for node in state.nodes) == 1
+
+
+def _seen_at(state: State, node: int) -> Iterable[tuple[Side, Queue]]:
+    """The queues as a node's side knows them."""
+    side = next(side for side in state.sides if side.number == state.nodes[node].side)
+    return ((side, queue) for queue in side.queues.values())

@@ -1,0 +1,118 @@
+"""Is it safe to stop this node now: what a controlled stop and a kill would do to each queue, as text and as HTML.
+
+A node's mark is a word with a glyph, never a colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tabulate import tabulate
+
+from hawb.engine.trace import CAUSES
+from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
+from hawb.views import ledger, style
+from hawb.views.losses import NO_SUCCESSOR
+from hawb.views.words import counted, html, listing, seconds, shown
+
+MARKS = {"safe": ("safe", "running"), "outage": ("outage", "waiting"), "loss": ("loss", "lost")}
+"""What a node's end would mean: the word, and the look that stands beside it."""
+
+CHECKS = {
+    "quorum_critical": "check_if_node_is_quorum_critical",
+    "mirror_sync_critical": "check_if_node_is_mirror_sync_critical",
+}
+"""RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
+
+REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
+COLUMNS = ("node", "way", "queue", "what happens", "why")
+TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;overflow-wrap:anywhere"
+
+
+class Table:
+    """The forecasts as a table, in a notebook and in a terminal; they are in `forecasts`."""
+
+    def __init__(self, forecasts: Sequence[Forecast]):
+        self.forecasts = forecasts
+
+    def __repr__(self) -> str:
+        return text(self.forecasts)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.forecasts)
+
+
+def verdict(forecast: Forecast, way: str) -> str:
+    """The one word for a way to end a node: a key of MARKS."""
+    hurt = forecast.hurt(way)
+    return "loss" if any(effect.lost for effect in hurt) else "outage" if hurt else "safe"
+
+
+def mark(forecast: Forecast, way: str) -> str:
+    """The word with its glyph."""
+    word, look = MARKS[verdict(forecast, way)]
+    return f"{style.LOOKS[look].glyph} {word}"
+
+
+def summary(forecast: Forecast, way: str) -> str:
+    """What a way to end a node does, in a sentence."""
+    hurt = forecast.hurt(way)
+    told = [f"{shown(effect.queue)} {happens(effect)}" for effect in hurt[:4]]
+    more = [f"and {counted(len(hurt) - 4, 'more queue')}"] if len(hurt) > 4 else []
+    return f"{way}: {'; '.join([*told, *more]) or 'nothing is lost, and every queue stays in use'}"
+
+
+def happens(effect: Effect) -> str:
+    """What becomes of a queue."""
+    confirmed = f", {effect.lost_confirmed:,} of them confirmed" if effect.lost_confirmed else ""
+    lost = f"loses {counted(effect.lost)}{confirmed}" if effect.lost else ""
+    down = "cannot be used until the node is back" if effect.down else ""
+    brief = f"cannot be used for {seconds(effect.unavailable_s)} s" if not effect.hurts else ""
+    return " and ".join(filter(None, [lost, down, brief]))
+
+
+def why(effect: Effect) -> str:
+    """Why that becomes of it; nothing for a queue that only changes hands."""
+    return REASONS.get(effect.reason, "") if effect.hurts else "Another replica takes over."
+
+
+def checks(forecast: Forecast) -> Iterator[str]:
+    """What RabbitMQ's own checks say."""
+    for field, command in CHECKS.items():
+        queues = getattr(forecast, field)
+        yield f"{command}: {f'fails for {listing(queues)}' if queues else 'passes'}"
+
+
+def text(forecasts: Sequence[Forecast]) -> str:
+    """The table for a terminal, and below it RabbitMQ's own checks."""
+    rows = [
+        [shown(forecast.node), f"{way}: {mark(forecast, way)}", *map(shown, told)]
+        for forecast in forecasts
+        for way in WAYS
+        for told in _told(forecast, way)
+    ]
+    lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
+    return "\n".join([tabulate(rows, COLUMNS, tablefmt="plain", disable_numparse=True), *lines])
+
+
+def table_html(forecasts: Sequence[Forecast]) -> str:
+    """The table as HTML, each node with RabbitMQ's own checks in its last row."""
+    body = ""
+    for forecast in forecasts:
+        for way in WAYS:
+            name, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
+            glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
+            word = f'<td style="{TEXT_CELL};white-space:nowrap">{way}: {glyph} {name}</td>'
+            for told in _told(forecast, way):
+                cells = "".join(f'<td style="{TEXT_CELL}"><bdi>{html(cell)}</bdi></td>' for cell in told)
+                body += f"<tr>{ledger.name_cell(forecast.node)}{word}{cells}</tr>"
+        told = "<br>".join(map(html, checks(forecast)))
+        style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
+        body += f'<tr>{ledger.name_cell(forecast.node)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
+    return ledger.table("Is it safe to stop a node now?", dict.fromkeys(COLUMNS, TEXT_CELL), body)
+
+
+def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
+    """A row for each queue that feels it, or one for none."""
+    rows = [(effect.queue, happens(effect), why(effect)) for effect in forecast.effects[way]]
+    return rows or [("", "nothing", "")]

@@ -1,0 +1,127 @@
+"""Is it safe to stop a node: what happens to each queue, and what RabbitMQ's own checks say of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from views_outcomes import HOSTILE
+
+from hawb.cluster import Cluster
+from hawb.planning.safe_to_stop import WAYS, Forecast, safe_to_stop
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views.forecast import mark, summary, table_html, text
+from hawb.views.words import size
+
+SCENARIOS = sorted((Path(__file__).parents[1] / "data" / "scenarios").glob("*.yaml"))
+
+
+def mirrored(*nodes: str, version: str = "3.10", **definition: object) -> Cluster:
+    cluster = Cluster(*nodes, version=version)
+    cluster.set_policy("ha", "^ha", {"ha-mode": "all"} | {key.replace("_", "-"): it for key, it in definition.items()})
+    return cluster.declare("ha.q", node=nodes[0]).publish("ha.q", 10)
+
+
+def of(cluster: Cluster, node: str) -> Forecast:
+    return next(forecast for forecast in safe_to_stop(cluster.run) if forecast.node == node)
+
+
+def test_a_synchronised_mirror_makes_both_ways_safe():
+    forecast = of(mirrored("a", "b"), "a")
+    assert (forecast.is_safe("stop"), forecast.is_safe("kill"), forecast.mirror_sync_critical) == (True, True, ())
+    (effect,) = forecast.effects["kill"]
+    assert (effect.hurts, effect.lost) == (False, 0)
+    assert 0 < effect.unavailable_s < 1
+
+
+def test_an_unsynchronised_mirror_loses_in_a_kill_and_waits_in_a_stop():
+    forecast = of(mirrored("a", "b").stop("b").start("b").publish("ha.q", 3), "a")
+    (killed,), (stopped,) = forecast.effects["kill"], forecast.effects["stop"]
+    assert (killed.lost, killed.lost_confirmed, killed.down) == (10, 10, False)
+    assert killed.reason == "unsynchronised_promotion"
+    assert (stopped.lost, stopped.down, stopped.reason) == (0, True, "mirrors_stopped")
+    assert forecast.mirror_sync_critical == ("ha.q",)
+    assert (mark(forecast, "stop"), mark(forecast, "kill")) == ("◌ outage", "▼ loss")
+
+
+def test_what_the_checks_do_not_see():
+    cluster = Cluster("a", "b", version="3.10").declare("plain", node="a").publish("plain", 4, persistent=False)
+    forecast = of(cluster, "a")
+    assert (forecast.quorum_critical, forecast.mirror_sync_critical) == ((), ())
+    assert not forecast.is_safe("stop")
+    assert of(cluster, "b").is_safe("kill")
+
+
+def test_a_bare_majority_is_critical_on_every_member_and_one_more_is_not():
+    cluster = Cluster("a", "b", "c", "d", version="3.10")
+    cluster.declare("qq", node="a", arguments={"x-queue-type": "quorum"})
+    members = cluster.queues["qq"]["members"]
+    member, other = members[1], next(node for node in "abcd" if node not in members)
+    assert [forecast.quorum_critical for forecast in safe_to_stop(cluster.run)] == [()] * 4
+    cluster.stop(member)
+    found = {forecast.node: forecast for forecast in safe_to_stop(cluster.run)}
+    assert member not in found
+    assert (found["a"].quorum_critical, found[other].quorum_critical) == (("qq",), ())
+    assert (found["a"].effects["kill"][0].reason, found[other].is_safe("stop")) == ("no_majority", True)
+
+
+@pytest.mark.parametrize(("version", "critical"), [("3.8", ("qq",)), ("3.10", ()), ("3.13", ()), ("4.0", ())])
+def test_a_node_in_maintenance_mode_passes_the_quorum_check_since_3_8_10(version, critical):
+    cluster = Cluster("a", "b", "c", version=version)
+    cluster.declare("qq", node="a", arguments={"x-queue-type": "quorum"}).stop("c")
+    assert of(cluster, "b").quorum_critical == ("qq",)
+    assert of(cluster.drain("b"), "b").quorum_critical == critical
+
+
+def test_the_checks_pass_a_cluster_of_one_node():
+    cluster = mirrored("a").declare("qq", arguments={"x-queue-type": "quorum"})
+    forecast = of(cluster, "a")
+    assert (forecast.quorum_critical, forecast.mirror_sync_critical) == ((), ())
+    assert [effect.queue for effect in forecast.hurt("stop")] == ["ha.q", "qq"]
+
+
+def test_a_queue_that_is_down_already_is_not_hurt_again():
+    cluster = Cluster("a", "b", version="3.10").declare("q", node="a").kill("a")
+    assert of(cluster, "b").effects == {"stop": (), "kill": ()}
+
+
+@pytest.mark.parametrize("file", SCENARIOS[3::9], ids=lambda file: file.stem)
+def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
+    run = Run.of(load(file))
+    before, steps = outcome(run), len(run.steps)
+    for forecast in safe_to_stop(run):
+        for way in WAYS:
+            ahead = run.copy()
+            ahead.apply_plain({way: forecast.node})
+            then = outcome(ahead)
+            told = {effect.queue: effect for effect in forecast.effects[way]}
+            for name, effect in told.items():
+                lost = size(then["ledger"][name]["lost"]) - size(before["ledger"][name]["lost"])
+                assert effect.lost == lost
+                if not before["partitions"] and name in then["queues"]:
+                    assert effect.down == (then["queues"][name]["state"] in ("down", "minority"))
+            for name, queue in then["queues"].items():
+                if name not in told and not before["partitions"]:
+                    assert queue["state"] == before["queues"][name]["state"] or queue["state"] != "down"
+        checked = {name for name, queue in before["queues"].items() if forecast.node in queue["critical_nodes"]}
+        if not before["partitions"] and forecast.node not in before["maintenance"] and len(before["nodes"]) > 1:
+            up = {name for name in checked if before["queues"][name]["state"] != "down"}
+            assert {*forecast.quorum_critical, *forecast.mirror_sync_critical} == up
+        assert text([forecast]).count(forecast.node) >= len(WAYS)
+    assert (outcome(run), len(run.steps)) == (before, steps)
+
+
+def test_a_node_is_told_in_words_and_names_are_escaped():
+    cluster = mirrored("a", "b").stop("b").start("b").publish("ha.q", 3)
+    forecast = of(cluster, "a")
+    assert summary(forecast, "kill") == "kill: ha.q loses 10 messages, 10 of them confirmed"
+    assert summary(of(cluster, "b"), "kill") == "kill: nothing is lost, and every queue stays in use"
+    assert "check_if_node_is_mirror_sync_critical: fails for ha.q" in repr(cluster.safe_to_stop())
+    assert "a mirror became master" in repr(cluster.safe_to_stop("a")).lower()
+    for name in HOSTILE:
+        hostile = Cluster(name, "other", version="3.10").declare(name, node=name)
+        told = table_html(safe_to_stop(hostile.run))
+        assert "<script" not in told
+        assert "\x1b" not in told
