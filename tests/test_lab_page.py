@@ -475,3 +475,18 @@ def test_the_harm_that_was_chosen_is_the_one_that_is_looked_into(lab):
     press(lab, "what would have kept them?")
     assert "What would have kept plain.log" in panel.table.value
     assert panel.harm.value.queue == "plain.log"
+
+
+def test_each_node_says_whether_it_is_safe_to_stop_once_that_is_asked(lab):
+    heads = [column.head for column in lab.cluster.nodes]
+    assert not any("hawb-forecast" in head.value for head in heads)
+    lab.cluster.safe.value = True
+    told = [re.sub(r"<[^>]*>", "", head.value) for head in heads]
+    assert "stop: ◌ outage kill: ▼ loss" in told[0]
+    assert "ha.orders loses 100 messages" in heads[0].value
+    assert "kill" not in told[2]
+    assert "check_if_node_is_mirror_sync_critical: fails for ha.orders" in page_text(lab)
+    press(lab, "start")
+    assert "stop: ◌ outage kill: ◌ outage" not in re.sub(r"<[^>]*>", "", heads[1].value)
+    lab.cluster.safe.value = False
+    assert not any("hawb-forecast" in head.value for head in heads)

@@ -42,7 +42,10 @@ class ClusterPanel:
         )
         cut = fields.button("cut…", "single links drop everything", lambda: open_form("cut"))
         rebalance = fields.button("rebalance", "rabbitmq-queues rebalance all", lambda: self._act("rebalance", True))
-        on_all = fields.row(partition, cut, self.heal, rebalance)
+        tooltip = "what a stop and a kill of each node would do now"
+        self.safe = widgets.ToggleButton(description="safe to stop?", tooltip=tooltip, layout={"width": "auto"})
+        self.safe.observe(self._forecast, "value")
+        on_all = fields.row(self.safe, partition, cut, self.heal, rebalance)
         title = fields.row(fields.title("Cluster"), on_all, name="hawb-title")
         heads = self.on_nodes.beside(self.heads)
         self.box = fields.panel(title, heads, self.links, self.matrix, self.log, self.operations.box)
@@ -54,7 +57,8 @@ class ClusterPanel:
             self._lay_out(list(outcome["nodes"]))
         was_nodes = {} if was is None else was["nodes"]
         for column in self.nodes:
-            column.show(matrix.states(outcome, column.node), was_nodes.get(column.node))
+            said, forecast = matrix.states(outcome, column.node), self.controller.forecasts.get(column.node)
+            column.show(said, was_nodes.get(column.node), forecast)
         cut = self.controller.cut_links
         self.heal.disabled = not cut
         self.links.layout.display = None if cut else "none"
@@ -82,6 +86,10 @@ class ClusterPanel:
 
     def _act(self, verb: str, argument: object) -> None:
         self.controller.act(verb, argument, Place.NODES)
+        self.changed()
+
+    def _forecast(self, change: dict) -> None:
+        self.controller.forecasting = change["new"]
         self.changed()
 
 

@@ -23,6 +23,7 @@ from hawb.lab.policy_draft import PolicyDraft, Reached
 from hawb.lab.sources import START, Export, Upload, keep
 from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
 from hawb.planning.harm import Harm, harms
+from hawb.planning.safe_to_stop import Forecast
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.dump import dump
@@ -55,7 +56,7 @@ class Place(StrEnum):
 
 class Controller:
     """A person's session: where they are (`now`), what can be undone and redone, the queue they chose, the time that
-    they typed for the next step, the last messages.
+    they typed for the next step, whether they want to know of each node if it is safe to stop, the last messages.
 
     `field` is the field of a step that the message of its place is about, "" for the step as a whole.
     """
@@ -65,6 +66,7 @@ class Controller:
         self.field = ""
         self.queue = ""
         self.at = ""
+        self.forecasting = False
         self.now = Point(Run.of(load(start)), opened=True)
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
@@ -122,6 +124,11 @@ class Controller:
     def alternatives(self) -> Alternatives | None:
         """What would have kept what was lost, once that was asked for here."""
         return self.now.alternatives
+
+    @property
+    def forecasts(self) -> dict[str, Forecast]:
+        """What would come of stopping each running node now, if a person wants to know: it plays each twice."""
+        return self.now.forecasts if self.forecasting else {}
 
     @property
     def story_place(self) -> tuple[int, int]:

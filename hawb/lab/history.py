@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from hawb.planning.alternatives import Alternatives
+from hawb.planning.safe_to_stop import Forecast, safe_to_stop
 from hawb.scenario.document import Step
 from hawb.scenario.dump import plain
 from hawb.scenario.load import read_scenario
@@ -48,6 +49,11 @@ class Point:
             return self.before.outcome
         steps = len(self.run.steps)
         return outcome(self.run, self.run.moment(steps - 1)) if steps else None
+
+    @cached_property
+    def forecasts(self) -> dict[str, Forecast]:
+        """What would come of stopping each running node now."""
+        return {forecast.node: forecast for forecast in safe_to_stop(self.run)}
 
     @property
     def document(self) -> dict:

@@ -1,13 +1,14 @@
-"""The figures: the ledger of every queue's messages, and the queues as `rabbitmqctl list_queues` lays them out."""
+"""The figures: the ledger of every queue's messages, the queues as `rabbitmqctl list_queues` lays them out, and what
+would come of stopping each node."""
 
 from __future__ import annotations
 
 import ipywidgets as widgets
 
 from hawb.lab.controller import Controller
-from hawb.views import ledger
+from hawb.views import forecast, ledger
 
-TABLES = {"Ledger": ledger.html, "Queues": ledger.queues_html}
+NOT_ASKED = "<p>The button <em>safe to stop?</em> above plays a stop and a kill of each node ahead.</p>"
 
 
 class LedgerPanel:
@@ -15,9 +16,11 @@ class LedgerPanel:
 
     def __init__(self, controller: Controller):
         self.controller = controller
-        self.tables = {name: widgets.HTML() for name in TABLES}
+        self.tables = {name: widgets.HTML() for name in ("Ledger", "Queues", "Safe?")}
 
     def show(self) -> None:
         """Shows where the controller stands."""
-        for name, table in self.tables.items():
-            table.value = TABLES[name](self.controller.outcome, self.controller.was)
+        outcome, was, forecasts = self.controller.outcome, self.controller.was, self.controller.forecasts
+        self.tables["Ledger"].value = ledger.html(outcome, was)
+        self.tables["Queues"].value = ledger.queues_html(outcome, was)
+        self.tables["Safe?"].value = forecast.table_html(list(forecasts.values())) if forecasts else NOT_ASKED

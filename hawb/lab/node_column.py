@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import ipywidgets as widgets
 
 from hawb.lab import fields
+from hawb.planning.safe_to_stop import WAYS, Forecast
+from hawb.views.forecast import MARKS, summary, verdict
 from hawb.views.style import LOOKS
 from hawb.views.words import html, shown
 
@@ -72,8 +74,9 @@ class NodeColumn:
         both = (beside, self.menu) if narrow else (fields.row(beside, self.menu),)
         self.box = fields.column(self.head, *both, name="hawb-node")
 
-    def show(self, said: list[str], was: str | None) -> None:
-        """Shows what is to be said of the node, its state first, which was another before."""
+    def show(self, said: list[str], was: str | None, forecast: Forecast | None = None) -> None:
+        """Shows what is to be said of the node, its state first, which was another before, and what would come of
+        stopping it, if that was asked."""
         state, *trouble = said
         look = LOOKS[state]
         told, changed = look.word, ""
@@ -83,6 +86,7 @@ class NodeColumn:
         self.head.value = (
             f'<b title="{html(self.node)}">{html(self.label)}{"".join(f" <em>{words}</em>" for words in trouble)}</b>'
             f'<span{changed}><span style="color:{look.colour}">{look.glyph}</span> {told}</span>'
+            + ("" if forecast is None else f"<div>{''.join(forecast_html(forecast, way) for way in WAYS)}</div>")
         )
         for verb, (_, states) in BUTTONS.items():
             self.buttons[verb].layout.display = None if state in states else "none"
@@ -95,3 +99,10 @@ class NodeColumn:
         if change["new"]:
             verb, argument, _ = MENU[change["new"]]
             self.act(verb, argument(self.node, self.others))
+
+
+def forecast_html(forecast: Forecast, way: str) -> str:
+    """What a way to end the node would mean, in a word, with the sentence behind it."""
+    word, look = MARKS[verdict(forecast, way)]
+    mark = f'<span aria-hidden="true" style="color:{LOOKS[look].colour}">{LOOKS[look].glyph}</span>'
+    return f'<span class="hawb-forecast" title="{html(summary(forecast, way))}">{way}: {mark} {word}</span> '

@@ -17,20 +17,28 @@ from hawb.views import ledger, style
 from hawb.views.words import brief, counted, html, seconds, shown
 
 COLUMNS: dict[str, Callable[[Result], str]] = {
-    "lost": lambda result: f"{runs.size(result.lost):,}",
-    "lost after confirm": lambda result: f"{result.lost_confirmed:,}",
+    "lost (confirmed)": lambda result: f"{runs.size(result.lost):,} ({result.lost_confirmed:,})",
     "refused": lambda result: f"{runs.size(result.refused):,}",
     "at the end": lambda result: result.state,
     "unavailable s": lambda result: f"{seconds(result.unavailable_s)}{'' if result.state == 'running' else ' and on'}",
     "sync s": lambda result: seconds(result.sync_blocked_s),
-    "replicated": lambda result: f"{brief(result.bytes_replicated)}B",
+    "sent": lambda result: f"{brief(result.bytes_replicated)}B",
     "copies": lambda result: str(result.copies),
 }
-"""The figures of a story: what it lost of the queue, and what that cost. `unavailable s` of a queue that cannot be used
-at the end goes on after it; `sync s` is how long synchronisation blocked it."""
+"""The figures of a story: what it lost of the queue, how much of that had been confirmed, and what that cost.
+`unavailable s` of a queue that cannot be used at the end goes on after it, `sync s` is how long synchronisation blocked
+it, and `sent` what its replicas were sent."""
+
+BAD: dict[str, Callable[[Result], str]] = {
+    "lost (confirmed)": lambda result: "lost" if result.lost else "",
+    "at the end": lambda result: "" if result.state == "running" else "down",
+}
+"""The look that stands beside a figure, if any."""
 
 AS_IT_WENT, CANNOT_BE = "as it went", "cannot be"
-TEXT_CELL = "padding:1px 8px;text-align:left;overflow-wrap:anywhere"
+TEXT_CELL = "padding:1px 8px 1px 0;text-align:left;overflow-wrap:break-word;min-width:11em"
+HEAD_CELL = "padding:1px 5px;text-align:right;vertical-align:bottom"
+CELL = "padding:1px 5px;text-align:right;white-space:nowrap"
 
 
 class Table:
@@ -59,7 +67,7 @@ def text(alternatives: Alternatives) -> str:
     rows = [[AS_IT_WENT, "", "", *_figures(alternatives.told)]]
     for one in possible:
         rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
-    left = ("left",) * 2 + ("right",) * 4 + ("left",) + ("right",) * 4
+    left = ("left",) * 2 + ("right",) * 3 + ("left",) + ("right",) * 4
     table = tabulate(rows, ["change", "in", "kept", *COLUMNS], tablefmt="plain", colalign=left, disable_numparse=True)
     cannot = [f"{CANNOT_BE}: {shown(one.change.what)}: {shown(one.change.impossible)}" for one in impossible]
     return "\n".join([table, *cannot])
@@ -68,7 +76,7 @@ def text(alternatives: Alternatives) -> str:
 def table_html(alternatives: Alternatives) -> str:
     """The table as HTML; what keeps something has the mark of what is synchronised, what still loses that of a loss."""
     possible, impossible = _parted(alternatives)
-    columns = {"change": TEXT_CELL, "kept": ledger.CELL} | dict.fromkeys(COLUMNS, ledger.CELL)
+    columns = {"change": TEXT_CELL} | dict.fromkeys(["kept", *COLUMNS], HEAD_CELL)
     body = _row(AS_IT_WENT, "", "", alternatives.told)
     body += "".join(_row(one.change.what, one.change.where, f"{one.kept:,}", one.result) for one in possible)
     for one in impossible:
@@ -91,11 +99,11 @@ def _figures(result: Result) -> list[str]:
 
 def _row(what: str, where: str, kept: str, result: Result) -> str:
     mark = _glyph("synchronised") if kept not in ("", "0") else ""
-    cells = [f'<td style="{ledger.CELL}">{kept}{mark}</td>']
+    cells = [f'<td style="{CELL}">{kept}{mark}</td>']
     for name, figure in COLUMNS.items():
-        bad = (name == "lost" and result.lost) or (name == "at the end" and result.state != "running")
-        told, glyph = html(figure(result)), _glyph("lost" if name == "lost" else "down") if bad else ""
-        cells.append(f'<td style="{ledger.CELL}{";font-weight:600" if bad else ""}">{told}{glyph}</td>')
+        look = BAD[name](result) if name in BAD else ""
+        told, glyph = html(figure(result)), _glyph(look) if look else ""
+        cells.append(f'<td style="{CELL}{";font-weight:600" if look else ""}">{told}{glyph}</td>')
     return f"<tr>{_head(what, where)}{''.join(cells)}</tr>"
 
 

@@ -26,7 +26,8 @@ CHECKS = {
 
 REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
 COLUMNS = ("node", "way", "queue", "what happens", "why")
-TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;overflow-wrap:anywhere"
+TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
+CELLS = (f"{ledger.NAME_CELL};vertical-align:top", TEXT_CELL, TEXT_CELL)
 
 
 class Table:
@@ -104,7 +105,9 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
             glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
             word = f'<td style="{TEXT_CELL};white-space:nowrap">{way}: {glyph} {name}</td>'
             for told in _told(forecast, way):
-                cells = "".join(f'<td style="{TEXT_CELL}"><bdi>{html(cell)}</bdi></td>' for cell in told)
+                cells = "".join(
+                    f'<td style="{style_}"><bdi>{html(cell)}</bdi></td>' for cell, style_ in zip(told, CELLS, strict=True)
+                )
                 body += f"<tr>{ledger.name_cell(forecast.node)}{word}{cells}</tr>"
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
