@@ -490,3 +490,19 @@ def test_each_node_says_whether_it_is_safe_to_stop_once_that_is_asked(lab):
     assert "stop: ◌ outage kill: ◌ outage" not in re.sub(r"<[^>]*>", "", heads[1].value)
     lab.cluster.safe.value = False
     assert not any("hawb-forecast" in head.value for head in heads)
+
+
+def test_the_slider_looks_at_a_moment_and_the_timeline_shows_the_whole_story_with_a_line(lab):
+    lab.cluster.operations.queue.value = "ha.orders"
+    press(lab, "kill")
+    panel, whole = lab.time, lab.time.lanes.value
+    assert "is killed" not in whole and "a was killed." in whole
+    assert panel.moment.value == panel.moment.max
+    panel.moment.value = 2
+    assert (lab.controller.position, lab.controller.outcome["losses"]) == (2, [])
+    assert re.sub(r"<div class=.hawb-here.*", "", panel.lanes.value) == re.sub(r"<div class=.hawb-here.*", "", whole)
+    assert panel.lanes.value != whole
+    assert " of 7.321 s" in panel.time.value
+    panel.moment.value = panel.moment.max
+    assert (panel.lanes.value, lab.controller.looks_back) == (whole, False)
+    assert panel.at.placeholder == "settled"

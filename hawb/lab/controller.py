@@ -96,23 +96,23 @@ class Controller:
     @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies in force, by virtual host and name."""
-        return by_name(self.now.run.moment().state.policies)
+        return by_name(self.now.moment.state.policies)
 
     @property
     def operator_policies(self) -> tuple[Policy, ...]:
         """The operator policies in force, by virtual host and name."""
-        return by_name(self.now.run.moment().state.operator_policies)
+        return by_name(self.now.moment.state.operator_policies)
 
     @property
     def cut_links(self) -> list[tuple[str, str]]:
         """The links that are down, as pairs of nodes."""
         name = self.now.run.settings.names.__getitem__
-        return [(name(first), name(second)) for (first, second), _ in self.now.run.moment().state.cuts]
+        return [(name(first), name(second)) for (first, second), _ in self.now.moment.state.cuts]
 
     @property
     def raft_log(self) -> str:
         """The Raft group of the chosen queue as HTML; "" where none is chosen that has one."""
-        state, names = self.now.run.moment().state, self.now.run.settings.names
+        state, names = self.now.moment.state, self.now.run.settings.names
         return raft.html(state, names, self.queue) if self.queue in state.groups else ""
 
     @property
@@ -144,7 +144,27 @@ class Controller:
     @property
     def has_timers(self) -> bool:
         """Whether anything will happen by itself once time passes."""
-        return bool(self.now.run.moment().state.agenda)
+        return bool(self.now.moment.state.agenda)
+
+    @property
+    def moments(self) -> int:
+        """How many moments there are to look at, from the story's beginning to where it has led."""
+        return len(self.now.origin.moments_us)
+
+    @property
+    def position(self) -> int:
+        """Which of these moments is shown."""
+        return self.now.position
+
+    @property
+    def story_outcome(self) -> dict:
+        """The outcome to which the story leads that these are the moments of."""
+        return self.now.origin.outcome
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether that is not the last one."""
+        return self.now.at_s is not None
 
     @property
     def can_undo(self) -> bool:
@@ -213,6 +233,12 @@ class Controller:
         if self.now.ahead:
             with self._answer(Place.TIME):
                 self._go(self.now.with_step_forward())
+
+    def look_at(self, position: int) -> None:
+        """Looks at one of the story's moments; what is done next is done then, and the steps after it stay ahead."""
+        if position != self.position:
+            with self._answer(Place.TIME):
+                self._go(self.now.looking_at(position))
 
     def pass_time(self, seconds: float) -> None:
         """Plays on: `seconds` of simulated time pass. All that passes in a row is one step."""

@@ -2,16 +2,18 @@
 
 A point stands somewhere in a story: `run` has the steps that were played, `ahead` those that are still to come. Going
 back in a story is a step from a point to a new one like any other action; what is done there does not take away what
-is ahead.
+is ahead. Looking back at a moment is one action too, however often another moment is chosen.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from hawb.planning.alternatives import Alternatives
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop
+from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.dump import plain
 from hawb.scenario.load import read_scenario
@@ -24,6 +26,9 @@ class Point:
 
     `notes` are those of the import, `opened` is whether a cluster was opened here, and `passed_s` the seconds of
     simulated time by which playing has gone on since the point before. `alternatives` are what was last asked for here.
+
+    A point may look back from another, its `origin`: it stands at the moment `at_s`, with whatever is on its way then,
+    and what is done there is done at that moment.
     """
 
     def __init__(
@@ -35,16 +40,21 @@ class Point:
         notes: Sequence[str] = (),
         opened: bool = False,
         passed_s: float = 0.0,
+        origin: Point | None = None,
+        at_s: float | None = None,
     ):
         self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
-        self.opened, self.passed_s = opened, passed_s
-        self.outcome = outcome(run)
+        self.opened, self.passed_s, self._origin, self.at_s = opened, passed_s, origin, at_s
+        self.moment = run.moment() if at_s is None else run.moment_at(at_s)
+        self.outcome = outcome(run, self.moment)
         self.alternatives: Alternatives | None = None
 
     @cached_property
     def was(self) -> dict | None:
         """The outcome to compare with: that of the point before or, where a cluster was opened, that before the last
         step of its story; None if it has none."""
+        if self._origin is not None:
+            return None
         if not self.opened:
             return self.before.outcome
         steps = len(self.run.steps)
@@ -54,6 +64,33 @@ class Point:
     def forecasts(self) -> dict[str, Forecast]:
         """What would come of stopping each running node now."""
         return {forecast.node: forecast for forecast in safe_to_stop(self.run)}
+
+    @property
+    def origin(self) -> Point:
+        """The point from which this one looks back; itself, if it does not."""
+        return self._origin or self
+
+    @cached_property
+    def moments_us(self) -> list[int]:
+        """The moments at which anything happened, and the last one."""
+        state = self.origin.moment.state
+        return sorted({0, state.time_us, *(entry.t_us for entry in self.origin.moment.trace())})
+
+    @property
+    def position(self) -> int:
+        """The last of `moments_us` that is over."""
+        return bisect_right(self.origin.moments_us, self.moment.state.time_us) - 1
+
+    def looking_at(self, position: int) -> Point:
+        """The point that looks from this one's origin at one of its `moments_us`, just after what happened then; the
+        origin itself for the last."""
+        origin = self.origin
+        if position >= len(origin.moments_us) - 1:
+            return origin
+        at_s = (origin.moments_us[max(position, 0)] + 1) / MICROSECONDS
+        steps = origin.run.steps_at(at_s)
+        ahead = (*origin.run.steps[steps:], *origin.ahead)
+        return Point(origin.run.rewound(steps), ahead, before=origin, notes=self.notes, origin=origin, at_s=at_s)
 
     @property
     def document(self) -> dict:
@@ -67,7 +104,7 @@ class Point:
 
     def with_step(self, step: Mapping) -> Point:
         """The point after one more step, written as in a file. Raises ScenarioRefused."""
-        run = self.run.copy()
+        run, step = self.run.copy(), self._now() | dict(step)
         if "join" not in step:
             run.apply_plain(step)
             return self.next(run, self.ahead)
@@ -75,6 +112,10 @@ class Point:
         document, played = self.document, len(run.steps)
         steps = [*document["steps"][:played], step, *document["steps"][played:]]
         return self.next(*part(document | {"steps": steps}, played + 1))
+
+    def _now(self) -> dict:
+        """The time of what is done here, where it has one."""
+        return {} if self.at_s is None else {"at": self.at_s}
 
     def with_change(self, change: Mapping) -> Point:
         """The point after the same steps in a scenario of which some parts are others. Raises ScenarioRefused."""
@@ -97,7 +138,7 @@ class Point:
         start = self.before if self.passed_s else self
         passed_s = self.passed_s + seconds
         run = start.run.copy()
-        run.apply_plain({"wait": passed_s})
+        run.apply_plain(start._now() | {"wait": passed_s})
         return start.next(run, start.ahead, passed_s)
 
 

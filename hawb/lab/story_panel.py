@@ -11,7 +11,7 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
 from hawb.views.story import Sentence, sentences
 from hawb.views.style import LOOKS
-from hawb.views.why import whys
+from hawb.views.why import why_lost
 from hawb.views.words import counted, seconds, size
 
 MARKS = {
@@ -83,7 +83,7 @@ def why_html(outcome: dict, loss: dict | None) -> str:
     """The causes of a loss, to be unfolded."""
     if loss is None:
         return ""
-    causes = "".join(f"<p>{escape(cause)}</p>" for cause in whys(outcome | {"losses": [loss]}))
+    causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(outcome, loss))
     also = "<p>What would have kept them? The tab <em>What if</em> below the cluster plays it.</p>"
     return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}{also}</details>"
 

@@ -12,8 +12,8 @@ from hawb.lab.fields import Changed, Message
 from hawb.planning.harm import Harm
 from hawb.views import alternatives
 
-NONE = [("nothing", None)]
-"""What a dropdown offers where there is nothing to choose; emptied ones forget in the browser what is chosen."""
+NONE = [("nothing", "")]
+"""What a dropdown offers where there is nothing to choose: one that has stood on None may stay there."""
 
 NOTHING = "Nothing is lost and no queue has been out of use: there is nothing to keep yet."
 ASK = "Ask: the story is played again under each change, one at a time."
@@ -64,3 +64,4 @@ def _offer(dropdown: widgets.Dropdown, options: Sequence[tuple[str, object]]) ->
     """Puts options into a dropdown, unless they are there already: then what was chosen stays."""
     if tuple(dropdown.options) != tuple(options):
         dropdown.options = options
+        dropdown.index = 0

@@ -7,6 +7,7 @@ or to go on from: continuing with `at` gives what the whole file would have give
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -88,6 +89,16 @@ class Run:
         other = object.__new__(Run)
         other.__dict__ = self.__dict__ | {"_steps": list(self._steps), "_stages": list(self._stages)}
         return other
+
+    def rewound(self, steps: int) -> Run:
+        """A run of the first `steps` steps, which goes on from there by itself."""
+        other = self.copy()
+        del other._steps[steps:], other._stages[steps + 1 :]
+        return other
+
+    def steps_at(self, time_s: float) -> int:
+        """How many steps were over or under way at a time; a wait counts once it is over."""
+        return bisect_right(self._stages[1:], microseconds(time_s), key=lambda stage: stage.reached.state.time_us)
 
     def moment(self, steps: int | None = None) -> Moment:
         """Where `steps` steps have led, settled; the last one by default."""

@@ -105,9 +105,8 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
             glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
             word = f'<td style="{TEXT_CELL};white-space:nowrap">{way}: {glyph} {name}</td>'
             for told in _told(forecast, way):
-                cells = "".join(
-                    f'<td style="{style_}"><bdi>{html(cell)}</bdi></td>' for cell, style_ in zip(told, CELLS, strict=True)
-                )
+                pairs = zip(told, CELLS, strict=True)
+                cells = "".join(f'<td style="{css}"><bdi>{html(cell)}</bdi></td>' for cell, css in pairs)
                 body += f"<tr>{ledger.name_cell(forecast.node)}{word}{cells}</tr>"
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'

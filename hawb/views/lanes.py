@@ -11,6 +11,7 @@ and full, an unsynchronised one low and hollow; a node that runs is a bar, one t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from html import escape
 from itertools import accumulate, pairwise
 
@@ -18,9 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.views import style
-from hawb.views.roles import node_states, roles
-from hawb.views.story import Sentence, sentences
-from hawb.views.words import html, seconds, shortened, shown
+from hawb.views.marks import Mark, marks
+from hawb.views.roles import node_states, outages, partings, roles
+from hawb.views.words import html, listing, seconds, shortened, shown
 
 LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
 LANE, LANES, LOWEST_LANE, TALLEST_BAND = 30, 100, 12, 14
@@ -53,26 +54,6 @@ BANDS: dict[str, tuple[str, int, bool]] = {
 WORDS = {"leader_alone": style.LOOKS["leader_alone"].word}
 """What a band is called, where that is not its role or state."""
 
-MARKED = {
-    "node_killed": "fault",
-    "node_lost_power": "fault",
-    "node_stopping": "fault",
-    "node_pausing": "fault",
-    "node_drained": "fault",
-    "alarm_set": "fault",
-    "links_cut": "cut",
-    "links_timed_out": "cut",
-    "links_healed": "healed",
-    "node_gave_up": "fault",
-    "queue_down": "fault",
-    "nodes_suspected": "cut",
-    "promoted": "promoted",
-    "leader_elected": "promoted",
-    "messages_lost": "lost",
-}
-"""The events that have a mark, and the look of the mark."""
-
-
 class Axis(Struct, frozen=True):
     """Where moments lie: x by time, the gaps that were cut, and the width of it all; and the height of a lane."""
 
@@ -85,6 +66,14 @@ class Axis(Struct, frozen=True):
         """The y of the middle of a lane, by its number."""
         return TOP + lane * self.lane + self.lane // 2
 
+    def at(self, t: float) -> float:
+        """The x of any time."""
+        times = list(self.places)
+        left = min(max(bisect_right(times, t) - 1, 0), len(times) - 1)
+        since, then = times[left], times[min(left + 1, len(times) - 1)]
+        share = 0.0 if then == since else min(max(t - since, 0.0) / (then - since), 1.0)
+        return self.places[since] + share * (self.places[then] - self.places[since])
+
 
 def axis(moments: list[float]) -> Axis:
     """The axis for moments in order of time, each of them once."""
@@ -96,34 +85,81 @@ def axis(moments: list[float]) -> Axis:
     return Axis(dict(zip(moments, ends, strict=True)), cuts, ends[-1] + RIGHT)
 
 
+class Lanes(Struct, frozen=True):
+    """The lanes of an outcome: their axis, the nodes from top to bottom, the marks, and all of it as an SVG element."""
+
+    scale: Axis
+    nodes: list[str]
+    marks: list[Mark]
+    svg: str
+
+    @property
+    def height(self) -> int:
+        """Pixels of the lanes alone, without what stands on the axis."""
+        return TOP + self.scale.lane * len(self.nodes)
+
+    def place(self, mark: Mark) -> tuple[float, int]:
+        """Where a mark stands."""
+        return _place(mark, self.nodes, self.scale)
+
+
 def svg(outcome: dict, queue: str | None = None) -> str:
     """The lanes of an outcome as an SVG element; with a queue, its roles are the bands. Raises ValueError for a queue
     that the outcome does not have."""
-    told = [sentence for sentence in sentences(outcome) if _is_marked(outcome, sentence, queue)]
+    return lanes(outcome, queue).svg
+
+
+def lanes(outcome: dict, queue: str | None = None) -> Lanes:
+    """The lanes of an outcome, as `svg` draws them."""
+    end = outcome["time_s"]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
-    times = {0.0, outcome["time_s"], *(s.t for s in told), *(t for spans_of in spans.values() for t, _ in spans_of)}
+    told = marks(outcome, queue)
+    parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
+    times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _ in spans_of)}
+    times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
     scale = replace(axis(sorted(times)), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
-    bottom = TOP + scale.lane * len(spans)
+    nodes, bottom = list(spans), TOP + scale.lane * len(spans)
     width, height = round(scale.width), bottom + AXIS
-    lanes = "".join(
-        _lane(node, spans_of, outcome["time_s"], scale, scale.middle(index))
+    drawn = "".join(
+        _lane(node, spans_of, end, scale, scale.middle(index)) + _partings(node, parted.get(node, []), scale, index)
         for index, (node, spans_of) in enumerate(spans.items())
     )
+    drawn += "".join(_mark(mark, nodes, scale) for mark in told)
+    drawn += _axis(scale, bottom) + _outages(queue, idle, scale, bottom)
     about = "the nodes" if queue is None else f"the roles of the nodes for {shown(queue)}"
-    marks, axis_drawn = _marks(outcome, told, list(spans), scale), _axis(scale, bottom)
-    summary = escape(f"Lanes of {about} over {seconds(outcome['time_s'])} s.")
-    marked = escape(" ".join(f"At {seconds(sentence.t)} s: {sentence.text}" for sentence in told))
-    return (
+    summary = escape(f"Lanes of {about} over {seconds(end)} s.")
+    marked = escape(" ".join(dict.fromkeys(f"At {mark.text}" for mark in told)))
+    picture = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{summary}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12" style="color:{style.INK}"'
-        f' fill="currentColor"><title>{summary}</title><desc>{marked}</desc>{lanes}{marks}{axis_drawn}</svg>'
+        f' fill="currentColor"><title>{summary}</title><desc>{marked}</desc>{drawn}</svg>'
+    )
+    return Lanes(scale, nodes, told, picture)
+
+
+def _partings(node: str, spans: list[tuple[float, float, set[str]]], scale: Axis, lane: int) -> str:
+    """A dashed line at the foot of the lane while links of its node are cut."""
+    y = scale.middle(lane) + scale.lane // 2 - 3
+    return "".join(
+        f'<path d="M{scale.places[since]:.1f} {y}H{scale.places[then]:.1f}" stroke="{style.LOOKS["cut"].colour}"'
+        f' stroke-width="2" stroke-dasharray="2 3"><title>{escape(_parted(node, since, then, others))}</title></path>'
+        for since, then, others in spans
     )
 
 
-def _is_marked(outcome: dict, sentence: Sentence, queue: str | None) -> bool:
-    """Whether a sentence has a mark; of those about queues only what is about `queue`, if one was chosen."""
-    about = queue is None or not sentence.queues or queue in sentence.queues
-    return about and outcome["events"][sentence.index]["event"] in MARKED
+def _parted(node: str, since: float, then: float, others: set[str]) -> str:
+    return f"{shown(node)}: no link to {listing(sorted(others))} from {seconds(since)} to {seconds(then)} s"
+
+
+def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, bottom: int) -> str:
+    """A thick line on the axis while nobody leads the queue."""
+    drawn = ""
+    for since, then in spans:
+        told = escape(f"{shown(queue)}: led by nobody from {seconds(since)} to {seconds(then)} s")
+        line = f"M{scale.places[since]:.1f} {bottom + 4}H{max(scale.places[then], scale.places[since] + 2):.1f}"
+        look = f'stroke="{style.LOOKS["fault"].colour}" stroke-width="4"'
+        drawn += f'<path d="{line}" {look}><title>{told}</title></path>'
+    return drawn
 
 
 def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, middle: int) -> str:
@@ -150,35 +186,16 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
     )
 
 
-def _marks(outcome: dict, told: list[Sentence], nodes: list[str], scale: Axis) -> str:
-    """Marks for faults, promotions, losses and links, one for each place; several at one place share it and their
-    titles."""
-    places: dict[tuple[float, int, str], list[str]] = {}
-    for sentence in told:
-        look = MARKED[outcome["events"][sentence.index]["event"]]
-        for node in _nodes_of(outcome, sentence):
-            lane = nodes.index(node) if node in nodes else 0
-            places.setdefault((sentence.t, lane, look), []).append(sentence.text)
-    return "".join(_mark(*place, texts, scale) for place, texts in places.items())
+def _mark(mark: Mark, nodes: list[str], scale: Axis) -> str:
+    """A mark on its node's lane; one that nobody can place stands on the first."""
+    shape = SHAPES[mark.look][0]
+    x, y = _place(mark, nodes, scale)
+    return f'<g transform="translate({x:.1f} {y})"><title>{escape(mark.text)}</title>{shape}</g>'
 
 
-def _mark(t: float, lane: int, look: str, texts: list[str], scale: Axis) -> str:
-    shape, offset = SHAPES[look]
-    x, y = scale.places[t], scale.middle(lane) + offset * scale.lane // LANE
-    title = escape(f"{seconds(t)} s: {' '.join(texts)}")
-    return f'<g transform="translate({x:.1f} {y})"><title>{title}</title>{shape}</g>'
-
-
-def _nodes_of(outcome: dict, sentence: Sentence) -> list[str | None]:
-    """The nodes whose lanes an event belongs to: the ends of links, its own, or that of the event which brought it
-    about."""
-    event = outcome["events"][sentence.index]
-    if MARKED[event["event"]] in ("cut", "healed"):
-        return sorted({node for link in event["detail"].get("links", [outcome["nodes"]]) for node in link})
-    because = event.get("because")
-    if event["node"] is None and because is not None:
-        event = outcome["events"][because]
-    return [event["node"]]
+def _place(mark: Mark, nodes: list[str], scale: Axis) -> tuple[float, int]:
+    lane = nodes.index(mark.node) if mark.node in nodes else 0
+    return scale.places[mark.t], scale.middle(lane) + SHAPES[mark.look][1] * scale.lane // LANE
 
 
 EDGE = 'stroke="var(--jp-layout-color1,Canvas)" stroke-width="1"'
@@ -189,6 +206,11 @@ SHAPES = {
     "cut": (GROUND + f'<path d="M-6-3H6M-6 3H6M-4 6 4-6" stroke="{style.LOOKS["cut"].colour}" stroke-width="2"/>', 0),
     "healed": (GROUND + f'<path d="M-6-3H6M-6 3H6" stroke="{style.LOOKS["healed"].colour}" stroke-width="2"/>', 0),
     "lost": (f'<path d="M0 6 6-5H-6Z" fill="{style.LOOKS["lost"].colour}" {EDGE}/>', 10),
+    "redelivered": (
+        f'<path d="M3.5-3.5A5 5 0 1 0 5 0M4.5-7V-3H.5" fill="none" stroke="{style.LOOKS["redelivered"].colour}"'
+        ' stroke-width="2"/>',
+        -10,
+    ),
 }
 """The marks, and how far below the middle of the lane they stand, so that a loss does not hide the promotion that
 brought it about."""

@@ -11,6 +11,8 @@ on as a master of its side of a partition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from hawb.views.members import member_roles
 
@@ -29,6 +31,10 @@ NODE_STATES = {
     "node_running": "running",
 }
 """The events after which a node is in another state."""
+
+
+LEADS = ("master", "leader", "leader_alone")
+"""The roles of who leads a queue."""
 
 
 def node_states(outcome: dict) -> Spans:
@@ -53,6 +59,45 @@ def roles(outcome: dict, queue: str) -> Spans:
         return spans_of(member_roles(outcome, queue, events, running))
     changes = ((event["t"], node, role) for event in events for node, role in _changes(event))
     return spans_of([*((0.0, node, role) for node, role in _at_the_start(outcome, queue, events).items()), *changes])
+
+
+def partings(outcome: dict) -> dict[str, list[tuple[float, float, set[str]]]]:
+    """By node: since when and until when its links to which others dropped everything."""
+    since: dict[str, tuple[float, set[str]]] = {}
+    found: dict[str, list[tuple[float, float, set[str]]]] = {}
+
+    def end(node: str, t: float) -> set[str]:
+        began, others = since.pop(node, (t, set()))
+        if began < t:
+            found.setdefault(node, []).append((began, t, others))
+        return others
+
+    for event in outcome["events"]:
+        for link in event["detail"]["links"] if event["event"] == "links_cut" else ():
+            for node, other in (link, link[::-1]):
+                since[node] = (event["t"], end(node, event["t"]) | {other})
+        for node in list(since) if event["event"] == "links_healed" else ():
+            end(node, event["t"])
+    for node in list(since):
+        end(node, outcome["time_s"])
+    return found
+
+
+def outages(outcome: dict, queue: str) -> list[tuple[float, float]]:
+    """Since when and until when no node led a queue, once it was there and until it was deleted."""
+    gone = [event["t"] for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_deleted", queue)]
+    led: dict[str, bool] = {}
+    found, since = [], None
+    changes = [(t, node, role) for node, spans in roles(outcome, queue).items() for t, role in spans]
+    for t, together in groupby(sorted(changes, key=itemgetter(0)), key=itemgetter(0)):
+        was = any(led.values())
+        led |= {node: role in LEADS for _, node, role in together}
+        if was and not any(led.values()) and t not in gone:
+            since = t
+        elif since is not None and any(led.values()):
+            found.append((since, t))
+            since = None
+    return [*found, *([(since, outcome["time_s"])] if since is not None else [])]
 
 
 def is_quorum(outcome: dict, queue: str) -> bool:

@@ -28,16 +28,18 @@ def why(outcome: dict, queue: str, number: int) -> str:
 def whys(outcome: dict) -> list[str]:
     """A paragraph for all that was lost together for the same reason, in the order of the losses, and one for each
     queue that did not take what was confirmed."""
-    lost = [
-        " ".join([told, *_answers(outcome, loss["queue"], ids)])
-        for loss in outcome["losses"]
-        for ids, told in losses.paragraphs(outcome, loss)
-    ]
+    lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(outcome, loss)]
     return lost + [
         f"No queue took {messages(ids)} of {shown(queue)}, and the broker confirmed {_which(ids, ids)}."
         for queue, account in outcome["ledger"].items()
         if (ids := _common(account["refused"], account["confirmed"]))
     ]
+
+
+def why_lost(outcome: dict, loss: dict) -> list[str]:
+    """A paragraph for each part of a loss that has a reason of its own."""
+    paragraphs = losses.paragraphs(outcome, loss)
+    return [" ".join([told, *_answers(outcome, loss["queue"], ids)]) for ids, told in paragraphs]
 
 
 def _account(outcome: dict, queue: str, number: int) -> dict:
