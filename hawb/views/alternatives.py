@@ -20,13 +20,13 @@ COLUMNS: dict[str, Callable[[Result], str]] = {
     "lost (confirmed)": lambda result: f"{runs.size(result.lost):,} ({result.lost_confirmed:,})",
     "refused": lambda result: f"{runs.size(result.refused):,}",
     "at the end": lambda result: result.state,
-    "unavailable s": lambda result: f"{seconds(result.unavailable_s)}{'' if result.state == 'running' else ' and on'}",
+    "unavailable s": lambda result: seconds(result.unavailable_s) if result.state == "running" else "to the end",
     "sync s": lambda result: seconds(result.sync_blocked_s),
     "sent": lambda result: f"{brief(result.bytes_replicated)}B",
     "copies": lambda result: str(result.copies),
 }
 """The figures of a story: what it lost of the queue, how much of that had been confirmed, and what that cost.
-`unavailable s` of a queue that cannot be used at the end goes on after it, `sync s` is how long synchronisation blocked
+`unavailable s` has no number where it goes on after the story's end, `sync s` is how long synchronisation blocked
 it, and `sent` what its replicas were sent."""
 
 BAD: dict[str, Callable[[Result], str]] = {
