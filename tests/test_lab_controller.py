@@ -10,6 +10,7 @@ from hawb.lab.controller import Controller, Place, number, profiles
 from hawb.lab.policy_draft import PolicyDraft
 from hawb.lab.sources import START, Export
 from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 EXPORT = Export(REAL / "definitions.json", (REAL / "api-queues.json", REAL / "api-nodes.json"))
@@ -421,3 +422,13 @@ def test_what_is_on_its_way_at_a_moment_is_on_its_way():
     lab.look_at(lab.moments - 2)
     assert lab.outcome["ledger"]["ha.orders"]["confirmed"] == [[1, 110]]
     assert lab.was is None
+
+
+def test_a_moment_is_told_as_if_nothing_had_been_told_before(lab):
+    lab.act("publisher", {"name": "p", "queue": "ha.orders", "rate": 100, "node": "b"})
+    lab.act("consume", {"consumer": "c", "queue": "ha.orders", "rate": 60})
+    lab.pass_time(3)
+    lab.act("kill", "a")
+    for position in range(0, lab.moments, 3):
+        lab.look_at(position)
+        assert lab.outcome == outcome(lab.now.run, lab.now.moment)

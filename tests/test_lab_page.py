@@ -13,11 +13,13 @@ from pathlib import Path
 import ipywidgets as widgets
 import pytest
 
+from hawb.lab import story_panel
 from hawb.lab.controller import Controller
 from hawb.lab.node_column import MENU
 from hawb.lab.page import Lab, show
 from hawb.lab.policy_panel import UNSET
 from hawb.scenario.load import read_step
+from hawb.views.story import sentences
 
 NASTY = "<script>alert('1')</script>&\"x\""
 
@@ -506,3 +508,12 @@ def test_the_slider_looks_at_a_moment_and_the_timeline_shows_the_whole_story_wit
     panel.moment.value = panel.moment.max
     assert (panel.lanes.value, lab.controller.looks_back) == (whole, False)
     assert panel.at.placeholder == "settled"
+
+
+def test_of_a_very_long_story_the_latest_sentences_are_shown(lab, monkeypatch):
+    assert story_panel.EARLIER not in lab.story.story.value
+    monkeypatch.setattr(story_panel, "LATEST", 3)
+    lab.redraw()
+    assert lab.story.story.value.count("<li>") == 3
+    assert story_panel.EARLIER in lab.story.story.value
+    assert sentences(lab.controller.outcome)[-1].text in unescape(lab.story.story.value)

@@ -42,11 +42,13 @@ class Point:
         passed_s: float = 0.0,
         origin: Point | None = None,
         at_s: float | None = None,
+        told: dict | None = None,
     ):
         self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
         self.opened, self.passed_s, self._origin, self.at_s = opened, passed_s, origin, at_s
         self.moment = run.moment() if at_s is None else run.moment_at(at_s)
-        self.outcome = outcome(run, self.moment)
+        self._told = {} if told is None else told
+        self.outcome = outcome(run, self.moment, self._told)
         self.alternatives: Alternatives | None = None
 
     @cached_property
@@ -89,8 +91,8 @@ class Point:
             return origin
         at_s = (origin.moments_us[max(position, 0)] + 1) / MICROSECONDS
         steps = origin.run.steps_at(at_s)
-        ahead = (*origin.run.steps[steps:], *origin.ahead)
-        return Point(origin.run.rewound(steps), ahead, before=origin, notes=self.notes, origin=origin, at_s=at_s)
+        run, ahead = origin.run.rewound(steps), (*origin.run.steps[steps:], *origin.ahead)
+        return Point(run, ahead, before=origin, notes=self.notes, origin=origin, at_s=at_s, told=self._told)
 
     @property
     def document(self) -> dict:
@@ -100,7 +102,7 @@ class Point:
 
     def next(self, run: Run, ahead: tuple[Step, ...], passed_s: float = 0.0) -> Point:
         """A point after this one, of the same cluster."""
-        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s)
+        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s, told=self._told)
 
     def with_step(self, step: Mapping) -> Point:
         """The point after one more step, written as in a file. Raises ScenarioRefused."""

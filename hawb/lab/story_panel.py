@@ -22,6 +22,11 @@ MARKS = {
 }
 """The glyph and colour before a sentence, by its tone."""
 
+LATEST = 200
+"""How many sentences are shown: of a longer story the latest, up to the moment that is looked at."""
+
+EARLIER = "What came earlier is told at an earlier moment: move the slider below."
+
 
 class StoryPanel:
     """Sentences, the broker's log on demand, and the question after any message."""
@@ -64,10 +69,11 @@ class StoryPanel:
 def story_html(outcome: dict, log: bool = False) -> str:
     """The story as a list; what the last step brought about is marked."""
     losses = {loss["event"]: loss for loss in outcome["losses"]}
-    told = sentences(outcome)
+    told = sentences(outcome, LATEST)
     last = max((one.step for one in told if one.step is not None), default=None)
     items = (sentence_html(one, one.step == last, log, why_html(outcome, losses.get(one.index))) for one in told)
-    return f"<ol>{''.join(items)}</ol>"
+    earlier = f"<p>{EARLIER}</p>" if len(told) == LATEST else ""
+    return f"{earlier}<ol>{''.join(items)}</ol>"
 
 
 def sentence_html(one: Sentence, new: bool, log: bool, why: str) -> str:

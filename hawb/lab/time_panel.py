@@ -33,7 +33,7 @@ class TimePanel:
         self.speed.observe(lambda change: setattr(self.player, "speed", change["new"]), "value")
         self.moment = widgets.IntSlider(
             description="moment", tooltip="looks at any moment of the story; what is done then goes on from there",
-            readout=False, style={"description_width": "initial"}, layout={"width": "100%"},
+            readout=False, style={"description_width": "initial"}, layout={"width": "95%"},
         )  # fmt: skip
         self.moment.observe(self._look, "value")
         self.seconds = fields.text("", "seconds of simulated time to wait", "75", width="60px")

@@ -36,13 +36,13 @@ def harms(run: Run) -> list[Harm]:
     moment = run.moment()
     trace = moment.trace()
     found = _losses(moment, trace)
+    ended = {entry.queue: entry for entry in trace if entry.event in OUTAGES}
     for name, account in moment.ledger.items():
         unavailable_us = account.down.at(moment.state.time_us)
         lasts = account.down.since_us is not None or unavailable_us >= BRIEF_US
-        ended = [entry for entry in trace if entry.queue == name and entry.event in OUTAGES]
-        if lasts and ended:
-            step = root(trace, ended[-1]).step
-            harm = found.get((name, step)) or Harm(name, step, ended[-1].t_us / MICROSECONDS)
+        if lasts and name in ended:
+            step = root(trace, ended[name]).step
+            harm = found.get((name, step)) or Harm(name, step, ended[name].t_us / MICROSECONDS)
             found[name, step] = Harm(name, step, harm.t_s, harm.lost, unavailable_us / MICROSECONDS)
     told = [harm for (_, step), harm in found.items() if step >= 0]
     return sorted(told, key=lambda harm: (not harm.lost, harm.t_s, harm.queue))

@@ -57,8 +57,9 @@ def outcome_json(run: Run) -> str:
     return json.dumps(outcome(run), sort_keys=True, allow_nan=False)
 
 
-def outcome(run: Run, moment: Moment | None = None) -> dict:
-    """Where a run has led, or where it stood at another of its moments."""
+def outcome(run: Run, moment: Moment | None = None, told: dict[int, tuple[Entry, dict]] | None = None) -> dict:
+    """Where a run has led, or where it stood at another of its moments. `told` keeps, by the identity of their entries,
+    the events that other outcomes have told already; whoever keeps it must not change an outcome."""
     moment = run.moment() if moment is None else moment
     state, settings, scenario = moment.state, run.settings, run.scenario
     ledger = {name: moment.ledger[name] for name in sorted(moment.ledger, key=split_queue)}
@@ -94,7 +95,7 @@ def outcome(run: Run, moment: Moment | None = None) -> dict:
             {"step": refusal.step, "code": refusal.code, "text": refusal.text}
             for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
         ],
-        "events": [event_outcome(entry, settings) for entry in trace],
+        "events": events_outcome(trace, settings, {} if told is None else told),
     }
 
 
@@ -298,6 +299,14 @@ def availability_outcome(account: Account, now_us: int) -> dict:
         "elections": account.elections,
         "bytes_replicated": account.bytes_replicated,
     }
+
+
+def events_outcome(trace: list[Entry], settings: Settings, told: dict[int, tuple[Entry, dict]]) -> list[dict]:
+    """All events; those that were not told yet are added to `told`."""
+    for entry in trace:
+        if id(entry) not in told:
+            told[id(entry)] = (entry, event_outcome(entry, settings))
+    return [told[id(entry)][1] for entry in trace]
 
 
 def event_outcome(entry: Entry, settings: Settings) -> dict:

@@ -107,10 +107,10 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
             for told in _told(forecast, way):
                 pairs = zip(told, CELLS, strict=True)
                 cells = "".join(f'<td style="{css}"><bdi>{html(cell)}</bdi></td>' for cell, css in pairs)
-                body += f"<tr>{ledger.name_cell(forecast.node)}{word}{cells}</tr>"
+                body += f"<tr>{_node(forecast)}{word}{cells}</tr>"
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
-        body += f'<tr>{ledger.name_cell(forecast.node)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
+        body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
     return ledger.table("Is it safe to stop a node now?", dict.fromkeys(COLUMNS, TEXT_CELL), body)
 
 
@@ -118,3 +118,7 @@ def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
     """A row for each queue that feels it, or one for none."""
     rows = [(effect.queue, happens(effect), why(effect)) for effect in forecast.effects[way]]
     return rows or [("", "nothing", "")]
+
+
+def _node(forecast: Forecast) -> str:
+    return f'<th scope="row" style="{CELLS[0]};font-weight:400"><bdi>{html(forecast.node)}</bdi></th>'

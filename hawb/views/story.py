@@ -50,8 +50,8 @@ class Draft(Struct):
     follows: str = ""
 
 
-def sentences(outcome: dict) -> list[Sentence]:
-    """The story of an outcome."""
+def sentences(outcome: dict, latest: int | None = None) -> list[Sentence]:
+    """The story of an outcome, or the `latest` so many sentences of it."""
     lines = log_lines(outcome)
     drafts: list[Draft] = []
     open_drafts: dict[tuple, Draft] = {}
@@ -68,7 +68,7 @@ def sentences(outcome: dict) -> list[Sentence]:
         if event["event"] == "messages_confirmed" and len(draft.events) > 1:
             were = "It was" if size(event["detail"]["ids"]) == 1 else "They were"
             draft.follows = f" {were} confirmed at {seconds(event['t'])} s."
-    return [_sentence(draft, outcome["events"], lines) for draft in drafts]
+    return [_sentence(draft, outcome["events"], lines) for draft in drafts[-latest if latest else None :]]
 
 
 def _shared(event: dict) -> tuple:
