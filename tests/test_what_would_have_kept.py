@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from views_outcomes import HOSTILE
 
 from hawb.cluster import Cluster
 from hawb.engine import runs
+from hawb.planning import harm
 from hawb.planning.alternatives import Alternative, Alternatives, result, what_would_have_kept
 from hawb.planning.changes import CHOICES
 from hawb.planning.harm import harms
@@ -45,7 +47,7 @@ ALONE = (declare(), PUBLISH, {"kill": "a"})
 
 
 def asked(run: Run, queue: str = "q") -> Alternatives:
-    return what_would_have_kept(run, next(harm for harm in harms(run) if harm.queue == queue))
+    return what_would_have_kept(run, next(found for found in harms(run) if found.queue == queue))
 
 
 def of(alternatives: Alternatives, what: str) -> Alternative:
@@ -56,7 +58,7 @@ def of(alternatives: Alternatives, what: str) -> Alternative:
 
 def test_a_loss_is_traced_to_the_step_behind_it_and_an_outage_too():
     run = story(*UNSYNCHRONISED, {"declare": {"queue": "other", "node": "b"}}, {"kill": "b"})
-    found = [(harm.queue, harm.step, runs.size(harm.lost)) for harm in harms(run)]
+    found = [(one.queue, one.step, runs.size(one.lost)) for one in harms(run)]
     assert found == [("q", 6, 100), ("other", 8, 0), ("q", 8, 0)]
 
 
@@ -64,6 +66,13 @@ def test_what_the_story_began_with_is_no_harm_of_a_step():
     down = {"nodes": ["a", "b"], "version": "3.10", "down": {"a": "killed"}}
     standing = [{"queue": "q", "master": "a", "messages": 3}]
     assert harms(story({"wait": 1}, cluster=down, queues=standing)) == []
+
+
+def test_what_is_traced_to_no_step_is_left_out(monkeypatch):
+    run = story(*UNSYNCHRONISED)
+    beginning = run.moment().trace()[0]
+    monkeypatch.setattr(harm, "root", lambda trace, entry: replace(beginning, step=-1))
+    assert harms(run) == []
 
 
 @pytest.mark.parametrize(
@@ -180,10 +189,10 @@ def test_a_partition_is_offered_the_other_handlings():
 def test_every_change_can_be_told_and_the_story_itself_is_left_as_it_was(file):
     run = Run.of(load(file))
     before = plain(run.scenario)
-    for harm in harms(run):
-        alternatives = what_would_have_kept(run, harm)
+    for found in harms(run):
+        alternatives = what_would_have_kept(run, found)
         again = Run.of(read_scenario(before))
-        assert result(again, harm.queue, harm.step) == alternatives.told
+        assert result(again, found.queue, found.step) == alternatives.told
         assert repr(Table(alternatives)).count("\n") == 1 + len(alternatives.changed)
         for one in alternatives.changed:
             assert (one.result is None) == bool(one.change.impossible)

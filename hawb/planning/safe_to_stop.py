@@ -3,11 +3,6 @@
 The checks look at what is there; running ahead tells what happens. `check_if_node_is_quorum_critical` counts a member
 as healthy that is still catching up, and `check_if_node_is_mirror_sync_critical` says nothing of queues without
 mirrors, of messages that do not last, or of what the policy makes of it.
-
-Source of the checks: `rabbit_quorum_queue:filter_quorum_critical`, `rabbit_amqqueue:
-list_local_mirrored_classic_without_synchronised_mirrors`, and their commands in rabbitmq-diagnostics, which pass a
-cluster of one node, the former since 3.8.10 also a node in maintenance mode. In 4.0 the latter does nothing. What the
-checks say of streams and of the broker's own components is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ from hawb.engine import runs
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.state import CLASSIC, QUORUM, RUNNING, Queue, Side, State
-from hawb.rules.profiles import Profile
+from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.quorum_outcome import is_online
@@ -78,7 +73,7 @@ def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]
         Forecast(
             node,
             {way: _effects(run, way, node) for way in WAYS},
-            quorum_critical(state, names.index(node), run.settings.profile),
+            quorum_critical(state, names.index(node), run.settings.profile.version),
             mirror_sync_critical(state, names.index(node)),
         )
         for node in chosen
@@ -133,10 +128,10 @@ def _reasons(moment: Moment, step: int) -> dict[str, str]:
 # RabbitMQ's own checks
 
 
-def quorum_critical(state: State, node: int, profile: Profile) -> tuple[str, ...]:
+def quorum_critical(state: State, node: int, version: str) -> tuple[str, ...]:
     """The queues for which `check_if_node_is_quorum_critical` fails on a node: those with a member there whose members
     that are online are a bare majority or less."""
-    if _alone(state) or (state.nodes[node].drained and not profile.drained_is_critical):
+    if not quorum_check_applies(_members(state), state.nodes[node].drained, version):
         return ()
     return tuple(sorted(queue.name for side, queue in _seen_at(state, node) if _quorum_fails(state, side, queue, node)))
 
@@ -152,7 +147,7 @@ def _quorum_fails(state: State, side: Side, queue: Queue, node: int) -> bool:
 def mirror_sync_critical(state: State, node: int) -> tuple[str, ...]:
     """The queues for which `check_if_node_is_mirror_sync_critical` fails on a node: mirrored ones with their master
     there and no synchronised mirror online."""
-    if _alone(state):
+    if not mirror_check_applies(_members(state)):
         return ()
     return tuple(sorted(queue.name for _, queue in _seen_at(state, node) if _mirrors_fail(state, queue, node)))
 
@@ -163,8 +158,8 @@ def _mirrors_fail(state: State, queue: Queue, node: int) -> bool:
     return not any(state.nodes[mirror].status == RUNNING for mirror in queue.synchronised if mirror in queue.mirrors)
 
 
-def _alone(state: State) -> bool:
-    return sum(node.member for node in state.nodes) == 1
+def _members(state: State) -> int:
+    return sum(node.member for node in state.nodes)
 
 
 def _seen_at(state: State, node: int) -> Iterable[tuple[Side, Queue]]:

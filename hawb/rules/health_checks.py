@@ -1,0 +1,21 @@
+"""RabbitMQ's two checks of whether a node may be stopped, beside `hawb.rules.quorum.is_critical` which the first asks.
+
+Source: `check_if_node_is_quorum_critical` and `check_if_node_is_mirror_sync_critical` of rabbitmq-diagnostics, with
+`rabbit_quorum_queue:list_with_minimum_quorum` and `rabbit_amqqueue:
+list_local_mirrored_classic_without_synchronised_mirrors`. In 4.0, without mirrors, the second has nothing to find. What
+they say of streams and of the broker's own components is left out.
+"""
+
+COUNTS_DRAINED = ("3.8",)
+"""The versions in which the first check counts a node in maintenance mode like any other: it passes it since 3.8.10."""
+
+
+def quorum_check_applies(nodes_count, drained, version):
+    """Whether the first check looks at a node at all: a cluster of one node passes, and so does a node in maintenance
+    mode, from which leaders have moved away."""
+    return nodes_count > 1 and (not drained or version in COUNTS_DRAINED)
+
+
+def mirror_check_applies(nodes_count):
+    """Whether the second check looks at a node at all: a cluster of one node passes."""
+    return nodes_count > 1
