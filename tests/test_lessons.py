@@ -166,7 +166,8 @@ def test_a_rule_of_which_the_guide_says_nothing_has_its_scenarios():
         told = rule(function.__name__)
         assert told.source.startswith("Source:"), function
         assert (told.says, tuple(one.name for one in told.scenarios)) == ((), scenarios)
-    assert all(one.recorded for one in rule("transfer_leadership").scenarios)
+    for name in ("transfer_leadership", "has_majority"):
+        assert all(one.recorded for one in rule(name).scenarios)
 
 
 def test_without_a_checkout_a_rule_is_its_code_alone(tmp_path, monkeypatch):
