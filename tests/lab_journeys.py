@@ -56,7 +56,7 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     lab, master = open_story(page), node(page, "a")
     master.get_by_role("button", name="kill").click()
     lab.get_by_text("7 messages lost: why?").click()
-    cause = lab.locator("details p")
+    cause = lab.locator("details p").first
     cause.wait_for()
     assert "Messages 1 to 7 of ha.late were lost" in cause.inner_text()
     assert "not synchronised" in cause.inner_text()
@@ -101,7 +101,7 @@ def keep_them_and_branch(page, folder: Path, picture: str) -> None:
     master.get_by_role("button", name="kill").click()
     lab.get_by_text("6 of 8", exact=True).wait_for()
     lab.get_by_text("7 messages lost: why?").click()
-    lab.locator("details p").wait_for()
+    lab.locator("details p").first.wait_for()
     keep_picture(lab, f"{picture}-branched")
     lab.get_by_placeholder("my-outage.yaml").fill("branch")
     lab.get_by_placeholder("my-outage.yaml").press("Enter")

@@ -60,14 +60,23 @@ told(Node, Q, Durable) ->
         Pid when is_pid(Pid) ->
             case call(node(Pid), erlang, is_process_alive, [Pid], 2000) of
                 true -> Q;
-                false -> Durable;
+                false -> mirrored_as(Q, Durable);
                 _ ->
                     case lists:member(node(Pid), call(Node, rabbit_mnesia, cluster_nodes, [running], 2000)) of
                         true -> Q;
-                        false -> Durable
+                        false -> mirrored_as(Q, Durable)
                     end
             end;
         _ -> Q
+    end.
+
+%% The record on disk has no mirrors, which are processes.
+mirrored_as(Q, Durable) ->
+    case erlang:function_exported(amqqueue, set_slave_pids, 2) andalso is_list(amqqueue:get_slave_pids(Q)) of
+        true ->
+            amqqueue:set_sync_slave_pids(
+                amqqueue:set_slave_pids(Durable, amqqueue:get_slave_pids(Q)), amqqueue:get_sync_slave_pids(Q));
+        false -> Durable
     end.
 
 queue(Node, Q, Live) ->
