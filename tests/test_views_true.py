@@ -126,6 +126,7 @@ def has_logged(log: Log, number: int) -> bool:
 @few
 @given(quorum_scenarios)
 @example([QUORUM_QUEUE, {"drain": "c"}, {"stop": "a"}, {"revive": "c"}])
+@example([QUORUM_QUEUE, {"partition": [["a"], ["b", "c"]]}, {"purge": "q"}, {"drain": "a"}])
 def test_members_have_the_roles_that_their_lanes_end_with(steps):
     run = run_of(steps)
     state, told = run.moment().state, outcome(run)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hawb.engine import quorum_view, raft_host
 from hawb.engine.naming import described, split_queue
 from hawb.engine.raft_events import LogCut
-from hawb.engine.raft_member import start
+from hawb.engine.raft_member import LEADER, start
 from hawb.engine.raft_messages import Join, Leave, TransferLeadership
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
@@ -120,8 +120,8 @@ def transfer(turn: Turn, name: str, node: int) -> None:
 def drain(turn: Turn, node: int) -> None:
     """A node that is drained stops its members, in 3.8.9 only those that lead (`rabbit_maintenance`)."""
     for name, group in sorted(turn.groups.items()):
-        leads = name in turn.queues and turn.queues[name].master == node
-        if node in group.members and (leads or turn.settings.profile.drain_stops_members):
+        member = group.members.get(node)
+        if member is not None and (member.role == LEADER or turn.settings.profile.drain_stops_members):
             raft_host.stop_member(turn, name, node)
 
 
