@@ -58,10 +58,6 @@ class Forecast(Struct, frozen=True):
         """The queues that lose messages or cannot be used while the node is away."""
         return [effect for effect in self.effects[way] if effect.hurts]
 
-    def is_safe(self, way: str) -> bool:
-        """Whether nothing is lost and every queue that can be used stays so."""
-        return not self.hurt(way)
-
 
 def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
     """The forecast for each node that runs, or for some `nodes` of these, from where the run stands once it has

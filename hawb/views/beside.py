@@ -32,7 +32,7 @@ AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
 )  # fmt: skip
 MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
 """The verdicts, each with its mark. Left to chance is what RabbitMQ draws, or what has no order, as
-`hawb.broker.compare` lists it; what is not told no broker tells, or not at that step."""
+`hawb.broker.races` lists it; what is not told no broker tells, or not at that step."""
 QUIET = {AGREES, UNTOLD}
 """Verdicts over which the eye may pass."""
 
