@@ -3,8 +3,9 @@
 - RabbitMQ draws by its clock where the model draws by the scenario's seed: another seed is as good (`tellings`), and so
   is another name for a node that no step and no policy names (`renamings`).
 - Mirrors that join at the same moment stand in any order.
-- A mirror that came back and is not synchronised may be among the recoverable ones or not: the master adds it when it
-  joins, and strikes it off when it hears that the node is up (`rabbit_amqqueue:on_node_up`), whichever comes later.
+- Once a node came back, mirrors that are not synchronised may be among the recoverable ones or not: nodes add its
+  mirror when that joins, and strike off each other's when they hear that they are up (`rabbit_amqqueue:on_node_up`),
+  whichever comes later.
 - Members that miss their leader stand for election at random times. One whose node came back may do so as well, before
   it has heard from the leader. So who leads is compared as long as neither has happened.
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
@@ -150,8 +151,8 @@ def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
 
 
 def recoverable_or_not(queue: Told, other: Told, back: set[str]) -> Told:
-    """The broker's recoverable mirrors, where only mirrors differ that came back and are not synchronised."""
-    either = back.intersection(queue["mirrors"]).difference(queue["synchronised_mirrors"])
+    """The broker's recoverable mirrors, where a node came back and only mirrors differ that are not synchronised."""
+    either = set(queue["mirrors"]).difference(queue["synchronised_mirrors"]) if back else set()
     its = other.get("recoverable_mirrors", ())
     mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
     return {"recoverable_mirrors": its} if its and mine == others else {}

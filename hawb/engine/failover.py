@@ -238,7 +238,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     subscriptions.follow_new_master(turn, name)
     limits.adopt(turn, name, starting=True)
     waiting = (consuming.unheard(parked) for parked in turn.queues[name].parked)
-    turn.change_queue(name, parked=tuple(publishing.copied(parked, name) for parked in waiting))
+    turn.change_queue(name, parked=tuple(publishing.copied(turn, parked, name) for parked in waiting))
     synchronise_drained(turn, name, "promotion")
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)

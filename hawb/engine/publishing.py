@@ -152,12 +152,16 @@ def strike(parked: Parked, name: str) -> Parked:
     return replace(parked, operation=replace(parked.operation, struck=name))
 
 
-def copied(parked: Parked, name: str) -> Parked:
+def copied(turn: Turn, parked: Parked, name: str) -> Parked:
     """What waits for a queue whose master is gone and has an heir: the mirrors have it from the channels, and keep it
-    marked as delivered, since they cannot know what the master did with it (`rabbit_mirror_queue_slave`)."""
+    marked as delivered, since they cannot know what the master did with it (`rabbit_mirror_queue_slave`). What goes to
+    several queues waits for the first of them, while the mirrors of the others have it as well."""
     if not isinstance(parked.operation, Publish):
         return parked
-    return replace(parked, operation=replace(parked.operation, copied=(*parked.operation.copied, name)))
+    waiting = (turn.queues[other] for other in parked.operation.queues if other in turn.queues)
+    others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.abandoned))
+    had = (*parked.operation.copied, name, *others)
+    return replace(parked, operation=replace(parked.operation, copied=tuple(dict.fromkeys(had))))
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:

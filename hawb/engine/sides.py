@@ -132,11 +132,21 @@ def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:
         queue.name,
         contents=mirroring.with_content(queue.contents, {queue.master: content}),
         batches=united(queue.batches, from_disk.batches),
-        redelivered=from_disk.redelivered if from_disk.master == queue.master else content,
+        redelivered=perhaps_delivered(turn, queue.name, queue.master, content),
         unacknowledged=EMPTY,
     )
     bookkeeping.give_up(turn, queue.name, had, "side_given_up")
     bookkeeping.reclaim(turn, queue.name, content)
+
+
+def perhaps_delivered(turn: Turn, name: str, node: int, content: Runs) -> Runs:
+    """Of what a node that went has on its disk, what may have been delivered: a master that was shut down has written
+    down what was, of every other copy it may be all."""
+    remembered = turn.nodes[node].remembers
+    queue = remembered.queues.get(name) if remembered else None
+    if queue is None or queue.master != node or not queue.stopped or queue.up:
+        return content
+    return runs.common(runs.union(queue.redelivered, queue.unacknowledged), content)
 
 
 def leave(side: Records, name: str, node: int) -> Runs:
@@ -170,7 +180,7 @@ def go_back(turn: Turn, node: int) -> None:
     turn.sides[side.number] = side
     for name, queue in list(side.queues.items()):
         if queue.type != QUORUM:
-            side.queues[name] = as_on_disk(queue, now.queues.get(name), node)
+            side.queues[name] = as_on_disk(turn, queue, now.queues.get(name), node)
         elif name in now.queues and now.queues[name].type == QUORUM:
             side.queues[name] = replace(now.queues[name], master=NOWHERE, up=False)
         else:
@@ -187,16 +197,14 @@ def go_back(turn: Turn, node: int) -> None:
         bookkeeping.count_times(turn, name)
 
 
-def as_on_disk(queue: Queue, now: Queue | None, node: int) -> Queue:
-    """A remembered record while nobody serves it, with what is on disks now. Unless its master was shut down, all that
-    it finds on its disk may have been delivered."""
+def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
+    """A remembered record while nobody serves it, with what is on disks now."""
     contents = queue.contents if now is None else now.contents
-    on_disk, delivered = contents[queue.master] or EMPTY, runs.union(queue.redelivered, queue.unacknowledged)
     return replace(
         queue,
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
         batches=queue.batches if now is None else united(queue.batches, now.batches),
-        redelivered=runs.common(delivered, on_disk) if queue.stopped and not queue.up else on_disk,
+        redelivered=perhaps_delivered(turn, queue.name, queue.master, contents[queue.master] or EMPTY),
         mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
         active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), ttl_timer_us=None,
     )  # fmt: skip
