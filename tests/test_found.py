@@ -15,6 +15,7 @@ from hawb.scenario.run import Run
 POLICIES = {
     "none": None,
     "all": {"ha-mode": "all"},
+    "two": {"ha-mode": "nodes", "ha-params": ["a", "b"]},
     "automatic": {"ha-mode": "all", "ha-sync-mode": "automatic"},
     "careful": {"ha-mode": "all", "ha-promote-on-failure": "when-synced", "ha-promote-on-shutdown": "always"},
 }
@@ -502,6 +503,20 @@ UNMISSED_BETWEEN = """
 def test_a_node_that_has_lost_power_does_not_tell_two_others_that_it_still_sees_both(nodes):
     run = run_of("all", UNMISSED_BETWEEN, nodes=list(nodes))
     assert not check(run, {"queues": {"q": {"state": "running"}}, "partitions": [[nodes[0]], [nodes[2]]]})
+
+
+GONE_FROM_TWO_SIDES = """
+  - declare: {queue: q, node: a}
+  - consume: {consumer: c1, queue: q, node: c}
+  - {partition: [[a], [b], [c]], at: 1}
+  - {power_off: c, at: 1}
+  - {wait: 70, at: 2}
+"""
+
+
+def test_a_consumer_whose_host_lost_power_is_gone_from_every_side():
+    run = run_of("two", GONE_FROM_TWO_SIDES)
+    assert not check(run, {"consumers": {"c1": {"state": "closed"}}})
 
 
 STOPPED_TWICE = """

@@ -98,11 +98,15 @@ def fail(turn: Turn, event: ConnectionFails) -> None:
 
 
 def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> None:
-    """Consumers are gone with their channels. What they held goes back."""
+    """Consumers are gone with their channels. What they held goes back. One that another side has closed already is
+    only struck off here."""
     for consumer in list(consumers):
+        decided = quorum.is_decided(turn, consumer.queue)
         if consumer.state != "closed":
-            closing = quorum.channel_down if quorum.is_decided(turn, consumer.queue) else subscriptions.close
+            closing = quorum.channel_down if decided else subscriptions.close
             closing(turn, consumer.name, reason)
+        elif not decided:
+            subscriptions.unsubscribe(turn, consumer.name)
 
 
 def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
