@@ -510,12 +510,13 @@ GONE_FROM_TWO_SIDES = """
   - consume: {consumer: c1, queue: q, node: c}
   - {partition: [[a], [b], [c]], at: 1}
   - {power_off: c, at: 1}
-  - {wait: 70, at: 2}
+  - wait: 70
 """
 
 
 def test_a_consumer_whose_host_lost_power_is_gone_from_every_side():
-    run = run_of("two", GONE_FROM_TWO_SIDES)
+    with watched():
+        run = run_of("two", GONE_FROM_TWO_SIDES)
     assert not check(run, {"consumers": {"c1": {"state": "closed"}}})
 
 
