@@ -1,4 +1,5 @@
-"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference; 2: input was refused.
+"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, or a node is not `safe`
+to stop; 2: input was refused.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """
@@ -278,6 +279,32 @@ def check_one(file: Path) -> int:
     for difference in found:
         click.echo(f"         {difference}")
     return 1 if found else 0
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--node", metavar="NAME", help="This node alone; exit status 1 if a controlled stop of it would hurt.")
+@click.option("--json", "as_json", is_flag=True, help="The forecasts as JSON.")
+@refusing
+def safe(file: Path, node: str | None, as_json: bool) -> None:
+    """Is it safe to stop a node where a scenario FILE ends?
+
+    For each node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own
+    checks say.
+    """
+    from msgspec import to_builtins
+
+    from hawb.planning.safe_to_stop import safe_to_stop
+    from hawb.views.forecast import text
+
+    played = play(file)[1]
+    forecasts = safe_to_stop(played, None if node is None else [node])
+    if not forecasts:
+        running = [played.settings.names[index] for index in played.moment().state.running()]
+        given = "no node runs there" if node is None else f"--node: '{node}' is none of the nodes that run there"
+        raise SystemExit(refuse(f"{file}: {given}, which are {', '.join(running)}" if running else f"{file}: {given}"))
+    click.echo(json.dumps(to_builtins(forecasts), sort_keys=True) if as_json else text(forecasts))
+    raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
 
 
 def read(file: Path) -> Scenario:

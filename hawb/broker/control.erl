@@ -4,7 +4,7 @@
 %% which answers come. Expressions call the functions below or `rpc:call`.
 -module(control).
 -define(COUNTS, [messages, messages_ready, messages_unacknowledged, state]).
--export([serve/0, call/5, queues/1, crash/3, transfer/3]).
+-export([serve/0, call/5, queues/2, crash/3, transfer/3]).
 
 %% A port of its own: the shell's standard input and output would hold an answer back while a line is awaited.
 serve() ->
@@ -34,9 +34,12 @@ value(Expression) ->
         Class:Reason -> #{failed => lists:flatten(io_lib:format("~p: ~tp", [Class, Reason]))}
     end).
 
-%% The value of a call on a node; a map with the one key `failed` if the node or the call fails.
+%% The value of a call on a node; a map with the one key `failed` if the node or the call fails. A node without power is
+%% not waited for.
 call(Node, Module, Function, Arguments, Timeout) ->
-    try erpc:call(Node, Module, Function, Arguments, Timeout)
+    try
+        get({unpowered, Node}) =:= undefined orelse error({erpc, timeout}),
+        erpc:call(Node, Module, Function, Arguments, Timeout)
     catch
         error:{erpc, Reason} -> #{failed => Reason};
         error:{exception, Reason, _} -> #{failed => Reason};
@@ -45,8 +48,9 @@ call(Node, Module, Function, Arguments, Timeout) ->
     end.
 
 %% The queues that a node knows. A durable queue whose node is down may stand in the table on disk alone, and where its
-%% process is dead that table says who is to recover it.
-queues(Node) ->
+%% process is dead that table says who is to recover it. `Unpowered` are nodes whose hosts have lost their power.
+queues(Node, Unpowered) ->
+    [put({unpowered, Other}, true) || Other <- Unpowered],
     Durable = maps:from_list([{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_durable_queue)]),
     Live = [{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_queue)],
     [queue(Node, told(Node, Q, maps:get(Name, Durable, Q)), true) || {Name, Q} <- Live] ++

@@ -19,7 +19,7 @@ from pika.exceptions import AMQPError
 from hawb.broker.clients import Clients
 from hawb.broker.cluster import BrokerCluster
 from hawb.broker.connections import Loop, Refused
-from hawb.broker.control import Atom, CallFailed, reason_of, reasons_of_rows
+from hawb.broker.control import Atom, CallFailed, reason_of, reasons_of_rows, term
 from hawb.broker.namespaces import address
 from hawb.broker.nodes import BrokerNode
 from hawb.rules.quorum import majority
@@ -137,6 +137,8 @@ class Drive:
     def snapshot(self) -> dict[str, Any]:
         """What each running node knows: the nodes that it sees, and the queues."""
         views = {}
+        unplugged = self.cluster.network.unplugged
+        unpowered = [Atom(node.erlang) for node in self.cluster.nodes.values() if node.number in unplugged]
         for name, node in self.cluster.nodes.items():
             state = self.cluster.state(node)
             views[name] = {"state": state}
@@ -144,7 +146,8 @@ class Drive:
                 try:
                     known = self.cluster.ask(node, "rabbit_mnesia", "cluster_nodes", Atom("running"))
                     views[name]["nodes"] = sorted(known)
-                    views[name]["queues"] = self.cluster.control.evaluate(f"control:queues('{node.erlang}')")
+                    asked = f"control:queues({term(Atom(node.erlang))}, {term(unpowered)})"
+                    views[name]["queues"] = self.cluster.control.evaluate(asked)
                 except CallFailed as failed:
                     views[name]["failed"] = str(failed)
         return views

@@ -33,6 +33,7 @@ class Network:
     def __init__(self, count: int):
         self.count = count
         self._broken: set[int] = set()
+        self.unplugged: set[int] = set()
         self.hub = f"{PREFIX}-{os.getpid()}-hub"
 
     def namespace(self, number: int) -> str:
@@ -75,12 +76,14 @@ class Network:
     def unplug(self, number: int) -> None:
         """Nothing reaches a node and nothing leaves it, as when its host has no power."""
         self._broken.add(number)
+        self.unplugged.add(number)
         for chain, device in (("INPUT", "--in-interface"), ("OUTPUT", "--out-interface")):
             self._filter(number, "--append", chain, device, "eth0", "--jump", "DROP")
 
     def mend(self, number: int) -> None:
         """Everything passes again at a node's end."""
         self._broken.discard(number)
+        self.unplugged.discard(number)
         self._filter(number, "--flush")
 
     def _filter(self, number: int, *rule: str) -> None:
