@@ -1,5 +1,5 @@
-"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, or a node is not `safe`
-to stop; 2: input was refused.
+"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, or a node
+is not `safe` to stop; 2: the input was refused.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """
@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hawb.broker.fuzz import Campaign
     from hawb.broker.imported import Imported
     from hawb.broker.recordings import Take
+    from hawb.planning.inventory import Inventory
 
 STDIN = "-"
 KNOWN = "data/known-differences.yaml"
@@ -339,6 +340,54 @@ def import_command(definitions: str, listings: tuple[str, ...], output: Path) ->
         write_imported(output, import_cluster(definitions, listings))
     except (ImportRefused, ScenarioRefused) as refused:
         raise SystemExit(refuse(refused)) from None
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with an object for each cluster.")
+@click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
+              help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
+@refusing
+def lint(files: tuple[str, ...], as_json: bool, network_mb_s: float | None) -> None:
+    """Say which policy applies to each queue, which it silences, and what is wrong with either.
+
+    FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
+    cluster. Exit status 1: there is an error among the findings.
+    """
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.planning.lint import lint as look
+    from hawb.views import findings
+
+    try:
+        reports = {name: look(inventory) for name, inventory in inventories(files, network_mb_s)}
+    except ImportRefused as refused:
+        raise SystemExit(refuse(refused)) from None
+    if as_json:
+        told = [{"cluster": name, **findings.plain(found)} for name, found in reports.items()]
+        click.echo(json.dumps(told, indent=1))
+    else:
+        heads = [f"{name}: " if len(reports) > 1 else "" for name in reports]
+        texts = [head + findings.report(found) for head, found in zip(heads, reports.values(), strict=True)]
+        click.echo("\n\n".join(texts))
+    errors = any(finding.severity == "error" for found in reports.values() for finding in found.findings)
+    raise SystemExit(1 if errors else 0)
+
+
+def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[tuple[str, Inventory]]:
+    """(name, cluster) of each scenario, and of all other files together. Raises ScenarioRefused, ImportRefused."""
+    from hawb.planning import inventory
+
+    scenarios = [file for file in files if file == STDIN or file.endswith((".yaml", ".yml"))]
+    exports = [file for file in files if file not in scenarios]
+    found = [(file, inventory.of_run(play(Path(file))[1])) for file in scenarios]
+    if exports:
+        found.append((exports[0], inventory.of_files(exports)))
+    for name, cluster in found:
+        if network_mb_s is not None:
+            cluster.network_bytes_per_s = round(network_mb_s * 1_000_000)
+        for note in cluster.notes:
+            click.echo(f"note: {note}", err=True)
+        yield name, cluster
 
 
 @main.command()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
 
 from hawb.broker.untrusted import ImportRefused, Table, check_json, decode, named, quoted, read_text
@@ -26,6 +27,7 @@ Key = tuple[str, str]
 """(virtual host, name)."""
 
 _TYPES = {"rabbit_classic_queue": "classic", "rabbit_quorum_queue": "quorum", "rabbit_stream_queue": "stream"}
+_SECTIONS = {"queues", "policies", "vhosts"}
 _LETTERHEAD = {"product_name", "product_version", "explanation", "original_cluster_name", "rabbitmq_definition_format"}
 _NOTHING = (b"[]", b"{}", b'""', b"null")
 
@@ -131,7 +133,7 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
     text = read_text(file)
     check_json(file, text)
     sections = decode(file, "", text, dict[str, Raw])
-    if not {"queues", "policies", "vhosts"} & sections.keys():
+    if not _SECTIONS & sections.keys():
         raise ImportRefused(
             file, "the whole file", "an object without queues, policies and vhosts", "a definitions export"
         )
@@ -153,6 +155,19 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
         queues=_keyed(file, "queues", ((q.vhost, q.name, q) for q in export.queues)),
         notes=notes,
     )
+
+
+def holds_export(file: Path) -> bool:
+    """Whether a file looks like a definitions export and not like a listing. Raises ImportRefused if it cannot be
+    read."""
+    text = read_text(file)
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        keys = msgspec.json.decode(text, type=dict[str, Raw]).keys()
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return bool(_SECTIONS & keys) and not {"items", "running_nodes", "object_totals"} & keys
 
 
 def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:

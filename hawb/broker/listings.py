@@ -64,8 +64,15 @@ class Overview(Struct):
 
         queues: Count | None = None
 
+    class Rates(Struct):
+        """What clients have done since the nodes started."""
+
+        publish: Count = 0
+        confirm: Count = 0
+
     rabbitmq_version: str | None = None
     object_totals: Totals | Empty | None = None
+    message_stats: Rates | Empty | None = None
 
 
 class Page(Struct):
@@ -80,7 +87,8 @@ class Listings:
     """What all listings tell together; raises ImportRefused where `read` meets a file that it cannot take.
 
     `nodes` maps each node of the cluster to whether it runs, and is empty when no listing tells. `overruled` maps
-    (fact, file) to the queues of which an earlier file told otherwise. `queue_total` is what the cluster itself counts.
+    (fact, file) to the queues of which an earlier file told otherwise. `queue_total` is what the cluster itself counts,
+    and so are `published` and `confirmed` messages.
     """
 
     definitions: Definitions
@@ -90,6 +98,8 @@ class Listings:
     net_ticktime: int | None = None
     release: str | None = None
     queue_total: int | None = None
+    published: int | None = None
+    confirmed: int | None = None
     overruled: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
 
@@ -227,3 +237,5 @@ class Listings:
         self.release = overview.rabbitmq_version or self.release
         if isinstance(overview.object_totals, Overview.Totals):
             self.queue_total = overview.object_totals.queues
+        if isinstance(overview.message_stats, Overview.Rates):
+            self.published, self.confirmed = overview.message_stats.publish, overview.message_stats.confirm

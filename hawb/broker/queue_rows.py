@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from hawb.broker.definitions import queue_type
-from hawb.broker.untrusted import ImportRefused, Value, decode
+from hawb.broker.untrusted import ImportRefused, Table, Value, decode
 from hawb.scenario.fields import Count, Name
 
 LISTINGS = (
@@ -48,6 +48,7 @@ class Row(Struct, gc=False):
     arguments: dict[str, Value] | list[list[Value]] | str | UnsetType | None = UNSET
     policy: str | UnsetType | None = UNSET
     operator_policy: str | UnsetType | None = UNSET
+    effective_policy_definition: Table | str | UnsetType | None = UNSET
     messages: Count | str | UnsetType | None = UNSET
     messages_ready: Count | str | UnsetType | None = UNSET
     messages_unacknowledged: Count | str | UnsetType | None = UNSET
@@ -75,6 +76,7 @@ class QueueFacts(Struct, gc=False):
     arguments: dict[str, Value] | None = None
     policy: str | None = None
     operator_policy: str | None = None
+    effective_definition: dict[str, Value] | None = None
     messages: int | None = None
     ready: int | None = None
     unacknowledged: int | None = None
@@ -157,6 +159,10 @@ def _arguments(value: dict[str, Value] | list[list[Value]] | str | None) -> dict
     return value if isinstance(value, dict) else None
 
 
+def _definition(value: Table | str | None) -> dict[str, Value] | None:
+    return value if isinstance(value, dict) else {} if value == [] else None
+
+
 _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     # column: (fact, reader)
     "type": ("type", _type),
@@ -167,6 +173,7 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "arguments": ("arguments", _arguments),
     "policy": ("policy", _word),
     "operator_policy": ("operator_policy", _word),
+    "effective_policy_definition": ("effective_definition", _definition),
     "messages": ("messages", _count),
     "messages_ready": ("ready", _count),
     "messages_unacknowledged": ("unacknowledged", _count),

@@ -1,1 +1,1 @@
-"""Looking ahead and aside: the same story with one thing changed, the next step before it is taken."""
+"""Looking ahead and aside: a story with one thing changed, the next step before it is taken, policies judged."""

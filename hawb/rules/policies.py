@@ -63,7 +63,14 @@ def _frozen(value: object) -> object:
 
 
 def matching(
-    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, *, declaring: bool
+    policies: Iterable[Policy],
+    vhost: str,
+    queue: str,
+    queue_type: str,
+    profile: Profile,
+    *,
+    declaring: bool,
+    found: Callable[[str, str], bool] = matches,
 ) -> list[Policy]:
     """The policies that could apply to a queue, in the order in which they win.
 
@@ -73,6 +80,8 @@ def matching(
     A policy with a setting that the queue's type does not support is passed over as a whole. 3.8.9 looks the type up
     in a table where a queue that is being declared (`declaring`) does not stand yet, and so passes nothing over at
     that moment.
+
+    `found` tells whether a pattern is found in a name, for callers that count or limit the searches.
     """
     blind = declaring and not profile.declare_knows_type
     unsupported = frozenset() if blind else profile.unsupported_by(queue_type)
@@ -83,7 +92,7 @@ def matching(
             if policy.vhost == vhost
             and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
             and unsupported.isdisjoint(key for key, _ in policy.settings)
-            and matches(policy.pattern, queue)
+            and found(policy.pattern, queue)
         ),
         key=lambda policy: (-policy.priority, policy.name),
     )

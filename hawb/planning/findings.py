@@ -1,0 +1,66 @@
+"""What a linter or an audit has found: data, with the advice that belongs to its kind.
+
+A finding holds a code, the thing it is about and the facts. What it means, where that stands and what to do about it
+belong to the code (`hawb.planning.advice`), so that a million findings of one kind cost a million facts and one advice.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hawb.broker.untrusted import named
+from hawb.planning.advice import ADVICE, Advice, Severity
+
+Kind = Literal["policy", "operator policy", "queue", "node"]
+
+MOST_NAMED = 4
+"""How many names a finding's text lists."""
+
+
+class Finding(Struct, frozen=True, gc=False):
+    """A kind of thing (its `code` in `ADVICE`) that holds of a policy, a queue (both by VHOST::NAME) or a node."""
+
+    code: str
+    kind: Kind
+    name: str
+    detail: dict[str, object] = {}
+
+    @property
+    def advice(self) -> Advice:
+        """What is known of findings with this code."""
+        return ADVICE[self.code]
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return self.advice.severity
+
+    @property
+    def where(self) -> str:
+        """What it is about, in words."""
+        return f"{self.kind} {self.name}"
+
+    @property
+    def what(self) -> str:
+        """What was found, in words."""
+        return self.advice.what.format(**{key: _in_words(value) for key, value in self.detail.items()})
+
+    def plain(self) -> dict[str, object]:
+        """All of it, as JSON has it."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "kind": self.kind,
+            "name": self.name,
+            "what": self.what,
+            "why": self.advice.why,
+            "source": self.advice.source,
+            "remedy": self.advice.remedy,
+            "detail": self.detail,
+        }
+
+
+def _in_words(value: object) -> object:
+    return named(value, MOST_NAMED) if isinstance(value, list) else value

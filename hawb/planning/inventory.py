@@ -1,0 +1,166 @@
+"""What a linter is given: the policies, queues and nodes of one cluster, from its files or from a scenario.
+
+A scenario is taken as it stands at its end. What the files do not tell is None, and no finding is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from hawb.broker.definitions import DefinedQueue, Definitions, holds_export, profile, read_definitions
+from hawb.broker.imported import split_source
+from hawb.broker.listings import Listings
+from hawb.broker.queue_rows import QueueFacts
+from hawb.broker.untrusted import ImportRefused
+from hawb.engine.contents import pieces
+from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.state import Queue as QueueState
+from hawb.engine.state import Side, State
+from hawb.rules.policies import Policy
+from hawb.rules.profiles import PROFILES, Profile
+from hawb.scenario.beginning import SYNC_BATCH_SIZE, timing_of
+from hawb.scenario.document import Cluster, Timing
+from hawb.scenario.outcome import queue_outcome
+from hawb.scenario.run import Run
+
+DEFAULT_VERSION = "3.8"
+NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
+NETWORK_BYTES_PER_S = timing_of(Timing()).network_bytes_per_s
+"""What is assumed of a cluster that does not tell: RabbitMQ's default, and a scenario's."""
+
+
+class Queue(Struct, gc=False):
+    """A queue and what is known of it."""
+
+    vhost: str
+    name: str
+    facts: QueueFacts
+
+    @property
+    def full_name(self) -> str:
+        """VHOST::NAME, as scenarios write it."""
+        return join_queue(self.vhost, self.name)
+
+    @property
+    def type(self) -> str:
+        """classic, quorum, or what else there is."""
+        return self.facts.type or "classic"
+
+
+class Inventory(Struct, kw_only=True):
+    """One cluster. `nodes` maps each to whether it runs, and is empty where nothing tells; `policies_told` is whether
+    anything tells of policies. Messages `published` and `confirmed` are what the whole cluster has counted."""
+
+    profile: Profile
+    policies: list[Policy] = []
+    operator_policies: list[Policy] = []
+    policies_told: bool = True
+    queues: list[Queue] = []
+    nodes: dict[str, bool] = {}
+    net_ticktime_s: float = NET_TICKTIME_S
+    network_bytes_per_s: int = NETWORK_BYTES_PER_S
+    sync_batch_size: int = SYNC_BATCH_SIZE
+    sync_max_bytes_per_s: int = 0
+    published: int | None = None
+    confirmed: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def of_files(sources: Sequence[str | Path]) -> Inventory:
+    """The cluster that a definitions export and listings, or either alone, tell of; each is FILE or VHOST=FILE.
+
+    Raises ImportRefused.
+    """
+    split = [split_source(source) for source in sources]
+    exports = [(file, vhost) for file, vhost in split if holds_export(file)]
+    if len(exports) > 1:
+        raise ImportRefused(exports[1][0], "the whole file", "a second definitions export", "one for each cluster")
+    defined = read_definitions(*exports[0]) if exports else Definitions(None, ["/"], {}, {}, {}, [])
+    told = Listings(defined)
+    for file, vhost in split:
+        if (file, vhost) not in exports:
+            told.read(file, vhost)
+    release = told.release or defined.release
+    version = profile(release) if release else None
+    notes = [] if version else [f"no release in the files: the rules of {PROFILES[DEFAULT_VERSION].release}"]
+    return Inventory(
+        profile=PROFILES[version or DEFAULT_VERSION],
+        policies=_policies(defined.policies.values()),
+        operator_policies=_policies(defined.operator_policies.values()),
+        policies_told=bool(exports or defined.policies or defined.operator_policies),
+        queues=_queues(defined, told),
+        nodes=told.nodes,
+        net_ticktime_s=told.net_ticktime or NET_TICKTIME_S,
+        published=told.published,
+        confirmed=told.confirmed,
+        notes=notes + told.notes,
+    )
+
+
+def _policies(entries: Iterable[dict]) -> list[Policy]:
+    return [Policy.of(**entry) for entry in entries]
+
+
+def _queues(defined: Definitions, told: Listings) -> list[Queue]:
+    """All queues, those of listings with what the definitions add; listings stand where both tell."""
+    queues = []
+    for (vhost, name), facts in told.queues.items():
+        queue = defined.queues.get((vhost, name))
+        if queue is not None:
+            for part in ("type", "durable", "auto_delete", "arguments"):
+                if getattr(facts, part) is None:
+                    setattr(facts, part, getattr(queue, part))
+        queues.append(Queue(vhost, name, facts))
+    alone = ((key, queue) for key, queue in defined.queues.items() if key not in told.queues)
+    queues += (Queue(vhost, name, _declared(queue)) for (vhost, name), queue in alone)
+    return queues
+
+
+def _declared(queue: DefinedQueue) -> QueueFacts:
+    return QueueFacts(
+        type=queue.type, durable=queue.durable, auto_delete=queue.auto_delete, arguments=queue.arguments
+    )
+
+
+def of_run(run: Run) -> Inventory:
+    """The cluster of a scenario, as the side of its first running node knows it where the run stands."""
+    state, settings = run.moment().state, run.settings
+    side = state.sides[0]
+    names, members = settings.names, [index for index, node in enumerate(state.nodes) if node.member]
+    return Inventory(
+        profile=settings.profile,
+        policies=list(state.policies),
+        operator_policies=list(state.operator_policies),
+        queues=[_standing(run, state, side, queue) for queue in side.queues.values()],
+        nodes={names[index]: index in state.running() for index in members},
+        net_ticktime_s=settings.net_ticktime_s,
+        network_bytes_per_s=settings.timing.network_bytes_per_s,
+        sync_batch_size=settings.sync_batch_size,
+        sync_max_bytes_per_s=settings.sync_max_bytes_per_s,
+    )
+
+
+def _standing(run: Run, state: State, side: Side, queue: QueueState) -> Queue:
+    told = queue_outcome(state, run.settings, queue.name, side)
+    quorum, content = queue.type == "quorum", pieces(queue.batches, queue.content)
+    facts = QueueFacts(
+        type=queue.type,
+        durable=queue.durable,
+        auto_delete=queue.auto_delete,
+        exclusive=queue.owner is not None,
+        arguments=dict(queue.arguments),
+        policy=queue.policy,
+        operator_policy=queue.operator_policy,
+        messages=told["messages"],
+        message_bytes=sum((last - first + 1) * batch.size_bytes for first, last, batch in content),
+        node=told["leader"] if quorum else told["master"],
+        mirrors=None if quorum else told["mirrors"],
+        synchronised=None if quorum else told["synchronised_mirrors"],
+        leader=told["leader"] if quorum else None,
+        members=told["members"] if quorum else None,
+        online=told["online"] if quorum else None,
+    )
+    return Queue(*split_queue(queue.name), facts)

@@ -1,0 +1,196 @@
+"""What is found of a cluster's queues: each check looks at one queue and what is in force for it.
+
+Two million queues pass here in an audit, so a check is a plain function that mostly returns at once, and what does not
+depend on the queue is kept with what is in force.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from hawb.engine.sync_effort import Effort
+from hawb.planning.assignments import Assignment
+from hawb.planning.findings import Finding
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.quorum_blockers import quorum_blockers
+from hawb.rules.policies import Promote, mirroring
+from hawb.rules.quorum import tolerated_failures
+
+ASSUMED_BYTES = 1024
+GUIDE_BATCH_BYTES = 50_000 * 1024
+"""The guide's example of a batch to think about: 50,000 messages of 1 KB."""
+
+MIB = 2**20
+PILED = 1.5
+"""A node with more than so many times its equal share of masters and leaders has too many."""
+
+
+def queue_findings(assignment: Assignment, inventory: Inventory) -> Iterator[Finding]:
+    """Whatever is to be said of one queue. An exclusive one goes with its connection, and is not replicated."""
+    queue = assignment.queue
+    if queue.facts.exclusive:
+        return
+    for check in CHECKS.get(queue.type, ()):
+        found = check(assignment, inventory)
+        if found is not None:
+            code, detail = found
+            yield Finding(code, "queue", queue.full_name, detail)
+
+
+Found = tuple[str, dict[str, object]] | None
+"""A finding's code and facts, or nothing."""
+
+
+# Policies
+
+
+def _no_policy(assignment: Assignment, inventory: Inventory) -> Found:
+    in_force = assignment.in_force
+    alone = inventory.policies_told and in_force.policy is None and in_force.mirroring is None
+    return ("no-policy", {}) if alone else None
+
+
+def _silenced(assignment: Assignment, inventory: Inventory) -> Found:
+    """The mirrors that a silenced policy asks for, or its settings that nothing else gives."""
+    if len(assignment.policies) < 2:
+        return None
+    policy, definition = assignment.policies[0].name, assignment.in_force.definition
+    if inventory.profile.mirroring and assignment.in_force.mirroring is None:
+        mirrors = [one.name for one in assignment.silenced if mirroring(one.definition)]
+        if mirrors:
+            return "mirroring-silenced", {"policy": policy, "silenced": mirrors}
+    by = {one.name: [key for key, _ in one.settings if key not in definition] for one in assignment.silenced}
+    if keys := sorted({key for more in by.values() for key in more}):
+        return "settings-silenced", {"policy": policy, "keys": keys, "silenced": [name for name in by if by[name]]}
+    return None
+
+
+def _listed_otherwise(assignment: Assignment, inventory: Inventory) -> Found:
+    listed, policy = assignment.queue.facts.policy, assignment.in_force.policy
+    if listed is None or listed == policy:
+        return None
+    return "policy-differs", {"listed": listed, "policy": "none" if policy is None else repr(policy)}
+
+
+# Replicas
+
+
+def _one_replica(assignment: Assignment, inventory: Inventory) -> Found:
+    """A classic queue under a policy that has no mirror all the same."""
+    said, facts = assignment.in_force.mirroring, assignment.queue.facts
+    if said is None:
+        told = assignment.in_force.policy
+        return None if told is None else ("one-replica", {"reason": f"policy {told!r} asks for no mirror"})
+    if said.count == 1:
+        return "one-replica", {"reason": "ha-mode exactly 1"}
+    if facts.mirrors == []:
+        return "one-replica", {"reason": "no mirror runs, though the policy asks for one"}
+    return None
+
+
+def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found:
+    facts = assignment.queue.facts
+    if not facts.mirrors or facts.synchronised is None:
+        return None
+    behind = [node for node in facts.mirrors if node not in facts.synchronised]
+    told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)}
+    return ("unsynchronised-mirrors", told) if behind else None
+
+
+def _members(assignment: Assignment, inventory: Inventory) -> Found:
+    members = _members_count(assignment.queue)
+    if members is None or members < 1:
+        return None
+    if members == 1:
+        return "one-replica", {"reason": "one member"}
+    if members % 2:
+        return None
+    tolerated = tolerated_failures(members)
+    return "even-members", {"members": members, "tolerated": tolerated or "none", "fewer": members - 1}
+
+
+def _members_count(queue: Queue) -> int | None:
+    facts = queue.facts
+    if facts.members:
+        return len(facts.members)
+    asked = (facts.arguments or {}).get("x-quorum-initial-group-size")
+    return asked if isinstance(asked, int) else None
+
+
+def _offline(assignment: Assignment, inventory: Inventory) -> Found:
+    facts = assignment.queue.facts
+    if not facts.members or facts.online is None:
+        return None
+    offline = [node for node in facts.members if node not in facts.online]
+    return ("members-offline", {"offline": len(offline), "members": len(facts.members)}) if offline else None
+
+
+# What its mirrors cost, and what they ask of publishers
+
+
+def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found:
+    """A batch of a synchronisation against net_ticktime, and against the guide's example."""
+    said, facts = assignment.in_force.mirroring, assignment.queue.facts
+    if said is None or said.count == 1:
+        return None
+    told = facts.messages and facts.message_bytes is not None
+    size_bytes = -(-facts.message_bytes // facts.messages) if told else ASSUMED_BYTES
+    batch_size = said.sync_batch_size or inventory.sync_batch_size
+    limit = inventory.sync_max_bytes_per_s
+    batch_bytes = min(batch_size * size_bytes, limit) if limit else batch_size * size_bytes
+    if batch_bytes < GUIDE_BATCH_BYTES and batch_bytes < inventory.network_bytes_per_s * inventory.net_ticktime_s:
+        return None
+    effort = Effort(((batch_size, size_bytes),), batch_size, 0, 2**63, inventory.network_bytes_per_s, limit)
+    too_slow = effort.too_slow_us(round(inventory.net_ticktime_s * 1_000_000)) is not None
+    return "sync-batch-over-ticktime" if too_slow else "sync-batch-large", {
+        "batch_size": batch_size,
+        "size_bytes": size_bytes,
+        "assumed": "" if told else " (assumed)",
+        "batch_mib": batch_bytes / MIB,
+        "batch_s": batch_bytes / inventory.network_bytes_per_s,
+        "network_mb_s": inventory.network_bytes_per_s / 1_000_000,
+        "net_ticktime_s": inventory.net_ticktime_s,
+    }
+
+
+def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found:
+    said = assignment.in_force.mirroring
+    if said is None or said.promote_on_failure is not Promote.WHEN_SYNCED or said.count == 1:
+        return None
+    if not inventory.published:
+        return "when-synced-needs-confirms", {}
+    return None if inventory.confirmed else ("when-synced-without-confirms", {"published": inventory.published})
+
+
+def _blocks_quorum(assignment: Assignment, inventory: Inventory) -> Found:
+    blockers = quorum_blockers(assignment, inventory.profile)
+    return ("blocks-quorum", {"blockers": "; ".join(blockers)}) if blockers else None
+
+
+CHECKS = {
+    "classic": (
+        _no_policy, _silenced, _listed_otherwise, _one_replica, _unsynchronised, _sync_batch, _needs_confirms,
+        _blocks_quorum,
+    ),
+    "quorum": (_silenced, _listed_otherwise, _members, _offline),
+}  # fmt: skip
+"""The checks by type of queue."""
+
+
+# Nodes
+
+
+def node_findings(inventory: Inventory) -> Iterator[Finding]:
+    """Nodes with more than their share of the masters and leaders that listings tell; the share is RabbitMQ's own when
+    it rebalances (`rabbit_amqqueue:maybe_rebalance`), of the nodes that run."""
+    masters = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues)
+    del masters[None]
+    nodes = [node for node, runs in inventory.nodes.items() if runs] or list(masters)
+    total = sum(masters.values())
+    if len(nodes) < 2 or total < 2 * len(nodes):
+        return
+    share = -(-total // len(nodes))
+    for node, count in masters.most_common():
+        if count > PILED * share:
+            yield Finding("masters-piled", "node", node, {"masters": count, "queues": total, "share": share})
