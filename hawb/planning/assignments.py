@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,8 +20,8 @@ from hawb.rules.policies import (
     QUEUE_TYPES_BY_APPLY_TO,
     Mirroring,
     Policy,
+    candidates,
     effective_definition,
-    matching,
     mirroring,
     ties,
 )
@@ -115,49 +116,42 @@ class _Table:
     def __init__(self, policies: Iterable[Policy], profile: Profile, operator: bool) -> None:
         self.profile = profile
         self.reaches: list[Reach] = []
-        self._by_vhost: dict[str, list[Policy]] = defaultdict(list)
-        self._reach: dict[tuple[str, str], Reach] = {}
+        self._accepted: list[Policy] = []
+        self._candidates: dict[tuple[str, str], _Candidates] = {}
         self._given_up: dict[str, list[str]] = defaultdict(list)
         for policy in policies:
             accepted, unknown, refused = _accepted(policy, profile, operator)
-            reach = Reach(policy, operator, refused, unknown, given_up=self._given_up[policy.pattern])
-            self.reaches.append(reach)
-            self._reach[policy.vhost, policy.name] = reach
+            self.reaches.append(Reach(policy, operator, refused, unknown, given_up=self._given_up[policy.pattern]))
             if accepted is not None:
-                self._by_vhost[policy.vhost].append(accepted)
+                self._accepted.append(accepted)
 
     def matching(self, queue: Queue) -> list[Policy]:
         """The policies that match a queue, the one that applies first; and the reach of each grows by it."""
-        policies = self._by_vhost.get(queue.vhost)
-        if not policies:
-            return []
-        found = matching(
-            policies, queue.vhost, queue.name, queue.type, self.profile, declaring=False, found=self._found
+        key = queue.vhost, queue.type
+        if key not in self._candidates:
+            self._candidates[key] = self._of(*key)
+        known = self._candidates[key]
+        found = [reached for reached in known.in_order if self._matches(reached[0].pattern, queue.name)]
+        if found:
+            _count(found, queue.type)
+        for policy, reach in known.passed_over:
+            if self._matches(policy.pattern, queue.name):
+                reach.passed_over[queue.type] += 1
+        return [policy for policy, _ in found]
+
+    def _of(self, vhost: str, queue_type: str) -> _Candidates:
+        reach = {(reach.policy.vhost, reach.policy.name): reach for reach in self.reaches}
+        in_order = candidates(self._accepted, vhost, queue_type, self.profile, declaring=False)
+        passed_over = (
+            policy
+            for policy in self._accepted
+            if policy.vhost == vhost
+            and policy not in in_order
+            and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
         )
-        self._count(queue, policies, found)
-        return found
+        return _Candidates(*([(one, reach[one.vhost, one.name]) for one in some] for some in (in_order, passed_over)))
 
-    def _count(self, queue: Queue, policies: list[Policy], found: list[Policy]) -> None:
-        unsupported = self.profile.unsupported_by(queue.type)
-        for policy in found:
-            reach = self._reach[policy.vhost, policy.name]
-            reach.matched += 1
-            if policy is found[0]:
-                reach.applied[queue.type] += 1
-            else:
-                reach.beaten_by.add(found[0].name)
-        if len(found) > 1:
-            for policy in ties(found):
-                others = (other.name for other in ties(found) if other is not policy)
-                self._reach[policy.vhost, policy.name].tied_with.update(others)
-        for policy in policies if unsupported else ():
-            if policy in found or unsupported.isdisjoint(key for key, _ in policy.settings):
-                continue
-            covers = QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
-            if queue.type in covers and self._found(policy.pattern, queue.name):
-                self._reach[policy.vhost, policy.name].passed_over[queue.type] += 1
-
-    def _found(self, pattern: str, name: str) -> bool:
+    def _matches(self, pattern: str, name: str) -> bool:
         given_up = self._given_up[pattern]
         if len(given_up) >= MOST_GIVEN_UP:
             return False
@@ -165,6 +159,27 @@ class _Table:
         if result is Match.GAVE_UP:
             given_up.append(name)
         return result is Match.YES
+
+
+class _Candidates(NamedTuple):
+    """The policies for a type of queue in a virtual host, in the order in which they win, and those passed over."""
+
+    in_order: list[tuple[Policy, Reach]]
+    passed_over: list[tuple[Policy, Reach]]
+
+
+def _count(found: list[tuple[Policy, Reach]], queue_type: str) -> None:
+    """Adds a queue to the reach of the policies that match it."""
+    winner, applies = found[0]
+    applies.matched += 1
+    applies.applied[queue_type] += 1
+    for _, reach in found[1:]:
+        reach.matched += 1
+        reach.beaten_by.add(winner.name)
+    if len(found) > 1 and found[1][0].priority == winner.priority:
+        tied = [one.name for one in ties([policy for policy, _ in found])]
+        for policy, reach in found[: len(tied)]:
+            reach.tied_with.update(name for name in tied if name != policy.name)
 
 
 def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy | None, list[str], str | None]:

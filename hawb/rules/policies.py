@@ -63,16 +63,19 @@ def _frozen(value: object) -> object:
 
 
 def matching(
-    policies: Iterable[Policy],
-    vhost: str,
-    queue: str,
-    queue_type: str,
-    profile: Profile,
-    *,
-    declaring: bool,
-    found: Callable[[str, str], bool] = matches,
+    policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, *, declaring: bool
 ) -> list[Policy]:
-    """The policies that could apply to a queue, in the order in which they win.
+    """The policies that could apply to a queue, in the order in which they win: the `candidates` that its name
+    matches."""
+    found = candidates(policies, vhost, queue_type, profile, declaring=declaring)
+    return [policy for policy in found if matches(policy.pattern, queue)]
+
+
+def candidates(
+    policies: Iterable[Policy], vhost: str, queue_type: str, profile: Profile, *, declaring: bool
+) -> list[Policy]:
+    """The policies that could apply to queues of a type in a virtual host, by their names, in the order in which they
+    win.
 
     The highest priority wins. Among equal priorities RabbitMQ takes whichever its storage lists first; here it is the
     first by name, and `ties` tells when that choice was made.
@@ -80,8 +83,6 @@ def matching(
     A policy with a setting that the queue's type does not support is passed over as a whole. 3.8.9 looks the type up
     in a table where a queue that is being declared (`declaring`) does not stand yet, and so passes nothing over at
     that moment.
-
-    `found` tells whether a pattern is found in a name, for callers that count or limit the searches.
     """
     blind = declaring and not profile.declare_knows_type
     unsupported = frozenset() if blind else profile.unsupported_by(queue_type)
@@ -92,7 +93,6 @@ def matching(
             if policy.vhost == vhost
             and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
             and unsupported.isdisjoint(key for key, _ in policy.settings)
-            and found(policy.pattern, queue)
         ),
         key=lambda policy: (-policy.priority, policy.name),
     )
