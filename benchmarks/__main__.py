@@ -6,7 +6,7 @@ import importlib
 import platform
 import sys
 
-BENCHMARKS = ("engine", "depth", "flows", "raft", "command", "lab", "sweep")
+BENCHMARKS = ("engine", "depth", "flows", "raft", "command", "lab", "sweep", "audit")
 
 
 def main(names: list[str]) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
@@ -26,6 +27,8 @@ from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from hawb.broker.cluster import Bench
     from hawb.broker.fuzz import Campaign
     from hawb.broker.imported import Imported
@@ -388,6 +391,64 @@ def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[
         for note in cluster.notes:
             click.echo(f"note: {note}", err=True)
         yield name, cluster
+
+
+on_spark = click.option(
+    "--master", default="local[*]", metavar="URL", show_default=True, help="The Spark that does it, this machine's own."
+)
+
+
+@main.command()
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--output", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
+@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
+@on_spark
+def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: str) -> None:
+    """Look at every queue of many clusters: the policy it is under, and what is risky.
+
+    PATHS are definitions exports and queue listings, or folders of them (.json, .txt). Files beside a definitions.json
+    are one cluster, and so are files whose names agree up to the first dot. A file that cannot be read is listed and
+    stops nothing. With --output the folder has a row for each queue and each cluster, as Parquet. Exit status 2:
+    nothing could be read.
+    """
+    from hawb.study.fleet import clusters
+
+    if output is not None and output.exists():
+        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
+    try:
+        found = clusters(paths)
+    except OSError as error:
+        raise SystemExit(refuse(error)) from None
+    if not found:
+        raise SystemExit(refuse(f"{paths[0]}: no .json and no .txt file in it"))
+    with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
+        from hawb.study import audit as room
+        from hawb.views import audit as view
+
+        folder = output or Path(aside, "audit")
+        room.audit(spark, found, folder)
+        told = room.summary(spark, folder)
+    click.echo(json.dumps(view.plain(told), indent=1) if as_json else view.report(told))
+    raise SystemExit(0 if told.clusters else 2)
+
+
+@contextlib.contextmanager
+def spark_session(master: str) -> Iterator[SparkSession]:
+    """A Spark session while a command runs; ends the program where there is none to be had."""
+    try:
+        from hawb.study.java import JavaNotFoundError
+        from hawb.study.spark import session
+    except ModuleNotFoundError as missing:
+        reason = f"Spark takes hawb's extra `study`, which is not installed: {missing.name} is missing"
+        raise SystemExit(refuse(reason)) from None
+    try:
+        spark = session(master=master)
+    except JavaNotFoundError as error:
+        raise SystemExit(refuse(error)) from None
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 @main.command()

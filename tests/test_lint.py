@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import ImportRefused
@@ -15,9 +17,10 @@ from hawb.cli import main
 from hawb.planning import assignments, inventory
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import MOST_GIVEN_UP, assign
+from hawb.planning.beginnings import beginning
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report, lint
-from hawb.rules.patterns import Match
+from hawb.rules.patterns import Match, matches, pattern_error
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import load
@@ -176,9 +179,9 @@ def test_what_blocks_a_move_to_quorum_queues():
         queue("q3", arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}),
         queue("q4", arguments={"x-dead-letter-routing-key": "dead", "x-dead-letter-exchange": ""}, exclusive=True),
     ]
-    found = lint(cluster(policy(max_length=9, **HA), queues=kinds)).queues
+    found = lint(cluster(policy(max_length=9, **HA), queues=kinds)).findings
     told = {finding.name: finding.detail["blockers"] for finding in found if finding.code == "blocks-quorum"}
-    passed = "policy 'p', passed over with max-length"
+    passed = "its policy is passed over, with max-length"
     assert told == {
         "q1": f"not durable; auto-delete; {passed}",
         "q2": f"argument x-queue-mode; argument x-max-priority; {passed}",
@@ -210,6 +213,21 @@ def test_operator_policies_are_looked_at_by_themselves():
 def test_policies_of_another_virtual_host_do_not_count():
     found = lint(cluster(MIRRORED, queues=[queue(vhost="shop"), queue()]))
     assert [one.in_force.policy for one in found.assigned.assignments] == [None, "p"]
+
+
+part = st.sampled_from(["a", "ab", r"\.", r"\-", ".", "*", "?", "+", "{0}", "{,2}", "|", "(a)", "(?i)", "[ab]", "$"])
+patterns = st.lists(part, max_size=6).map("".join).map("^".__add__).filter(lambda one: pattern_error(one) is None)
+
+
+@settings(max_examples=1_000)
+@given(patterns, st.text("abA.-", max_size=6))
+def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, name: str):
+    assert not matches(pattern, name) or name.startswith(beginning(pattern))
+
+
+def test_beginnings_are_as_long_as_they_can_be():
+    told = {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
+    assert {pattern: beginning(pattern) for pattern in told} == told
 
 
 # Real files

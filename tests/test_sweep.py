@@ -13,8 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from hawb.engine import chance
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.study.folders import build_folder
 from hawb.study.spark import session
-from hawb.study.sweep import build_folder, save, summary, sweep
+from hawb.study.sweep import save, summary, sweep
 from hawb.study.trials import COMBINATIONS, DRAW_SITUATION, QUEUE, Combination, Family, Situation, Trial, play
 
 ALWAYS, SYNCED = "always", "when-synced"

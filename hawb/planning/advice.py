@@ -123,7 +123,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "mirrors-on-all-nodes": Advice(
         "warning",
-        "ha-mode all puts a replica on each of {nodes} nodes, of which {majority} are a majority",
+        "ha-mode all puts a replica on {nodes}",
         "Every message is sent to each node and written there, and a publisher waits for the slowest. A majority of the"
         " nodes tolerates as much as most need.",
         "the guide, \"Replication Factor: How Many Mirrors are Optimal?\"",

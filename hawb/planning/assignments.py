@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hawb.planning.beginnings import beginning
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.patterns import Match, searched
 from hawb.rules.policies import (
@@ -153,7 +154,7 @@ class _Table:
 
     def _matches(self, pattern: str, name: str) -> bool:
         given_up = self._given_up[pattern]
-        if len(given_up) >= MOST_GIVEN_UP:
+        if not name.startswith(beginning(pattern)) or len(given_up) >= MOST_GIVEN_UP:
             return False
         result = searched(pattern, name)
         if result is Match.GAVE_UP:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 
 from msgspec import Struct
 
@@ -15,17 +16,19 @@ from hawb.planning.queue_checks import node_findings, queue_findings
 
 
 class Report(Struct, frozen=True):
-    """What each queue is under, and the findings: those of policies, of queues and of nodes."""
+    """What each queue is under, and the findings: those of policies, those of each queue in the order of the
+    assignments, and those of nodes."""
 
     assigned: Assigned
     policies: list[Finding]
-    queues: list[Finding]
+    queues: list[list[Finding]]
     nodes: list[Finding]
 
     @property
     def findings(self) -> list[Finding]:
         """All findings, the worst first."""
-        return sorted([*self.policies, *self.queues, *self.nodes], key=lambda one: SEVERITIES.index(one.severity))
+        every = [*self.policies, *chain.from_iterable(self.queues), *self.nodes]
+        return sorted(every, key=lambda one: SEVERITIES.index(one.severity))
 
 
 def lint(inventory: Inventory) -> Report:
@@ -44,6 +47,6 @@ def lint(inventory: Inventory) -> Report:
                 reach, applied[reach.operator, reach.policy.vhost, reach.policy.name], inventory
             )
         ],
-        [finding for one in assigned.assignments for finding in queue_findings(one, inventory)],
+        [list(queue_findings(one, inventory)) for one in assigned.assignments],
         list(node_findings(inventory)),
     )

@@ -41,4 +41,4 @@ def _settings(assignment: Assignment, profile: Profile) -> Iterator[str]:
     policy = assignment.policies[0]
     keys = policy.definition.keys()
     if keys & profile.unsupported_by("quorum") and (lost := sorted(keys - HA_SETTINGS)):
-        yield f"policy {policy.name!r}, passed over with {', '.join(lost)}"
+        yield f"its policy is passed over, with {', '.join(lost)}"

@@ -11,7 +11,6 @@ and at 1: for x of n trials (x + z²/2 ± z·√(x(n - x)/n + z²/4)) / (n + z²
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pyarrow as pa
 from msgspec.structs import asdict, fields
 from pyspark.sql import DataFrame, SparkSession
 
+from hawb.study.folders import written_whole
 from hawb.study.trials import COMBINATIONS, Family, Trial, numbered
 
 SQL_TYPES = {str: "string", int: "bigint", float: "double"}
@@ -78,25 +78,11 @@ def summary(trials: DataFrame) -> DataFrame:
     return trials.sparkSession.sql(SUMMARY, trials=trials)
 
 
-def build_folder(name: str) -> Path:
-    """`build/studies/NAME` in the project: the nearest folder above the working directory with a `pyproject.toml`, or
-    the working directory itself where there is none."""
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / "pyproject.toml").exists()), here)
-    return root / "build" / "studies" / name
-
-
 def save(frame: DataFrame, folder: Path) -> DataFrame:
-    """Writes `frame` as Parquet to `folder`, in place of what was there, and reads it back.
+    """Writes `frame` as Parquet to `folder`, in place of what was there (`written_whole`), and reads it back.
 
-    It is written under another name and renamed when it is complete, so that nobody finds half of it; if writing fails,
-    what was there stays. `frame` must not itself be read from `folder`.
+    `frame` must not itself be read from `folder`.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as aside:
-        complete = Path(aside, "new")
-        frame.write.parquet(str(complete))
-        if folder.exists():
-            folder.rename(Path(aside, "old"))
-        complete.rename(folder)
+    with written_whole(folder) as new:
+        frame.write.parquet(str(new))
     return frame.sparkSession.read.parquet(str(folder))

@@ -31,7 +31,7 @@ def report(found: Report) -> str:
     """The whole report: counts, what is in force, what was found, and the advice for each code."""
     parts = [summary(found), in_force(found.assigned.assignments)]
     if found.findings:
-        parts += [table(found.findings), advice(found.findings)]
+        parts += [table(found.findings), advice(finding.code for finding in found.findings)]
     return "\n\n".join(parts)
 
 
@@ -54,7 +54,7 @@ def in_force(assignments: Iterable[Assignment]) -> str:
         both = [shown(join_queue(vhost, name)) if name else "none" for name in (mine, theirs)]
         groups[(*both, listing(names))].append(one.queue.full_name)
     rows = [[*group, f"{len(names):,}: {listing(sorted(names))}"] for group, names in sorted(groups.items())]
-    return _columns(rows, IN_FORCE)
+    return columns(rows, IN_FORCE)
 
 
 def table(findings: Sequence[Finding]) -> str:
@@ -66,7 +66,7 @@ def table(findings: Sequence[Finding]) -> str:
         [severity, code, _where(kind, names), shown(what)]
         for (severity, code, kind, what), names in groups.items()
     ]
-    return _columns(rows, FOUND)
+    return columns(rows, FOUND)
 
 
 def _where(kind: str, names: Sequence[str]) -> str:
@@ -74,10 +74,10 @@ def _where(kind: str, names: Sequence[str]) -> str:
     return f"{kind} {first}" if len(names) == 1 else f"{kind} {first} and {len(names) - 1:,} more"
 
 
-def advice(findings: Iterable[Finding]) -> str:
+def advice(codes: Iterable[str]) -> str:
     """Why each code matters, where that is written, and what to do."""
     lines = []
-    for code in dict.fromkeys(finding.code for finding in findings):
+    for code in dict.fromkeys(codes):
         known = ADVICE[code]
         lines.append(code)
         for label, text in (("why", known.why), ("source", known.source), ("do", known.remedy)):
@@ -103,7 +103,7 @@ def plain(found: Report) -> dict[str, object]:
     }
 
 
-def _columns(rows: list[list[str]], headers: Sequence[str]) -> str:
+def columns(rows: list[list[str]], headers: Sequence[str]) -> str:
     """A table whose last column is wrapped to what is left of the line."""
     taken = sum(max(len(row[column]) for row in [headers, *rows]) + 2 for column in range(len(headers) - 1))
     widths = [None] * (len(headers) - 1) + [max(NARROWEST, WIDTH - taken)]

@@ -1,0 +1,151 @@
+"""What an audit keeps of each cluster: a row for each queue, a row for the cluster itself.
+
+This is what a Spark task does and knows no Spark. The rules and the findings are those of `hawb lint`
+(`hawb.planning.lint`); `findings` of a queue are the codes found of it and of the policies that apply to it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from hawb.broker.untrusted import ImportRefused
+from hawb.engine.naming import join_queue
+from hawb.planning.assignments import Assignment
+from hawb.planning.findings import Finding
+from hawb.planning.inventory import Inventory, of_files
+from hawb.planning.lint import Report, lint
+from hawb.study.fleet import ClusterFiles
+
+TEXT, TEXTS, COUNT = pa.string(), pa.list_(pa.string()), pa.int64()
+
+QUEUES: dict[str, tuple[pa.DataType, Callable[[Assignment], object]]] = {
+    "vhost": (TEXT, lambda one: one.queue.vhost),
+    "queue": (TEXT, lambda one: one.queue.name),
+    "type": (TEXT, lambda one: one.queue.type),
+    "policy": (TEXT, lambda one: one.in_force.policy),
+    "operator_policy": (TEXT, lambda one: one.in_force.operator_policy),
+    "silenced": (TEXTS, lambda one: [policy.name for policy in one.policies[1:]]),
+    "messages": (COUNT, lambda one: one.queue.facts.messages),
+    "master": (TEXT, lambda one: one.queue.facts.leader or one.queue.facts.node),
+    "mirrors": (TEXTS, lambda one: one.queue.facts.mirrors),
+    "synchronised_mirrors": (TEXTS, lambda one: one.queue.facts.synchronised),
+    "members": (TEXTS, lambda one: one.queue.facts.members),
+}
+"""The columns of a queue's row that are read off it, beside cluster, definition, findings and blockers."""
+
+FOUND = pa.struct(dict.fromkeys(("code", "kind", "name", "what"), TEXT))
+REFUSED = pa.struct(dict.fromkeys(("file", "place", "given", "accepted"), TEXT))
+
+QUEUE_SCHEMA = pa.schema(
+    [
+        ("cluster", TEXT),
+        *((name, kind) for name, (kind, _) in QUEUES.items()),
+        ("definition", TEXT),
+        ("findings", TEXTS),
+        ("blockers", TEXTS),
+    ]
+)
+"""One row a queue. `definition` is the effective one as JSON, `blockers` what stands in the way of a quorum queue; null
+is what the files do not tell."""
+
+CLUSTER_SCHEMA = pa.schema(
+    [
+        ("cluster", TEXT),
+        ("version", TEXT),
+        ("queues", COUNT),
+        ("policies", COUNT),
+        ("findings", pa.list_(FOUND)),
+        ("refused", pa.list_(REFUSED)),
+    ]
+)
+"""One row a cluster: the findings of its policies and nodes, and the files that could not be read. `version` is null
+where none could."""
+
+
+def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """(the rows of a cluster's queues, its own row)."""
+    inventory, refused = _read(cluster)
+    found = lint(inventory) if inventory is not None else None
+    own = {
+        "cluster": cluster.name,
+        "version": inventory and inventory.profile.version,
+        "queues": len(inventory.queues) if inventory else 0,
+        "policies": len(found.assigned.reaches) if found else 0,
+        "findings": [_plain(finding) for finding in [*found.policies, *found.nodes]] if found else [],
+        "refused": refused,
+    }
+    queues = _queue_rows(cluster.name, found) if found else pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
+    return queues, pa.RecordBatch.from_pylist([own], schema=CLUSTER_SCHEMA)
+
+
+def _read(cluster: ClusterFiles) -> tuple[Inventory | None, list[dict[str, str]]]:
+    """What can be read of a cluster, and what cannot: a file that is refused is left out, and the rest is read again.
+
+    The files are of strangers. Whatever else goes wrong with them must not stop a thousand others, so it is listed too.
+    """
+    files, refused = list(cluster.files), []
+    while files:
+        try:
+            return of_files(files), refused
+        except ImportRefused as error:
+            refused.append(_refusal(error.file, error.place, error.given, error.accepted))
+            files = [file for file in files if Path(file) != error.file]
+        except Exception as error:
+            whole = "what hawb can read; this is a fault of hawb's"
+            return None, [*refused, _refusal(cluster.name, "its files", type(error).__name__, whole)]
+    return None, refused
+
+
+def _refusal(file: Path | str, place: str, given: str, accepted: str) -> dict[str, str]:
+    return {"file": str(file), "place": place, "given": given, "accepted": accepted}
+
+
+def _plain(finding: Finding) -> dict[str, str]:
+    return {"code": finding.code, "kind": finding.kind, "name": finding.name, "what": finding.what}
+
+
+def _queue_rows(cluster: str, found: Report) -> pa.RecordBatch:
+    assignments = found.assigned.assignments
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([cluster] * len(assignments), TEXT),
+            *(pa.array([read(one) for one in assignments], kind) for kind, read in QUEUES.values()),
+            pa.array(list(_definitions(assignments)), TEXT),
+            pa.array(list(_codes(found)), TEXTS),
+            pa.array([_blockers(of_queue) for of_queue in found.queues], TEXTS),
+        ],
+        schema=QUEUE_SCHEMA,
+    )
+
+
+def _definitions(assignments: Iterable[Assignment]) -> Iterator[str | None]:
+    """The effective definitions as JSON; many queues share one."""
+    written: dict[int, str | None] = {}
+    for one in assignments:
+        definition = one.in_force.definition
+        if id(definition) not in written:
+            written[id(definition)] = None if definition is None else msgspec.json.encode(definition).decode()
+        yield written[id(definition)]
+
+
+def _codes(found: Report) -> Iterator[list[str]]:
+    """The codes of each queue's findings and of the policies that apply to it."""
+    of_policies: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for finding in found.policies:
+        of_policies[finding.kind, finding.name].append(finding.code)
+    for one, of_queue in zip(found.assigned.assignments, found.queues, strict=True):
+        codes = [finding.code for finding in of_queue]
+        for kind, name in (("policy", one.in_force.policy), ("operator policy", one.in_force.operator_policy)):
+            if name is not None and of_policies:
+                codes += of_policies.get((kind, join_queue(one.queue.vhost, name)), ())
+        yield codes
+
+
+def _blockers(of_queue: list[Finding]) -> list[str]:
+    told = [finding.detail["blockers"].split("; ") for finding in of_queue if finding.code == "blocks-quorum"]
+    return told[0] if told else []

@@ -1,0 +1,52 @@
+"""Many clusters in many files: which files are of one cluster, by their names alone.
+
+Files in a folder with a `definitions.json` are one cluster, named by the folder. Elsewhere those whose names agree up
+to the first dot are one, so that berlin.definitions.json, berlin.queues.json and berlin.nodes.json stand together, and
+a file with a name of its own is a cluster of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+DEFINITIONS = "definitions.json"
+SUFFIXES = (".json", ".txt")
+"""What is taken from a folder: exports and listings as RabbitMQ's tools write them."""
+
+
+class ClusterFiles(Struct, frozen=True):
+    """A cluster by its name, which is a path, and the files that tell of it, with their size together."""
+
+    name: str
+    files: tuple[str, ...]
+    size_bytes: int
+
+
+def clusters(paths: Iterable[Path]) -> list[ClusterFiles]:
+    """The clusters of files and, with all that is below them, folders, by name. Raises FileNotFoundError."""
+    groups: dict[str, dict[Path, int]] = defaultdict(dict)
+    for path in paths:
+        for file in _files(path):
+            groups[_name(file)][file] = file.stat().st_size
+    return [
+        ClusterFiles(name, tuple(str(file.absolute()) for file in sorted(files)), sum(files.values()))
+        for name, files in sorted(groups.items())
+    ]
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if not path.is_dir():
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file or folder")
+        return [path]
+    return (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+
+
+def _name(file: Path) -> str:
+    if (file.parent / DEFINITIONS).exists():
+        return str(file.parent)
+    return str(file.parent / file.name.partition(".")[0])
