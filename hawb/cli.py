@@ -432,6 +432,44 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
     raise SystemExit(0 if told.clusters else 2)
 
 
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--output", type=click.Path(path_type=Path), required=True,
+              help="The folder of its trials; a study that was stopped goes on there.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
+@on_spark
+@refusing
+def study(file: Path, output: Path, as_json: bool, master: str) -> None:
+    """Play a study FILE and show what it comes to, each number with its interval.
+
+    The trials are kept in --output as Parquet, a row each. Stop it whenever you like: nothing that is there is played
+    again.
+    """
+    from hawb.study.load import load as load_study
+
+    asked = load_study(file)
+    with spark_session(master) as spark:
+        from hawb.study import kernel
+        from hawb.study.blocks import RowsRefused
+        from hawb.study.estimates import estimates
+        from hawb.study.pipeline import run as play_study
+        from hawb.study.results import FolderRefused
+        from hawb.views import study as view
+
+        total = asked.trials * len(asked.cells)
+        try:
+            with click.progressbar(
+                length=total, label="Trials", show_eta=False, item_show_func=view.rate, file=sys.stderr
+            ) as bar:
+                trials = play_study(
+                    spark, asked, output, kernel.records, lambda now: bar.update(now.done - bar.pos, now)
+                )
+        except (FolderRefused, RowsRefused) as refused:
+            raise SystemExit(refuse(refused)) from None
+        rows = [row.asDict() for row in estimates(trials).collect()]
+    click.echo(json.dumps(rows, indent=1) if as_json else view.report(asked.study, rows))
+
+
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
     """A Spark session while a command runs; ends the program where there is none to be had."""

@@ -4,6 +4,7 @@ records."""
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import socket
@@ -11,17 +12,21 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from click.testing import CliRunner
 from conftest import LONG
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
+import hawb.study
+from hawb import cli
 from hawb.engine import chance
 from hawb.study import blocks
 from hawb.study.blocks import Block, RowsRefused, done, missing, play
@@ -288,6 +293,61 @@ def test_a_study_that_is_interrupted_keeps_what_is_played(spark: SparkSession, t
     assert kept.items() <= digest(tmp_path / "study").items()
 
 
+# The command
+
+
+@pytest.mark.spark
+def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cli, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(hawb.study, "kernel", SimpleNamespace(records=made_up()), raising=False)
+    file = tmp_path / "study.yaml"
+    for count in (20, 30):
+        file.write_text(FILE.replace("trials: 20", f"trials: {count}"))
+        result = command(file, "--output", tmp_path / "out")
+        assert result.exit_code == 0
+        assert "Two copies or three?" in result.stdout
+        assert "publish_down_s" in result.stdout
+        assert sum(block.count for block in done(tmp_path / "out")) == 2 * count
+    told = json.loads(command(file, "--json", "--output", tmp_path / "out").stdout)
+    assert {(row["design"], row["measure"], row["trials"]) for row in told} == {
+        (design, measure, 30) for design in ("two", "quorum") for measure in ("lost", "publish_down_s")
+    }
+    file.write_text(FILE.replace("replicas: 2", "replicas: 1").replace("trials: 20", "trials: 30"))
+    refused = command(file, "--output", tmp_path / "out")
+    assert (refused.exit_code, "designs.two: changed" in refused.stderr) == (2, True)
+
+
+def test_a_bad_study_is_refused_before_spark_starts(tmp_path: Path):
+    file = tmp_path / "study.yaml"
+    file.write_text(FILE.replace("replicas: 2", "replicas: 4"))
+    result = command(file, "--output", tmp_path / "out")
+    assert (result.exit_code, "replicas: 4 do not fit on 3 nodes" in result.stderr) == (2, True)
+
+
+def command(*arguments: object):
+    return CliRunner().invoke(cli.main, ["study", *map(str, arguments)], catch_exceptions=False)
+
+
+FILE = """\
+study: Two copies or three?
+designs:
+  two: {queue_type: classic, nodes: 3, replicas: 2, version: "3.13"}
+  quorum: {queue_type: quorum, nodes: 3, replicas: 3, version: "3.13"}
+environments:
+  rack:
+    node_failures: {every: {mean_s: 2592000}, repair: {mean_s: 3600}}
+    traffic: {publish_per_s: 50, consume_per_s: 200}
+trials: 20
+horizon_days: 365
+sources: {environments.rack: "assumed: round numbers"}
+"""
+
+
+# A cluster
+
+
 ON_A_CLUSTER = """
 import os, signal, sys
 from pathlib import Path
@@ -327,6 +387,7 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(tmp_path: Pa
         )
         ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
+    assert "Lost executor" in ran.stderr
     told = ran.stdout.splitlines()
     assert told[0].startswith("killed after") and int(told[0].split()[2]) < 100
     assert told[1] == "100 100"

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from hawb.lab.study_progress import StudyProgress
+from hawb.study.pipeline import Progress
+from hawb.views.study import left, number, pace, percent, report
+
+ROW = {
+    "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "mean": 12345.6, "mean_low": 1.23456,
+    "mean_high": 23456.7, "share": 0.002, "share_low": 0.0004, "share_high": 0.0071,
+}  # fmt: skip
+
+
+def test_a_table_for_each_measure_that_any_trial_had():
+    none = ROW | {"measure": "refused", "mean": 0.0, "share": 0.0}
+    told = report("A \x1b study", [ROW, ROW | {"design": "few", "mean_low": None, "mean_high": None}, none])
+    assert "\x1b" not in told
+    assert "two       12,346  1.235 to 23,457  0.2 %             0.04 % to 0.71 %" in told
+    assert "few       12,346                   0.2 %" in told
+    assert told.endswith("In no trial any: refused")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0, "0 %"), (0.0004, "0.04 %"), (0.012, "1.2 %"), (0.25, "25.0 %"), (1, "100.0 %")]
+)
+def test_shares(value: float, shown: str):
+    assert percent(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0, "0"), (0.001234, "0.001234"), (999.94, "999.9"), (1e6, "1,000,000")])
+def test_means(value: float, shown: str):
+    assert number(value) == shown
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(5, "5 s"), (99, "99 s"), (720, "12 min"), (12_000, "3 h 20 min")])
+def test_time_left(seconds: float, shown: str):
+    assert left(seconds) == shown
+
+
+def test_progress_in_words_and_as_a_bar():
+    told = StudyProgress()
+    told(Progress(0, 4000, 0, 1.0))
+    assert (told.bar.value, told.text.value) == (0, "0 of 4,000 trials")
+    told(Progress(3000, 4000, 1000, 2.0))
+    assert (told.bar.value, told.text.value) == (0.75, "3,000 of 4,000 trials, 500 a second, 2 s left")
+    assert pace(Progress(4000, 4000, 4000, 1.0)) == "4,000 of 4,000 trials, 4,000 a second, 0 s left"
