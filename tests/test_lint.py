@@ -3,7 +3,9 @@ cluster that has it."""
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -210,6 +212,14 @@ def test_operator_policies_are_looked_at_by_themselves():
     assert [(one.code, one.where) for one in found.policies] == [("matches-nothing", "operator policy idle")]
 
 
+def test_what_a_release_does_not_know_is_not_read():
+    """3.10 knows no operator policy about mirroring; whatever a file says there is no more than a name."""
+    found = lint(cluster(MIRRORED, operator_policies=[policy("theirs", ha_mode=["all"])]))
+    assert [(one.code, one.where) for one in found.policies] == [("unknown-settings", "operator policy theirs")]
+    broken = policy("p", "(", ha_mode="all")
+    assert "policy-refused" in codes(lint(cluster(broken, version="4.0")))
+
+
 def test_policies_of_another_virtual_host_do_not_count():
     found = lint(cluster(MIRRORED, queues=[queue(vhost="shop"), queue()]))
     assert [one.in_force.policy for one in found.assigned.assignments] == [None, "p"]
@@ -305,6 +315,42 @@ def test_no_name_reaches_beyond_its_place():
     for part in (findings.report(found), json.dumps(findings.plain(found))):
         assert "\x1b" not in part and "\u202e" not in part
     assert "mirroring-silenced" in codes(found)
+
+
+ODD = [None, True, 0, -1, 1, 2, 2**63 - 1, 1.5, 1e300, "x", "all", "exactly", "nodes", "(", "", [], ["a", 1], {"a": 1}]
+KEYS = sorted(PROFILES["3.13"].policy_settings)
+
+
+@given(st.integers(0, 2**32))
+def test_whatever_stands_in_an_export_or_a_listing_is_judged_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+):
+    draw, export = random.Random(seed), json.loads(FILES[0].read_text())
+    listing = json.loads(FILES[1].read_text())
+    bodies = copy.deepcopy(export["policies"])
+    export["parameters"] = [
+        {"component": "operator_policy", "name": body.pop("name"), "vhost": body.pop("vhost"), "value": body}
+        for body in bodies[:3]
+    ]
+    told = [policy["definition"] for policy in export["policies"]] + [body["definition"] for body in bodies[:3]]
+    told_of_queues = [queue["arguments"] for queue in export["queues"]]
+    told_of_queues += [queue["effective_policy_definition"] for queue in listing]
+    for _ in range(draw.randint(1, 9)):
+        place = draw.choice(draw.choice([told, export["policies"], listing, told_of_queues]))
+        keys = list(place) if draw.random() < 0.3 and place else KEYS + [f"x-{key}" for key in KEYS] + ["pattern"]
+        if isinstance(place, dict):
+            place[draw.choice(keys)] = draw.choice(ODD)
+    export["rabbitmq_version"] = draw.choice(["3.8.9", "3.10.8", "3.13.7", "4.0.5"])
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "definitions.json").write_text(json.dumps(export))
+    (folder / "queues.json").write_text(json.dumps(listing))
+    for files in (["definitions.json", "queues.json"], ["queues.json"]):
+        try:
+            found = lint(inventory.of_files([folder / file for file in files]))
+        except ImportRefused:
+            continue
+        assert findings.report(found)
+        json.dumps(findings.plain(found))
 
 
 # The command

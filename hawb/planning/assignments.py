@@ -31,6 +31,10 @@ from hawb.rules.profiles import Profile
 
 MOST_GIVEN_UP = 10
 
+GIVEN_UP = {"expires": 1}
+"""Stands in for a definition of which the release knows no setting any more: the policy is still there, and silences
+others."""
+
 
 class InForce(Struct, frozen=True, gc=False):
     """What a policy and an operator policy say together. `definition` is None where nothing tells."""
@@ -71,6 +75,11 @@ class Reach(Struct):
     beaten_by: set[str] = field(default_factory=set)
     tied_with: Counter[str] = field(default_factory=Counter)
     given_up: list[str] = field(default_factory=list)
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """What of the policy's definition its release knows."""
+        return {key: value for key, value in self.policy.definition.items() if key not in self.unknown}
 
 
 class Assigned(Struct):
@@ -188,11 +197,9 @@ def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy 
     known = profile.operator_policy_settings if operator else profile.policy_settings
     unknown = [key for key, _ in policy.settings if key not in known]
     kept = replace(policy, settings=tuple((key, value) for key, value in policy.settings if key in known))
-    if unknown and not kept.settings:
-        return kept, unknown, None
     fields = {
         "pattern": policy.pattern,
-        "definition": kept.definition,
+        "definition": kept.definition or (GIVEN_UP if unknown else {}),
         "priority": policy.priority,
         "apply_to": policy.apply_to,
     }

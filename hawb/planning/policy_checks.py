@@ -33,7 +33,7 @@ def policy_findings(reach: Reach, applied: Sequence[Assignment], inventory: Inve
     for check in REACH_CHECKS:
         yield from check(reach, inventory)
     yield from _idle(reach, applied, inventory)
-    said = mirroring(reach.policy.definition) if inventory.profile.mirroring else None
+    said = mirroring(reach.definition)
     if said is not None:
         for check in MIRRORING_CHECKS:
             yield from check(reach, said, inventory)
@@ -78,7 +78,7 @@ def _gives_up(reach: Reach, _: Inventory) -> Iterator[Finding]:
 def _clash(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
     """A setting by which queues of a type are passed over: of each type that there could be, or of some that there
     are."""
-    keys = reach.policy.definition.keys() - set(reach.unknown)
+    keys = reach.definition.keys()
     types = QUEUE_TYPES_BY_APPLY_TO.get(reach.policy.apply_to, ())
     clashes = {kind: sorted(keys & inventory.profile.unsupported_by(kind)) for kind in types}
     if types and all(clashes.values()):
@@ -90,8 +90,7 @@ def _clash(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
 
 
 def _idle(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> Iterator[Finding]:
-    known = {key: value for key, value in reach.policy.definition.items() if key not in reach.unknown}
-    for key, reason in idle_settings(Case(reach.policy, known, inventory.profile, applied)):
+    for key, reason in idle_settings(Case(reach.policy, reach.definition, inventory.profile, applied)):
         yield _finding("key-without-effect", reach, key=key, reason=reason)
 
 

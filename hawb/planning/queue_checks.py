@@ -56,7 +56,7 @@ def _silenced(assignment: Assignment, inventory: Inventory) -> Found:
     if len(assignment.policies) < 2:
         return None
     policy, definition = assignment.policies[0].name, assignment.in_force.definition
-    if inventory.profile.mirroring and assignment.in_force.mirroring is None:
+    if assignment.in_force.mirroring is None:
         mirrors = [one.name for one in assignment.silenced if mirroring(one.definition)]
         if mirrors:
             return "mirroring-silenced", {"policy": policy, "silenced": mirrors}
