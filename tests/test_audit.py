@@ -100,6 +100,7 @@ def test_the_rows_say_what_the_linter_says():
     found = lint(of_files(cluster.files))
     assert own.to_pylist()[0] | {"findings": None} == {
         "cluster": str(REAL), "version": "3.10", "queues": 31, "policies": 7, "findings": None, "refused": [],
+        "notes": own["notes"].to_pylist()[0],
     }  # fmt: skip
     rows = {row["queue"]: row for row in queues.to_pylist()}
     for one, findings in zip(found.assigned.assignments, found.queues, strict=True):

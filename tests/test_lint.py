@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import ImportRefused
 from hawb.cli import main
+from hawb.cluster import Cluster
 from hawb.planning import assignments, inventory
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import MOST_GIVEN_UP, assign
@@ -167,6 +168,27 @@ def test_the_guides_sum():
 def test_settings_without_effect(keys: dict, more: dict, idle: set[str]):
     found = lint(cluster(policy(**keys), **more)).findings
     assert {finding.detail["key"] for finding in found if finding.code == "key-without-effect"} == idle
+
+
+def test_with_no_node_to_spare_exactly_is_as_all():
+    found = lint(cluster(policy(ha_mode="exactly", ha_params=3, ha_promote_on_shutdown="always")))
+    assert "promotes-always-on-shutdown" in codes(found)
+    assert "exactly-promotes-always" not in codes(found)
+
+
+ON_SHUTDOWN, ON_FAILURE = {"ha-promote-on-shutdown": "always"}, {"ha-promote-on-failure": "when-synced"}
+
+
+@pytest.mark.parametrize(("keys", "lost"), [({}, 0), (ON_SHUTDOWN, 100), (ON_SHUTDOWN | ON_FAILURE, 0)])
+def test_the_engine_loses_in_a_rolling_restart_what_the_linter_warns_of(keys: dict, lost: int):
+    definition = {"ha-mode": "exactly", "ha-params": 2} | keys
+    played = Cluster("a", "b", "c", version="3.10").set_policy("p", "^q", definition).declare("q", node="a")
+    played.publish("q", 100)
+    for node in "abc":
+        played.stop(node).start(node)
+    assert sum(last - first + 1 for first, last in played.outcome["ledger"]["q"]["lost"]) == lost
+    warned = {finding.code for finding in lint(inventory.of_run(played.run)).findings}
+    assert ("exactly-promotes-always" in warned) == bool(lost)
 
 
 def test_when_synced_on_failure_keeps_a_stop_from_promoting_too():

@@ -100,12 +100,12 @@ REACH_CHECKS = (_matches_nothing, _matches_everything, _never_applies, _tie, _gi
 # What it says of mirrors
 
 
-def _promotes(reach: Reach, said: Mirroring, _: Inventory) -> Iterator[Finding]:
+def _promotes(reach: Reach, said: Mirroring, inventory: Inventory) -> Iterator[Finding]:
     lets_go = said.promote_on_shutdown is Promote.ALWAYS and said.promote_on_failure is Promote.ALWAYS
     if not lets_go or said.count == 1:
         return
     sync_mode = said.sync_mode.name.lower()
-    if said.mode is HaMode.EXACTLY:
+    if said.count is not None and (said.count < len(inventory.nodes) or not inventory.nodes):
         yield _finding("exactly-promotes-always", reach, count=said.count, sync_mode=sync_mode)
     else:
         yield _finding("promotes-always-on-shutdown", reach, mode=said.mode.name.lower(), sync_mode=sync_mode)

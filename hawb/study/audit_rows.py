@@ -61,10 +61,11 @@ CLUSTER_SCHEMA = pa.schema(
         ("policies", COUNT),
         ("findings", pa.list_(FOUND)),
         ("refused", pa.list_(REFUSED)),
+        ("notes", TEXTS),
     ]
 )
-"""One row a cluster: the findings of its policies and nodes, and the files that could not be read. `version` is null
-where none could."""
+"""One row a cluster: the findings of its policies and nodes, the files that could not be read, and what is to be known
+of the others. `version` is that of the rules, null where no file could be read."""
 
 
 def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
@@ -78,6 +79,7 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         "policies": len(found.assigned.reaches) if found else 0,
         "findings": [_plain(finding) for finding in [*found.policies, *found.nodes]] if found else [],
         "refused": refused,
+        "notes": inventory.notes if inventory else [],
     }
     queues = _queue_rows(cluster.name, found) if found else pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
     return queues, pa.RecordBatch.from_pylist([own], schema=CLUSTER_SCHEMA)

@@ -28,7 +28,8 @@ TRIAL = "trial"
 
 Records = Callable[[Study, str, str, int, int], pa.RecordBatch]
 """What plays a block: (study, design, environment, number of the first trial, how many) to a row for each trial, in
-their order, with its number in the column `trial`. The same arguments give the same rows."""
+their order, with its number in the column `trial`. Design and environment are given by their names in the study. A
+trial's row is the same whatever block it is played in."""
 
 
 class Block(Struct, frozen=True, order=True):
