@@ -1,5 +1,5 @@
-"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, or a node
-is not `safe` to stop; 2: the input was refused.
+"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, or
+`safe` that a node is not safe to stop; 2: the input was refused.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """

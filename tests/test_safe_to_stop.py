@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from views_outcomes import HOSTILE
 
+from hawb.cli import main
 from hawb.cluster import Cluster
 from hawb.planning.safe_to_stop import WAYS, Forecast, safe_to_stop
 from hawb.scenario.load import load
@@ -125,3 +128,31 @@ def test_a_node_is_told_in_words_and_names_are_escaped():
         told = table_html(safe_to_stop(hostile.run))
         assert "<script" not in told
         assert "\x1b" not in told
+
+
+def safe(tmp_path: Path, *options: str) -> Result:
+    story = tmp_path / "story.yaml"
+    story.write_text(
+        """
+        scenario: b came back empty
+        cluster: {nodes: [a, b], version: "3.10"}
+        policies: [{name: ha, pattern: ^ha, definition: {ha-mode: all}}]
+        steps: [{declare: {queue: ha.q, node: a}}, {publish: {queue: ha.q, count: 10}}, {stop: b}, {start: b}]
+        """
+    )
+    return CliRunner().invoke(main, ["safe", str(story), *options], catch_exceptions=False)
+
+
+def test_the_command_tells_all_nodes_and_of_one_whether_it_may_be_stopped(tmp_path):
+    every = safe(tmp_path)
+    assert every.exit_code == 0
+    assert "cannot be used until the node is back" in every.stdout
+    assert (safe(tmp_path, "--node", "a").exit_code, safe(tmp_path, "--node", "b").exit_code) == (1, 0)
+    (told,) = json.loads(safe(tmp_path, "--node", "a", "--json").stdout)
+    assert told["effects"]["kill"][0]["lost"] == 10
+
+
+def test_the_command_names_the_nodes_that_it_could_be_asked_about(tmp_path):
+    refused = safe(tmp_path, "--node", "c")
+    assert refused.exit_code == 2
+    assert "'c' is none of the nodes that run there, which are a, b" in refused.stderr
