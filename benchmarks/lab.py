@@ -1,56 +1,85 @@
-"""The lab: from a click to redrawn diagram and tables in the kernel, at 8 nodes and 40 queues."""
+"""The lab: from a click to redrawn diagram and tables in the kernel, and looking about in a long story."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from benchmarks.measure import duration, seconds
 from hawb.lab.controller import Controller
+from hawb.lab.history import Point
 from hawb.lab.page import Lab
-from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
+from hawb.scenario.run import Run
 
-NODES, QUEUES = 8, 40
-LIMIT = "limit 150 ms"
+NODES, QUEUES = 7, 40
+EVENTS = 10_000
+CLICK, LOOK = "limit 100 ms", "limit 50 ms"
+
+POSITIONS = 31
+"""How many moments of the long story are looked at, spread over the whole of it."""
 
 
-def lab() -> Lab:
-    """A lab of eight nodes and forty queues of a thousand messages, mirrored to three nodes each, one of them late."""
+def large() -> dict:
+    """Seven nodes and forty queues of a thousand messages: every second one is mirrored to three nodes, one of them
+    late, the others are quorum queues of three members."""
     nodes = [f"rabbit@node{number}" for number in range(1, NODES + 1)]
-    queues = [
-        {
-            "queue": f"queue-{number:02}",
-            "messages": 1000,
-            "master": nodes[number % NODES],
-            "mirrors": [nodes[(number + 1) % NODES], nodes[(number + 2) % NODES]],
-            "synchronised_mirrors": [nodes[(number + 1) % NODES]],
-        }
-        for number in range(QUEUES)
-    ]
     policy = {"name": "ha-three", "pattern": "", "definition": {"ha-mode": "exactly", "ha-params": 3}}
-    scenario = {"scenario": "Large", "cluster": {"nodes": nodes}, "policies": [policy], "queues": queues}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "large.yaml"
-        file.write_text(dump(read_scenario(scenario)), encoding="utf-8")
-        return Lab(Controller(file))
+    queues = []
+    for number in range(QUEUES):
+        first, second, third = (nodes[(number + place) % NODES] for place in range(3))
+        queue = {"queue": f"queue-{number:02}", "messages": 1000}
+        mirrored = {"master": first, "mirrors": [second, third], "synchronised_mirrors": [second]}
+        quorum = {"type": "quorum", "leader": first, "members": [first, second, third]}
+        queues.append(queue | (quorum if number % 2 else mirrored))
+    return {"scenario": "Large", "cluster": {"nodes": nodes}, "policies": [policy], "queues": queues}
+
+
+def long() -> Run:
+    """The same cluster, on which messages are published and acknowledged and nodes killed and started, until that is
+    told in so many EVENTS."""
+    scenario = large()
+    run, nodes = Run(read_scenario(scenario | {"steps": []})), scenario["cluster"]["nodes"]
+    events, round_number = 0, 0
+    while events < EVENTS:
+        node = nodes[round_number % NODES]
+        run.apply_plain({"kill": node})
+        for number in range(QUEUES):
+            run.apply_plain({"publish": {"queue": f"queue-{number:02}", "count": 10}})
+            run.apply_plain({"get": {"queue": f"queue-{number:02}", "count": 5}})
+        run.apply_plain({"start": node})
+        events, round_number = run.moment().entries_so_far, round_number + 1
+    return run
+
+
+def lab(run: Run) -> Lab:
+    """A lab in which a run has been opened."""
+    controller = Controller()
+    controller.now = Point(run, opened=True)
+    return Lab(controller)
 
 
 def figures() -> list[str]:
     """The lines that `make bench` prints."""
-    page = lab()
+    page = lab(Run.of(read_scenario(large())))
 
     def kill_and_undo():
         page.cluster.nodes[-1].buttons["kill"].click()
         page.toolbar.undo.click()
 
     first = halved(seconds(kill_and_undo))
-    for node in page.cluster.nodes[:5]:
+    for node in page.cluster.nodes[:4]:
         node.buttons["kill"].click()
     story = len(page.controller.outcome["events"])
+    later = halved(seconds(kill_and_undo))
+    page = lab(long())
+    moments, told = page.controller.moments, len(page.controller.outcome["events"])
+    positions = iter([moments * (number * 7 % POSITIONS) // POSITIONS for number in range(1, POSITIONS + 1)])
+
+    def look():
+        page.time.moment.value = next(positions)
+
     return [
-        duration("a click: a node is killed, or that is undone", first, limit=LIMIT),
-        duration(f"the same, after {story} events", halved(seconds(kill_and_undo)), limit=LIMIT),
+        duration("a click: a node is killed, or that is undone", first, limit=CLICK),
+        duration(f"the same, after {story} events", later, limit=CLICK),
+        duration(f"looking at a moment of {told:,} events", seconds(look, rounds=POSITIONS - 1), limit=LOOK),
     ]
 
 

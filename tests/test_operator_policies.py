@@ -8,6 +8,7 @@ from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
+from hawb.views.chronicle import Chronicle
 from hawb.views.policies_in_force import PoliciesInForce
 from hawb.views.story import sentences
 from hawb.views.why import why
@@ -78,4 +79,4 @@ def test_the_story_and_the_reason_of_a_loss_say_which_one_decided():
     assert "ha-promote-on-failure is always (its default)" in why(found, "q", 1)
     assert "Operator policy ops now applies to q, besides any policy." in [line.text for line in sentences(found)]
     merged = {"ha-mode": "all", "ha-params": 2, "ha-sync-mode": "manual"}
-    assert PoliciesInForce(found).definition("q", len(found["events"]) - 1) == merged
+    assert PoliciesInForce(Chronicle(found)).definition("q", len(found["events"]) - 1) == merged

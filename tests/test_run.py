@@ -276,3 +276,17 @@ def test_what_rabbitmq_refuses_is_an_error_of_its_step_and_the_story_goes_on():
     errors = [(error["step"], error["code"]) for error in outcome(run)["errors"]]
     assert errors == [(0, 404), (2, 404), (3, None), (4, None), (5, None)]
     assert outcome(run)["queues"]["q1"]["master"] == "b"
+
+
+def test_runs_share_what_was_told_before_their_ways_parted():
+    run = run_of("declare: {queue: q}", "publish: {queue: q, count: 3}", "stop: a")
+    other, again = run.copy(), run_of("declare: {queue: q}", "publish: {queue: q, count: 3}", "stop: a")
+    other.undo()
+    other.apply_plain({"kill": "a"})
+    shared = run.shared_entries(other)
+    assert 0 < shared == other.shared_entries(run) < len(run.moment().trace())
+    assert run.moment().trace()[:shared] == other.moment().trace()[:shared]
+    assert run.moment().trace()[shared:] == run.moment().trace(shared)
+    assert run.shared_entries(run.copy()) == run.rewound(3).shared_entries(run)
+    assert run.shared_entries(again) == 0
+    assert outcome(other, told=outcome(run)["events"][:shared]) == outcome(other)

@@ -8,6 +8,7 @@ import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, policy, recorded, steps
 
 from hawb.engine.trace import CAUSES, EVENTS
+from hawb.views.chronicle import Chronicle
 from hawb.views.log_lines import log_lines
 from hawb.views.policies_in_force import PoliciesInForce
 from hawb.views.sentences import SENTENCES, TONES, VARIED_BY
@@ -211,7 +212,7 @@ def test_policies_in_force_follow_the_events():
         {"declare": {"queue": "late"}},
         {"delete": {"queue": "late"}},
     )
-    in_force, last = PoliciesInForce(told), len(told["events"]) - 1
+    in_force, last = PoliciesInForce(Chronicle(told)), len(told["events"]) - 1
     applied = [index for index, event in enumerate(told["events"]) if event["event"] == "policy_applied"]
     modes = [(in_force.definition("q", index) or {}).get("ha-mode") for index in (0, *applied)]
     assert modes == [None, "all", "exactly", None, "all"]

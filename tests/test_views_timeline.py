@@ -10,6 +10,7 @@ import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, steps
 
 from hawb.views import timeline
+from hawb.views.chronicle import Chronicle
 from hawb.views.lanes import lanes
 from hawb.views.marks import because, explained, marks
 from hawb.views.roles import outages, partings
@@ -22,11 +23,11 @@ def of(outcome: dict, look: str, queue: str | None = None) -> list:
 def test_a_loss_tells_what_brought_it_about_and_why():
     told = play(UNSYNCHRONISED)
     (lost,) = of(told, "lost", "ha.orders")
-    lines = [line for _, line in explained(told, lost)]
+    lines = [line for _, line in explained(Chronicle(told), lost)]
     assert lines[0] == "a was killed."
     assert lines[-2].startswith("Messages 1 to 100 of ha.orders were lost")
     assert "ha-promote-on-failure is always (its default)" in lines[-1]
-    times = [t for t, _ in explained(told, lost)]
+    times = [t for t, _ in explained(Chronicle(told), lost)]
     assert (lost.node, times) == ("b", sorted(times))
 
 
@@ -35,7 +36,7 @@ def test_what_began_it_all_comes_first_and_a_fault_has_nothing_before_it():
     index = next(i for i, event in enumerate(told["events"]) if event["event"] == "messages_lost")
     assert [t for t, _ in because(told, index)] == sorted(t for t, _ in because(told, index))
     fault = of(told, "fault")[0]
-    assert explained(told, fault) == [(fault.t, fault.told[0].text)]
+    assert explained(Chronicle(told), fault) == [(fault.t, fault.told[0].text)]
 
 
 def test_redeliveries_have_marks_and_first_deliveries_have_none():

@@ -15,6 +15,7 @@ from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views import lanes, ledger, listing, matrix, raft
+from hawb.views.chronicle import Chronicle
 from hawb.views.copies import copies, published
 from hawb.views.roles import roles
 from hawb.views.story import sentences
@@ -99,8 +100,8 @@ def test_the_nodes_that_a_message_is_said_to_be_on_have_it(steps):
             for node in (queue.master, *queue.mirrors)
             if moment.state.nodes[node].status == "running" and runs.contains(queue.contents[node] or (), number)
         }
-        assert published(told, "q", number) is not None
-        assert set(nodes_with(told, "q", number)) == have
+        assert published(Chronicle(told), "q", number) is not None
+        assert set(nodes_with(Chronicle(told), "q", number)) == have
 
 
 @few
@@ -111,7 +112,7 @@ def test_the_members_that_a_message_is_said_to_be_on_have_it_in_their_logs(steps
     queue, names = state.queues["q"], run.settings.names
     for number in {first for first, _ in queue.content} | {last for _, last in queue.content}:
         if not runs.contains(queue.pending, number):
-            with_it = nodes_with(told, "q", number)
+            with_it = nodes_with(Chronicle(told), "q", number)
             assert set(with_it) <= {names[node] for node in queue.members}
             for node in map(names.index, with_it):
                 assert has_logged(state.groups["q"].members[node].log, number)
@@ -166,6 +167,6 @@ def test_every_copy_of_what_a_promotion_lost_is_said_to_have_ended(steps):
         heir = told["events"][told["events"][loss["event"]]["because"]]
         if loss["cause"] == "unsynchronised_promotion":
             for number in (loss["ids"][0][0], loss["ids"][-1][1]):
-                had = copies(told, "q", published(told, "q", number), told["events"].index(heir))
+                had = copies(Chronicle(told), "q", published(Chronicle(told), "q", number), told["events"].index(heir))
                 assert heir["detail"]["was"] in had
                 assert None not in had.values()

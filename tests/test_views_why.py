@@ -10,6 +10,7 @@ from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play
 from hawb.engine.ledger import REMOVALS
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.views import losses
+from hawb.views.chronicle import Chronicle
 from hawb.views.losses import MASTER_ENDS
 from hawb.views.why import REMOVED, nodes_with, why, whys
 
@@ -396,10 +397,10 @@ def test_what_went_with_its_client_is_told_with_the_election_that_came_in_betwee
 
 def test_a_disk_that_was_lost_has_a_message_no_more():
     told = steps(QUORUM, publish(5), {"stop": ["b", "c"]}, {"wipe": "b"}, {"start": "c"})
-    assert nodes_with(told, "q", 1) == ["a", "c"]
+    assert nodes_with(Chronicle(told), "q", 1) == ["a", "c"]
     gone = steps(QUORUM, publish(5), {"kill": ["a", "b"]}, {"wipe": "b"}, {"kill": "c"})
     assert "is in the queue, ready, on no running node." in why(gone, "q", 1)
 
 
 def test_of_a_recorded_quorum_queue_it_is_known_who_is_online():
-    assert nodes_with(recorded(steps(QUORUM, publish(5), {"kill": "b"})), "q", 1) == ["a", "c"]
+    assert nodes_with(Chronicle(recorded(steps(QUORUM, publish(5), {"kill": "b"}))), "q", 1) == ["a", "c"]

@@ -31,11 +31,16 @@ class Moment(Struct, frozen=True):
     entries_before: int = 0
     before: Moment | None = None
 
-    def trace(self) -> list[Entry]:
-        """Everything that happened, from the beginning."""
+    @property
+    def entries_so_far(self) -> int:
+        """How many entries its trace has."""
+        return self.entries_before + len(self.entries)
+
+    def trace(self, since: int = 0) -> list[Entry]:
+        """Everything that happened, from the beginning or from the entry of the number `since` on."""
         chapters = []
         moment: Moment | None = self
-        while moment is not None:
-            chapters.append(moment.entries)
+        while moment is not None and moment.entries_so_far > since:
+            chapters.append(moment.entries[max(since - moment.entries_before, 0) :])
             moment = moment.before
         return [entry for chapter in reversed(chapters) for entry in chapter]

@@ -76,7 +76,7 @@ class Turn:
         self.losses: list[Loss] = list(moment.losses)
         self.refusals: list[Refusal] = list(moment.refusals)
         self.entries: list[Entry] = []
-        self._first_entry = moment.entries_before + len(moment.entries)
+        self._first_entry = moment.entries_so_far
 
     def finish(self) -> Moment:
         """The moment that this turn has reached."""

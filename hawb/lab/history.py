@@ -42,13 +42,11 @@ class Point:
         passed_s: float = 0.0,
         origin: Point | None = None,
         at_s: float | None = None,
-        told: dict | None = None,
     ):
         self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
         self.opened, self.passed_s, self._origin, self.at_s = opened, passed_s, origin, at_s
         self.moment = run.moment() if at_s is None else run.moment_at(at_s)
-        self._told = {} if told is None else told
-        self.outcome = outcome(run, self.moment, self._told)
+        self.outcome = outcome(run, self.moment, () if before is None else before.told(run))
         self.alternatives: Alternatives | None = None
 
     @cached_property
@@ -59,8 +57,14 @@ class Point:
             return None
         if not self.opened:
             return self.before.outcome
-        steps = len(self.run.steps)
-        return outcome(self.run, self.run.moment(steps - 1)) if steps else None
+        if not self.run.steps:
+            return None
+        earlier = self.run.rewound(len(self.run.steps) - 1)
+        return outcome(earlier, told=self.told(earlier))
+
+    def told(self, run: Run) -> list[dict]:
+        """The events of this point's outcome with which those of another run begin."""
+        return self.outcome["events"][: self.run.shared_entries(run)]
 
     @cached_property
     def forecasts(self) -> dict[str, Forecast]:
@@ -92,7 +96,7 @@ class Point:
         at_s = (origin.moments_us[max(position, 0)] + 1) / MICROSECONDS
         steps = origin.run.steps_at(at_s)
         run, ahead = origin.run.rewound(steps), (*origin.run.steps[steps:], *origin.ahead)
-        return Point(run, ahead, before=origin, notes=self.notes, origin=origin, at_s=at_s, told=self._told)
+        return Point(run, ahead, before=origin, notes=self.notes, origin=origin, at_s=at_s)
 
     @property
     def document(self) -> dict:
@@ -102,7 +106,7 @@ class Point:
 
     def next(self, run: Run, ahead: tuple[Step, ...], passed_s: float = 0.0) -> Point:
         """A point after this one, of the same cluster."""
-        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s, told=self._told)
+        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s)
 
     def with_step(self, step: Mapping) -> Point:
         """The point after one more step, written as in a file. Raises ScenarioRefused."""

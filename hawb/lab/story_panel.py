@@ -9,6 +9,8 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
+from hawb.views.chronicle import Chronicle
+from hawb.views.drafts import Drafts
 from hawb.views.story import Sentence, sentences
 from hawb.views.style import LOOKS
 from hawb.views.why import why_lost
@@ -22,7 +24,7 @@ MARKS = {
 }
 """The glyph and colour before a sentence, by its tone."""
 
-LATEST = 200
+LATEST = 100
 """How many sentences are shown: of a longer story the latest, up to the moment that is looked at."""
 
 EARLIER = "What came earlier is told at an earlier moment: move the slider below."
@@ -40,7 +42,7 @@ class StoryPanel:
         self.message = Message(Place.WHY)
         self.question = fields.text("why?", "what became of a message, and why: QUEUE/NUMBER")
         self.question.placeholder = "queue/number, such as ha.orders/1"
-        self._answer = ""
+        self._answer, self._drafts = "", Drafts()
         self.question.observe(lambda _: self._ask(), "value")
         title = fields.row(fields.title("Story"), self.log, name="hawb-title")
         question = fields.named(self.message.beside(self.question), "hawb-question")
@@ -54,7 +56,7 @@ class StoryPanel:
         self._tell()
 
     def _tell(self) -> None:
-        told = story_html(self.controller.outcome, self.log.value)
+        told = story_html(self.controller.outcome, self.log.value, self._drafts)
         question, answer = escape(self.question.value), escape(self._answer)
         asked = f"<p><b>{question}</b> {answer}</p>" if answer else ""
         self.story.value = f"<div>{told}{asked}</div>"
@@ -66,12 +68,12 @@ class StoryPanel:
             self.message.show(self.controller)
 
 
-def story_html(outcome: dict, log: bool = False) -> str:
-    """The story as a list; what the last step brought about is marked."""
-    losses = {loss["event"]: loss for loss in outcome["losses"]}
-    told = sentences(outcome, LATEST)
+def story_html(outcome: dict, log: bool = False, drafts: Drafts | None = None) -> str:
+    """The story as a list; what the last step brought about is marked. `drafts` are those of the story told before."""
+    losses, chronicle = {loss["event"]: loss for loss in outcome["losses"]}, Chronicle(outcome)
+    told = sentences(outcome, LATEST, drafts)
     last = max((one.step for one in told if one.step is not None), default=None)
-    items = (sentence_html(one, one.step == last, log, why_html(outcome, losses.get(one.index))) for one in told)
+    items = (sentence_html(one, one.step == last, log, why_html(chronicle, losses.get(one.index))) for one in told)
     earlier = f"<p>{EARLIER}</p>" if len(told) == LATEST else ""
     return f"{earlier}<ol>{''.join(items)}</ol>"
 
@@ -85,11 +87,11 @@ def sentence_html(one: Sentence, new: bool, log: bool, why: str) -> str:
     return f"<li>{time}<span>{mark}</span><div>{escape(one.text)}{lines}{why}</div></li>"
 
 
-def why_html(outcome: dict, loss: dict | None) -> str:
+def why_html(chronicle: Chronicle, loss: dict | None) -> str:
     """The causes of a loss, to be unfolded."""
     if loss is None:
         return ""
-    causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(outcome, loss))
+    causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
     also = "<p>What would have kept them? The tab <em>What if</em> below the cluster plays it.</p>"
     return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}{also}</details>"
 

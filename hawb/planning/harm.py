@@ -34,18 +34,24 @@ def harms(run: Run) -> list[Harm]:
     the last one counts. What no step brought about, but the way the story begins, is left out: nothing in it could be
     done otherwise."""
     moment = run.moment()
+    outages = _outages(moment)
+    if not (outages or moment.losses):
+        return []
     trace = moment.trace()
     found = _losses(moment, trace)
-    ended = {entry.queue: entry for entry in trace if entry.event in OUTAGES}
-    for name, account in moment.ledger.items():
-        unavailable_us = account.down.at(moment.state.time_us)
-        lasts = account.down.since_us is not None or unavailable_us >= BRIEF_US
-        if lasts and name in ended:
-            step = root(trace, ended[name]).step
-            harm = found.get((name, step)) or Harm(name, step, ended[name].t_us / MICROSECONDS)
-            found[name, step] = Harm(name, step, harm.t_s, harm.lost, unavailable_us / MICROSECONDS)
+    ended = {entry.queue: entry for entry in trace if entry.event in OUTAGES and entry.queue in outages}
+    for name, end in ended.items():
+        step = root(trace, end).step
+        harm = found.get((name, step)) or Harm(name, step, end.t_us / MICROSECONDS)
+        found[name, step] = Harm(name, step, harm.t_s, harm.lost, outages[name] / MICROSECONDS)
     told = [harm for (_, step), harm in found.items() if step >= 0]
     return sorted(told, key=lambda harm: (not harm.lost, harm.t_s, harm.queue))
+
+
+def _outages(moment: Moment) -> dict[str, int]:
+    """By queue for how many microseconds it could not be used, where that was no mere handing over."""
+    down = {name: (account.down, account.down.at(moment.state.time_us)) for name, account in moment.ledger.items()}
+    return {name: us for name, (span, us) in down.items() if span.since_us is not None or us >= BRIEF_US}
 
 
 def _losses(moment: Moment, trace: list[Entry]) -> dict[tuple[str, int], Harm]:

@@ -9,7 +9,7 @@ queue has `replicas` (what is where, and how much of it) and with its views `rep
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from hawb.engine import runs
 from hawb.engine.clients import Consumer, Publisher
@@ -57,13 +57,13 @@ def outcome_json(run: Run) -> str:
     return json.dumps(outcome(run), sort_keys=True, allow_nan=False)
 
 
-def outcome(run: Run, moment: Moment | None = None, told: dict[int, tuple[Entry, dict]] | None = None) -> dict:
-    """Where a run has led, or where it stood at another of its moments. `told` keeps, by the identity of their entries,
-    the events that other outcomes have told already; whoever keeps it must not change an outcome."""
+def outcome(run: Run, moment: Moment | None = None, told: Sequence[dict] = ()) -> dict:
+    """Where a run has led, or where it stood at another of its moments. `told` are the events with which its trace
+    begins, as another outcome has them; the two share them then, and neither may be changed."""
     moment = run.moment() if moment is None else moment
     state, settings, scenario = moment.state, run.settings, run.scenario
     ledger = {name: moment.ledger[name] for name in sorted(moment.ledger, key=split_queue)}
-    trace = moment.trace()
+    events = [*told, *(event_outcome(entry, settings) for entry in moment.trace(len(told)))]
     return {
         "contract": CONTRACT,
         "scenario": scenario.scenario,
@@ -82,8 +82,8 @@ def outcome(run: Run, moment: Moment | None = None, told: dict[int, tuple[Entry,
             for side in reversed(state.sides[1:])
             for name in sorted(side.queues.keys() - state.queues.keys(), key=split_queue)
         },
-        "atoms": atoms_outcome(trace),
-        "deleted": deleted_outcome(state, trace),
+        "atoms": atoms_outcome(events),
+        "deleted": deleted_outcome(state, events),
         "ledger": {name: ledger_outcome(account, held_back(state, name)) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
         "consumers": {name: consumer_outcome(state, state.consumers[name]) for name in sorted(state.consumers)},
@@ -95,17 +95,17 @@ def outcome(run: Run, moment: Moment | None = None, told: dict[int, tuple[Entry,
             {"step": refusal.step, "code": refusal.code, "text": refusal.text}
             for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
         ],
-        "events": events_outcome(trace, settings, {} if told is None else told),
+        "events": events,
     }
 
 
-def deleted_outcome(state: State, trace: Iterable[Entry]) -> list[str]:
+def deleted_outcome(state: State, events: Iterable[dict]) -> list[str]:
     """Queues that existed and do not, as far as a node knows that runs: the disk of one that is down may know better
     until others give its side up."""
     awake = {state.nodes[node].side for node in state.running()} or {state.sides[0].number}
     asleep = {name for side in state.sides if side.number not in awake for name in side.queues}
     known = {name for side in state.sides if side.number in awake for name in side.queues}
-    gone = {entry.queue for entry in trace if entry.event == "queue_deleted"} - state.queues.keys()
+    gone = {event["queue"] for event in events if event["event"] == "queue_deleted"} - state.queues.keys()
     return sorted(gone | (asleep - known))
 
 
@@ -299,14 +299,6 @@ def availability_outcome(account: Account, now_us: int) -> dict:
         "elections": account.elections,
         "bytes_replicated": account.bytes_replicated,
     }
-
-
-def events_outcome(trace: list[Entry], settings: Settings, told: dict[int, tuple[Entry, dict]]) -> list[dict]:
-    """All events; those that were not told yet are added to `told`."""
-    for entry in trace:
-        if id(entry) not in told:
-            told[id(entry)] = (entry, event_outcome(entry, settings))
-    return [told[id(entry)][1] for entry in trace]
 
 
 def event_outcome(entry: Entry, settings: Settings) -> dict:

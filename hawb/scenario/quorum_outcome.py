@@ -17,7 +17,6 @@ from hawb.engine.quorum_group import Group
 from hawb.engine.runs import EMPTY, as_lists
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Queue, Side, State
-from hawb.engine.trace import Entry
 from hawb.rules import atoms, quorum_costs
 from hawb.rules.quorum import is_critical, majority, tolerated_failures
 from hawb.rules.quorum_costs import NO_LIMIT
@@ -96,7 +95,7 @@ def memory_bytes(settings: Settings, queue: Queue) -> int:
     return held_bytes
 
 
-def atoms_outcome(trace: Iterable[Entry]) -> int:
+def atoms_outcome(events: Iterable[dict]) -> int:
     """How many atoms the names of the quorum queues declared so far take on each node."""
-    declared = (e.queue for e in trace if e.event == "queue_declared" and e.detail["type"] == QUORUM)
+    declared = (e["queue"] for e in events if e["event"] == "queue_declared" and e["detail"]["type"] == QUORUM)
     return atoms.atoms_used(split_queue(name) for name in declared)

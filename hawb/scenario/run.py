@@ -7,7 +7,7 @@ or to go on from: continuing with `at` gives what the whole file would have give
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -95,6 +95,14 @@ class Run:
         other = self.copy()
         del other._steps[steps:], other._stages[steps + 1 :]
         return other
+
+    def shared_entries(self, other: Run) -> int:
+        """With how many entries the traces of both begin that are the same because one run was copied from the
+        other."""
+        mine, others = self._stages, other._stages
+        shortest = range(min(len(mine), len(others)))
+        shared = bisect_left(shortest, True, key=lambda number: mine[number] is not others[number])
+        return mine[shared - 1].reached.entries_so_far if shared else 0
 
     def steps_at(self, time_s: float) -> int:
         """How many steps were over or under way at a time; a wait counts once it is over."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.views.chronicle import Chronicle
 from hawb.views.words import holds
 
 
@@ -38,27 +39,24 @@ ENDS: dict[tuple[str, str | None], str] = {
 }
 """The events that end a copy on their node, by event and reason."""
 
+MOVES = (*dict.fromkeys(name for name, _ in ENDS), "sync_started", "sync_finished", "queue_recovered")
+"""All events that make or end copies."""
+
 NODE_ENDS = ("node_killed", "node_lost_power", "node_stopping")
 """Those that leave it on the node's disk."""
 
 
-def published(outcome: dict, queue: str, number: int) -> int | None:
+def published(chronicle: Chronicle, queue: str, number: int) -> int | None:
     """The event with which a message reached its queue; None if it was there from the start."""
-    for index, event in enumerate(outcome["events"]):
-        if (event["event"], event["queue"]) == ("messages_published", queue) and holds(event["detail"]["ids"], number):
-            return index
-    return None
+    places = chronicle.places(("messages_published",), queue)
+    return next((place for place in places if holds(chronicle.events[place]["detail"]["ids"], number)), None)
 
 
-def copies(outcome: dict, queue: str, first: int, last: int) -> dict[str, End | None]:
+def copies(chronicle: Chronicle, queue: str, first: int, last: int) -> dict[str, End | None]:
     """The nodes that had the messages published with event `first`, up to and with event `last`, as long as the queue
     had them: how their copy ended, or None where it is still there."""
-    events = outcome["events"]
-    found: dict[str, End | None] = dict.fromkeys(events[first]["detail"]["replicas"])
-    for index in range(first + 1, last + 1):
-        event = events[index]
-        if event["queue"] not in (queue, None):
-            continue
+    found: dict[str, End | None] = dict.fromkeys(chronicle.events[first]["detail"]["replicas"])
+    for event in chronicle.told(MOVES, queue, first + 1, last + 1):
         if event["event"] in ("sync_finished", "queue_recovered"):
             found |= dict.fromkeys(event["detail"].get("mirrors", [event["node"]]))
         ended = event["detail"]["mirrors"] if event["event"] == "sync_started" else [event["node"]]

@@ -13,7 +13,10 @@ Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hawb.engine.naming import described
+from hawb.views.chronicle import Chronicle
 from hawb.views.policies_in_force import PoliciesInForce
 from hawb.views.words import shown
 
@@ -54,13 +57,13 @@ MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5}
 """The version of rabbit_fifo, a quorum queue's state machine."""
 
 
-def log_lines(outcome: dict) -> list[str | None]:
-    """What the log has of each event of an outcome: a line, several where it has one for each mirror, or None."""
-    version = outcome["version"]
-    in_force = PoliciesInForce(outcome)
+def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | None]:
+    """What the log has of each event of an outcome, or of those `chosen` by their places: a line, several where it has
+    one for each mirror, or None."""
+    version, events, in_force = outcome["version"], outcome["events"], PoliciesInForce(Chronicle(outcome))
     return [
-        None if _is_quiet(event, in_force, index) else log_line(event, version)
-        for index, event in enumerate(outcome["events"])
+        None if _is_quiet(events[index], in_force, index) else log_line(events[index], version)
+        for index in (range(len(events)) if chosen is None else chosen)
     ]
 
 

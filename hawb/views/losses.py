@@ -10,10 +10,14 @@ from collections.abc import Callable
 
 from hawb.engine import runs
 from hawb.engine.trace import CAUSES
+from hawb.views.chronicle import Chronicle
 from hawb.views.copies import NODE_ENDS, End, copies
 from hawb.views.policies_in_force import PoliciesInForce
 from hawb.views.story import sentence
 from hawb.views.words import counted, listing, messages, seconds, shown, size
+
+Explain = Callable[[Chronicle, dict, int | None], str]
+"""Explains those messages of a loss that one event published, or that were there from the start."""
 
 MASTER_ENDS = {
     "node_killed": "was killed",
@@ -30,14 +34,14 @@ DEFAULTS = {"ha-sync-mode": "manual", "ha-promote-on-shutdown": "when-synced", "
 """What a policy means that does not say it."""
 
 
-def paragraphs(outcome: dict, loss: dict) -> list[tuple[list[list[int]], str]]:
+def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], str]]:
     """The parts of a loss: message numbers, and why they were lost."""
     explain = EXPLANATIONS.get(loss["cause"], _by_chain)
     parts: dict[str, runs.Runs] = {}
-    for first, numbers in _published_together(outcome, loss):
-        reason = explain(outcome, loss, first)
+    for first, numbers in _published_together(chronicle, loss):
+        reason = explain(chronicle, loss, first)
         parts[reason] = runs.union(parts.get(reason, runs.EMPTY), numbers)
-    event = _event(outcome, loss)
+    event = _event(chronicle, loss)
     at = "lost" if event is None else f"lost at {seconds(event['t'])} s"
     told = []
     for reason, numbers in parts.items():
@@ -47,22 +51,23 @@ def paragraphs(outcome: dict, loss: dict) -> list[tuple[list[list[int]], str]]:
     return told
 
 
-def _event(outcome: dict, loss: dict) -> dict | None:
+def _event(chronicle: Chronicle, loss: dict) -> dict | None:
     """The event that tells of a loss; an outcome that was recorded from a broker may have none."""
     index = loss.get("event")
-    return None if index is None else outcome["events"][index]
+    return None if index is None else chronicle.events[index]
 
 
-def _published_together(outcome: dict, loss: dict) -> list[tuple[int | None, runs.Runs]]:
+def _published_together(chronicle: Chronicle, loss: dict) -> list[tuple[int | None, runs.Runs]]:
     """The lost numbers by the event that published them; None for those that were there from the start."""
     left = as_runs(loss["ids"])
     parts: list[tuple[int | None, runs.Runs]] = []
-    for index, event in enumerate(outcome["events"]):
-        if (event["event"], event["queue"]) == ("messages_published", loss["queue"]):
-            numbers = runs.common(left, as_runs(event["detail"]["ids"]))
-            left = runs.minus(left, numbers)
-            parts += [(index, numbers)] if numbers else []
-    return [*([(None, left)] if left else []), *parts]
+    for index in reversed(chronicle.places(("messages_published",), loss["queue"])):
+        if not left:
+            break
+        numbers = runs.common(left, as_runs(chronicle.events[index]["detail"]["ids"]))
+        left = runs.minus(left, numbers)
+        parts += [(index, numbers)] if numbers else []
+    return [*([(None, left)] if left else []), *reversed(parts)]
 
 
 def as_runs(ids: list[list[int]]) -> runs.Runs:
@@ -70,10 +75,9 @@ def as_runs(ids: list[list[int]]) -> runs.Runs:
     return tuple((first, last) for first, last in ids)
 
 
-def master_down(outcome: dict, queue: str, index: int) -> dict | None:
+def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
     """The last event before `index` with which the queue lost its master; None if it never did."""
-    events = reversed(outcome["events"][:index])
-    return next((event for event in events if (event["event"], event["queue"]) == ("master_down", queue)), None)
+    return next(reversed(chronicle.told(("master_down",), queue, until=index)), None)
 
 
 def told_of(fault: dict) -> str:
@@ -90,33 +94,32 @@ def client(event: dict) -> str:
 # A mirror took over that did not have them
 
 
-def _unsynchronised_promotion(outcome: dict, loss: dict, first: int | None) -> str:
+def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     queue = loss["queue"]
-    index = _last_event(outcome, queue, "promoted", loss)
+    index = _last_event(chronicle, queue, "promoted", loss)
     if index is None:
-        return _by_chain(outcome, loss, first)
-    fault = master_down(outcome, queue, index)
-    had = {} if first is None else copies(outcome, queue, first, index)
+        return _by_chain(chronicle, loss, first)
+    fault = master_down(chronicle, queue, index)
+    had = {} if first is None else copies(chronicle, queue, first, index)
     clauses = [
-        _holders(outcome, had, index, fault),
-        _newcomer(outcome, queue, first, index, fault),
-        _permission(outcome, queue, index, fault),
-        _left_behind(outcome, had, index, fault),
+        _holders(chronicle, had, index, fault),
+        _newcomer(chronicle, queue, first, index, fault),
+        _permission(chronicle, queue, index, fault),
+        _left_behind(chronicle, had, index, fault),
     ]
     return " ".join(filter(None, clauses))
 
 
-def _last_event(outcome: dict, queue: str, name: str, loss: dict) -> int | None:
+def _last_event(chronicle: Chronicle, queue: str, name: str, loss: dict) -> int | None:
     """The last event of that name for a queue up to a loss."""
-    events = outcome["events"]
     until = -1 if loss.get("event") is None else loss["event"]
-    return next((i for i in range(until, -1, -1) if (events[i]["event"], events[i]["queue"]) == (name, queue)), None)
+    return next(reversed(chronicle.places((name,), queue, until=until + 1)), None)
 
 
-def _holders(outcome: dict, had: dict[str, End | None], index: int, fault: dict | None) -> str:
+def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
     """Who had them, and how the last of these went. Nothing in `had`: they were there from the start. No mirror that is
     left can have them: none holds what an older one does not, and the oldest took over."""
-    heir = outcome["events"][index]
+    heir = chronicle.events[index]
     was = heir["detail"]["was"]
     end = f" {MASTER_ENDS[fault['detail']['reason']]} at {seconds(fault['t'])} s" if fault else " was gone"
     if not had:
@@ -127,70 +130,66 @@ def _holders(outcome: dict, had: dict[str, End | None], index: int, fault: dict 
     return f"The last running replica that had them was the master on {shown(was)}, which{end}.{before}"
 
 
-def _newcomer(outcome: dict, queue: str, first: int | None, index: int, fault: dict | None) -> str:
+def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
     """Why the mirror that took over did not have them."""
-    events, node = outcome["events"], outcome["events"][index]["node"]
+    node = chronicle.events[index]["node"]
     name = f"{shown(node)}, the oldest mirror that was left,"
-    emptied = _emptied(outcome, queue, node, index)
+    emptied = _emptied(chronicle, queue, node, index)
     if emptied is not None:
         return f"{name} had been emptied by a synchronisation that ended early at {seconds(emptied)} s."
-    joined = [
-        event
-        for event in events[(first or 0) : index]
-        if (event["event"], event["queue"], event["node"]) == ("mirror_added", queue, node)
-    ]
+    joined = [event for event in chronicle.told(("mirror_added",), queue, first or 0, index) if event["node"] == node]
     if not joined:
         return f"{name} was not synchronised."
     if fault is not None and joined[-1]["t"] > fault["t"]:
         return f"{shown(node)} joined at {seconds(joined[-1]['t'])} s, when there was nobody left to get them from."
     return (
         f"{name} had joined at {seconds(joined[-1]['t'])} s, after them, and was not synchronised"
-        f"{_no_synchronisation(outcome, queue, index)}."
+        f"{_no_synchronisation(chronicle, queue, index)}."
     )
 
 
-def _emptied(outcome: dict, queue: str, node: str, index: int) -> float | None:
+def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float | None:
     """When a synchronisation that a mirror took part in ended early, if that is the last that happened to it."""
     invited: list[str] = []
     emptied = None
-    for event in outcome["events"][:index]:
-        if event["queue"] == queue and event["event"] == "sync_started":
+    for event in chronicle.told(("sync_started", "sync_ended", "sync_finished", "mirror_added"), queue, until=index):
+        if event["event"] == "sync_started":
             invited = event["detail"]["mirrors"]
-        elif event["queue"] == queue and event["event"] == "sync_ended" and node in invited:
-            emptied = event["t"]
-        elif event["queue"] == queue and event["event"] in ("sync_finished", "mirror_added"):
-            emptied = None if event["node"] in (node, None) else emptied
+        elif event["event"] == "sync_ended":
+            emptied = event["t"] if node in invited else emptied
+        elif event["node"] in (node, None):
+            emptied = None
     return emptied
 
 
-def _no_synchronisation(outcome: dict, queue: str, index: int) -> str:
+def _no_synchronisation(chronicle: Chronicle, queue: str, index: int) -> str:
     """Why nothing had synchronised a mirror since it joined."""
-    definition = PoliciesInForce(outcome).definition(queue, index)
+    definition = PoliciesInForce(chronicle).definition(queue, index)
     if definition is None:
         return ""
     if _setting(definition, "ha-sync-mode") == "automatic":
         return ": the synchronisation that ha-sync-mode automatic asks for had not begun"
-    return f": {_said(outcome, queue, index, 'ha-sync-mode')}, and nobody asked for a synchronisation"
+    return f": {_said(chronicle, queue, index, 'ha-sync-mode')}, and nobody asked for a synchronisation"
 
 
 def _setting(definition: dict, key: str) -> str:
     return definition.get(key, DEFAULTS[key])
 
 
-def _said(outcome: dict, queue: str, index: int, key: str) -> str:
+def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
     """The value of a setting in force, and who set it where that is not the queue's policy."""
-    in_force = PoliciesInForce(outcome)
+    in_force = PoliciesInForce(chronicle)
     definition, operators = in_force.definition(queue, index), in_force.decided_by_operator(queue, index, key)
     origin = "" if operators is None else f" (set by operator policy {shown(operators)})"
     return f"{key} is {_setting(definition, key)}{origin if key in definition else ' (its default)'}"
 
 
-def _permission(outcome: dict, queue: str, index: int, fault: dict | None) -> str:
+def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
     """What let a mirror take over that was not synchronised."""
-    heir = outcome["events"][index]
+    heir = chronicle.events[index]
     has = heir["detail"]["messages"]
     took = f"{shown(heir['node'])} took over {f'with the {counted(has)} that it had' if has else 'empty'}"
-    in_force = PoliciesInForce(outcome)
+    in_force = PoliciesInForce(chronicle)
     definition = in_force.definition(queue, index)
     if definition is None and (names := in_force.names(queue, index)):
         return f"The {'policies' if len(names) > 1 else 'policy'} {listing(names)} let that happen: {took}."
@@ -199,28 +198,28 @@ def _permission(outcome: dict, queue: str, index: int, fault: dict | None) -> st
     keys = ["ha-promote-on-failure"]
     if fault and fault["detail"]["reason"] == "node_stopped":
         keys.insert(0, "ha-promote-on-shutdown")
-    told = " and ".join(_said(outcome, queue, index, key) for key in keys)
+    told = " and ".join(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         told += ", but that only asks whether the queue's record lists any synchronised mirror, and it did"
     return f"{told}, so {took}."
 
 
-def _left_behind(outcome: dict, had: dict[str, End | None], index: int, fault: dict | None) -> str:
+def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
     """What will happen to the copies on disks of nodes that were not back by then."""
-    was = outcome["events"][index]["detail"]["was"]
+    was = chronicle.events[index]["detail"]["was"]
     dropped = fault is not None and fault["detail"]["reason"] in ("policy", "transfer")
     nodes = [] if dropped else [was]
     nodes += [node for node, end in had.items() if node != was and end is not None and end.on_disk]
-    waiting = [node for node in nodes if not _is_up(outcome, node, index)]
+    waiting = [node for node in nodes if not _is_up(chronicle, node, index)]
     if not waiting:
         return ""
     return f"What {listing(waiting)} {'has' if len(waiting) == 1 else 'have'} of them on disk is deleted on return."
 
 
-def _is_up(outcome: dict, node: str, index: int) -> bool:
+def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
     """Whether a node that had gone was back at event `index`."""
-    told = [e["event"] for e in outcome["events"][:index] if e["node"] == node and e["event"] in NODE_EVENTS]
-    return bool(told) and told[-1] == "node_running"
+    told = [event for event in chronicle.told(NODE_EVENTS, None, until=index) if event["node"] == node]
+    return bool(told) and told[-1]["event"] == "node_running"
 
 
 NODE_EVENTS = (*NODE_ENDS, "node_running")
@@ -229,13 +228,13 @@ NODE_EVENTS = (*NODE_ENDS, "node_running")
 # The queue went down and came back with less, or not at all
 
 
-def _went_down(words: str) -> Callable[[dict, dict, int | None], str]:
-    def explain(outcome: dict, loss: dict, first: int | None) -> str:
-        index = _last_event(outcome, loss["queue"], "queue_down", loss)
+def _went_down(words: str) -> Explain:
+    def explain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
+        index = _last_event(chronicle, loss["queue"], "queue_down", loss)
         if index is None:
-            return _by_chain(outcome, loss, first)
-        event = outcome["events"][index]
-        fault = master_down(outcome, loss["queue"], index)
+            return _by_chain(chronicle, loss, first)
+        event = chronicle.events[index]
+        fault = master_down(chronicle, loss["queue"], index)
         return " ".join([words, *([told_of(fault)] if fault else []), NO_SUCCESSOR[event["detail"]["reason"]]])
 
     return explain
@@ -250,9 +249,9 @@ NO_SUCCESSOR = {
 """Why nobody took over, by the reason of `queue_down`."""
 
 
-def _by_chain(outcome: dict, loss: dict, first: int | None) -> str:
+def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     """The cause in words, and the events that led to it."""
-    events, event, chain = outcome["events"], _event(outcome, loss), []
+    events, event, chain = chronicle.events, _event(chronicle, loss), []
     index = None if event is None else event.get("because")
     while index is not None:
         event = events[index]
@@ -262,7 +261,7 @@ def _by_chain(outcome: dict, loss: dict, first: int | None) -> str:
     return " ".join([CAUSES[loss["cause"]], *reversed(chain)])
 
 
-EXPLANATIONS: dict[str, Callable[[dict, dict, int | None], str]] = {
+EXPLANATIONS: dict[str, Explain] = {
     "unsynchronised_promotion": _unsynchronised_promotion,
     "transient_message": _went_down("They were not persistent, so they were gone with the last process that had them."),
     "transient_queue": _went_down("The queue was not durable, and its last replica ended."),

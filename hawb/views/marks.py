@@ -9,6 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from hawb.views.chronicle import Chronicle
 from hawb.views.roles import LEADS, Spans, roles
 from hawb.views.story import Sentence, sentence, sentences
 from hawb.views.why import why_lost
@@ -62,14 +63,14 @@ def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
     return [Mark(*place, tuple(told)) for place, told in places.items()]
 
 
-def explained(outcome: dict, mark: Mark) -> list[tuple[float, str]]:
+def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
     """What a mark has to say, as times and sentences: what brought it about, oldest first, then itself, and for a loss
     the paragraph that tells why."""
-    lines: dict[tuple[float, str], None] = {}
+    outcome, lines = chronicle.outcome, dict[tuple[float, str], None]()
     for one in mark.told:
         lines |= dict.fromkeys([*because(outcome, one.index), (one.t, one.text)])
         losses = [loss for loss in outcome["losses"] if loss.get("event") == one.index]
-        lines |= dict.fromkeys((one.t, why) for loss in losses for why in why_lost(outcome, loss))
+        lines |= dict.fromkeys((one.t, why) for loss in losses for why in why_lost(chronicle, loss))
     return list(lines)
 
 

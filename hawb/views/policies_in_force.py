@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hawb.engine.naming import split_queue
 from hawb.rules.policies import Policy, effective_definition
+from hawb.views.chronicle import Chronicle
 
 KINDS = ("policy", "operator_policy")
 
@@ -14,21 +15,17 @@ KINDS = ("policy", "operator_policy")
 class PoliciesInForce:
     """The policies of an outcome over its events."""
 
-    def __init__(self, outcome: dict):
-        self._events = outcome["events"]
-        self._at_the_end = outcome["queues"]
+    def __init__(self, chronicle: Chronicle):
+        self._chronicle = chronicle
 
     def name(self, queue: str, index: int, kind: str = "policy") -> str | None:
         """The policy that applies to a queue after event `index`; None if there is none."""
         applied = f"{kind}_applied"
-        for event in reversed(self._events[: index + 1]):
-            if event["queue"] == queue and event["event"] == applied:
-                return event["detail"]["policy"]
-            if event["queue"] == queue and event["event"] == "queue_declared":
-                return event["detail"].get(kind)
-        later = (event for event in self._events[index + 1 :] if event["queue"] == queue)
-        change = next((event for event in later if event["event"] == applied), None)
-        return self._at_the_end.get(queue, {}).get(kind) if change is None else change["detail"]["was"]
+        told = self._chronicle.told((applied, "queue_declared"), queue, until=index + 1)
+        if told:
+            return told[-1]["detail"].get("policy" if told[-1]["event"] == applied else kind)
+        later = self._chronicle.told((applied,), queue, since=index + 1)
+        return later[0]["detail"]["was"] if later else self._chronicle.outcome["queues"].get(queue, {}).get(kind)
 
     def names(self, queue: str, index: int) -> list[str]:
         """The policies of both kinds that apply to a queue after event `index`."""
@@ -56,9 +53,8 @@ class PoliciesInForce:
 
     def _policy(self, queue: str, index: int, kind: str) -> Policy | None:
         name, vhost = self.name(queue, index, kind), split_queue(queue)[0]
-        for event in reversed(self._events[: index + 1]):
-            detail = event["detail"]
-            sets = event["event"] in (f"{kind}_set", f"{kind}_in_force")
-            if sets and (detail["name"], detail["vhost"]) == (name, vhost):
+        told = self._chronicle.told((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
+        for detail in (event["detail"] for event in reversed(told)):
+            if (detail["name"], detail["vhost"]) == (name, vhost):
                 return Policy.of(name, detail["pattern"], detail["definition"])
         return None

@@ -1,24 +1,16 @@
 """The story of an outcome: what happened and what came of it, in whole sentences, newest last.
 
-Each event of `hawb.engine.trace.EVENTS` has its sentence in `sentences`. Two things keep the story readable. What
-follows as a matter of course (a confirm, a mirror of an empty queue that is synchronised at once) is folded into the
-sentence that it follows from. And what happens to several queues at the same moment for the same reason is one
-sentence about all of them.
+Each event of `hawb.engine.trace.EVENTS` has its sentence in `sentences`; which events share one is in `drafts`.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.views.drafts import POLICY_APPLIED, Draft, Drafts
 from hawb.views.log_lines import log_lines
 from hawb.views.sentences import SENTENCES, VARIED_BY
 from hawb.views.words import counted, listing, messages, seconds, shown, size
-
-FIRST_TERM = 1
-"""The term of the election that is part of a quorum queue's declaration."""
-
-NOTICED_AT_ONCE_S = 1.0
-"""A node whose end the others learn of within this time needs no second sentence."""
 
 
 class Sentence(Struct, frozen=True):
@@ -34,109 +26,36 @@ class Sentence(Struct, frozen=True):
     queues: tuple[str, ...]
 
 
-POLICY_APPLIED = ("policy_applied", "operator_policy_applied")
-SHARED = (
-    *("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", *POLICY_APPLIED),
-    *("leader_elected", "queue_unavailable", "queue_available", "member_added", "member_removed"),
-)
-"""Events that are one sentence about all queues to which they happen alike at the same moment."""
+def sentences(outcome: dict, latest: int | None = None, drafts: Drafts | None = None) -> list[Sentence]:
+    """The story of an outcome, or the `latest` so many sentences of it. Whoever tells stories that begin alike keeps
+    their `drafts`."""
+    drafts = Drafts() if drafts is None else drafts
+    return [_sentence(outcome, draft) for draft in drafts.of(outcome["events"], latest)]
 
 
-class Draft(Struct):
-    """A sentence in the making: the events it tells of, the queues they happened to, and what follows of course."""
-
-    events: list[int]
-    queues: list[str]
-    follows: str = ""
-
-
-def sentences(outcome: dict, latest: int | None = None) -> list[Sentence]:
-    """The story of an outcome, or the `latest` so many sentences of it."""
-    lines = log_lines(outcome)
-    drafts: list[Draft] = []
-    open_drafts: dict[tuple, Draft] = {}
-    for index, event in enumerate(outcome["events"]):
-        draft = open_drafts.get(_follows_from(event)) or open_drafts.get(_shared(event))
-        if draft is None or not _joins(event, outcome["events"][draft.events[0]]):
-            draft = Draft([], [])
-            drafts.append(draft)
-            open_drafts[_shared(event)] = draft
-        open_drafts |= dict.fromkeys(_brings(event), draft)
-        draft.events.append(index)
-        if event["queue"] is not None and event["queue"] not in draft.queues:
-            draft.queues.append(event["queue"])
-        if event["event"] == "messages_confirmed" and len(draft.events) > 1:
-            were = "It was" if size(event["detail"]["ids"]) == 1 else "They were"
-            draft.follows = f" {were} confirmed at {seconds(event['t'])} s."
-    return [_sentence(draft, outcome["events"], lines) for draft in drafts[-latest if latest else None :]]
-
-
-def _shared(event: dict) -> tuple:
-    """What two events have in common that are one sentence about several queues. Events with content of their own have
-    nothing in common with others."""
-    detail = event["detail"]
-    if event["event"] in SHARED:
-        return (event["event"], event["node"], event["t"], event["step"], *map(str, detail.values()))
-    return (id(event),)
-
-
-def _brings(event: dict) -> list[tuple]:
-    """What an event brings about as a matter of course."""
-    detail, queue, node = event["detail"], event["queue"], event["node"]
-    match event["event"]:
-        case "messages_published":
-            return [("confirmed", queue, str(detail["ids"]))]
-        case "node_killed" | "node_stopping" | "node_lost_power" | "node_pausing":
-            return [("gone", node)]
-        case "queue_declared":
-            led = [("led", queue, node, FIRST_TERM)] if "members" in detail else []
-            return [*led, *(("synchronised", queue, mirror, "joined") for mirror in detail["mirrors"])]
-        case "leader_elected":
-            return [("available", queue, node, event["t"])]
-        case "mirror_added":
-            return [("synchronised", queue, node, "joined")]
-        case "sync_finished":
-            return [("synchronised", queue, mirror, "synchronisation") for mirror in detail["mirrors"]]
-    return []
-
-
-def _follows_from(event: dict) -> tuple | None:
-    """Where an event was brought about as a matter of course."""
-    detail, queue, node = event["detail"], event["queue"], event["node"]
-    match event["event"]:
-        case "messages_confirmed":
-            return ("confirmed", queue, str(detail["ids"]))
-        case "node_stopped" | "node_down_noticed":
-            return ("gone", node)
-        case "mirror_synchronised":
-            return ("synchronised", queue, node, detail["how"])
-        case "leader_elected":
-            return ("led", queue, node, detail["term"])
-        case "queue_available":
-            return ("available", queue, node, event["t"])
-    return None
-
-
-def _joins(event: dict, first: dict) -> bool:
-    """Whether an event needs no sentence of its own after the `first` one of a draft."""
-    if event["event"] != "node_down_noticed":
-        return True
-    return not event["detail"]["by"] or event["t"] - first["t"] <= NOTICED_AT_ONCE_S
-
-
-def _sentence(draft: Draft, events: list[dict], lines: list[str | None]) -> Sentence:
-    index = draft.events[0]
-    event = events[index]
-    logged = dict.fromkeys(line for i in draft.events if (line := lines[i]) is not None)
+def _sentence(outcome: dict, draft: Draft) -> Sentence:
+    events = [outcome["events"][index] for index in draft]
+    first, *others = events
+    queues = tuple(dict.fromkeys(event["queue"] for event in events if event["queue"] is not None))
+    lines = dict.fromkeys(line for line in log_lines(outcome, draft) if line is not None)
     return Sentence(
-        index=index,
-        t=event["t"],
-        step=event["step"],
-        text=sentence(event, draft.queues) + draft.follows,
-        tone=SENTENCES[event["event"]][0],
-        log_line="\n".join(logged) or None,
-        queues=tuple(draft.queues),
+        index=draft[0],
+        t=first["t"],
+        step=first["step"],
+        text=sentence(first, list(queues)) + _follows(others),
+        tone=SENTENCES[first["event"]][0],
+        log_line="\n".join(lines) or None,
+        queues=queues,
     )
+
+
+def _follows(others: list[dict]) -> str:
+    """What came of it as a matter of course and is worth telling: when messages were confirmed."""
+    confirms = [event for event in others if event["event"] == "messages_confirmed"]
+    if not confirms:
+        return ""
+    were = "It was" if size(confirms[-1]["detail"]["ids"]) == 1 else "They were"
+    return f" {were} confirmed at {seconds(confirms[-1]['t'])} s."
 
 
 def sentence(event: dict, queues: list[str]) -> str:

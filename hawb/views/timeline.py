@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from html import escape
 
+from hawb.views.chronicle import Chronicle
 from hawb.views.lanes import Lanes
 from hawb.views.marks import Mark, explained
 from hawb.views.words import seconds
@@ -19,7 +20,8 @@ MOST = 200
 
 def html(drawn: Lanes, outcome: dict, name: str) -> str:
     """The lanes with a button on each mark. `name` tells one timeline of a page from another."""
-    buttons = (_button(drawn, outcome, mark, f"{name}-{number}") for number, mark in enumerate(drawn.marks[-MOST:]))
+    chronicle = Chronicle(outcome)
+    buttons = (_button(drawn, chronicle, mark, f"{name}-{number}") for number, mark in enumerate(drawn.marks[-MOST:]))
     return drawn.svg + "".join(buttons)
 
 
@@ -30,10 +32,10 @@ def framed(content: str, drawn: Lanes, at: float) -> str:
     return f'<div class="hawb-timeline">{content}{line}</div>'
 
 
-def _button(drawn: Lanes, outcome: dict, mark: Mark, name: str) -> str:
+def _button(drawn: Lanes, chronicle: Chronicle, mark: Mark, name: str) -> str:
     """A mark's button, and what it opens."""
     x, y = drawn.place(mark)
-    told, lines = escape(mark.text), explained(outcome, mark)
+    told, lines = escape(mark.text), explained(chronicle, mark)
     items = "".join(f"<li><time>{seconds(t)} s</time> {escape(line)}</li>" for t, line in lines)
     called = f'aria-label="{told}" title="{told}" popovertarget="{escape(name)}"'
     return (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hawb.engine import runs
 from hawb.views import losses
+from hawb.views.chronicle import Chronicle
 from hawb.views.copies import copies, published
 from hawb.views.story import sentence
 from hawb.views.words import holds, listing, messages, seconds, shown, size
@@ -16,19 +17,20 @@ from hawb.views.words import holds, listing, messages, seconds, shown, size
 def why(outcome: dict, queue: str, number: int) -> str:
     """What became of a message and why. Raises ValueError, naming what there is, for a queue or number that there is
     not."""
-    account = _account(outcome, queue, number)
+    account, chronicle = _account(outcome, queue, number), Chronicle(outcome)
     loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
     if loss is not None:
-        ids, told = next(one for one in losses.paragraphs(outcome, loss) if holds(one[0], number))
+        ids, told = next(one for one in losses.paragraphs(chronicle, loss) if holds(one[0], number))
     else:
-        ids, told = [[number, number]], _fate(outcome, queue, number, account)
-    return " ".join([told, *_deliveries(outcome, queue, number), *_answers(outcome, queue, ids)])
+        ids, told = [[number, number]], _fate(chronicle, queue, number, account)
+    return " ".join([told, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
 
 
 def whys(outcome: dict) -> list[str]:
     """A paragraph for all that was lost together for the same reason, in the order of the losses, and one for each
     queue that did not take what was confirmed."""
-    lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(outcome, loss)]
+    chronicle = Chronicle(outcome)
+    lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
     return lost + [
         f"No queue took {messages(ids)} of {shown(queue)}, and the broker confirmed {_which(ids, ids)}."
         for queue, account in outcome["ledger"].items()
@@ -36,10 +38,10 @@ def whys(outcome: dict) -> list[str]:
     ]
 
 
-def why_lost(outcome: dict, loss: dict) -> list[str]:
+def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
     """A paragraph for each part of a loss that has a reason of its own."""
-    paragraphs = losses.paragraphs(outcome, loss)
-    return [" ".join([told, *_answers(outcome, loss["queue"], ids)]) for ids, told in paragraphs]
+    paragraphs = losses.paragraphs(chronicle, loss)
+    return [" ".join([told, *_answers(chronicle, loss["queue"], ids)]) for ids, told in paragraphs]
 
 
 def _account(outcome: dict, queue: str, number: int) -> dict:
@@ -53,87 +55,86 @@ def _account(outcome: dict, queue: str, number: int) -> dict:
     return ledger[queue]
 
 
-def _fate(outcome: dict, queue: str, number: int, account: dict) -> str:
+def _fate(chronicle: Chronicle, queue: str, number: int, account: dict) -> str:
     if holds(account["refused"], number):
-        return _refused(outcome, queue, number)
+        return _refused(chronicle, queue, number)
     for reason, ids in account["removed"].items():
         if holds(ids, number):
-            return _removed(outcome, queue, number, reason)
-    return _there(outcome, queue, number)
+            return _removed(chronicle, queue, number, reason)
+    return _there(chronicle, queue, number)
 
 
 # What is there
 
 
-def _there(outcome: dict, queue: str, number: int) -> str:
+def _there(chronicle: Chronicle, queue: str, number: int) -> str:
     """In the queue, and where."""
-    entry = outcome["queues"][queue]
+    entry = chronicle.outcome["queues"][queue]
     name = f"Message {number:,} of {shown(queue)}"
     flag = " If it is delivered, it will be marked as redelivered." if holds(entry["redelivered"], number) else ""
     if entry["state"] == "down":
         return f"{name} is on the disk of {shown(entry['master'])}: the queue is down until that node is back.{flag}"
     if holds(entry.get("uncommitted", []), number):
-        return " ".join([f"{name} is not committed: no majority of the queue's members has it.", *_led(outcome, queue)])
-    held = [who for who, consumer in outcome["consumers"].items() if _waits_for(consumer, queue, number)]
+        alone = f"{name} is not committed: no majority of the queue's members has it."
+        return " ".join([alone, *_led(chronicle, queue)])
+    held = [who for who, consumer in chronicle.outcome["consumers"].items() if _waits_for(consumer, queue, number)]
     state = f"delivered to {listing(held)} and not acknowledged" if held else "ready"
-    nodes = listing(nodes_with(outcome, queue, number)) or "no running node"
-    return " ".join([f"{name} is in the queue, {state}, on {nodes}.{flag}", *_committed(outcome, queue, number)])
+    nodes = listing(nodes_with(chronicle, queue, number)) or "no running node"
+    return " ".join([f"{name} is in the queue, {state}, on {nodes}.{flag}", *_committed(chronicle, queue, number)])
 
 
 def _waits_for(consumer: dict, queue: str, number: int) -> bool:
     return consumer["queue"] == queue and holds(consumer["unacknowledged"], number)
 
 
-def _committed(outcome: dict, queue: str, number: int) -> list[str]:
+def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     """When a quorum queue's members committed a message, and who has led them since."""
-    index = published(outcome, queue, number)
-    event = None if index is None else outcome["events"][index]
+    index = published(chronicle, queue, number)
+    event = None if index is None else chronicle.events[index]
     if event is None or "term" not in event["detail"]:
         return []
     term, nodes = event["detail"]["term"], listing(event["detail"]["replicas"])
     told = f"A majority ({nodes}) committed it at {seconds(event['t'])} s, in term {term}."
-    return [told, *leadership(outcome, queue, index)]
+    return [told, *leadership(chronicle, queue, index)]
 
 
-def _led(outcome: dict, queue: str, until: int | None = None) -> list[str]:
+def _led(chronicle: Chronicle, queue: str, until: int | None = None) -> list[str]:
     """What became of a quorum queue's leader since it last could commit nothing, up to an event."""
-    events = outcome["events"][:until]
-    lost = [i for i, e in enumerate(events) if (e["event"], e["queue"]) == ("queue_unavailable", queue)]
-    return leadership(outcome, queue, lost[-1] - 1, until) if lost else []
+    lost = chronicle.places(("queue_unavailable",), queue, until=until)
+    return leadership(chronicle, queue, lost[-1] - 1, until) if lost else []
 
 
-def leadership(outcome: dict, queue: str, after: int, until: int | None = None) -> list[str]:
+def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None = None) -> list[str]:
     """The sentences about a quorum queue's leader between two events, by their places. That one who was elected can
     commit needs none of its own."""
     told, elected = [], None
-    for event in outcome["events"][after + 1 : until]:
-        if event["queue"] == queue and event["event"] in LEADERSHIP:
-            if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
-                told.append(f"At {seconds(event['t'])} s: {sentence(event, [queue])}")
-            elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
+    for event in chronicle.told(LEADERSHIP, queue, after + 1, until):
+        if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
+            told.append(f"At {seconds(event['t'])} s: {sentence(event, [queue])}")
+        elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
     return told
 
 
 LEADERSHIP = ("queue_unavailable", "leader_elected", "queue_available")
 
 
-def nodes_with(outcome: dict, queue: str, number: int) -> list[str]:
+def nodes_with(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     """The nodes whose running replica of a queue has a message."""
-    entry = outcome["queues"][queue]
-    first = published(outcome, queue, number)
+    entry = chronicle.outcome["queues"][queue]
+    first = published(chronicle, queue, number)
     if entry["type"] == "quorum":
-        return _members_with(outcome, queue, first)
-    had = copies(outcome, queue, first, len(outcome["events"]) - 1) if first is not None else {}
+        return _members_with(chronicle, queue, first)
+    had = copies(chronicle, queue, first, len(chronicle.events) - 1) if first is not None else {}
     partly = [node for node in entry["mirrors"] if node not in entry["synchronised_mirrors"]]
     has_too = [node for node in partly if node in had and had[node] is None]
     return [entry["master"], *entry["synchronised_mirrors"], *has_too]
 
 
-def _members_with(outcome: dict, queue: str, first: int | None) -> list[str]:
+def _members_with(chronicle: Chronicle, queue: str, first: int | None) -> list[str]:
     """The online members that have what event `first` published: those that had it then and have kept their disk, and
     those that have caught up since."""
-    entry, had = outcome["queues"][queue], set()
-    for event in outcome["events"][first:] if first is not None else []:
+    entry, had = chronicle.outcome["queues"][queue], set()
+    for event in chronicle.events[first:] if first is not None else []:
         if event["event"] == "messages_published" and event["queue"] == queue and not had:
             had = set(event["detail"]["replicas"])
         elif event["event"] in FORGETS and event["queue"] in (queue, None):
@@ -161,11 +162,11 @@ REMOVED = {
 """The ledger's ways out of a queue: the event that tells of it, and the words."""
 
 
-def _removed(outcome: dict, queue: str, number: int, reason: str) -> str:
+def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
     event_name, words = REMOVED[reason]
-    event = _last(outcome, queue, event_name, number)
+    event = _last(chronicle, queue, event_name, number)
     if event is None and reason == "acknowledged":
-        event, words = _last(outcome, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
+        event, words = _last(chronicle, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
     when = "" if event is None else f" at {seconds(event['t'])} s"
     if reason in ("dead_lettered", "dropped") and event is not None:
         alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
@@ -175,26 +176,21 @@ def _removed(outcome: dict, queue: str, number: int, reason: str) -> str:
     return f"Message {number:,} of {shown(queue)} {words}{by}{when}."
 
 
-def _last(outcome: dict, queue: str, name: str, number: int) -> dict | None:
+def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
     """The last event of that name about a message; one without message numbers is about all."""
-    told = [
-        event
-        for event in outcome["events"]
-        if (event["event"], event["queue"]) == (name, queue)
-        and ("ids" not in event["detail"] or holds(event["detail"]["ids"], number))
-    ]
-    return told[-1] if told else None
+    told = reversed(chronicle.told((name,), queue))
+    return next((e for e in told if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
 
 
-def _refused(outcome: dict, queue: str, number: int) -> str:
-    event = _last(outcome, queue, "messages_refused", number)
+def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
+    event = _last(chronicle, queue, "messages_refused", number)
     if event is None:
         return f"No queue took message {number:,} of {shown(queue)}."
     alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
-    index, reason = outcome["events"].index(event), event["detail"]["reason"]
-    fault = losses.master_down(outcome, queue, index) if reason in NO_MASTER else None
+    index, reason = chronicle.events.index(event), event["detail"]["reason"]
+    fault = losses.master_down(chronicle, queue, index) if reason in NO_MASTER else None
     told = [f"At {seconds(event['t'])} s: {sentence(alone, [queue])}", *([losses.told_of(fault)] if fault else [])]
-    return " ".join([*told, *(_led(outcome, queue, index) if reason in NO_LEADER else [])])
+    return " ".join([*told, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
 
 
 NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
@@ -207,9 +203,9 @@ NO_LEADER = ("no_majority", "client_node_gone")
 # What clients saw of it
 
 
-def _deliveries(outcome: dict, queue: str, number: int) -> list[str]:
+def _deliveries(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     """Deliveries, when there was more than one, and what came between them."""
-    about = [(index, event) for index, event in enumerate(outcome["events"]) if _is_about(event, queue, number)]
+    about = [(index, event) for index, event in enumerate(chronicle.events) if _is_about(event, queue, number)]
     delivered = [index for index, event in about if event["event"] == "messages_delivered"]
     if len(delivered) < 2:
         return []
@@ -238,20 +234,20 @@ AGAIN = {
 """What makes a queue deliver again, and what is told of it."""
 
 
-def _answers(outcome: dict, queue: str, ids: list[list[int]]) -> list[str]:
+def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str]:
     """What the publisher was told, if anything."""
-    account = outcome["ledger"][queue]
+    account = chronicle.outcome["ledger"][queue]
     told = []
     for answer, words in (("confirmed", "The broker confirmed"), ("nacked", "The broker nacked")):
         if common := _common(account[answer], ids):
             told.append(f"{words} {_which(common, ids)}.")
-    if not told and (failed := _last(outcome, queue, "transaction_failed", ids[0][0])) is not None:
+    if not told and (failed := _last(chronicle, queue, "transaction_failed", ids[0][0])) is not None:
         when = f"at {seconds(failed['t'])} s"
         return [f"The publisher's channel was closed {when} instead of committing the transaction."]
     it, its = ("it", "its publisher") if size(ids) == 1 else ("them", "their publishers")
-    if not told and holds(outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
+    if not told and holds(chronicle.outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
         return ["The broker has told nobody anything about it so far."]
-    if not told and not holds(account["refused"], ids[0][0]) and published(outcome, queue, ids[0][0]) is None:
+    if not told and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
         were = "it was" if it == "it" else "they were"
         return [f"Whether {its} had a confirm is not known: {were} there from the start."]
     return told or [f"The publisher was never told what became of {it}."]

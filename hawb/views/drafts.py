@@ -1,0 +1,139 @@
+"""Sentences in the making: which events of a story are told by one sentence.
+
+What follows as a matter of course (a confirm, a mirror of an empty queue that is synchronised at once) goes into the
+sentence that it follows from. And what happens to several queues at the same moment for the same reason is one sentence
+about all of them.
+
+Whether an event needs a sentence of its own is decided by the events before it alone. So the drafts of a story, cut off
+at any event, are those of the story that ends there, and looking about in a story need not draft it again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from operator import itemgetter
+
+Draft = list[int]
+"""The events that a sentence tells of, by their places in the outcome's `events`; the first is what it is about."""
+
+FIRST_TERM = 1
+"""The term of the election that is part of a quorum queue's declaration."""
+
+NOTICED_AT_ONCE_S = 1.0
+"""A node whose end the others learn of within this time needs no second sentence."""
+
+POLICY_APPLIED = ("policy_applied", "operator_policy_applied")
+SHARED = (
+    *("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", *POLICY_APPLIED),
+    *("leader_elected", "queue_unavailable", "queue_available", "member_added", "member_removed"),
+)
+"""Events that are one sentence about all queues to which they happen alike at the same moment."""
+
+
+class Drafts:
+    """The drafts of the story that was asked for last; what another story begins with alike is not drafted again."""
+
+    def __init__(self) -> None:
+        self._events: list[dict] = []
+        self._drafts: list[Draft] = []
+        self._open: dict[tuple, Draft] = {}
+        self._joined: list[tuple[Draft, dict[tuple, Draft | None]]] = []
+        """For each event the draft that it joined, and what was open before where it opened something else."""
+
+    def of(self, events: list[dict], latest: int | None = None) -> list[Draft]:
+        """The drafts of a story by its events, or the `latest` so many."""
+        self._follow(events)
+        until = bisect_left(self._drafts, len(events), key=itemgetter(0))
+        since = 0 if latest is None else max(until - latest, 0)
+        return [draft[: bisect_left(draft, len(events))] for draft in self._drafts[since:until]]
+
+    def _follow(self, events: list[dict]) -> None:
+        common = _alike(events, self._events)
+        if common == len(events):
+            return
+        while len(self._joined) > common:
+            self._take_back()
+        for index in range(common, len(events)):
+            self._add(events, index)
+        self._events = events
+
+    def _add(self, events: list[dict], index: int) -> None:
+        event = events[index]
+        draft = self._open.get(_follows_from(event)) or self._open.get(_shared(event, index))
+        opened = _brings(event)
+        if draft is None or not _joins(event, events[draft[0]]):
+            draft = []
+            self._drafts.append(draft)
+            opened.append(_shared(event, index))
+        draft.append(index)
+        self._joined.append((draft, {key: self._open.get(key) for key in opened}))
+        self._open |= dict.fromkeys(opened, draft)
+
+    def _take_back(self) -> None:
+        draft, before = self._joined.pop()
+        self._open |= before
+        draft.pop()
+        if not draft:
+            self._drafts.pop()
+
+
+def _alike(events: list[dict], others: list[dict]) -> int:
+    """With how many events both begin."""
+    shortest = min(len(events), len(others))
+    if events[:shortest] == others[:shortest]:
+        return shortest
+    return next(index for index in range(shortest) if events[index] != others[index])
+
+
+def _shared(event: dict, index: int) -> tuple:
+    """What two events have in common that are one sentence about several queues. Events with content of their own have
+    nothing in common with others."""
+    if event["event"] in SHARED:
+        return (event["event"], event["node"], event["t"], event["step"], *map(str, event["detail"].values()))
+    return (index,)
+
+
+def _brings(event: dict) -> list[tuple]:
+    """What an event brings about as a matter of course."""
+    detail, queue, node = event["detail"], event["queue"], event["node"]
+    match event["event"]:
+        case "messages_published":
+            return [("confirmed", queue, str(detail["ids"]))]
+        case "node_killed" | "node_stopping" | "node_lost_power" | "node_pausing":
+            return [("gone", node)]
+        case "queue_declared":
+            led = [("led", queue, node, FIRST_TERM)] if "members" in detail else []
+            return [*led, *(("synchronised", queue, mirror, "joined") for mirror in detail["mirrors"])]
+        case "leader_elected":
+            return [("available", queue, node, event["t"])]
+        case "mirror_added":
+            return [("synchronised", queue, node, "joined")]
+        case "sync_finished":
+            return [("synchronised", queue, mirror, "synchronisation") for mirror in detail["mirrors"]]
+    return []
+
+
+def _follows_from(event: dict) -> tuple | None:
+    """Where an event was brought about as a matter of course."""
+    detail, queue, node = event["detail"], event["queue"], event["node"]
+    match event["event"]:
+        case "messages_confirmed":
+            return ("confirmed", queue, str(detail["ids"]))
+        case "node_stopped" | "node_down_noticed":
+            return ("gone", node)
+        case "mirror_synchronised":
+            return ("synchronised", queue, node, detail["how"])
+        case "leader_elected":
+            return ("led", queue, node, detail["term"])
+        case "queue_available":
+            return ("available", queue, node, event["t"])
+    return None
+
+
+def _joins(event: dict, first: dict) -> bool:
+    """Whether an event needs no sentence of its own after the `first` one of a draft."""
+    if event["event"] != "node_down_noticed":
+        return True
+    return not event["detail"]["by"] or event["t"] - first["t"] <= NOTICED_AT_ONCE_S
+
+
