@@ -13,7 +13,7 @@ from pathlib import Path
 import ipywidgets as widgets
 import pytest
 
-from hawb.lab import story_panel
+from hawb.lab import beside_panel, story_panel
 from hawb.lab.controller import Controller
 from hawb.lab.node_column import MENU
 from hawb.lab.page import Lab, show
@@ -517,3 +517,40 @@ def test_of_a_very_long_story_the_latest_sentences_are_shown(lab, monkeypatch):
     assert lab.story.story.value.count("<li>") == 3
     assert story_panel.EARLIER in lab.story.story.value
     assert sentences(lab.controller.outcome)[-1].text in unescape(lab.story.story.value)
+
+
+def test_two_stories_stand_beside_each_other_for_who_looks(lab, monkeypatch):
+    panel = lab.beside
+    lab.cluster.operations.queue.value = "ha.orders"
+    assert panel.table.value == ""
+    lab.tables.selected_index = lab.tables.titles.index("Beside")
+    assert "ha.orders: a quorum queue" in panel.variant.options
+    assert panel.open.layout.display == "none"
+    panel.variant.value = "ha.orders: ha-sync-mode: automatic"
+    press(lab, "kill")
+    assert "100 (100)" in panel.table.value
+    assert "0 (0)" in panel.table.value
+    lab.policy.settings["ha-promote-on-failure"].value = "when-synced"
+    panel.variant.value = beside_panel.AS_EDITED
+    assert panel.variant.value == "policy ha-all as edited"
+    assert "to the end" in panel.table.value
+    panel.open.click()
+    assert panel.variant.value == beside_panel.NOTHING
+    assert lab.controller.outcome["queues"]["ha.orders"]["state"] == "down"
+    lab.tables.selected_index = 0
+    monkeypatch.setattr(Controller, "variants", property(lambda _: pytest.fail("nobody looks")))
+    press(lab, "undo")
+
+
+def test_what_cannot_stand_beside_says_why(lab):
+    lab.tables.selected_index = lab.tables.titles.index("Beside")
+    lab.cluster.operations.queue.value = "ha.orders"
+    lab.beside.variant.value = "ha.orders: ha-sync-mode: automatic"
+    press(lab, "delete")
+    lab.controller.act("wait", 1)
+    lab.redraw()
+    assert "ha.orders is not there" in lab.beside.table.value
+    lab.policy.settings["ha-mode"].value = "exactly"
+    lab.beside.variant.value = beside_panel.AS_EDITED
+    assert "takes an integer, none given" in lab.beside.message.box.value
+    assert lab.beside.variant.value == "ha.orders: ha-sync-mode: automatic"

@@ -7,6 +7,7 @@ from pathlib import Path
 import ipywidgets as widgets
 
 from hawb.lab import fields
+from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
 from hawb.lab.controller import Controller
@@ -33,13 +34,15 @@ class Lab(widgets.VBox):
         self.clients = ClientsPanel(controller, self.redraw, self.open_form)
         self.ledger = LedgerPanel(controller)
         self.what_if = WhatIfPanel(controller, self.redraw)
+        self.beside = BesidePanel(controller, self.redraw, self.policy.draft, lambda: self._is_open("Beside"))
         self.story = StoryPanel(controller)
         self.time = TimePanel(controller, self.redraw)
         self.editors = widgets.Tab([self.policy.box, self.step.box], titles=["Policy", "Any step"])
         self.tables = widgets.Tab(
-            [*self.ledger.tables.values(), self.clients.box, self.what_if.box],
-            titles=[*self.ledger.tables, "Clients", "What if"],
+            [*self.ledger.tables.values(), self.clients.box, self.what_if.box, self.beside.box],
+            titles=[*self.ledger.tables, "Clients", "What if", "Beside"],
         )
+        self.tables.observe(lambda _: self.beside.show(), "selected_index")
         left = fields.column(self.cluster.box, fields.panel(self.tables), name="hawb-left")
         right = fields.column(fields.panel(self.editors), self.story.box, name="hawb-right")
         panels = fields.named(widgets.HBox([left, right]), "hawb-panels")
@@ -50,9 +53,12 @@ class Lab(widgets.VBox):
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
-        editors, tables = (self.policy, self.step), (self.ledger, self.clients, self.what_if)
+        editors, tables = (self.policy, self.step), (self.ledger, self.clients, self.what_if, self.beside)
         for panel in (self.toolbar, self.cluster, *editors, *tables, self.story, self.time):
             panel.show()
+
+    def _is_open(self, title: str) -> bool:
+        return self.tables.titles[self.tables.selected_index or 0] == title
 
     def open_form(self, verb: str) -> None:
         """Opens the form of a verb."""

@@ -20,6 +20,7 @@ from hawb.planning.harm import Harm
 from hawb.planning.story import Change, Story
 from hawb.rules import quorum_declaration
 from hawb.rules.policies import HaMode, effective_definition
+from hawb.rules.queue_arguments import OF_OTHER_TYPES
 from hawb.scenario.beginning import MICROSECONDS, arguments_of
 from hawb.scenario.run import Run
 
@@ -34,6 +35,9 @@ CHOICES = {
     "ha-sync-mode": ("manual", "automatic"),
 }
 """The keys of a mirroring policy that decide what a mirror may do: their values, RabbitMQ's default first."""
+
+QUORUM_ARGUMENTS = OF_OTHER_TYPES | {"x-queue-type"}
+"""The arguments of a queue that a classic one does without."""
 
 AFTERWARDS_S = 0.001
 """How long after a synchronisation a step begins that has waited for it: at the same moment it would come first."""
@@ -98,13 +102,19 @@ def mirrored(story: Story) -> Change:
     what, settings = "a mirror (ha-mode: exactly, ha-params: 2)", {"ha-mode": "exactly", "ha-params": 2}
     if story.policies[0] is not None:
         return standing_with(story, in_policy(story, what, settings, "ha-mode"), 1)
+    document = with_own_policy(story, settings)
+    return standing_with(story, story.change(what, "a policy for this queue", document), 1)
+
+
+def with_own_policy(story: Story, settings: Mapping[str, object]) -> dict:
+    """The story with a policy from its beginning that matches the queue alone."""
     document = deepcopy(story.document)
     name, taken = "what-if", {policy.name for policy in story.before.state.policies}
     while name in taken:
         name += "+"
     policy = {"name": name, "pattern": f"^{re.escape(story.name)}$", "definition": settings, "vhost": story.vhost}
     document["policies"] = [*document.get("policies", ()), policy]
-    return standing_with(story, story.change(what, "a policy for this queue", document), 1)
+    return document
 
 
 def standing_with(story: Story, change: Change, more: int) -> Change:
@@ -175,6 +185,24 @@ def stand_as_quorum_queue(story: Story, entry: dict) -> None:
         replicas = dict.fromkeys([master, *mirrors, *story.nodes])
         entry["members"] = list(replicas)[: max(story.run.settings.quorum_cluster_size, 1 + len(mirrors))]
         entry["leader"] = master
+
+
+def as_mirrored_queue(story: Story) -> Iterator[Change]:
+    """A mirrored queue in place of a quorum queue, with as many replicas, by a policy that matches it alone."""
+    if story.queue.type != QUORUM:
+        return
+    size = len(story.queue.members)
+    document = with_own_policy(story, {"ha-mode": "exactly", "ha-params": size})
+    for given in [*story.arguments(document, "declare"), *story.entries(document)]:
+        arguments = given.get("arguments", {})
+        given["arguments"] = {key: arguments[key] for key in arguments if key not in QUORUM_ARGUMENTS}
+    for entry in story.entries(document):
+        members, leader = entry.pop("members", []), entry.pop("leader", None)
+        entry["type"] = CLASSIC
+        if leader is not None:
+            mirrors = [node for node in members if node != leader]
+            entry |= {"master": leader, "mirrors": mirrors, "synchronised_mirrors": mirrors}
+    yield story.change(f"a mirrored queue (ha-mode: exactly, ha-params: {size})", "a policy for this queue", document)
 
 
 def lasting(story: Story) -> Iterator[Change]:

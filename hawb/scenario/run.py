@@ -108,6 +108,11 @@ class Run:
         """How many steps were over or under way at a time; a wait counts once it is over."""
         return bisect_right(self._stages[1:], microseconds(time_s), key=lambda stage: stage.reached.state.time_us)
 
+    @property
+    def reached_s(self) -> float:
+        """When the last step was played, or a wait was over."""
+        return self._stages[-1].reached.state.time_us / MICROSECONDS
+
     def moment(self, steps: int | None = None) -> Moment:
         """Where `steps` steps have led, settled; the last one by default."""
         return self._stages[-1 if steps is None else steps].settled
@@ -119,9 +124,8 @@ class Run:
     def moment_at(self, time_s: float) -> Moment:
         """What a step would find at a time from now on, with whatever is still on its way then. Raises ValueError for a
         time that is past."""
-        reached_s = self._stages[-1].reached.state.time_us / MICROSECONDS
-        if time_s < reached_s:
-            raise ValueError(f"{time_s:g} s is past: the last step was played at {reached_s:g} s")
+        if time_s < self.reached_s:
+            raise ValueError(f"{time_s:g} s is past: the last step was played at {self.reached_s:g} s")
         return self._turn_at(time_s, len(self._steps)).finish()
 
     def _turn_at(self, time_s: float | None, index: int) -> Turn:

@@ -1,0 +1,76 @@
+"""Beside: the same steps under another policy or as another type of queue, compared queue by queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+from hawb.lab.controller import Controller, Place
+from hawb.lab.fields import Changed, Message
+from hawb.lab.policy_draft import PolicyDraft
+from hawb.views import side_by_side
+from hawb.views.words import html
+
+NOTHING, AS_EDITED = "nothing", "a policy, as edited on the right"
+NO_QUEUE = "Choose a queue above for what could be another about it, or edit a policy on the right."
+NO_VARIANT = "Choose what is to be another: the same steps are then played with it too, from the beginning."
+
+
+class BesidePanel:
+    """What is another, and both stories. `draft` is the policy as it is edited, `is_open` whether anybody sees this:
+    the other story is played for those who look."""
+
+    def __init__(
+        self, controller: Controller, changed: Changed, draft: Callable[[], PolicyDraft], is_open: Callable[[], bool]
+    ):
+        self.controller, self.changed, self.draft, self.is_open = controller, changed, draft, is_open
+        self.variant = fields.dropdown("another", "what is another from the beginning", [NOTHING], width="400px")
+        self._offering, self._variants = False, {}
+        self.variant.observe(self._vary, "value")
+        self.open = fields.button("open its story", "the story so far becomes the other one", self._open)
+        self.message = Message(Place.BESIDE)
+        self.table = widgets.HTML()
+        choice = self.message.beside(fields.row(self.variant, self.open))
+        self.box = fields.column(choice, self.table, name="hawb-beside-panel")
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        self.message.show(self.controller)
+        if self.is_open():
+            varied = self.controller.varied
+            self._offer(NOTHING if varied is None else self.controller.variant.what)
+            self.open.layout.display = None if varied is not None and varied.run is not None else "none"
+            self.table.value = self._table()
+
+    def _table(self) -> str:
+        varied, other = self.controller.varied, self.controller.varied_outcome
+        if varied is None:
+            return f"<p>{NO_VARIANT if self.controller.queue else NO_QUEUE}</p>"
+        if other is None:
+            return f"<p>{html(varied.change.what)}: {html(varied.change.impossible)}</p>"
+        return side_by_side.table_html(self.controller.outcome, other, varied.change.what)
+
+    def _offer(self, chosen: str) -> None:
+        """Offers what could be another about the chosen queue, and shows what is."""
+        self._variants = self.controller.variants
+        offered = list(dict.fromkeys([NOTHING, AS_EDITED, *self._variants, chosen]))
+        self._offering = True
+        if list(self.variant.options) != offered:
+            self.variant.options = offered
+        self.variant.value = chosen
+        self._offering = False
+
+    def _vary(self, change: dict) -> None:
+        if self._offering:
+            return
+        if change["new"] == AS_EDITED:
+            self.controller.vary_policy(self.draft())
+        else:
+            self.controller.vary(self._variants.get(change["new"]))
+        self.changed()
+
+    def _open(self) -> None:
+        self.controller.go_aside()
+        self.changed()
