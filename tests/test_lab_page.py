@@ -274,7 +274,7 @@ def test_uploads_are_opened_definitions_first(lab):
     assert lab.toolbar.listings.value == ()
     lab.toolbar.listings.value = files("api-queues.json", "api-nodes.json")
     assert lab.controller.outcome["queues"]["orders.new"]["messages"] == 900
-    assert "notes of the import" in page_text(lab)
+    assert "notes on this cluster" in page_text(lab)
 
 
 def test_the_virtual_host_of_an_upload_is_passed_on(lab):
@@ -554,3 +554,20 @@ def test_what_cannot_stand_beside_says_why(lab):
     lab.beside.variant.value = beside_panel.AS_EDITED
     assert "takes an integer, none given" in lab.beside.message.box.value
     assert lab.beside.variant.value == "ha.orders: ha-sync-mode: automatic"
+
+
+def test_a_scenario_tells_where_it_comes_from_and_a_heading_opens_nothing(lab):
+    before, (heading, *_) = lab.controller.now, [label for label, source in lab.toolbar.choices if source is None]
+    lab.toolbar.scenario.label = heading
+    assert (lab.controller.now, lab.toolbar.scenario.value) == (before, "")
+    incident = next(source for label, source in lab.toolbar.choices if label.startswith("Incident: a TTL policy"))
+    lab.toolbar.scenario.value = incident
+    notes = lab.story.notes.value
+    assert '<a href="https://github.com/rabbitmq/rabbitmq-server/issues/2125" target="_blank"' in notes
+    assert "1 note on this cluster" in notes
+
+
+def test_an_address_in_a_note_is_a_link_and_nothing_else_is():
+    told = story_panel.linked(f"https://a.org/x-1?<b>. javascript:alert(1) {NASTY}")
+    assert told.startswith('<a href="https://a.org/x-1" target="_blank" rel="noopener noreferrer">')
+    assert told.count("<") == 2

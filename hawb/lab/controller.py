@@ -20,7 +20,7 @@ from hawb.broker.imported import import_cluster
 from hawb.broker.untrusted import ImportRefused
 from hawb.lab.history import Point
 from hawb.lab.policy_draft import PolicyDraft, Reached
-from hawb.lab.sources import START, Export, Upload, keep
+from hawb.lab.sources import START, Export, Upload, keep, said_first
 from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
 from hawb.planning.harm import Harm, harms
 from hawb.planning.safe_to_stop import Forecast
@@ -91,7 +91,7 @@ class Controller:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the import of this cluster could not tell or carry."""
+        """What the scenario's file says first, or what the import of this cluster could not tell or carry."""
         return self.now.notes
 
     @property
@@ -218,7 +218,7 @@ class Controller:
     def open_scenario(self, file: Path) -> None:
         """Opens a scenario file and plays it to its end; `step_back` leads back through it."""
         with self._answer(Place.SCENARIO, str(file)):
-            self._open(Run.of(load(file)))
+            self._open(Run.of(load(file)), said_first(file))
 
     def open_export(self, definitions: str | Path, listings: Sequence[str | Path] = ()) -> None:
         """Opens the cluster that a definitions export and listings describe, each a file or VHOST=FILE."""

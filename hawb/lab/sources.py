@@ -31,12 +31,19 @@ class Export(NamedTuple):
 Upload = tuple[str, bytes]
 """An uploaded file: its name, which may be anything, and its content."""
 
-Choice = tuple[str, Path | Export]
-"""What a person reads, and the scenario file or export that it stands for."""
+Choice = tuple[str, Path | Export | None]
+"""What a person reads, and the scenario file or export that it stands for; None for the heading of a group."""
+
+INCIDENT = "incident-"
+"""How the names of files begin that tell what has happened to somebody."""
+
+INCIDENTS, SCENARIOS = "── What has happened to others ──", "── One thing each ──"
+FIRST_COMMENT = re.compile(r"(?:#.*\n)*")
 
 
 def choices(folder: Path | None = None) -> list[Choice]:
-    """What can be opened, beginning with the lab's own start; `folder` stands for the kernel's."""
+    """What can be opened, beginning with the lab's own start, then incidents, then other scenarios; `folder` stands for
+    the kernel's."""
     found: list[Choice] = [(title(START), START)]
     data = data_folder(folder)
     if data is None:
@@ -44,7 +51,20 @@ def choices(folder: Path | None = None) -> list[Choice]:
     if (data / "real" / DEFINITIONS).is_file():
         real = Export(data / "real" / DEFINITIONS, tuple(data / "real" / name for name in LISTINGS))
         found.append(("The real cluster (data/real)", real))
-    return found + [(title(file), file) for file in sorted((data / "scenarios").glob("*.yaml"))]
+    groups: dict[str, list[Choice]] = {INCIDENTS: [], SCENARIOS: []}
+    for file in sorted((data / "scenarios").glob("*.yaml")):
+        groups[INCIDENTS if file.name.startswith(INCIDENT) else SCENARIOS].append((title(file), file))
+    return [*found, *(one for heading, group in groups.items() if group for one in [(heading, None), *group])]
+
+
+def said_first(file: Path) -> tuple[str, ...]:
+    """What a scenario file says before it begins: where its rule comes from, or whose incident it is."""
+    try:
+        comment = FIRST_COMMENT.match(file.read_text(encoding="utf-8"))[0]
+    except (OSError, ValueError):  # opening it will say why
+        return ()
+    told = " ".join(line.removeprefix("#").strip() for line in comment.splitlines())
+    return (told,) if told.strip() else ()
 
 
 def title(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import ipywidgets as widgets
@@ -26,6 +27,8 @@ MARKS = {
 
 LATEST = 100
 """How many sentences are shown: of a longer story the latest, up to the moment that is looked at."""
+
+ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
 EARLIER = "What came earlier is told at an earlier moment: move the slider below."
 
@@ -97,8 +100,13 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
 
 
 def notes_html(notes: tuple[str, ...]) -> str:
-    """What an import could not tell or carry."""
+    """What is to be said of the cluster that was opened, with its addresses to be followed."""
     if not notes:
         return ""
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f"<details><summary>{counted(len(notes), 'note')} of the import</summary><ul>{items}</ul></details>"
+    items = "".join(f"<li>{linked(note)}</li>" for note in notes)
+    return f"<details><summary>{counted(len(notes), 'note')} on this cluster</summary><ul>{items}</ul></details>"
+
+
+def linked(text: str) -> str:
+    """Text with links where it names addresses of the web."""
+    return ADDRESS.sub(r'<a href="\g<0>" target="_blank" rel="noopener noreferrer">\g<0></a>', escape(text))

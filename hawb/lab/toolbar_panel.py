@@ -71,7 +71,9 @@ class ToolbarPanel:
         self.changed()
 
     def _open(self, change: dict) -> None:
-        if change["new"] != HERE:
+        if change["new"] is None:  # a heading
+            self.scenario.value = HERE
+        elif change["new"] != HERE:
             self._do(lambda: self.controller.open(change["new"]))
 
     def _open_definitions(self, _: dict) -> None:
