@@ -571,3 +571,12 @@ def test_an_address_in_a_note_is_a_link_and_nothing_else_is():
     told = story_panel.linked(f"https://a.org/x-1?<b>. javascript:alert(1) {NASTY}")
     assert told.startswith('<a href="https://a.org/x-1" target="_blank" rel="noopener noreferrer">')
     assert told.count("<") == 2
+
+
+def test_what_each_node_has_to_do_is_told_to_who_looks(lab):
+    table = lab.ledger.tables["Load"]
+    assert table.value == ""
+    lab.tables.selected_index = lab.tables.titles.index("Load")
+    assert "a serves most: 4 of 4 queues." in table.value
+    press(lab, "kill")
+    assert "b serves most: 2 of" in table.value

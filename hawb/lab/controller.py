@@ -379,7 +379,7 @@ class Controller:
 
     def _open(self, run: Run, notes: Sequence[str] = ()) -> None:
         self._go(Point(run, before=self.now, notes=notes, opened=True))
-        self.queue = ""
+        self.queue, self.variant = "", None
 
     def _go(self, point: Point) -> None:
         """Makes a new point the present."""

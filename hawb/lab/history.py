@@ -24,7 +24,7 @@ from hawb.scenario.run import Run
 class Point:
     """A point of the history, and the one `before` it, to which undo leads (None at the beginning of everything).
 
-    `notes` are on the cluster that was opened, `opened` is whether a cluster was opened here, and `passed_s` the seconds of
+    `notes` are on the cluster that was opened, `opened` is whether one was opened here, and `passed_s` the seconds of
     simulated time by which playing has gone on since the point before. `alternatives` are what was last asked for here.
 
     A point may look back from another, its `origin`: it stands at the moment `at_s`, with whatever is on its way then,

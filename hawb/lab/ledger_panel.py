@@ -1,22 +1,25 @@
 """The figures: the ledger of every queue's messages, the queues as `rabbitmqctl list_queues` lays them out, and what
-would come of stopping each node."""
+would come of stopping each node, and what each has to do."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import ipywidgets as widgets
 
 from hawb.lab.controller import Controller
-from hawb.views import forecast, ledger
+from hawb.views import forecast, ledger, load
 
 NOT_ASKED = "<p>The button <em>safe to stop?</em> above plays a stop and a kill of each node ahead.</p>"
 
 
 class LedgerPanel:
-    """The tables, each to be put where there is room for one at a time."""
+    """The tables, each to be put where there is room for one at a time. `is_open` says of a name whether anybody sees
+    that table: what each node has to do is counted over the whole story, for those who look."""
 
-    def __init__(self, controller: Controller):
-        self.controller = controller
-        self.tables = {name: widgets.HTML() for name in ("Ledger", "Queues", "Safe?")}
+    def __init__(self, controller: Controller, is_open: Callable[[str], bool]):
+        self.controller, self.is_open = controller, is_open
+        self.tables = {name: widgets.HTML() for name in ("Ledger", "Queues", "Safe?", "Load")}
 
     def show(self) -> None:
         """Shows where the controller stands."""
@@ -24,3 +27,5 @@ class LedgerPanel:
         self.tables["Ledger"].value = ledger.html(outcome, was)
         self.tables["Queues"].value = ledger.queues_html(outcome, was)
         self.tables["Safe?"].value = forecast.table_html(list(forecasts.values())) if forecasts else NOT_ASKED
+        if self.is_open("Load"):
+            self.tables["Load"].value = load.table_html(outcome)

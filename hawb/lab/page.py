@@ -32,7 +32,7 @@ class Lab(widgets.VBox):
         self.policy = PolicyPanel(controller, self.redraw)
         self.step = StepPanel(controller, self.redraw)
         self.clients = ClientsPanel(controller, self.redraw, self.open_form)
-        self.ledger = LedgerPanel(controller)
+        self.ledger = LedgerPanel(controller, self._is_open)
         self.what_if = WhatIfPanel(controller, self.redraw)
         self.beside = BesidePanel(controller, self.redraw, self.policy.draft, lambda: self._is_open("Beside"))
         self.story = StoryPanel(controller)
@@ -42,7 +42,7 @@ class Lab(widgets.VBox):
             [*self.ledger.tables.values(), self.clients.box, self.what_if.box, self.beside.box],
             titles=[*self.ledger.tables, "Clients", "What if", "Beside"],
         )
-        self.tables.observe(lambda _: self.beside.show(), "selected_index")
+        self.tables.observe(lambda _: self._show_tables(), "selected_index")
         left = fields.column(self.cluster.box, fields.panel(self.tables), name="hawb-left")
         right = fields.column(fields.panel(self.editors), self.story.box, name="hawb-right")
         panels = fields.named(widgets.HBox([left, right]), "hawb-panels")
@@ -53,8 +53,12 @@ class Lab(widgets.VBox):
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
-        editors, tables = (self.policy, self.step), (self.ledger, self.clients, self.what_if, self.beside)
-        for panel in (self.toolbar, self.cluster, *editors, *tables, self.story, self.time):
+        for panel in (self.toolbar, self.cluster, self.policy, self.step, self.story, self.time):
+            panel.show()
+        self._show_tables()
+
+    def _show_tables(self) -> None:
+        for panel in (self.ledger, self.clients, self.what_if, self.beside):
             panel.show()
 
     def _is_open(self, title: str) -> bool:

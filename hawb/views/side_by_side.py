@@ -6,7 +6,7 @@ Names come from outside and are escaped. Seconds, bytes and messages are the mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from msgspec import Struct
 from tabulate import tabulate
@@ -31,6 +31,9 @@ FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
 }
 """The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
 synchronisation blocked it, `sent` what its replicas were sent."""
+
+ALWAYS = ("messages", "lost (confirmed)", "unavailable s")
+"""The figures that are laid out where they are alike too."""
 
 
 class Line(Struct, frozen=True):
@@ -83,14 +86,24 @@ def _figures(queue: dict, name: str, outcome: dict) -> dict[str, str]:
     return {column: figure(queue, account, times) for column, figure in FIGURES.items()}
 
 
+def figures_of(differing: list[Pair]) -> list[str]:
+    """The figures to lay out: those that are not alike in every pair, and those that are always told."""
+    return [
+        column
+        for column in FIGURES
+        if column in ALWAYS or any(pair.told.figures[column] != pair.varied.figures[column] for pair in differing)
+    ]
+
+
 def text(outcome: dict, other: dict, what: str) -> str:
     """Both for a terminal: two lines for each queue that differs, and how many do not."""
     table, differing = [], [pair for pair in pairs(outcome, other) if pair.differs]
+    figures = figures_of(differing)
     for pair in differing:
         for name, how, line in ((pair.queue, "as it is", pair.told), ("", what, pair.varied)):
             cells = (_told(line.replicas.get(node, NONE)) for node in outcome["nodes"])
-            table.append([shown(name), shown(how), line.state, *cells, *line.figures.values()])
-    head = ["queue", "story", "state", *map(shown, outcome["nodes"]), *FIGURES]
+            table.append([shown(name), shown(how), line.state, *cells, *map(line.figures.get, figures)])
+    head = ["queue", "story", "state", *map(shown, outcome["nodes"]), *figures]
     drawn = [tabulate(table, head, tablefmt="plain", disable_numparse=True)] if differing else []
     return "\n".join([*drawn, _alike(outcome, differing)])
 
@@ -98,10 +111,10 @@ def text(outcome: dict, other: dict, what: str) -> str:
 def table_html(outcome: dict, other: dict, what: str) -> str:
     """Both as an HTML table."""
     differing = [pair for pair in pairs(outcome, other) if pair.differs]
-    columns = {"queue": ledger.NAME_CELL, "story": ledger.NAME_CELL, "state": ledger.NAME_CELL}
-    columns |= dict.fromkeys(map(html, outcome["nodes"]), ledger.NAME_CELL) | dict.fromkeys(FIGURES, ledger.CELL)
-    body = "".join(_rows(pair, what, outcome["nodes"]) for pair in differing)
-    table = ledger.table("Both stories", columns, body) if differing else ""
+    figures, nodes = figures_of(differing), list(outcome["nodes"])
+    columns = dict.fromkeys(["queue", "story", "state", *map(html, nodes)], ledger.NAME_CELL)
+    body = "".join(_rows(pair, what, nodes, figures) for pair in differing)
+    table = ledger.table("Both stories", columns | dict.fromkeys(figures, ledger.CELL), body) if differing else ""
     clocks = f"{seconds(outcome['time_s'])} s and {seconds(other['time_s'])} s have passed."
     return f"{table}<p>{html(_alike(outcome, differing))} {clocks}</p>"
 
@@ -111,9 +124,10 @@ def _alike(outcome: dict, differing: list[Pair]) -> str:
     return f"{counted(max(alike, 0), 'queue').capitalize()} alike in both."
 
 
-def _rows(pair: Pair, what: str, nodes: Iterable[str]) -> str:
+def _rows(pair: Pair, what: str, nodes: list[str], figures: list[str]) -> str:
     head = ledger.name_cell(pair.queue).replace("<th ", '<th rowspan="2" ', 1)
-    told, varied = _cells(pair.told, pair.varied, nodes), _cells(pair.varied, pair.told, nodes)
+    told = _cells(pair.told, pair.varied, nodes, figures)
+    varied = _cells(pair.varied, pair.told, nodes, figures)
     return f"<tr>{head}{_story('as it is')}{told}</tr><tr>{_story(what)}{varied}</tr>"
 
 
@@ -121,13 +135,13 @@ def _story(what: str) -> str:
     return f'<td style="{ledger.NAME_CELL};max-width:14em" title="{html(what)}"><bdi>{html(what)}</bdi></td>'
 
 
-def _cells(line: Line, other: Line, nodes: Iterable[str]) -> str:
+def _cells(line: Line, other: Line, nodes: list[str], figures: list[str]) -> str:
     """A line's cells; those that are not as the other's are marked."""
     cells = [_cell(html(line.state), line.state != other.state, ledger.NAME_CELL)]
     for node in nodes:
         replica = line.replicas.get(node, NONE)
         cells.append(_cell(_replica(replica), replica != other.replicas.get(node, NONE), ledger.NAME_CELL))
-    cells += [_cell(told, told != other.figures[column], ledger.CELL) for column, told in line.figures.items()]
+    cells += [_cell(line.figures[one], line.figures[one] != other.figures[one], ledger.CELL) for one in figures]
     return "".join(cells)
 
 
