@@ -19,20 +19,18 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from hawb.scenario.document import Scenario
-from hawb.scenario.dump import dump
-from hawb.scenario.forms import Bare, Flag, OnNodes, Verb
+from hawb.scenario.dump import dump, plain
+from hawb.scenario.forms import Bare, Flag, Verb
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
-from hawb.scenario.verbs import VERBS, Cut, Partition
+from hawb.scenario.script import SEVERAL, script
+from hawb.scenario.verbs import VERBS
 
 if TYPE_CHECKING:
     from hawb.views.alternatives import Table as AlternativesTable
     from hawb.views.forecast import Table as ForecastTable
-
-SEVERAL = (OnNodes, Partition, Cut)
-"""Verbs whose one field is a list: their methods take its members one by one."""
 
 
 class Cluster:
@@ -92,6 +90,16 @@ class Cluster:
     def yaml(self) -> str:
         """The scenario so far, as text."""
         return dump(self.run.scenario)
+
+    def python(self) -> str:
+        """The scenario so far as a Python script."""
+        return script(self.run.scenario)
+
+    def html(self) -> str:
+        """Where the story has led and how, as a web page that needs nothing but itself."""
+        from hawb.views.report import page
+
+        return page(self.outcome, self.yaml())
 
     def save(self, file: str | Path) -> Path:
         """Writes the scenario so far to a file, over what was there."""
@@ -194,7 +202,13 @@ class Cluster:
         return matrix.svg(now, was) + ledger.queues_html(now, was) + ledger.html(now, was)
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
-        self.run.apply_plain({verb: argument} | ({} if at is None else {"at": at}))
+        step = {verb: argument} | ({} if at is None else {"at": at})
+        # A story knows from its beginning which nodes will join, so it is told anew.
+        if verb == "join" and argument not in self.run.settings.names:
+            told = plain(self.run.scenario)
+            self.run = Run.of(read_scenario(told | {"steps": [*told.get("steps", ()), step]}))
+        else:
+            self.run.apply_plain(step)
         return self
 
 

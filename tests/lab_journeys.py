@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from browser_pages import ROOT, keep_picture
@@ -77,9 +78,9 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     lab.locator(".hawb-links").wait_for(state="hidden")
 
 
-def keep_them_and_branch(page, folder: Path, picture: str) -> None:
+def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> None:
     """Sets a policy that would keep the messages, kills and stops the master, goes back to before the policy, kills
-    there, keeps that story as a file, and plays the rest of it."""
+    there, keeps that story as the file that `keep` makes, and plays the rest of it."""
     lab, master = open_story(page), node(page, "a")
     story = lab.locator(".hawb-story")
     taken_over = story.get_by_text("b, a synchronised mirror, took over ha.late from a")
@@ -103,12 +104,56 @@ def keep_them_and_branch(page, folder: Path, picture: str) -> None:
     lab.get_by_text("7 messages lost: why?").click()
     lab.locator("details p").first.wait_for()
     keep_picture(lab, f"{picture}-branched")
-    lab.get_by_placeholder("my-outage.yaml").fill("branch")
-    lab.get_by_placeholder("my-outage.yaml").press("Enter")
-    lab.get_by_role("button", name="save", exact=True).click()
-    lab.get_by_text("saved as branch.yaml").wait_for()
-    told = outcome(Run.of(load(folder / "notebooks" / "branch.yaml")))
+    told = outcome(Run.of(load(keep(lab))))
     assert told["ledger"]["ha.late"]["lost_confirmed"] == 7
     assert (told["queues"]["ha.late"]["master"], told["queues"]["ha.late"]["messages"]) == ("b", 3)
     lab.get_by_role("button", name="▶ play").click()
     lab.get_by_text("8 of 8", exact=True).wait_for()
+
+
+def save(lab, folder: Path) -> Path:
+    """Saves the story beside the notebook; the file."""
+    lab.get_by_placeholder("my-outage.yaml").fill("branch")
+    lab.get_by_placeholder("my-outage.yaml").press("Enter")
+    lab.get_by_role("button", name="save", exact=True).click()
+    lab.get_by_text("saved as branch.yaml").wait_for()
+    return folder / "notebooks" / "branch.yaml"
+
+
+def download(page, lab, kind: str) -> Path:
+    """Downloads the story; the file that the browser keeps."""
+    lab.get_by_role("tab", name="Export").click()
+    lab.get_by_role("button", name=kind, exact=True).click()
+    link = lab.locator(".hawb-export a[download]")
+    with page.expect_download() as downloading:
+        link.click()
+    assert downloading.value.suggested_filename == link.get_attribute("download")
+    return Path(downloading.value.path())
+
+
+def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
+    """Puts another policy beside the story, kills the master, sees what each node had to do, and opens the report that
+    it downloads in a page of its own, which asks for nothing."""
+    lab = open_story(page)
+    lab.get_by_label("queue", exact=True).fill("ha.late")
+    lab.get_by_label("queue", exact=True).press("Enter")
+    lab.get_by_role("tab", name="Beside").click()
+    lab.get_by_label("another", exact=True).select_option(label="ha.late: ha-sync-mode: automatic")
+    lab.get_by_text("alike in both").wait_for()
+    node(page, "a").get_by_role("button", name="kill").click()
+    lab.locator(".hawb-beside-panel").get_by_text("7 (7)").wait_for()
+    keep_picture(lab, f"{picture}-beside")
+    lab.get_by_role("tab", name="Load").click()
+    lab.get_by_text("b serves most: 1 of 1 queue.").wait_for()
+    keep_picture(lab, f"{picture}-load")
+    file = download(page, lab, "report")
+    keep_picture(lab, f"{picture}-export")
+    report, asked = page.context.browser.new_page(), []
+    report.on("request", lambda request: asked.append(request.url))
+    shown = folder / "report.html"
+    shown.write_bytes(file.read_bytes())
+    report.goto(shown.as_uri())
+    report.locator("section p").get_by_text("Messages 1 to 7 of ha.late were lost").wait_for()
+    keep_picture(report, f"{picture}-report")
+    assert asked == [shown.as_uri()]
+    report.close()

@@ -62,10 +62,13 @@ class Controller:
     they typed for the next step, whether they want to know of each node if it is safe to stop, the variant of the story
     that they want to see beside it, the last messages.
 
+    Without `may_save` it writes no file, whatever it is told: then a person may be anybody.
+
     `field` is the field of a step that the message of its place is about, "" for the step as a whole.
     """
 
-    def __init__(self, start: Path = START):
+    def __init__(self, start: Path = START, *, may_save: bool = True):
+        self.may_save = may_save
         self.messages: dict[Place, str] = {}
         self.field = ""
         self.queue = ""
@@ -310,6 +313,8 @@ class Controller:
     def save(self, name: str) -> None:
         """Writes the scenario so far to the file of that name, over another file only at the second time of asking."""
         with self._answer(Place.SAVE):
+            if not self.may_save:
+                raise ScenarioRefused("nothing is written here", hint="the tab Export offers it as a download")
             try:
                 file = file_named(name)
                 write(file, dump(self.now.run.scenario), replace=file == self._may_replace)

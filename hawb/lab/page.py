@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import ipywidgets as widgets
@@ -11,6 +12,7 @@ from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
 from hawb.lab.controller import Controller
+from hawb.lab.export_panel import ExportPanel
 from hawb.lab.ledger_panel import LedgerPanel
 from hawb.lab.policy_panel import PolicyPanel
 from hawb.lab.step_panel import StepPanel
@@ -35,12 +37,13 @@ class Lab(widgets.VBox):
         self.ledger = LedgerPanel(controller, self._is_open)
         self.what_if = WhatIfPanel(controller, self.redraw)
         self.beside = BesidePanel(controller, self.redraw, self.policy.draft, lambda: self._is_open("Beside"))
+        self.export = ExportPanel(controller)
         self.story = StoryPanel(controller)
         self.time = TimePanel(controller, self.redraw)
         self.editors = widgets.Tab([self.policy.box, self.step.box], titles=["Policy", "Any step"])
         self.tables = widgets.Tab(
-            [*self.ledger.tables.values(), self.clients.box, self.what_if.box, self.beside.box],
-            titles=[*self.ledger.tables, "Clients", "What if", "Beside"],
+            [*self.ledger.tables.values(), self.clients.box, self.what_if.box, self.beside.box, self.export.box],
+            titles=[*self.ledger.tables, "Clients", "What if", "Beside", "Export"],
         )
         self.tables.observe(lambda _: self._show_tables(), "selected_index")
         left = fields.column(self.cluster.box, fields.panel(self.tables), name="hawb-left")
@@ -58,7 +61,7 @@ class Lab(widgets.VBox):
         self._show_tables()
 
     def _show_tables(self) -> None:
-        for panel in (self.ledger, self.clients, self.what_if, self.beside):
+        for panel in (self.ledger, self.clients, self.what_if, self.beside, self.export):
             panel.show()
 
     def _is_open(self, title: str) -> bool:
@@ -73,10 +76,15 @@ class Lab(widgets.VBox):
         return "hawb lab"
 
 
+def is_served() -> bool:
+    """Whether this kernel works for a visitor of Voilà, who is not to write files where the server stands."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+
+
 def show(file: str | Path | None = None) -> Lab:
     """A new lab, to be the last line of a notebook's cell. It opens with a scenario file, such as `hawb watch` and
     `hawb import` write, or else with its own."""
-    controller = Controller()
+    controller = Controller(may_save=not is_served())
     if file is not None:
         controller.open_scenario(Path(file))
     return Lab(controller)

@@ -40,6 +40,7 @@ class ToolbarPanel:
         self.name.placeholder = "my-outage.yaml"
         self.save = fields.button("save", "save the story so far as a scenario file", self._save)
         self.vhost = fields.text("vhost", "the virtual host of an export's entries that name none", width="90px")
+        saving = self.messages[Place.SAVE].beside(fields.row(self.name, self.save))
         export = fields.row(widgets.HTML("export"), self.definitions, self.listings, self.vhost)
         self.box = fields.row(
             widgets.HTML("<h1>hawb lab</h1>"),
@@ -47,7 +48,7 @@ class ToolbarPanel:
             self.messages[Place.PROFILE].beside(self.profile),
             self.messages[Place.SEED].beside(self.seed),
             fields.row(self.undo, self.redo),
-            self.messages[Place.SAVE].beside(fields.row(self.name, self.save)),
+            *([saving] if controller.may_save else []),
             name="hawb-toolbar",
         )
 

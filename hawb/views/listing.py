@@ -117,7 +117,7 @@ def report(outcome: dict) -> str:
         "",
         *queue_tables(outcome),
     ]
-    refused = [_refusal(error) for error in outcome["errors"]]
+    refused = [refusal(error) for error in outcome["errors"]]
     return "\n".join(
         [
             *head,
@@ -153,6 +153,7 @@ def _wrapped(text: str, lead: str) -> list[str]:
     )  # fmt: skip
 
 
-def _refusal(error: dict) -> str:
+def refusal(error: dict) -> str:
+    """What RabbitMQ said, and to which step."""
     code = "" if error["code"] is None else f"{error['code']} "
     return f"step {error['step']}: {code}{shown(error['text'])}"

@@ -32,7 +32,7 @@ FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
 """The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
 synchronisation blocked it, `sent` what its replicas were sent."""
 
-ALWAYS = ("messages", "lost (confirmed)", "unavailable s")
+ALWAYS = ("messages", "lost (confirmed)")
 """The figures that are laid out where they are alike too."""
 
 
@@ -120,8 +120,8 @@ def table_html(outcome: dict, other: dict, what: str) -> str:
 
 
 def _alike(outcome: dict, differing: list[Pair]) -> str:
-    alike = len(outcome["ledger"]) - len(differing)
-    return f"{counted(max(alike, 0), 'queue').capitalize()} alike in both."
+    queues = {*outcome["ledger"], *(pair.queue for pair in differing)}
+    return f"{len(queues) - len(differing):,} of {counted(len(queues), 'queue')} alike in both."
 
 
 def _rows(pair: Pair, what: str, nodes: list[str], figures: list[str]) -> str:

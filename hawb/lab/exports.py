@@ -1,0 +1,49 @@
+"""What of the lab can be taken away: the story as a scenario, as a Python script, as a page with its figures.
+
+They are texts, made when they are asked for, and a browser keeps them where its user wants: the lab itself writes
+nothing for it, so it can be offered to visitors.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from html import escape
+
+from msgspec import Struct
+
+from hawb.lab.history import Point
+from hawb.scenario.dump import dump
+from hawb.scenario.script import script
+from hawb.views import report
+
+UNFIT, LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
+
+
+class Kind(Struct, frozen=True):
+    """A form that a story can have outside: how its file's name ends, its media type, and what makes it of a point."""
+
+    suffix: str
+    media_type: str
+    make: Callable[[Point], str]
+
+
+KINDS = {
+    "scenario": Kind(".yaml", "application/yaml", lambda point: dump(point.run.scenario)),
+    "Python": Kind(".py", "text/x-python", lambda point: script(point.run.scenario)),
+    "report": Kind(".html", "text/html", lambda point: report.page(point.outcome, dump(point.run.scenario))),
+}
+
+
+def file_name(title: str, kind: str) -> str:
+    """A harmless file name after a scenario's title."""
+    stem = UNFIT.sub("-", title.lower()).strip("-")[:LONGEST_NAME].rstrip("-")
+    return (stem or "story") + KINDS[kind].suffix
+
+
+def link(point: Point, kind: str) -> str:
+    """A link that downloads the story of a point; all of it is in the link."""
+    text, name = KINDS[kind].make(point).encode(), file_name(point.outcome["scenario"], kind)
+    address = f"data:{KINDS[kind].media_type};charset=utf-8;base64,{b64encode(text).decode()}"
+    return f'<a href="{address}" download="{escape(name)}">{escape(name)}</a> ({len(text):,} bytes)'

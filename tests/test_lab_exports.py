@@ -1,0 +1,83 @@
+"""What can be taken out of the lab, and that a lab for visitors writes nothing."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from html import unescape
+
+import ipywidgets as widgets
+import pytest
+
+from hawb.lab import page
+from hawb.lab.controller import Controller, Place
+from hawb.lab.exports import KINDS, file_name, link
+from hawb.lab.page import Lab
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+
+def parts(widget: widgets.Widget) -> list[widgets.Widget]:
+    """A widget and all that is in it."""
+    return [widget, *(part for child in getattr(widget, "children", ()) for part in parts(child))]
+
+
+def content(html: str) -> str:
+    """What a link downloads."""
+    return b64decode(re.search(r"base64,([^\"]*)\"", html)[1]).decode()
+
+
+def test_the_story_is_downloaded_as_it_stands():
+    lab = Controller()
+    lab.act("kill", "a")
+    assert outcome(Run.of(load(content(link(lab.now, "scenario"))))) == lab.outcome
+    assert "cluster.kill('a')" in content(link(lab.now, "Python"))
+    assert "Messages 1 to 100 of ha.orders were lost" in unescape(content(link(lab.now, "report")))
+    lab.look_at(3)
+    assert "of ha.orders were lost" not in content(link(lab.now, "report"))
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("A stop, a kill", "a-stop-a-kill.yaml"),
+        ("../../etc/passwd", "etc-passwd.yaml"),
+        ('"><script>', "script.yaml"),
+        ("\u05d0", "story.yaml"),
+        ("x" * 300, "x" * 60 + ".yaml"),
+    ],
+)
+def test_a_file_is_named_after_its_title_and_harmless(title, name):
+    assert file_name(title, "scenario") == name
+
+
+def test_a_link_is_about_one_point_and_goes_with_it():
+    lab = Lab(Controller())
+    for kind, button in lab.export.buttons.items():
+        button.click()
+        assert f'download="{file_name(lab.controller.outcome["scenario"], kind)}"' in lab.export.links.value
+        lab.redraw()
+        assert KINDS[kind].suffix in lab.export.links.value
+    lab.controller.act("kill", "a")
+    lab.redraw()
+    assert "href" not in lab.export.links.value
+
+
+def test_a_visitors_lab_writes_nothing_and_offers_no_field_to_do_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5")
+    lab = page.show()
+    lab.controller.save(str(tmp_path / "x.yaml"))
+    assert "nothing is written here" in lab.controller.messages[Place.SAVE]
+    lab.toolbar.name.value = str(tmp_path / "x.yaml")
+    lab.toolbar.save.click()
+    assert list(tmp_path.iterdir()) == []
+    assert lab.toolbar.save not in parts(lab)
+
+
+def test_a_notebooks_lab_saves(tmp_path, monkeypatch):
+    monkeypatch.delenv("SERVER_SOFTWARE", raising=False)
+    lab = page.show()
+    lab.controller.save(str(tmp_path / "x.yaml"))
+    assert (tmp_path / "x.yaml").is_file()
+    assert lab.toolbar.save in parts(lab)
