@@ -67,6 +67,11 @@ def stories(*lists: str) -> list[dict]:
     return [{verb: float(word) if verb == "wait" else word} for verb, word in map(str.split, lists)]
 
 
+def in_rooms(definition: dict) -> dict:
+    """The step that sets a policy for orders."""
+    return {"set_policy": {"name": "ha", "pattern": "^orders", "definition": definition}}
+
+
 def acknowledged(consumer: str) -> dict:
     """The step with which a consumer acknowledges all that it has."""
     return {"ack": {"consumer": consumer}}
@@ -442,14 +447,17 @@ WRONG = {
         ([member("delete", "d"), member("add", "c")], "With the north cut off .* of 3 members c can be reached"),
         (stories("stop b"), "here a step is one of add_member, delete_member"),
     ],
-    "19-size": [
-        ({"quorum_cluster_size": 1}, "orders has 1 member, and two nodes can take all of it with them"),
-        ({"quorum_cluster_size": 3}, "Two of the 3 members were killed, and orders waits: a majority of them is 2"),
-        ({"quorum_cluster_size": 4}, "Two of the 4 members were killed, and orders waits: a majority of them is 3"),
-        ({"quorum_cluster_size": 6}, "orders survives, with 6 copies of every message, where 5 would do"),
-        ({"quorum_cluster_size": 7}, "orders survives, with 7 copies"),
-        ({"quorum_cluster_size": "5"}, "The answer cannot be played: cluster.quorum_cluster_size: not accepted"),
-        ({"x-quorum-initial-group-size": 5}, "what is to be set here is quorum_cluster_size, nothing else"),
+    "19-rooms": [
+        ([], "There is no queue orders"),
+        ([declaration("orders", QUORUM)], "of its 3 members . can be reached, and a majority is 2"),
+        (
+            [declaration("orders", QUORUM | {"x-quorum-initial-group-size": 4})],
+            "room with a and b has lost power, and nobody serves orders: of its 4 members c and d can be reached",
+        ),
+        ([declaration("orders")], "room with a and b has lost power, and nobody serves orders: all that had its"),
+        ([in_rooms({"ha-mode": "nodes", "ha-params": ["a", "b"]}), declaration("orders")], "nobody serves orders: all"),
+        ([in_rooms(TWO), declaration("orders")], "nobody serves orders: all"),
+        (stories("stop a"), "here a step is one of set_policy, declare"),
     ],
     "19-choose": [
         ([], "There is no queue orders"),
