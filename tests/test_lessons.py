@@ -18,6 +18,7 @@ from hawb.lessons.learner import build, without_solutions
 from hawb.lessons.notebook import check, exercise, logs, predict, reset_lesson, show_rule, tell, truth
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import RULES, WITHOUT_GUIDE, rule, rule_text
+from hawb.lessons.view import PredictionView
 from hawb.rules import promotion
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +60,18 @@ def test_a_right_guess_and_none():
 def test_what_is_no_number_is_told_and_not_kept(value, kept):
     assert "accepted: a whole number" in Prediction("How many?", int, "11-many").take(value)
     assert not kept.exists()
+
+
+def test_a_number_may_be_typed_as_the_lessons_write_it():
+    assert "Your guess: 300010." in Prediction("How many?", int, "11-many").take(" 300,010 ")
+    for typed in ("3,00", ",300", "1,2345"):
+        assert "accepted: a whole number" in Prediction("How many?", int, "11-many").take(typed)
+
+
+def test_it_is_seen_where_a_choice_ends():
+    assert "accepted: yes, no" not in Prediction("?", ["yes, at once", "no"], "11-when").take("x")
+    assert "accepted: yes, at once | no" in Prediction("?", ["yes, at once", "no"], "11-when").take("x")
+    assert repr(PredictionView(Prediction("?", ["yes, at once", "no"], "11-when"))) == "Predict: ? [yes, at once | no]"
 
 
 def test_a_guess_that_the_question_no_longer_offers_is_none():

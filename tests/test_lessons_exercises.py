@@ -552,7 +552,7 @@ NO_ANSWERS = [
     ("pattern: [", "The answer cannot be read: line 2: not YAML"),
     (b"a", "cannot be read"),
     ({1: 2}, "cannot be read"),
-    ("", "cannot be read"),
+    ("", "There is no answer yet"),
 ]
 
 

@@ -121,7 +121,7 @@ def elsewhere(variation: Variation) -> str:
 
 def given_as(exercise: Exercise, answer: object) -> list | dict:
     """An answer as steps of a scenario, or as settings. Raises AnswerRefused."""
-    if answer is None or answer is ...:
+    if answer is None or answer is ... or (isinstance(answer, str) and not answer.strip()):
         raise AnswerRefused(f"There is no answer yet. It is {exercise.form.value}.")
     try:
         given = text.parse(answer) if isinstance(answer, str) else answer

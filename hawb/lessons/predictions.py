@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from hawb.lessons import answers
 from hawb.lessons.answers import Guess
 
-NUMBER = re.compile(r"[0-9]{1,15}")
+NUMBER = re.compile(r"[0-9]{1,15}|[0-9]{1,3}(,[0-9]{3}){1,4}")
+"""A number as people type it: 300010, or 300,010 as the lessons write it."""
 
 
 class Prediction:
@@ -42,9 +43,9 @@ class Prediction:
     def take(self, value: str | int) -> str:
         """Keeps a guess, a number also as text; what to tell the reader. Raises AnswersRefused."""
         if self.choices is int and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
-            value = int(value)
+            value = int(value.replace(",", ""))
         if not self.accepts(value):
-            accepted = "a whole number from 0 on" if self.choices is int else ", ".join(self.choices)
+            accepted = "a whole number from 0 on" if self.choices is int else listed(self.choices)
             return f"{value!r} cannot be guessed here; accepted: {accepted}"
         with answers.changed() as kept:
             entry = kept.guesses.setdefault(self.key, Guess())
@@ -52,6 +53,11 @@ class Prediction:
                 return f"The run is over, {stands(entry)}."
             entry.question, entry.guess = self.question, value
         return guessed(value)
+
+
+def listed(choices: Sequence[str]) -> str:
+    """Choices in a line, so that it is seen where one ends."""
+    return (" | " if any("," in choice for choice in choices) else ", ").join(choices)
 
 
 def truth(key: str, value: str | int) -> str:

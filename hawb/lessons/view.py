@@ -16,7 +16,7 @@ from hawb.cluster import Cluster
 from hawb.lab import fields
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.exercises import Exercise
-from hawb.lessons.predictions import Prediction
+from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
 from hawb.views import raft
 
@@ -57,7 +57,7 @@ class PredictionView(Readable, widgets.VBox):
 
     def __repr__(self) -> str:
         choices = self.prediction.choices
-        accepted = "a number" if choices is int else ", ".join(choices)
+        accepted = "a number" if choices is int else listed(choices)
         return f"Predict: {self.prediction.question} [{accepted}]"
 
 
