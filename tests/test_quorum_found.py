@@ -46,6 +46,13 @@ def test_a_member_without_its_disk_hears_of_its_leader_though_nothing_is_publish
     assert queue(run).synchronised == (0, 1, 2)
 
 
+def test_who_was_struck_off_by_a_leader_of_before_the_partition_does_not_ask_it_for_ever():
+    cut = {"partition": [["a", "b", "c"], ["d", "e"]]}
+    apart = (cut, {"wait": 15}, {"kill": "b"}, {"stop": "c"}, {"shrink": "a"}, {"heal": True}, publish(1, "a"))
+    run = played({"declare": DECLARE["declare"] | {"node": "e"}}, *apart, {"start": "b"}, {"wait": 5}, nodes="abcde")
+    assert queue(run).up and run.moment().ledger["q"].confirmed == runs.run(1, 1)
+
+
 def test_members_that_lost_their_disks_one_after_the_other_elect_a_leader():
     back = [step for node in "bc" for step in ({"kill": node}, {"reset": node}, {"join": node})]
     run = played(DECLARE, publish(3), *back, {"kill": "a"})

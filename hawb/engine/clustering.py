@@ -145,9 +145,8 @@ def wipe(turn: Turn, node: int) -> None:
 
 def leave(turn: Turn, node: int, reason: str) -> None:
     """A member that is down is none any more."""
-    cause = turn.because
     membership.notice_if_gone(turn, node)
-    turn.because = cause
+    cause = turn.because
     turn.change_node(node, member=False)
     for name in turn.queue_names():
         turn.because = cause

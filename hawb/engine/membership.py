@@ -215,8 +215,11 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
 
 def notice_if_gone(turn: Turn, node: int) -> None:
     """Whoever has not noticed yet that a node went notices it now."""
-    if turn.unschedule(NodeGoneNoticed(node)):
-        node_gone_noticed(turn, NodeGoneNoticed(node))
+    event, before = NodeGoneNoticed(node), turn.because
+    turn.because = turn.cause_of(event)
+    if turn.unschedule(event):
+        node_gone_noticed(turn, event)
+    turn.because = before
 
 
 def close_clients(turn: Turn, node: int, reason: str) -> None:

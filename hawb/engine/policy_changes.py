@@ -136,9 +136,11 @@ def name_of(policy: Policy | None) -> str | None:
 
 
 def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
-    """Matches the policies anew for every queue of a virtual host; those of one kind have changed."""
+    """Matches the policies anew for every queue of a virtual host; those of one kind have changed. A queue of which
+    only disks have a record is passed over, and comes back under what was in force when it went, until policies change
+    again (`rabbit_policy:update_policies`, which goes by the table in memory)."""
     for name in turn.queue_names():
-        if turn.queues[name].vhost == vhost:
+        if turn.queues[name].vhost == vhost and not turn.queues[name].absent:
             reconsider(turn, name, kind)
 
 

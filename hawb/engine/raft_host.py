@@ -94,6 +94,8 @@ def feed(turn: Turn, name: str, node: int, event: Input) -> None:
         quorum_view.refresh(turn, name)
     if quorum_view.level(turn, name):
         turn.schedule(0, MembersAbreast(name))
+    if before.role == LEADER != after.role:
+        call_elections(turn, name)
     if after.log.generation != before.log.generation:
         turn.schedule(0, LogCut(name))
     if after.transferring_to is not None and before.transferring_to is None:
@@ -298,8 +300,9 @@ def _ask_who_leads(turn: Turn, name: str, member: Member) -> None:
 
 
 def _arm(turn: Turn, name: str, node: int) -> None:
-    """Sets a member's election timer where a majority hears it. Who was refused for its log asks in vain again, and a
-    real one does so for ever: here it rests until somebody else is within reach."""
+    """Sets a member's election timer where a majority hears it. Who was refused for its log, or is a stranger to a
+    leader that has struck it off, asks in vain again, and a real one does so for ever: here it rests until somebody
+    else is within reach, or that leader gives way."""
     group = turn.groups[name]
     member = group.members[node]
     if not member.members:
@@ -307,11 +310,17 @@ def _arm(turn: Turn, name: str, node: int) -> None:
     electors = [other for other in member.members if other == node or reaches(turn, group, node, other)]
     if member.role != FOLLOWER:
         question = PreVote(node, node, member.term, member.log.last_index, member.log.last_term)
-        electors = [other for other in electors if up_to_date(question, group.members[other].log)]
+        electors = [other for other in electors if _hears_out(group.members[other], question)]
     event = ElectionDue(name, node, group.number)
     if len(electors) < majority(len(member.members)) or turn.is_planned(event):
         return
     turn.schedule(_patience_us(turn, group, node), event)
+
+
+def _hears_out(member: Member, question: PreVote) -> bool:
+    """Whether it would not turn down a candidate, or pass over it, in any case."""
+    stranger = member.role == LEADER and question.source not in member.members
+    return not stranger and up_to_date(question, member.log)
 
 
 def _patience_us(turn: Turn, group: Group, node: int) -> int:
