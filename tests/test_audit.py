@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -129,14 +130,29 @@ def test_a_file_that_cannot_be_read_is_listed_and_the_rest_is_read(fleet: Path):
     assert own.to_pylist()[0]["refused"][0]["place"] == "the file, line 1, column 13"
 
 
-def test_a_fault_of_ours_is_listed_too(fleet: Path, monkeypatch: pytest.MonkeyPatch):
-    def fails(files: object) -> None:
+@pytest.mark.parametrize("step", ["of_files", "lint", "_queue_rows"])
+def test_a_fault_of_ours_is_listed_too(fleet: Path, monkeypatch: pytest.MonkeyPatch, step: str):
+    def fails(*arguments: object) -> None:
         raise ZeroDivisionError(SHOVEL)
 
-    monkeypatch.setattr(audit_rows, "of_files", fails)
-    _, own = audited(clusters([fleet / "south.json"])[0])
-    [refused] = own.to_pylist()[0]["refused"]
-    assert refused["given"] == "ZeroDivisionError"
+    monkeypatch.setattr(audit_rows, step, fails)
+    queues, own = audited(clusters([fleet / "south.json"])[0])
+    [row] = own.to_pylist()
+    assert (queues.num_rows, row["version"], len(row["refused"])) == (0, None, 1)
+    assert (row["refused"][0]["given"], "swordfish" in repr(row)) == ("ZeroDivisionError", False)
+
+
+def test_a_file_that_has_gone_meanwhile_is_listed():
+    _, own = audited(ClusterFiles("x", ("/nowhere/vhost=there.json",), 1))
+    assert own.to_pylist()[0]["refused"][0]["given"] == "No such file or directory"
+
+
+def test_a_file_may_have_any_bytes_as_its_name(tmp_path: Path):
+    for name in (b"\xff.json", b"\xfe.json"):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(export("q") if name[0] == 0xFF else "{")
+    told = [audited(cluster)[1].to_pylist()[0] for cluster in clusters([tmp_path])]
+    assert [(row["cluster"][-4:], row["queues"]) for row in told] == [("\\xfe", 0), ("\\xff", 1)]
+    assert told[0]["refused"][0]["file"].endswith("\\xfe.json")
 
 
 def test_a_policy_on_all_of_four_nodes_counts_for_each_queue_under_it(fleet: Path):

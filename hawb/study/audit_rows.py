@@ -19,7 +19,7 @@ from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, of_files
 from hawb.planning.lint import Report, lint
-from hawb.study.fleet import ClusterFiles
+from hawb.study.fleet import ClusterFiles, readable
 
 TEXT, TEXTS, COUNT = pa.string(), pa.list_(pa.string()), pa.int64()
 
@@ -68,43 +68,54 @@ CLUSTER_SCHEMA = pa.schema(
 of the others. `version` is that of the rules, null where no file could be read."""
 
 
+NOTHING = pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
+
+
 def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """(the rows of a cluster's queues, its own row)."""
-    inventory, refused = _read(cluster)
-    found = lint(inventory) if inventory is not None else None
-    own = {
-        "cluster": cluster.name,
-        "version": inventory and inventory.profile.version,
-        "queues": len(inventory.queues) if inventory else 0,
-        "policies": len(found.assigned.reaches) if found else 0,
-        "findings": [_plain(finding) for finding in [*found.policies, *found.nodes]] if found else [],
-        "refused": refused,
-        "notes": inventory.notes if inventory else [],
-    }
-    queues = _queue_rows(cluster.name, found) if found else pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
-    return queues, pa.RecordBatch.from_pylist([own], schema=CLUSTER_SCHEMA)
+    """(the rows of a cluster's queues, its own row).
 
-
-def _read(cluster: ClusterFiles) -> tuple[Inventory | None, list[dict[str, str]]]:
-    """What can be read of a cluster, and what cannot: a file that is refused is left out, and the rest is read again.
-
-    The files are of strangers. Whatever else goes wrong with them must not stop a thousand others, so it is listed too.
+    The files are of strangers. Whatever goes wrong with them must not stop a thousand others, so it is listed, and even
+    what is a fault of hawb's.
     """
-    files, refused = list(cluster.files), []
+    refused: list[dict[str, str]] = []
+    try:
+        inventory = _read(cluster, refused)
+        if inventory is None:
+            return NOTHING, _own_row(cluster, refused)
+        found = lint(inventory)
+        own = {
+            "version": inventory.profile.version,
+            "queues": len(inventory.queues),
+            "policies": len(found.assigned.reaches),
+            "findings": [_plain(finding) for finding in [*found.policies, *found.nodes]],
+            "notes": inventory.notes,
+        }
+        return _queue_rows(cluster.name, found), _own_row(cluster, refused, **own)
+    except Exception as error:
+        fault = {"place": "its files", "given": type(error).__name__, "accepted": "this is a fault of hawb's"}
+        return NOTHING, _own_row(cluster, [*refused, {"file": cluster.name, **fault}])
+
+
+def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **told: object) -> pa.RecordBatch:
+    row = {"cluster": cluster.name, "queues": 0, "policies": 0, "findings": [], "notes": [], "refused": refused}
+    return pa.RecordBatch.from_pylist([row | told], schema=CLUSTER_SCHEMA)
+
+
+def _read(cluster: ClusterFiles, refused: list[dict[str, str]]) -> Inventory | None:
+    """What can be read of a cluster, None if nothing can: a file that is refused is left out, and the rest is read
+    again."""
+    files = list(cluster.files)
     while files:
         try:
-            return of_files(files), refused
+            return of_files(files)
         except ImportRefused as error:
-            refused.append(_refusal(error.file, error.place, error.given, error.accepted))
-            files = [file for file in files if Path(file) != error.file]
-        except Exception as error:
-            whole = "what hawb can read; this is a fault of hawb's"
-            return None, [*refused, _refusal(cluster.name, "its files", type(error).__name__, whole)]
-    return None, refused
-
-
-def _refusal(file: Path | str, place: str, given: str, accepted: str) -> dict[str, str]:
-    return {"file": str(file), "place": place, "given": given, "accepted": accepted}
+            told = {"place": error.place, "given": error.given, "accepted": error.accepted}
+            refused.append({"file": readable(error.file), **told})
+            left = [file for file in files if Path(file) != error.file]
+            if len(left) == len(files):
+                return None
+            files = left
+    return None
 
 
 def _plain(finding: Finding) -> dict[str, str]:

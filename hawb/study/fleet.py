@@ -7,6 +7,7 @@ a file with a name of its own is a cluster of its own.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -48,5 +49,10 @@ def _files(path: Path) -> Iterable[Path]:
 
 def _name(file: Path) -> str:
     if (file.parent / DEFINITIONS).exists():
-        return str(file.parent)
-    return str(file.parent / file.name.partition(".")[0])
+        return readable(file.parent)
+    return readable(file.parent / file.name.partition(".")[0])
+
+
+def readable(file: Path) -> str:
+    """A file's name as text: on Unix it may be any bytes."""
+    return os.fsencode(file).decode("utf-8", "backslashreplace")
