@@ -63,7 +63,7 @@ def check_json(file: Path, text: str, place: str = "the file") -> None:
     """Refuse text that is no JSON, that nests too deep to be read, or whose meaning depends on the reader."""
 
     def no_key_twice(pairs: list[tuple[str, Any]]) -> None:
-        if len(keys := {key for key, _ in pairs}) < len(pairs):
+        if len(keys := dict(pairs)) < len(pairs):
             names = [key for key, _ in pairs]
             twice = next(key for key in sorted(keys) if names.count(key) > 1)
             raise ImportRefused(file, f"an object in {place}", f"the key {quoted(twice)} twice", "each key once")

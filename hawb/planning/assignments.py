@@ -127,7 +127,7 @@ class _Table:
         self.profile = profile
         self.reaches: list[Reach] = []
         self._accepted: list[Policy] = []
-        self._candidates: dict[tuple[str, str], _Candidates] = {}
+        self._candidates: dict[tuple[str, str], tuple[list[_Candidate], list[_Candidate]]] = {}
         self._given_up: dict[str, list[str]] = defaultdict(list)
         for policy in policies:
             accepted, unknown, refused = _accepted(policy, profile, operator)
@@ -137,33 +137,38 @@ class _Table:
 
     def matching(self, queue: Queue) -> list[Policy]:
         """The policies that match a queue, the one that applies first; and the reach of each grows by it."""
-        key = queue.vhost, queue.type
+        key, name = (queue.vhost, queue.type), queue.name
         if key not in self._candidates:
             self._candidates[key] = self._of(*key)
-        known = self._candidates[key]
-        found = [reached for reached in known.in_order if self._matches(reached[0].pattern, queue.name)]
+        in_order, passed_over = self._candidates[key]
+        found = [one for one in in_order if name.startswith(one.begins) and self._matches(one.policy.pattern, name)]
         if found:
             _count(found, queue.type)
-        for policy, reach in known.passed_over:
-            if self._matches(policy.pattern, queue.name):
-                reach.passed_over[queue.type] += 1
-        return [policy for policy, _ in found]
+        for one in passed_over:
+            if name.startswith(one.begins) and self._matches(one.policy.pattern, name):
+                one.reach.passed_over[queue.type] += 1
+        return [one.policy for one in found]
 
-    def _of(self, vhost: str, queue_type: str) -> _Candidates:
+    def _of(self, vhost: str, queue_type: str) -> tuple[list[_Candidate], list[_Candidate]]:
+        """The policies for a type of queue in a virtual host, in the order in which they win, and those passed over."""
         reach = {(reach.policy.vhost, reach.policy.name): reach for reach in self.reaches}
         in_order = candidates(self._accepted, vhost, queue_type, self.profile, declaring=False)
-        passed_over = (
+        passed_over = [
             policy
             for policy in self._accepted
             if policy.vhost == vhost
             and policy not in in_order
             and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
-        )
-        return _Candidates(*([(one, reach[one.vhost, one.name]) for one in some] for some in (in_order, passed_over)))
+        ]
+
+        def known(policies: list[Policy]) -> list[_Candidate]:
+            return [_Candidate(one, reach[vhost, one.name], beginning(one.pattern)) for one in policies]
+
+        return known(in_order), known(passed_over)
 
     def _matches(self, pattern: str, name: str) -> bool:
         given_up = self._given_up[pattern]
-        if not name.startswith(beginning(pattern)) or len(given_up) >= MOST_GIVEN_UP:
+        if len(given_up) >= MOST_GIVEN_UP:
             return False
         result = searched(pattern, name)
         if result is Match.GAVE_UP:
@@ -171,25 +176,26 @@ class _Table:
         return result is Match.YES
 
 
-class _Candidates(NamedTuple):
-    """The policies for a type of queue in a virtual host, in the order in which they win, and those passed over."""
+class _Candidate(NamedTuple):
+    """A policy that queues can be under by their names, which begin so."""
 
-    in_order: list[tuple[Policy, Reach]]
-    passed_over: list[tuple[Policy, Reach]]
+    policy: Policy
+    reach: Reach
+    begins: str
 
 
-def _count(found: list[tuple[Policy, Reach]], queue_type: str) -> None:
+def _count(found: list[_Candidate], queue_type: str) -> None:
     """Adds a queue to the reach of the policies that match it."""
-    winner, applies = found[0]
-    applies.matched += 1
-    applies.applied[queue_type] += 1
-    for _, reach in found[1:]:
-        reach.matched += 1
-        reach.beaten_by.add(winner.name)
-    if len(found) > 1 and found[1][0].priority == winner.priority:
-        tied = [one.name for one in ties([policy for policy, _ in found])]
-        for policy, reach in found[: len(tied)]:
-            reach.tied_with.update(name for name in tied if name != policy.name)
+    winner = found[0]
+    winner.reach.matched += 1
+    winner.reach.applied[queue_type] += 1
+    for one in found[1:]:
+        one.reach.matched += 1
+        one.reach.beaten_by.add(winner.policy.name)
+    if len(found) > 1 and found[1].policy.priority == winner.policy.priority:
+        tied = [policy.name for policy in ties([one.policy for one in found])]
+        for one in found[: len(tied)]:
+            one.reach.tied_with.update(name for name in tied if name != one.policy.name)
 
 
 def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy | None, list[str], str | None]:
