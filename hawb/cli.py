@@ -10,25 +10,23 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from functools import partial, wraps
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
 
-from hawb import __version__
+from hawb import __version__, spark_commands
+from hawb.refusing import refuse, refusing
 from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.load import ScenarioRefused, load, load_known
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from hawb.broker.cluster import Bench
     from hawb.broker.fuzz import Campaign
     from hawb.broker.imported import Imported
@@ -40,19 +38,6 @@ KNOWN = "data/known-differences.yaml"
 RECORDED = "data/recorded"
 
 
-def refusing(command: Callable) -> Callable:
-    """Lets a command end with a message on standard error and exit status 2 when its input is refused."""
-
-    @wraps(command)
-    def guarded(*args, **kwargs):
-        try:
-            return command(*args, **kwargs)
-        except ScenarioRefused as refused:
-            raise SystemExit(refuse(refused)) from None
-
-    return guarded
-
-
 asking_broker = click.option(
     "--broker",
     type=click.Choice(["3.8", "3.10", "4.0"]),
@@ -60,16 +45,14 @@ asking_broker = click.option(
 )
 
 
-def refuse(reason: object) -> int:
-    """Writes why input is refused; the exit status for it."""
-    click.echo(str(reason), err=True)
-    return 2
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hawb")
 def main() -> None:
     """Simulate RabbitMQ's replicated queues: what is lost when a node goes, and why."""
+
+
+main.add_command(spark_commands.audit)
+main.add_command(spark_commands.study)
 
 
 @main.command()
@@ -391,102 +374,6 @@ def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[
         for note in cluster.notes:
             click.echo(f"note: {note}", err=True)
         yield name, cluster
-
-
-on_spark = click.option(
-    "--master", default="local[*]", metavar="URL", show_default=True, help="The Spark that does it, this machine's own."
-)
-
-
-@main.command()
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--output", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
-@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
-@on_spark
-def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: str) -> None:
-    """Look at every queue of many clusters: the policy it is under, and what is risky.
-
-    PATHS are definitions exports and queue listings, or folders of them (.json, .txt). Files beside a definitions.json
-    are one cluster, and so are files whose names agree up to the first dot. A file that cannot be read is listed and
-    stops nothing. With --output the folder has a row for each queue and each cluster, as Parquet. Exit status 2:
-    nothing could be read.
-    """
-    from hawb.study.fleet import clusters
-
-    if output is not None and output.exists():
-        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
-    try:
-        found = clusters(paths)
-    except OSError as error:
-        raise SystemExit(refuse(error)) from None
-    if not found:
-        raise SystemExit(refuse(f"{paths[0]}: no .json and no .txt file in it"))
-    with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
-        from hawb.study import audit as room
-        from hawb.views import audit as view
-
-        folder = output or Path(aside, "audit")
-        room.audit(spark, found, folder)
-        told = room.summary(spark, folder)
-    click.echo(json.dumps(view.plain(told), indent=1) if as_json else view.report(told))
-    raise SystemExit(0 if told.clusters else 2)
-
-
-@main.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), required=True,
-              help="The folder of its trials; a study that was stopped goes on there.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
-@on_spark
-@refusing
-def study(file: Path, output: Path, as_json: bool, master: str) -> None:
-    """Play a study FILE and show what it comes to, each number with its interval.
-
-    The trials are kept in --output as Parquet, a row each. Stop it whenever you like: nothing that is there is played
-    again.
-    """
-    from hawb.study.load import load as load_study
-
-    asked = load_study(file)
-    with spark_session(master) as spark:
-        from hawb.study import kernel
-        from hawb.study.blocks import RowsRefused
-        from hawb.study.estimates import estimates
-        from hawb.study.pipeline import run as play_study
-        from hawb.study.results import FolderRefused
-        from hawb.views import study as view
-
-        total = asked.trials * len(asked.cells)
-        try:
-            with click.progressbar(
-                length=total, label="Trials", show_eta=False, item_show_func=view.rate, file=sys.stderr
-            ) as bar:
-                trials = play_study(
-                    spark, asked, output, kernel.records, lambda now: bar.update(now.done - bar.pos, now)
-                )
-        except (FolderRefused, RowsRefused) as refused:
-            raise SystemExit(refuse(refused)) from None
-        rows = [row.asDict() for row in estimates(trials).collect()]
-    click.echo(json.dumps(rows, indent=1) if as_json else view.report(asked.study, rows))
-
-
-@contextlib.contextmanager
-def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session while a command runs; ends the program where there is none to be had."""
-    try:
-        from hawb.study.java import JavaNotFoundError
-        from hawb.study.spark import session
-    except ModuleNotFoundError as missing:
-        reason = f"Spark takes hawb's extra `study`, which is not installed: {missing.name} is missing"
-        raise SystemExit(refuse(reason)) from None
-    try:
-        spark = session(master=master)
-    except JavaNotFoundError as error:
-        raise SystemExit(refuse(error)) from None
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 @main.command()

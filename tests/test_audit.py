@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from hawb import cli
+from hawb import cli, spark_commands
 from hawb.planning import assignments
 from hawb.planning.inventory import of_files
 from hawb.planning.lint import lint
@@ -202,7 +202,7 @@ def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fl
 
 @pytest.mark.spark
 def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cli, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
     result = hawb(fleet, "--output", tmp_path / "out")
     assert result.exit_code == 0
     assert result.stdout.startswith("3 clusters, 10 queues: 9 classic, 1 quorum\n")

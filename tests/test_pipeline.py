@@ -26,7 +26,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import hawb.study
-from hawb import cli
+from hawb import cli, spark_commands
 from hawb.engine import chance
 from hawb.study import blocks
 from hawb.study.blocks import Block, RowsRefused, done, missing, play
@@ -300,7 +300,7 @@ def test_a_study_that_is_interrupted_keeps_what_is_played(spark: SparkSession, t
 def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(cli, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
     monkeypatch.setattr(hawb.study, "kernel", SimpleNamespace(records=made_up()), raising=False)
     file = tmp_path / "study.yaml"
     for count in (20, 30):
