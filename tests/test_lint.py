@@ -121,8 +121,11 @@ def test_what_is_found_is_told_with_its_numbers():
     assert told == "not mirrored: 'ttl' applies alone, and 'ha', which would mirror it, do not"
     assert text("even-members") == "of 2 members none may fail, as of 1"
     assert text("masters-piled") == "6 of 6 masters and leaders; an equal share is 2"
-    assert text("never-applies") == "matches 1 queues and applies to none: there it yields to 'high'"
-    assert "passed over as a whole for 1 quorum queues" in text("passes-over")
+    assert text("never-applies") == "matches queues (1) and applies to none: there it yields to 'high'"
+    assert "passed over as a whole for quorum queues that it matches (1): 'ha-mode', 'ha-params'" in text("passes-over")
+    assert text("unsynchronised-mirrors") == "not synchronised: 1 of 1 mirrors"
+    silent = cluster(policy("all", priority=1, ha_mode="all"), policy(**HA))
+    assert "settings-silenced" not in codes(lint(silent))
     assert "not for classic queues: delivery-limit; not for quorum queues: ha-mode, ha-params" in text("fits-no-type")
 
 

@@ -52,7 +52,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "passes-over": Advice(
         "warning",
-        "passed over as a whole for {queues} {type} queues that it matches: {keys} is not for that type",
+        "passed over as a whole for {type} queues that it matches ({queues:,}): {keys} is not for that type",
         "A policy with one setting that a type does not have is passed over as a whole for queues of that type, and the"
         " next policy that matches applies.",
         "rabbit_policy:match, is_policy_applicable; rabbitmq-server#7350",
@@ -76,7 +76,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "never-applies": Advice(
         "warning",
-        "matches {queues} queues and applies to none: there it yields to {winners}",
+        "matches queues ({queues:,}) and applies to none: there it yields to {winners}",
         "One policy applies to a queue; policies are not added up.",
         "rabbit_policy:match_all; the guide, \"How to Check if a Queue is Mirrored\"",
         "Raise its priority, add its settings to the policies that win, or clear it.",
@@ -181,14 +181,14 @@ ADVICE: dict[str, Advice] = {
     ),
     "members-offline": Advice(
         "warning",
-        "{offline} of {members} members are not online",
+        "not online: {offline} of {members} members",
         "One failure more, and no majority may be left.",
         "the guide to quorum queues, \"Availability\"",
         "Start the nodes, or delete members on nodes that are gone for good, and add others.",
     ),
     "unsynchronised-mirrors": Advice(
         "error",
-        "{unsynchronised} of {mirrors} mirrors are not synchronised",
+        "not synchronised: {unsynchronised} of {mirrors} mirrors",
         "If one of them is promoted, what it does not have is lost; with when-synced, the queue waits for its master.",
         "the guide, \"Unsynchronised Mirrors\"",
         "rabbitmqctl sync_queue when the queue may stand still for that long, or let consumers drain it.",

@@ -60,7 +60,8 @@ def _silenced(assignment: Assignment, inventory: Inventory) -> Found:
         mirrors = [one.name for one in assignment.silenced if mirroring(one.definition)]
         if mirrors:
             return "mirroring-silenced", {"policy": policy, "silenced": mirrors}
-    by = {one.name: [key for key, _ in one.settings if key not in definition] for one in assignment.silenced}
+    given = definition.keys() | ({"ha-params"} if "ha-mode" in definition else set())
+    by = {one.name: [key for key, _ in one.settings if key not in given] for one in assignment.silenced}
     if keys := sorted({key for more in by.values() for key in more}):
         return "settings-silenced", {"policy": policy, "keys": keys, "silenced": [name for name in by if by[name]]}
     return None
