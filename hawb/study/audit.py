@@ -3,7 +3,8 @@
 A task is a share of the clusters, dealt out by size, and there are a few tasks for each core: starting one costs as
 much as hundreds of queues. Each task writes its queues to a Parquet file of its own and hands back a row for each
 cluster, so that the queues go straight to disk and not through the driver. A task that is tried again writes the same
-file. Files and folder must be reachable under their names by whoever runs the tasks.
+file. On a Spark of several machines files and folder must be reachable under their names from each of them, and hawb be
+installed there.
 """
 
 from __future__ import annotations

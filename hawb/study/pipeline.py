@@ -2,8 +2,8 @@
 
 A task plays its share of the blocks, writes each to its file and tells nothing but that. So rows do not go through
 Spark or the driver, memory does not grow with the number of trials, and a task that is tried again, or a study that is
-started again, finds what is done on disk (`hawb.study.blocks`). The folder must be reachable under its name by whoever
-runs the tasks, as on one machine it is.
+started again, finds what is done on disk (`hawb.study.blocks`). On a Spark of several machines the folder must be
+reachable under its name from each of them, and hawb be installed there.
 """
 
 from __future__ import annotations
