@@ -466,3 +466,11 @@ def test_a_policy_that_rabbitmq_refuses_cannot_be_put_beside(lab):
     lab.vary(None)
     lab.go_aside()
     assert lab.outcome["ledger"]["ha.orders"]["lost"] == [[1, 100]]
+
+
+def test_what_was_told_once_is_not_told_again(lab):
+    before = lab.outcome["events"]
+    lab.act("kill", "a")
+    assert lab.outcome["events"][0] is before[0]
+    lab.look_at(lab.moments - 2)
+    assert lab.outcome["events"][0] is before[0]

@@ -456,6 +456,7 @@ WRONG = {
         ),
         ([declaration("orders")], "room with a and b has lost power, and nobody serves orders: all that had its"),
         ([in_rooms({"ha-mode": "nodes", "ha-params": ["a", "b"]}), declaration("orders")], "nobody serves orders: all"),
+        ([in_rooms({"ha-mode": "nodes", "ha-params": ["c", "d"]}), declaration("orders")], "room with c and d has"),
         ([in_rooms(TWO), declaration("orders")], "nobody serves orders: all"),
         (stories("stop a"), "here a step is one of set_policy, declare"),
     ],

@@ -68,6 +68,8 @@ def test_another_policy_holds_from_the_beginning_and_wherever_the_story_sets_it(
     kept = {"name": "ha", "pattern": "^h", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
     assert lost(story(*LATE), policy(kept)) == ([[1, 9]], [])
     assert lost(story({"set_policy": HA}, *LATE, policies=[]), policy(kept)) == ([[1, 9]], [])
+    again = {"set_policy": HA | {"definition": {"ha-mode": "exactly", "ha-params": 2}}}
+    assert lost(story(*LATE[:2], again, *LATE[2:]), policy(kept)) == ([[1, 9]], [])
     other = varied(story(*LATE), policy(kept | {"name": "new", "priority": 1})).run
     assert outcome(other)["queues"]["h"]["policy"] == "new"
     by_operator = {"name": "op", "pattern": "^h", "definition": {"max-length": 5}}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
-from html import escape
 
 from msgspec import Struct
 
@@ -46,4 +45,4 @@ def link(point: Point, kind: str) -> str:
     """A link that downloads the story of a point; all of it is in the link."""
     text, name = KINDS[kind].make(point).encode(), file_name(point.outcome["scenario"], kind)
     address = f"data:{KINDS[kind].media_type};charset=utf-8;base64,{b64encode(text).decode()}"
-    return f'<a href="{address}" download="{escape(name)}">{escape(name)}</a> ({len(text):,} bytes)'
+    return f'<a href="{address}" download="{name}">{name}</a> ({len(text):,} bytes)'
