@@ -121,6 +121,7 @@ def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
     table = side_by_side.table_html(told, other, "automatic")
     assert table.count('rowspan="2"') == 1
     assert side_by_side.ledger.CHANGED in table
+    assert [pair.queue for pair in side_by_side.pairs(told, other, "plain")] == ["plain", "h"]
     assert "rowspan" not in side_by_side.table_html(told, told, "the same")
 
 

@@ -48,7 +48,7 @@ def test_the_sentences_say_that_replicas_share_no_work():
 def test_bars_are_as_long_as_their_share():
     table = load.table_html(steps(*MIRRORED))
     widths = [int(width) for width in re.findall(r"width:(\d+)px", table)]
-    assert widths == [90, 0, 82, 82, 90, 90, 90, 90, 0, 90, 82, 82]
+    assert widths == [80, 0, 73, 73, 80, 80, 80, 80, 0, 80, 73, 73]
     assert load.table_html(steps({"wait": 1})).count("width:0px") == 12
 
 

@@ -52,7 +52,7 @@ def test_it_has_the_story_the_figures_the_ledger_and_the_reasons():
     told = play(UNSYNCHRONISED)
     page = page_of(told, "scenario: <x>")
     assert [one.text for one in sentences(told) if one.text not in page.said] == []
-    for said in ("Messages 1 to 100 of ha.orders were lost", "lost after confirm", "scenario: <x>", "written here"):
+    for said in ("Messages 1 to 100 of ha.orders were lost", "scenario: <x>", "publishes written"):
         assert said in page.said
     headings = re.findall("<h2>(.*?)</h2>", report.page(told, ""))
     assert headings == [

@@ -50,7 +50,8 @@ class BesidePanel:
             return f"<p>{NO_VARIANT if self.controller.queue else NO_QUEUE}</p>"
         if other is None:
             return f"<p>{html(varied.change.what)}: {html(varied.change.impossible)}</p>"
-        return side_by_side.table_html(self.controller.outcome, other, varied.change.what)
+        variant = self.controller.variant
+        return side_by_side.table_html(self.controller.outcome, other, varied.change.what, variant.queue)
 
     def _offer(self, chosen: str) -> None:
         """Offers what could be another about the chosen queue, and shows what is."""

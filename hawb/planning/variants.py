@@ -34,10 +34,12 @@ SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), a
 
 
 class Variant(Struct, frozen=True):
-    """What is another, and `change`, which makes of a story the other one or says why it cannot."""
+    """What is another, and `change`, which makes of a story the other one or says why it cannot. `queue` is what it is
+    about, where that is a single queue."""
 
     what: str
     change: Callable[[Run], Change]
+    queue: str = ""
 
 
 class Varied(Struct, frozen=True):
@@ -63,7 +65,7 @@ def setting(queue: str, what: str) -> Variant:
         found = (one for one in settings(run, queue) if one.what == what)
         return next(found, Change(what, "", 0, impossible=f"the story has it itself, or {queue} is not there"))
 
-    return Variant(f"{queue}: {what}", change)
+    return Variant(f"{queue}: {what}", change, queue)
 
 
 def policy(argument: dict, *, operator: bool = False) -> Variant:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from tabulate import tabulate
 
 from hawb.views import ledger, style
+from hawb.views.matrix import common_prefix
 from hawb.views.words import counted, html, shown, size
 
 SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
@@ -36,7 +37,10 @@ COLUMNS = {"serves": "master", "copies": "synchronised", "messages": "running", 
 """What is laid out, each with the look whose colour its bars have."""
 
 WORDS = {"serves": "masters and leaders", "copies": "mirrors and followers", "messages": "messages held",
-         "written": "published, written here"}  # fmt: skip
+         "written": "publishes written"}  # fmt: skip
+
+BAR_PX = 80
+"""The longest bar."""
 
 
 def loads(outcome: dict) -> list[Load]:
@@ -95,10 +99,10 @@ def text(outcome: dict) -> str:
 
 def table_html(outcome: dict) -> str:
     """The table as HTML, each figure with a bar that is as long as its share of the column's largest."""
-    found = loads(outcome)
+    found, cut = loads(outcome), len(common_prefix(outcome["nodes"]))
     most = {column: max(getattr(one, column) for one in found) for column in COLUMNS}
     body = "".join(
-        f"<tr>{ledger.name_cell(one.node)}{''.join(_cell(one, column, most[column]) for column in COLUMNS)}</tr>"
+        f"<tr>{ledger.name_cell(one.node[cut:])}{''.join(_cell(one, column, most[column]) for column in COLUMNS)}</tr>"
         for one in found
     )
     columns = {"node": ledger.NAME_CELL} | dict.fromkeys(WORDS.values(), ledger.NAME_CELL)
@@ -107,6 +111,6 @@ def table_html(outcome: dict) -> str:
 
 def _cell(load: Load, column: str, most: int) -> str:
     number, colour = getattr(load, column), style.LOOKS[COLUMNS[column]].colour
-    width = 0 if most == 0 else round(90 * number / most)
+    width = 0 if most == 0 else round(BAR_PX * number / most)
     look = f"display:inline-block;height:9px;width:{width}px;background:{colour}"
     return f'<td style="{ledger.NAME_CELL}"><span aria-hidden="true" style="{look}"></span> {number:,}</td>'

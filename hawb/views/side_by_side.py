@@ -12,7 +12,7 @@ from msgspec import Struct
 from tabulate import tabulate
 
 from hawb.views import ledger
-from hawb.views.matrix import Row, rows
+from hawb.views.matrix import Row, common_prefix, rows
 from hawb.views.replicas import NONE, Replica
 from hawb.views.words import brief, counted, html, seconds, shown, size
 
@@ -31,6 +31,8 @@ FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
 }
 """The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
 synchronisation blocked it, `sent` what its replicas were sent."""
+
+CHANCE = "Where RabbitMQ draws by lot, as for the nodes of mirrors, each story draws for itself."
 
 ALWAYS = ("messages", "lost (confirmed)")
 """The figures that are laid out where they are alike too."""
@@ -57,12 +59,12 @@ class Pair(Struct, frozen=True):
         return self.told != self.varied
 
 
-def pairs(outcome: dict, other: dict) -> list[Pair]:
-    """Every queue of either story, those that differ first."""
+def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
+    """Every queue of either story, that of the name `first` before all others, then those that differ."""
     lines, others = _lines(outcome), _lines(other)
     gone = Line(GONE, {}, _figures({}, "", {}))
     found = [Pair(name, lines.get(name, gone), others.get(name, gone)) for name in sorted({**lines, **others})]
-    return sorted(found, key=lambda pair: not pair.differs)
+    return sorted(found, key=lambda pair: (pair.queue != first, not pair.differs))
 
 
 def _lines(outcome: dict) -> dict[str, Line]:
@@ -108,15 +110,16 @@ def text(outcome: dict, other: dict, what: str) -> str:
     return "\n".join([*drawn, _alike(outcome, differing)])
 
 
-def table_html(outcome: dict, other: dict, what: str) -> str:
-    """Both as an HTML table."""
-    differing = [pair for pair in pairs(outcome, other) if pair.differs]
+def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
+    """Both as an HTML table, the queue of the name `first` at its head."""
+    differing = [pair for pair in pairs(outcome, other, first) if pair.differs]
     figures, nodes = figures_of(differing), list(outcome["nodes"])
-    columns = dict.fromkeys(["queue", "story", "state", *map(html, nodes)], ledger.NAME_CELL)
+    heads = [html(node[len(common_prefix(nodes)) :]) for node in nodes]
+    columns = dict.fromkeys(["queue", "story", "state", *heads], ledger.NAME_CELL)
     body = "".join(_rows(pair, what, nodes, figures) for pair in differing)
     table = ledger.table("Both stories", columns | dict.fromkeys(figures, ledger.CELL), body) if differing else ""
     clocks = f"{seconds(outcome['time_s'])} s and {seconds(other['time_s'])} s have passed."
-    return f"{table}<p>{html(_alike(outcome, differing))} {clocks}</p>"
+    return f"{table}<p>{html(_alike(outcome, differing))} {clocks} {CHANCE}</p>"
 
 
 def _alike(outcome: dict, differing: list[Pair]) -> str:
