@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hawb.lab.beside import variants
 from hawb.lab.controller import Controller, Place, number, profiles
 from hawb.lab.policy_draft import PolicyDraft
 from hawb.lab.sources import START, Export
@@ -439,18 +440,18 @@ def test_a_moment_is_told_as_if_nothing_had_been_told_before(lab):
 
 def test_the_story_beside_takes_each_step_looks_at_each_moment_and_can_become_the_story(lab):
     lab.choose("ha.orders")
-    assert (lab.varied, lab.varied_outcome) == (None, None)
-    lab.vary(lab.variants["ha.orders: a quorum queue"])
+    assert (lab.beside.at(lab.now), lab.beside.outcome(lab.now)) == (None, None)
+    lab.vary(variants(lab.now, lab.queue)["ha.orders: a quorum queue"])
     lab.act("kill", "a")
     assert lab.outcome["ledger"]["ha.orders"]["lost_confirmed"] == 100
-    assert lab.varied_outcome["queues"]["ha.orders"]["state"] == "minority"
-    assert lab.varied_outcome["ledger"]["ha.orders"]["lost"] == []
-    assert lab.varied is lab.varied
+    assert lab.beside.outcome(lab.now)["queues"]["ha.orders"]["state"] == "minority"
+    assert lab.beside.outcome(lab.now)["ledger"]["ha.orders"]["lost"] == []
+    assert lab.beside.at(lab.now) is lab.beside.at(lab.now)
     lab.look_at(1)
-    assert lab.varied_outcome["time_s"] <= 0.1
+    assert lab.beside.outcome(lab.now)["time_s"] <= 0.1
     lab.undo()
     lab.go_aside()
-    assert lab.variant is None
+    assert lab.beside.variant is None
     assert lab.outcome["queues"]["ha.orders"]["type"] == "quorum"
     lab.undo()
     assert lab.outcome["queues"]["ha.orders"]["type"] == "classic"
@@ -458,11 +459,11 @@ def test_the_story_beside_takes_each_step_looks_at_each_moment_and_can_become_th
 
 def test_a_policy_that_rabbitmq_refuses_cannot_be_put_beside(lab):
     lab.vary_policy(PolicyDraft("x", "^ha", settings={"ha-mode": "exactly"}))
-    assert lab.variant is None
+    assert lab.beside.variant is None
     assert "takes an integer, none given" in lab.messages[Place.BESIDE]
     lab.vary_policy(PolicyDraft("ha-all", "^ha", settings={"ha-mode": "all", "ha-sync-mode": "automatic"}))
     lab.act("kill", "a")
-    assert lab.varied_outcome["ledger"]["ha.orders"]["lost"] == []
+    assert lab.beside.outcome(lab.now)["ledger"]["ha.orders"]["lost"] == []
     lab.vary(None)
     lab.go_aside()
     assert lab.outcome["ledger"]["ha.orders"]["lost"] == [[1, 100]]

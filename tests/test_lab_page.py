@@ -538,7 +538,7 @@ def test_two_stories_stand_beside_each_other_for_who_looks(lab, monkeypatch):
     assert panel.variant.value == beside_panel.NOTHING
     assert lab.controller.outcome["queues"]["ha.orders"]["state"] == "down"
     lab.tables.selected_index = 0
-    monkeypatch.setattr(Controller, "variants", property(lambda _: pytest.fail("nobody looks")))
+    monkeypatch.setattr(beside_panel, "variants", lambda *_: pytest.fail("nobody looks"))
     press(lab, "undo")
 
 

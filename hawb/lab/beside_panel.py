@@ -7,9 +7,11 @@ from collections.abc import Callable
 import ipywidgets as widgets
 
 from hawb.lab import fields
+from hawb.lab.beside import variants
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.policy_draft import PolicyDraft
+from hawb.planning.variants import Varied
 from hawb.views import side_by_side
 from hawb.views.words import html
 
@@ -39,23 +41,23 @@ class BesidePanel:
         """Shows where the controller stands."""
         self.message.show(self.controller)
         if self.is_open():
-            varied = self.controller.varied
-            self._offer(NOTHING if varied is None else self.controller.variant.what)
+            varied = self.controller.beside.at(self.controller.now)
+            self._offer(NOTHING if varied is None else self.controller.beside.variant.what)
             self.open.layout.display = None if varied is not None and varied.run is not None else "none"
-            self.table.value = self._table()
+            self.table.value = self._table(varied)
 
-    def _table(self) -> str:
-        varied, other = self.controller.varied, self.controller.varied_outcome
+    def _table(self, varied: Varied | None) -> str:
+        other = self.controller.beside.outcome(self.controller.now)
         if varied is None:
             return f"<p>{NO_VARIANT if self.controller.queue else NO_QUEUE}</p>"
         if other is None:
             return f"<p>{html(varied.change.what)}: {html(varied.change.impossible)}</p>"
-        variant = self.controller.variant
+        variant = self.controller.beside.variant
         return side_by_side.table_html(self.controller.outcome, other, varied.change.what, variant.queue)
 
     def _offer(self, chosen: str) -> None:
         """Offers what could be another about the chosen queue, and shows what is."""
-        self._variants = self.controller.variants
+        self._variants = variants(self.controller.now, self.controller.queue)
         offered = list(dict.fromkeys([NOTHING, AS_EDITED, *self._variants, chosen]))
         self._offering = True
         if list(self.variant.options) != offered:

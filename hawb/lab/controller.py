@@ -18,18 +18,18 @@ from tempfile import TemporaryDirectory
 
 from hawb.broker.imported import import_cluster
 from hawb.broker.untrusted import ImportRefused
+from hawb.lab.beside import Beside
 from hawb.lab.history import Point
 from hawb.lab.policy_draft import PolicyDraft, Reached
 from hawb.lab.sources import START, Export, Upload, keep, said_first
 from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
 from hawb.planning.harm import Harm, harms
 from hawb.planning.safe_to_stop import Forecast
-from hawb.planning.variants import Variant, Varied, policy, setting, settings, varied
+from hawb.planning.variants import Variant, policy
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.dump import dump
 from hawb.scenario.load import ScenarioRefused, load, read_scenario
-from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.views import raft
@@ -59,8 +59,8 @@ class Place(StrEnum):
 
 class Controller:
     """A person's session: where they are (`now`), what can be undone and redone, the queue they chose, the time that
-    they typed for the next step, whether they want to know of each node if it is safe to stop, the variant of the story
-    that they want to see beside it, the last messages.
+    they typed for the next step, whether they want to know of each node if it is safe to stop, the story that they
+    want to see beside it, the last messages.
 
     Without `may_save` it writes no file, whatever it is told: then a person may be anybody.
 
@@ -75,8 +75,7 @@ class Controller:
         self.at = ""
         self.forecasting = False
         self.now = Point(Run.of(load(start)), opened=True)
-        self.variant: Variant | None = None
-        self._varied: tuple[Point, Variant, Varied] | None = None
+        self.beside = Beside()
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
 
@@ -138,30 +137,6 @@ class Controller:
     def forecasts(self) -> dict[str, Forecast]:
         """What would come of stopping each running node now, if a person wants to know: it plays each twice."""
         return self.now.forecasts if self.forecasting else {}
-
-    @property
-    def variants(self) -> dict[str, Variant]:
-        """What could be another from the story's beginning for the chosen queue, by its words."""
-        found = (one.what for one in settings(self.now.run, self.queue) if one.document is not None)
-        return {one.what: one for one in (setting(self.queue, what) for what in found)}
-
-    @property
-    def varied(self) -> Varied | None:
-        """The story beside this one, played as far; None where nobody asked for one."""
-        if self.variant is None:
-            return None
-        if self._varied is None or self._varied[0] is not self.now or self._varied[1] is not self.variant:
-            self._varied = (self.now, self.variant, varied(self.now.run, self.variant))
-        return self._varied[2]
-
-    @property
-    def varied_outcome(self) -> dict | None:
-        """Everything that is so in the story beside, at the moment that is shown, or once its last step was played
-        where that comes later; None where there is none."""
-        run = None if self.varied is None else self.varied.run
-        if run is None:
-            return None
-        return outcome(run, run.moment() if self.now.at_s is None else run.moment_at(max(self.now.at_s, run.reached_s)))
 
     @property
     def story_place(self) -> tuple[int, int]:
@@ -358,7 +333,7 @@ class Controller:
 
     def vary(self, variant: Variant | None) -> None:
         """Puts beside the story the one with one thing another from the beginning, or nothing any more."""
-        self.messages, self.variant = {}, variant
+        self.messages, self.beside.variant = {}, variant
 
     def vary_policy(self, draft: PolicyDraft) -> None:
         """Puts beside the story the one in which a policy is from the beginning as it was edited."""
@@ -366,15 +341,15 @@ class Controller:
         if wrong := draft.message(self.profile):
             self.messages[Place.BESIDE] = wrong
         else:
-            self.variant = policy(draft.argument(), operator=draft.is_operator)
+            self.beside.variant = policy(draft.argument(), operator=draft.is_operator)
 
     def go_aside(self) -> None:
         """Goes to where the story beside has led, with the same steps ahead; it is the story then."""
-        found = self.varied
+        found = self.beside.at(self.now)
         if found is not None and found.run is not None:
             with self._answer(Place.BESIDE):
                 self._go(self.now.next(found.run.copy(), self.now.ahead))
-                self.variant = None
+                self.beside.variant = None
 
     def reach(self, draft: PolicyDraft) -> list[Reached]:
         """The queues that a draft matches, and which policy would win there."""
@@ -384,7 +359,7 @@ class Controller:
 
     def _open(self, run: Run, notes: Sequence[str] = ()) -> None:
         self._go(Point(run, before=self.now, notes=notes, opened=True))
-        self.queue, self.variant = "", None
+        self.queue, self.beside.variant = "", None
 
     def _go(self, point: Point) -> None:
         """Makes a new point the present."""
