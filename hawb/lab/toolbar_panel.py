@@ -18,7 +18,7 @@ HERE = ""
 
 
 class ToolbarPanel:
-    """Scenario, export, profile, seed, undo, redo, save."""
+    """Scenario, import, profile, seed, undo, redo, save."""
 
     def __init__(self, controller: Controller, changed: Changed, folder: Path | None = None):
         self.controller, self.changed = controller, changed
@@ -41,10 +41,10 @@ class ToolbarPanel:
         self.save = fields.button("save", "save the story so far as a scenario file", self._save)
         self.vhost = fields.text("vhost", "the virtual host of an export's entries that name none", width="90px")
         saving = self.messages[Place.SAVE].beside(fields.row(self.name, self.save))
-        export = fields.row(widgets.HTML("export"), self.definitions, self.listings, self.vhost)
+        imported = fields.row(widgets.HTML("import"), self.definitions, self.listings, self.vhost)
         self.box = fields.row(
             widgets.HTML("<h1>hawb lab</h1>"),
-            fields.named(self.messages[Place.SCENARIO].beside(fields.row(self.scenario, export)), "hawb-grow"),
+            fields.named(self.messages[Place.SCENARIO].beside(fields.row(self.scenario, imported)), "hawb-grow"),
             self.messages[Place.PROFILE].beside(self.profile),
             self.messages[Place.SEED].beside(self.seed),
             fields.row(self.undo, self.redo),
