@@ -4,6 +4,7 @@ depend on the rate."""
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, example, given, note, seed, settings
 from hypothesis import strategies as st
 from invariants import watched
 
-from hawb.engine import advance, chance
+from hawb.engine import advance, chance, flow_control
 from hawb.engine.key import key
 from hawb.engine.ledger import Account, imbalance
 from hawb.engine.operations import Settle
@@ -307,8 +308,19 @@ def test_what_is_published_after_a_failover_is_not_marked_like_what_waited_then(
 def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
     run = run_of(*BEHIND, publisher(100), {"sync_queue": "q", "at": 20}, {"close": "p", "at": 29}, {"wait": 60})
     was = outcome(run, run.moment_of(5))["publishers"]["p"]["published"]
-    assert shop(run)["published"] == was + 800
-    assert shop(run)["blocked_s"] == pytest.approx(1, abs=0.02)
+    assert (was, shop(run)["published"]) == (1498, 2200)  # 302 to a multiple of 200, and the reader's 400
+    assert shop(run)["blocked_s"] == pytest.approx(1.98, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("published", "unread", "cost", "more"),
+    [
+        (400, 0, 2, 600), (400, 1, 2, 400), (450, 0, 2, 550), (10_000, 10, 2, 400), (1050, 600, 2, 0),
+        (400, 0, 1, 800), (499, 0, 1, 701),
+    ],
+)  # fmt: skip
+def test_credit_is_granted_for_each_two_hundred_that_were_dealt_with(published: int, unread: int, cost: int, more: int):
+    assert flow_control.left(SimpleNamespace(published=published), unread, cost) == more
 
 
 def test_a_consumer_of_that_name_is_closed_before_a_publisher_and_that_before_a_connection():

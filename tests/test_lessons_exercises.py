@@ -307,8 +307,8 @@ WRONG = {
         ([{"cancel": "worker"}, acknowledged("worker"), {"kill": "a"}], "here a step is one of cancel, ack"),
     ],
     "14-ticktime": [
-        ({"net_ticktime": 60}, "c lost power, and the publisher may have to stand still for 69.0 s"),
-        ({"net_ticktime": 35}, "may have to stand still for 37.75 s"),
+        ({"net_ticktime": 60}, "c lost power, and the publisher may have to stand still for 70.99 s"),
+        ({"net_ticktime": 35}, "may have to stand still for 39.74 s"),
         ({"net_ticktime": 20}, "The cluster is partitioned: c may be taken for dead 15.0 s after it was heard last"),
         ({"net_ticktime": 25}, "The cluster is partitioned: c may be taken for dead 18.75 s after it was heard last"),
         ({"net_ticktime": "20"}, "The answer cannot be played: cluster.net_ticktime: not accepted"),

@@ -123,6 +123,7 @@ HANDLERS: dict[type, Callable] = {
     operations.Consume: subscriptions.consume,
     operations.Resume: subscriptions.resume,
     operations.Get: consuming.get,
+    operations.InVain: consuming.in_vain,
     operations.Settle: consuming.settle,
     events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,

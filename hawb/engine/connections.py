@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hawb.engine import alarms, bookkeeping, publishing, queues, quorum, subscriptions
+from hawb.engine import alarms, bookkeeping, enqueuers, publishing, queues, quorum, subscriptions
 from hawb.engine.clients import Consumer
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import ConnectionCloses, ConnectionFails, ConsumerCancels, ConsumerCloses, Publish, Settle
@@ -112,6 +112,7 @@ def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> N
 def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
     """The chosen connections are gone, and what waited in them or in their channels never got any further."""
     turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
+    enqueuers.forget(turn, chosen)
     held_back = [parked for parked in turn.held_back if chosen(connection_of(turn, parked.operation))]
     turn.held_back = tuple(parked for parked in turn.held_back if parked not in held_back)
     for request in (waiting.operation for waiting in (*take(turn, chosen), *held_back)):

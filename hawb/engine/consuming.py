@@ -27,7 +27,7 @@ from hawb.engine.contents import in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
 from hawb.engine.naming import described
-from hawb.engine.operations import Get, Operation, Settle
+from hawb.engine.operations import Get, InVain, Operation, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import is_single_active, step_back
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Parked, Queue, UnderWay
@@ -327,6 +327,18 @@ def get(turn: Turn, operation: Get) -> None:
     expiry.drop_expired(turn, queue.name)
     if queue.type == QUORUM:
         limits.tell_publishers(turn, queue.name)
+
+
+def in_vain(turn: Turn, operation: InVain) -> None:
+    """A quorum queue has agreed to what a client asked that is gone: messages are checked out to its channel, and come
+    back as the leader finds that dead (`rabbit_fifo`, `{down, Pid, noproc}`)."""
+    queue = turn.queues[operation.queue]
+    ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
+    numbers = runs.head(ordered, operation.count)
+    out = runs.union(queue.unacknowledged, runs.normal(numbers))
+    turn.change_queue(queue.name, unacknowledged=out, fifo=fifo.checked_out(queue, runs.normal(numbers)))
+    put_back(turn, queue.name, numbers, "consumer_gone")
+    deliver(turn, queue.name)
 
 
 def settle(turn: Turn, operation: Settle) -> None:

@@ -11,6 +11,8 @@ Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, confirms, fifo, limits, metadata, quorum_view, runs
@@ -22,7 +24,7 @@ from hawb.engine.raft_events import (
 )
 from hawb.engine.runs import Runs
 from hawb.engine.state import QUORUM, Parked
-from hawb.engine.turn import TIMER, Turn
+from hawb.engine.turn import REACTION, TIMER, Turn
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 BEYOND_TICKTIME_US = 5_000_000
@@ -64,7 +66,7 @@ def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
     if queue is None or queue.type != QUORUM or is_registered(turn, name, operation):
         return False
     reachable = queue.up and turn.linked(operation.node, queue.master)
-    return not reachable and registration_us(turn, name, operation.node) > 0
+    return not reachable and registration_us(turn, name, channel_of(turn, operation)) > 0
 
 
 def let_through(turn: Turn, operation: Publish) -> Publish | None:
@@ -102,20 +104,35 @@ def go_on(turn: Turn) -> None:
 
 def register(turn: Turn, name: str, operation: object) -> None:
     """A leader that can commit makes a channel known to the queue. The round that it takes goes uncounted."""
-    if not is_registered(turn, name, operation):
-        limits.register(turn, name, channel_of(turn, operation))
+    channel = channel_of(turn, operation)
+    if not is_registered(turn, name, operation) and not asks_in_vain(turn, name, channel):
+        limits.register(turn, name, channel)
 
 
-def registration_us(turn: Turn, name: str, node: int) -> int:
-    """How long a channel at a node waits to be known: it asks one member after the other that it reaches, each of which
-    passes it on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). 3.10.8 asks the
-    last leader's node before, and nobody if that is down."""
-    group = turn.groups[name]
-    if QUORUM_PROFILES[turn.settings.profile.version].asks_leader_first and not turn.runs_anywhere(
-        turn.queues[name].holder
-    ):
+def asks_in_vain(turn: Turn, name: str, channel: Channel) -> bool:
+    """Whether a channel that the queue does not know asks a node that is down for its version. 3.10.8 asks that of the
+    leader that there was when the channel first published to the queue, however often it tries and whoever leads since
+    (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and `leader` is set by the registration). So a
+    3.10.8 cluster rejected what came after a new leader too."""
+    node = dict(turn.groups[name].asked).get(channel, turn.queues[name].holder)
+    return QUORUM_PROFILES[turn.settings.profile.version].asks_leader_first and not turn.runs_anywhere(node)
+
+
+def forget(turn: Turn, chosen: Callable[[tuple[str, int, str]], bool]) -> None:
+    """The channels of the chosen connections are gone, and with them whom they asked."""
+    for name, group in turn.groups.items():
+        vhost = split_queue(name)[0]
+        left = tuple((channel, node) for channel, node in group.asked if not chosen((*channel[:2], vhost)))
+        turn.groups[name] = replace(group, asked=left)
+
+
+def registration_us(turn: Turn, name: str, channel: Channel) -> int:
+    """How long a channel waits to be known: it asks one member after the other that it reaches, each of which passes it
+    on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`)."""
+    if asks_in_vain(turn, name, channel):
         return 0
-    asked = [member for member in group.members if quorum_view.reaches(turn, group, node, member)]
+    group = turn.groups[name]
+    asked = [member for member in group.members if quorum_view.reaches(turn, group, channel[1], member)]
     return len(asked) * (metadata.ticktime_us(turn) + BEYOND_TICKTIME_US)
 
 
@@ -126,7 +143,10 @@ def await_registration(turn: Turn, name: str, channel: Channel) -> None:
     first = next((one for one in unsent if channel_of(turn, one.operation) == channel), None)
     event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
     if event is not None and not turn.is_planned(event):
-        turn.schedule(registration_us(turn, name, first.node), event, priority=TIMER, step=first.step)
+        patience_us = registration_us(turn, name, channel)
+        turn.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=first.step)
+    if channel not in dict(group.asked):
+        turn.groups[name] = replace(group, asked=(*group.asked, (channel, turn.queues[name].holder)))
 
 
 def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
@@ -136,7 +156,8 @@ def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
     if proposal is None or is_registered(turn, event.queue, proposal.operation):
         return
     name, operation = event.queue, proposal.operation
-    failed = runs.head(proposal.numbers, 1) if registration_us(turn, name, proposal.node) else proposal.numbers
+    channel = channel_of(turn, operation)
+    failed = runs.head(proposal.numbers, 1) if registration_us(turn, name, channel) else proposal.numbers
     left = runs.minus(proposal.numbers, failed)
     place = turn.groups[name].waiting.index(proposal)
     turn.look_from(proposal.node)
@@ -146,7 +167,7 @@ def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
         again = replace(proposal, number=turn.next_number(), operation=operation, numbers=left)
         group = turn.groups[name]
         turn.groups[name] = replace(group, waiting=(*group.waiting[:place], again, *group.waiting[place:]))
-    await_registration(turn, name, channel_of(turn, operation))
+    await_registration(turn, name, channel)
 
 
 def is_rejected(turn: Turn, name: str, proposal: Proposal) -> bool:

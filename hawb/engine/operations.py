@@ -113,6 +113,12 @@ class Get(Operation, frozen=True, kw_only=True):
     holder: str | None
 
 
+class InVain(Operation, frozen=True, kw_only=True):
+    """A get of `count` messages, or a consumer that takes so many, of a client that has given up meanwhile."""
+
+    count: int
+
+
 class Enqueue(Messages, frozen=True, kw_only=True):
     """Messages, numbered already, for a quorum queue. Without a connection nobody waits for an answer; otherwise `mode`
     is whether the channel confirms and whether it has transactions."""

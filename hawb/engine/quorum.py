@@ -23,6 +23,7 @@ from hawb.engine import (
     bookkeeping,
     consuming,
     enqueuers,
+    fifo,
     limits,
     metadata,
     quorum_log,
@@ -43,6 +44,7 @@ from hawb.engine.operations import (
     Delete,
     Enqueue,
     Get,
+    InVain,
     Operation,
     Publish,
     Purge,
@@ -162,14 +164,24 @@ def committed(turn: Turn) -> Iterator[object]:
         turn.look_from(leader)
         if group is None or name not in turn.queues:
             continue
+        waits = any(one.number == proposal.number and one.node != GONE for one in group.waiting)
         turn.groups[name] = group.without(proposal.number)
         turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
         turn.because, turn.step = cause, proposal.step
-        yield proposal.operation
+        yield proposal.operation if waits else for_nobody(proposal.operation)
         limits.tell_publishers(turn, name)
         quorum_log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
         if name in turn.groups and all(entry[0] != name for entry in turn.committed):
             quorum_view.refresh(turn, name)
+
+
+def for_nobody(operation: object) -> object:
+    """What a committed operation comes to when nobody waits for it any more: a client that read has failed."""
+    if isinstance(operation, Get):
+        return InVain(operation.queue, operation.node, count=operation.count)
+    if isinstance(operation, Consume):
+        return InVain(operation.queue, operation.node, count=operation.prefetch or fifo.UNLIMITED_PREFETCH)
+    return operation
 
 
 def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
@@ -209,12 +221,14 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         mode=operation.mode,
     )  # fmt: skip
     channel = enqueuers.channel_of(turn, order)
-    if channel is not None and queue.up and turn.linked(operation.node, queue.master):
+    in_reach = queue.up and turn.linked(operation.node, queue.master)
+    if channel is not None and in_reach:
         enqueuers.register(turn, queue.name, order)
     if channel is not None and limits.rejects(turn, turn.queues[queue.name], channel):
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
-    if turn.flowing and queue.up and turn.linked(operation.node, queue.master) and takes_flows(turn, queue.name):
+    known = enqueuers.is_registered(turn, queue.name, order)
+    if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
         raft_host.commit_at_once(turn, queue.name, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None

@@ -54,7 +54,8 @@ class Group(Struct, frozen=True):
     are indices up to which logs may be cut one day (`hawb.engine.quorum_log`), the last of them noted when so many
     messages had been published, and `cut_at` is up to which they may be now. `requeued` are messages that were
     written anew, by the index under which they were, and `moved` those that stood at the queue's end because of that
-    after the last command.
+    after the last command. `asked` has, for channels that the queue did not get to know at once, the node of the leader
+    that there was then.
     """
 
     number: int
@@ -67,6 +68,7 @@ class Group(Struct, frozen=True):
     moved: Runs = EMPTY
     requeued: tuple[tuple[int, Runs], ...] = ()
     published_at_place: int = 0
+    asked: tuple[tuple[Channel, int], ...] = ()
 
     def with_member(self, member: Member) -> Group:
         """The group after something happened at a member."""

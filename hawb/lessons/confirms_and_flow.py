@@ -137,7 +137,7 @@ EXERCISES = (
         hints=(
             "Erlang takes a node for dead that was not heard of for three quarters to five quarters of net_ticktime.",
             "The earliest moment matters for the switch, the latest for the host.",
-            "The publisher gets 600 messages through before it stands still.",
+            "The publisher gets at most 600 messages through before it stands still, and at least 300.",
         ),
         form=Form.SETTINGS,
         begin=shop,
