@@ -16,7 +16,7 @@ from hawb.broker.control import Atom
 from hawb.broker.drive import Drive
 from hawb.broker.driven import undriven
 from hawb.broker.namespaces import Network
-from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at
+from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
 from hawb.scenario import verbs
@@ -118,9 +118,15 @@ def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works:
 
 
 def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
-    clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, declared={"was"})
+    clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, publishers={}, declared={"was"})
     drive = drive_of(snapshot=lambda: {"a": {"state": "running", "queues": []}}, clients=clients, errors=[])
     assert glance(drive)["deleted"] == ["was"]
+
+
+def test_a_node_that_has_died_unnoticed_parts_nobody() -> None:
+    everybody, left, alone = list(ERLANG.values()), [ERLANG["a"], ERLANG["c"]], [ERLANG["a"]]
+    assert sides(drive_of(), {"a": {"nodes": left}, "b": {}, "c": {"nodes": everybody}}) == []
+    assert sides(drive_of(), {"a": {"nodes": alone}, "b": {}, "c": {"nodes": everybody[1:]}}) == [["a"], ["c"]]
 
 
 HELD = """

@@ -59,7 +59,7 @@ def test_a_broker_that_does_as_the_model_agrees_in_all_that_it_tells():
     found = verdicts(kept())
     assert {name for name, verdict in found.items() if verdict != AGREES} == {
         name for name in found if name.endswith(".replicas") or name.startswith("ledger.")
-    } | {"availability", "events", "losses", "publishers", "time_s", "maintenance", "alarms", "partitions",
+    } | {"availability", "events", "losses", "time_s", "maintenance", "alarms", "partitions",
          "queues_elsewhere", "atoms"}  # fmt: skip
     assert set(found.values()) == {AGREES, UNTOLD}
     assert beside.verdict(kept()) == AGREES

@@ -7,6 +7,7 @@ own functions are called, which rabbitmqctl calls too.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,16 @@ def by_client(method: str) -> Callable[[Drive, Verb], None]:
     return act
 
 
+def by_clock(method: str) -> Callable[[Drive, Any], None]:
+    """The same for a client that may have a rate: its clock starts now."""
+
+    def act(drive: Drive, verb: verbs.Publisher | verbs.Consume) -> None:
+        now_s = time.monotonic()
+        drive.client(verb.node, lambda node: getattr(drive.clients, method)(verb, node, now_s))
+
+    return act
+
+
 def ack(drive: Drive, verb: verbs.Ack) -> None:
     drive.operate(drive.clients.answer(verb.consumer, verb.count, "ack"))
 
@@ -88,7 +99,7 @@ def cancel(drive: Drive, verb: verbs.Cancel) -> None:
 
 
 def close(drive: Drive, verb: verbs.Close) -> None:
-    drive.operate(drive.clients.close(verb.name))
+    drive.operate(drive.clients.close(verb.name, time.monotonic()))
 
 
 # --- nodes and links ---
@@ -146,6 +157,7 @@ def alarm(drive: Drive, verb: verbs.Alarm | verbs.ClearAlarm) -> None:
     node = drive.first_running(verb.node)
     if node is not None:
         what = Atom("resource_limit"), Atom(verb.resource), Atom(node.erlang)
+        (drive.alarms.add if isinstance(verb, verbs.Alarm) else drive.alarms.discard)((node.name, verb.resource))
         drive.job(set_alarm if isinstance(verb, verbs.Alarm) else clear_alarm, drive, node, what)
 
 
@@ -249,7 +261,8 @@ ACTIONS: dict[type[Verb], Callable[[Drive, Any], None]] = {
     verbs.Purge: by_client("purge"),
     verbs.Bind: by_client("bind"),
     verbs.Publish: by_client("publish"),
-    verbs.Consume: by_client("consume"),
+    verbs.Publisher: by_clock("publisher"),
+    verbs.Consume: by_clock("consume"),
     verbs.Get: by_client("get"),
     verbs.Ack: ack,
     verbs.Nack: nack,

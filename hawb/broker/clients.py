@@ -10,23 +10,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from itertools import takewhile
+from functools import partial
 from typing import Any
 
 import pika
 
 from hawb.broker.connections import Channel, Connection, Refused
+from hawb.broker.publishing import HEADER, Numbers, Publishing, opened
+from hawb.broker.steady import Clock, SteadyPublisher, beat
 from hawb.engine import runs
 from hawb.engine.naming import join_queue, split_queue
 from hawb.engine.runs import Runs
 from hawb.scenario import verbs
 
-HEADER = "x-hawb-numbers"
 UNNUMBERED = 0
-ALTERNATE = "CC"
-"""The header by which a message goes to further queues (RabbitMQ's sender-selected distribution)."""
 DRAIN_S = 20
 """How long all messages of a queue may take to come; those that expire meanwhile never do."""
 MOST_PREFETCH = 0xFFFF
@@ -71,16 +70,25 @@ class Clients:
         self._publishing: dict[tuple[Connection, str], Publishing] = {}
         self.accounts: dict[str, Account] = defaultdict(Account)
         self.subscribers: dict[str, Subscriber] = {}
+        self.publishers: dict[str, SteadyPublisher] = {}
+        self._beats: set[asyncio.Task] = set()
         self.declared: set[str] = set()
 
     @property
     def unconfirmed(self) -> int:
-        """How many messages wait for a confirm on a channel that is open."""
+        """How many messages that are not a steady publisher's wait for a confirm on a channel that is open."""
         return sum(len(channel.pending) for channel in self._publishing.values() if channel.channel.open)
 
     @property
+    def steady(self) -> bool:
+        """Whether a client with a rate goes on."""
+        return bool(self._beats)
+
+    @property
     def traffic(self) -> tuple:
-        """A value that changes whenever a client hears something."""
+        """A value that changes whenever a client hears something, unless that goes on for ever."""
+        if self.steady:
+            return tuple(subscriber.state for subscriber in self.subscribers.values())
         heard = [(len(s.received), len(s.held), s.state) for s in self.subscribers.values()]
         return self.unconfirmed, tuple(heard)
 
@@ -89,7 +97,7 @@ class Clients:
         key = name, node, vhost, cancel_notify
         if key not in self._connections or not self._connections[key].open:
             connection = Connection(self._loop)
-            await connection.connect(self._hosts[node], vhost, cancel_notify)
+            await connection.connect(self._hosts[node], vhost, name, cancel_notify)
             self._connections[key] = connection
         return self._connections[key]
 
@@ -144,7 +152,7 @@ class Clients:
         vhost = split_queue(targets[0])[0]
         names = [split_queue(queue)[1] for queue in targets]
         channel = await self._publisher(await self.connection(verb.connection, node, vhost), verb.mode)
-        written: list[list[tuple[str, int]]] = []
+        written: list[Numbers] = []
         for index in range(verb.count):
             numbers = self._number(targets)
             written.append(numbers)
@@ -162,16 +170,32 @@ class Clients:
     async def _publisher(self, connection: Connection, mode: str) -> Publishing:
         found = self._publishing.get((connection, mode))
         if found is None or not found.channel.open:
-            channel = await connection.channel()
-            found = self._publishing[connection, mode] = Publishing(channel, self._told)
-            if mode == "confirm":
-                await channel.call("confirm_delivery", found.heard)
-                found.confirming = True
-            elif mode == "tx":
-                await channel.call("tx_select")
+            found = await opened(await connection.channel(), mode, self._told)
+            self._publishing[connection, mode] = found
         return found
 
-    def _number(self, targets: Iterable[str]) -> list[tuple[str, int]]:
+    async def publisher(self, verb: verbs.Publisher, node: str, began_s: float) -> None:
+        """A steady publisher, which goes on by itself; one that was closed goes on with what it had counted. Raises
+        Refused."""
+        known = self.publishers.get(verb.name)
+        if known is not None and known.open:
+            raise Refused(None, f"there is a publisher '{verb.name}' already")
+        queue = join_queue(*split_queue(verb.queue))
+        publisher = SteadyPublisher(verb, Clock(began_s, verb.rate), lambda: self._number([queue]), self._told)
+        if known is not None:
+            publisher.published, publisher.confirmed = known.published, known.confirmed
+        connection = await self.connection(publisher.connection, node, split_queue(queue)[0])
+        publisher.channel = await opened(await connection.channel(), verb.mode, publisher.told)
+        self.publishers[verb.name] = publisher
+        self._steadily(beat(publisher.clock, lambda: publisher.open, publisher.publish))
+
+    def _steadily(self, beats: Coroutine) -> None:
+        """Something that a client does at its beats goes on beside all else."""
+        task = self._loop.create_task(beats)
+        self._beats.add(task)
+        task.add_done_callback(self._beats.discard)
+
+    def _number(self, targets: Iterable[str]) -> Numbers:
         numbers = []
         for queue in targets:
             self.accounts[queue].published += 1
@@ -184,9 +208,9 @@ class Clients:
 
     # --- consuming ---
 
-    async def consume(self, verb: verbs.Consume, node: str) -> None:
-        """basic.consume on a channel of the consumer's own; one that was cancelled goes on with its own. Raises
-        Refused."""
+    async def consume(self, verb: verbs.Consume, node: str, began_s: float) -> None:
+        """basic.consume on a channel of the consumer's own; one that was cancelled goes on with its own. With a rate it
+        acknowledges by itself. Raises Refused."""
         known = self.subscribers.get(verb.consumer)
         if known is not None and known.state == "active" and known.channel.open:
             raise Refused(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{verb.consumer}'")
@@ -203,6 +227,9 @@ class Clients:
         )  # fmt: skip
         subscriber.state, subscriber.subscribed = "active", True
         self.subscribers[verb.consumer] = subscriber
+        if verb.rate is not None:
+            acknowledge = partial(self._write, subscriber, verdict="ack")
+            self._steadily(beat(Clock(began_s, verb.rate), lambda: channel.open, acknowledge))
 
     async def _subscriber(self, verb: verbs.Consume, node: str) -> Subscriber:
         """A consumer to be, with its channel."""
@@ -254,6 +281,12 @@ class Clients:
         await self._answer(subscriber, len(subscriber.held) if count == "all" else count, verdict)
 
     async def _answer(self, subscriber: Subscriber, count: int, verdict: str) -> None:
+        if self._write(subscriber, count, verdict):
+            # The channel answers once it has passed on what came before.
+            await subscriber.channel.call("flow", True)
+
+    def _write(self, subscriber: Subscriber, count: int, verdict: str) -> bool:
+        """Writes the answers to the oldest `count` messages that a consumer has; whether there are any."""
         answered, subscriber.held = subscriber.held[:count], subscriber.held[count:]
         for tag, number in answered:
             if verdict == "ack":
@@ -261,9 +294,7 @@ class Clients:
                 self.accounts[subscriber.queue].acknowledged.add(number)
             else:
                 subscriber.channel.pika.basic_nack(tag, requeue=verdict == "requeue")
-        if answered:
-            # The channel answers once it has passed on what came before.
-            await subscriber.channel.call("flow", True)
+        return bool(answered)
 
     async def cancel(self, name: str) -> None:
         """basic.cancel; the consumer keeps what it holds. Raises Refused."""
@@ -273,10 +304,17 @@ class Clients:
         await subscriber.channel.call("basic_cancel", name)
         subscriber.state = "cancelled"
 
-    async def close(self, name: str) -> None:
-        """A consumer's channel, or else all connections of that name. Raises Refused."""
+    async def close(self, name: str, now_s: float) -> None:
+        """A consumer's channel, a steady publisher with all that was due by now, or else all connections of that name.
+        Raises Refused."""
         if name in self.subscribers:
             await self.subscribers[name].channel.close()
+            return
+        if name in self.publishers:
+            publisher = self.publishers[name]
+            if publisher.open:
+                publisher.publish(publisher.clock.due(now_s))
+                await publisher.channel.channel.close()
             return
         named = [connection for key, connection in self._connections.items() if key[0] == name]
         if not named:
@@ -312,38 +350,6 @@ class Clients:
                 await asyncio.wait_for(all_here.wait(), DRAIN_S)
         await connection.close()
         return found
-
-
-class Publishing:
-    """A channel that publishes; `pending` has what waits for a confirm, by delivery tag."""
-
-    def __init__(self, channel: Channel, told: Callable[[Iterable[tuple[str, int]], str], None]):
-        self.channel, self._told = channel, told
-        self.confirming = False
-        self.pending: dict[int, list[tuple[str, int]]] = {}
-        self._tag = 0
-
-    def publish(self, names: list[str], numbers: list[tuple[str, int]], verb: verbs.Publish) -> None:
-        """Writes one message."""
-        headers: dict[str, Any] = {HEADER: dict(numbers)}
-        if names[1:]:
-            headers[ALTERNATE] = names[1:]
-        properties = pika.BasicProperties(
-            headers=headers, delivery_mode=2 if verb.persistent else 1, priority=verb.priority
-        )
-        self._tag += 1
-        if self.confirming:
-            self.pending[self._tag] = numbers
-        self.channel.pika.basic_publish("", names[0], bytes(verb.size), properties)
-
-    def heard(self, frame: Any) -> None:
-        """basic.ack or basic.nack from the broker."""
-        verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
-        tag = frame.method.delivery_tag
-        tags = list(takewhile(lambda known: known <= tag, self.pending)) if frame.method.multiple else [tag]
-        for known in tags:
-            if known in self.pending:
-                self._told(self.pending.pop(known), verdict)
 
 
 def number_of(properties: pika.BasicProperties, queue: str) -> int:

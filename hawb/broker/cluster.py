@@ -22,6 +22,7 @@ from hawb.broker.control import Atom, CallFailed, Control
 from hawb.broker.namespaces import Network, sweep
 from hawb.broker.nodes import WAITS, BrokerNode, configuration, erlang_name
 from hawb.broker.roots import CannotPlay, Release
+from hawb.broker.slow_links import SlowLinks, is_slow
 from hawb.scenario.document import Cluster
 
 BOOT_S = 180
@@ -122,9 +123,12 @@ def running_cluster(home: Path, names: tuple[str, ...], entry: Cluster) -> Itera
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
         stack.callback(network.down)
         network.up()
+        links = SlowLinks(network, entry.timing) if is_slow(entry.timing) else None
+        if links:
+            stack.callback(links.close)
         control = Control(network.hub, directory, home, release)
         stack.callback(control.close)
-        yield BrokerCluster(home, directory, names, entry, network, control, release)
+        yield BrokerCluster(home, directory, names, entry, network, links, control, release)
 
 
 class BrokerCluster:
@@ -137,10 +141,11 @@ class BrokerCluster:
         names: tuple[str, ...],
         entry: Cluster,
         network: Network,
+        links: SlowLinks | None,
         control: Control,
         release: Release,
     ):
-        self.entry, self.network, self.control = entry, network, control
+        self.entry, self.network, self.links, self.control = entry, network, links, control
         numbers = {name: number for number, name in enumerate(sorted(names), 1)}
         self.erlang = {name: erlang_name(number) for name, number in numbers.items()}
         self.names = {erlang: name for name, erlang in self.erlang.items()}

@@ -19,11 +19,12 @@ from hawb.broker.races import (
     renamed,
     renamings,
     tellings,
+    with_steady_numbers,
     without_leaders,
     without_lost_places,
 )
 from hawb.broker.real import Played
-from hawb.scenario.document import Uncompared
+from hawb.scenario.document import Scenario, Uncompared
 
 ABSENT = "absent"
 SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", "seed"})
@@ -57,9 +58,7 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
             differing = [
                 Difference(step, field, model, broker)
                 for (step, what), mine in zip(seen, told, strict=True)
-                for field, model, broker in differences(
-                    as_counted(mine), renamed(without_leaders(what, luckily_led(scenario, mine)), names)
-                )
+                for field, model, broker in differences(*alike(scenario, mine, what, names))
                 if not (spared.fullmatch(field) or spared.fullmatch(f"steps.{step}.{field}"))
             ]
             if found is None or len(differing) < len(found):
@@ -67,6 +66,12 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
             if not found:
                 return found
     return found
+
+
+def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
+    """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
+    seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
+    return with_steady_numbers(as_counted(mine), seen, scenario), seen
 
 
 def uncompared(parts: Iterable[Uncompared]) -> re.Pattern:

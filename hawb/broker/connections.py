@@ -83,12 +83,13 @@ class Connection:
         """Whether it can be used."""
         return self._pika is not None and self._pika.is_open
 
-    async def connect(self, host: str, vhost: str, cancel_notify: bool) -> None:
-        """Opens it. Raises Refused."""
+    async def connect(self, host: str, vhost: str, name: str, cancel_notify: bool) -> None:
+        """Opens it; RabbitMQ lists it by that name. Raises Refused."""
         opened = self._loop.create_future()
+        told = {"capabilities": capabilities(cancel_notify), "connection_name": name}
         parameters = pika.ConnectionParameters(
             host, virtual_host=vhost, heartbeat=0, blocked_connection_timeout=None, socket_timeout=CONNECT_S,
-            stack_timeout=CONNECT_S, client_properties={"capabilities": capabilities(cancel_notify)},
+            stack_timeout=CONNECT_S, client_properties=told,
         )  # fmt: skip
         self._pika = AsyncioConnection(
             parameters,

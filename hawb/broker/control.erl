@@ -4,7 +4,7 @@
 %% which answers come. Expressions call the functions below or `rpc:call`.
 -module(control).
 -define(COUNTS, [messages, messages_ready, messages_unacknowledged, state]).
--export([serve/0, call/5, queues/2, crash/3, transfer/3]).
+-export([serve/0, call/5, queues/2, held_back/1, crash/3, transfer/3]).
 
 %% A port of its own: the shell's standard input and output would hold an answer back while a line is awaited.
 serve() ->
@@ -192,6 +192,13 @@ home(_) -> none.
 
 policy(undefined) -> null;
 policy(Policy) -> proplists:get_value(name, Policy).
+
+%% The names that clients gave their connections to a node from which it does not read: flow control lasts for a while.
+held_back(Node) ->
+    Told = [call(Node, rabbit_networking, connection_info, [P, [client_properties, state]], 2000) ||
+               P <- call(Node, rabbit_networking, connections_local, [], 2000)],
+    [Name || [{client_properties, Properties}, {state, State}] <- Told, lists:member(State, [flow, blocked, blocking]),
+             {<<"connection_name">>, longstr, Name} <- Properties].
 
 %% Crashes the process that a queue has on a node, the master's, a mirror's or a member's; without a node, the master's.
 crash(Asked, Name, Node) ->

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -33,6 +33,8 @@ CALM_S = 0.25
 """The same in a scenario that does nothing to nodes and links: what reacts does so at once."""
 UNANSWERED_S = 2.5
 """The same while publishers wait for confirms, which may never come."""
+ROUNDS = 6
+"""How often a link's latency may pass between two things that can be seen, as in a transaction of Mnesia."""
 HANGING_S = 90
 """The same while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
 WORK_S = 120
@@ -41,6 +43,8 @@ BUILDING = "hawb-building"
 """What names begin with that only the building of a scenario's beginning uses."""
 SILENT = "silent"
 """What a queue tells that does not answer (`control.erl`)."""
+BROKEN = re.compile(r"(?<=,)\n\s+")
+"""Where Erlang breaks a term that is too long for a line, which depends on how long names of nodes are."""
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
 
 
@@ -59,6 +63,7 @@ class Drive:
         self.clients = Clients(self.loop.loop, hosts)
         self.errors: list[dict[str, Any]] = []
         self.drained: set[str] = set()
+        self.alarms: set[tuple[str, str]] = set()
         # Whose disk says that it is a member, whatever the others say.
         self.members = set(cluster.entry.nodes)
         self._pool = ThreadPoolExecutor(8)
@@ -67,6 +72,9 @@ class Drive:
         self._step = 0
         self._beginning: float | None = None
         self._settled = False
+        self._untimed = False
+        # How much of the scenario's time is over at least.
+        self._over_s = 0.0
 
     def close(self) -> None:
         """Ends clients and threads; what still waits for an answer is given up."""
@@ -75,9 +83,18 @@ class Drive:
 
     # --- steps ---
 
-    def begin(self) -> None:
-        """The scenario's time begins with the next step."""
+    def begin(self, steps: Sequence[Step]) -> None:
+        """The scenario's time begins with the next step. Its links are as slow as it has them from the first step on
+        that has a time: what comes before only sets things up, and would take many times a link's latency here."""
         self._beginning = None
+        if all(step.at is None for step in steps):
+            self._slow_down()
+
+    def _slow_down(self) -> None:
+        links = self.cluster.links
+        if links and not links.slow:
+            links.slow_down()
+            self._quiet_s += ROUNDS * self.cluster.entry.timing.link_latency_s
 
     def apply(self, index: int, step: Step) -> None:
         """Begins a step; `expect` and `wait` only take their time."""
@@ -88,6 +105,7 @@ class Drive:
         self._settled = False
         if isinstance(step.verb, verbs.Wait):
             time.sleep(step.verb.seconds)
+            self._over_s += step.verb.seconds
         else:
             self._actions[type(step.verb)](self, step.verb)
 
@@ -97,7 +115,13 @@ class Drive:
         if self._beginning is None:
             self._beginning = time.monotonic() - (step.at or 0)
         if step.at is not None:
-            time.sleep(max(0.0, self._beginning + step.at - time.monotonic()))
+            self._over_s = max(self._over_s, step.at)
+            if self._untimed:
+                # What took longer here than in the scenario moves all that comes later.
+                self._beginning = max(self._beginning, time.monotonic() - self._over_s)
+            time.sleep(max(0.0, self._beginning + self._over_s - time.monotonic()))
+            self._slow_down()
+        self._untimed = step.at is None
 
     def settle(self) -> None:
         """Waits until nothing changes: nodes, queues as each node knows them, and what clients hear."""
@@ -106,29 +130,40 @@ class Drive:
         while True:
             jobs = [job for job in self._jobs if not job.done()]
             operations = [operation for operation in self._operations if not operation.done()]
-            now = (len(jobs), len(operations), self.clients.traffic, self.snapshot())
+            views = self.snapshot()
+            seen_views = without_counts(views) if self.clients.steady else views
+            now = (len(jobs), len(operations), self.clients.traffic, seen_views)
             if now != seen:
                 seen, since = now, time.monotonic()
-            quiet_s = HANGING_S if operations else UNANSWERED_S if self.clients.unconfirmed else self._quiet_s
-            rows = (row for view in now[3].values() for row in view.get("queues", ()))
-            busy = jobs or (time.monotonic() - began < WORK_S and any(map(self._works, rows)))
+            quiet_s = self._quiet_s
+            if operations or self.clients.unconfirmed:
+                quiet_s = max(quiet_s, HANGING_S if operations else UNANSWERED_S)
+            rows = (row for view in views.values() for row in view.get("queues", ()))
+            # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
+            busy = (jobs and not self.held) or (time.monotonic() - began < WORK_S and any(map(self._works, rows)))
             if not busy and time.monotonic() - since > quiet_s:
-                self._jobs, self._operations = [], operations
+                self._jobs, self._operations = jobs, operations
                 self._settled = True
                 return
             time.sleep(0.05)
 
     def _works(self, row: dict[str, Any]) -> bool:
         """Whether a queue synchronises, or a replica is to take over. While it sends a batch it answers nobody; nor
-        does it while links are broken, but that is no work of its own."""
+        does it while links are broken, but that is no work of its own, and a synchronisation that an alarm holds is
+        none."""
         information, whole = row["information"], self.cluster.network.whole
         if information == SILENT or row.get("backlog"):
-            return whole
+            return whole and not self.held
         if information is not None:
-            return "syncing" in information.get("state", ())
+            return "syncing" in information.get("state", ()) and not self.held
         if "members" in row:
             return whole and row["live"] and len(row["online"]) >= majority(len(row["members"]))
         return whole and row["live"] and isinstance(row["mirrors"], list) and bool(row["mirrors"])
+
+    @property
+    def held(self) -> bool:
+        """Whether a memory alarm holds every synchronisation."""
+        return any(resource == "memory" and self.cluster.nodes[node].alive for node, resource in self.alarms)
 
     def finish(self) -> None:
         """Waits until all that clients and nodes were told to do has its answer."""
@@ -156,6 +191,7 @@ class Drive:
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
         """A step was refused."""
+        text = BROKEN.sub("", text)
         text = ERLANG_NAME.sub(lambda found: self.cluster.names.get(found[0], found[0]), text)
         self.errors.append({"step": self._step if step is None else step, "code": code, "text": text})
 
@@ -234,3 +270,16 @@ class Drive:
         node = self.first_running()
         if node is not None:
             self.job(lambda: reasons_of_rows(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))
+
+
+def without_counts(views: dict[str, Any]) -> dict[str, Any]:
+    """What nodes know, but for how many messages there are and wait at mirrors, which steady clients change."""
+    return {
+        name: view | {"queues": [row | {"information": state_of(row), "backlog": 0} for row in view.get("queues", ())]}
+        for name, view in views.items()
+    }
+
+
+def state_of(row: dict[str, Any]) -> Any:
+    """A queue's state alone."""
+    return row["information"].get("state") if isinstance(row["information"], dict) else row["information"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hawb.broker.actions import ACTIONS
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 
@@ -12,14 +11,12 @@ MOST_MESSAGES = 50_000
 """How many messages one step, or one queue at the beginning, may have."""
 MOST_BYTES = 500_000_000
 """How much they may weigh; the broker's memory is bounded, and so is patience."""
-SLOWEST_LINK_S = 0.01
-"""A link between network namespaces is fast; a scenario that lives from a slow one cannot be played."""
 
 HARMLESS = frozenset(
     {
         verbs.SetPolicy, verbs.SetOperatorPolicy, verbs.ClearPolicy, verbs.ClearOperatorPolicy,
-        verbs.Declare, verbs.Delete, verbs.Purge, verbs.Bind, verbs.Publish, verbs.Consume, verbs.Get, verbs.Ack,
-        verbs.Nack, verbs.Cancel, verbs.Close, verbs.SyncQueue, verbs.CancelSyncQueue, verbs.AddMember,
+        verbs.Declare, verbs.Delete, verbs.Purge, verbs.Bind, verbs.Publish, verbs.Publisher, verbs.Consume, verbs.Get,
+        verbs.Ack, verbs.Nack, verbs.Cancel, verbs.Close, verbs.SyncQueue, verbs.CancelSyncQueue, verbs.AddMember,
         verbs.DeleteMember, verbs.Grow, verbs.Shrink, verbs.TransferLeadership, verbs.Rebalance, verbs.Wait,
         verbs.Expect,
     }
@@ -38,8 +35,6 @@ def undriven(scenario: Scenario) -> list[str]:
 
 
 def _reasons(scenario: Scenario) -> Iterator[str]:
-    if scenario.cluster.timing.link_latency_s > SLOWEST_LINK_S:
-        yield "cluster.timing.link_latency_s: links between namespaces cannot be made that slow"
     for index, entry in enumerate(scenario.queues):
         if entry.type == "quorum" and entry.members and entry.leader is None:
             yield f"queues[{index}]: a quorum queue without a leader cannot be built"
@@ -47,10 +42,10 @@ def _reasons(scenario: Scenario) -> Iterator[str]:
             yield f"queues[{index}]: {reason}"
     for index, step in enumerate(scenario.steps):
         verb = step.verb
-        if type(verb) not in ACTIONS and not isinstance(verb, verbs.Wait | verbs.Expect):
-            yield f"steps[{index}]: {step.name}"
-        if isinstance(verb, verbs.Consume) and verb.rate is not None:
-            yield f"steps[{index}]: a consumer with a rate"
+        if isinstance(verb, verbs.Consume) and verb.rate is not None and verb.ack == "auto":
+            yield f"steps[{index}]: a consumer with a rate that acknowledges nothing"
+        if isinstance(verb, verbs.Publisher) and verb.mode == "tx":
+            yield f"steps[{index}]: a steady publisher with transactions"
         if isinstance(verb, verbs.Publish) and (reason := too_much(verb.count, verb.size)):
             yield f"steps[{index}]: {reason}"
 

@@ -10,8 +10,8 @@ from hawb.broker.cluster import BOOT_S
 from hawb.broker.control import Atom
 from hawb.broker.nodes import BrokerNode
 
-ALONE_S = 60
-"""How long a node without its broker may take to answer."""
+ALONE_S = 150
+"""How long a node without its broker may take to answer; it may wait for one that says nothing to be missed."""
 
 if TYPE_CHECKING:
     from hawb.broker.drive import Drive

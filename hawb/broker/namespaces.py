@@ -78,7 +78,7 @@ class Network:
         self._broken.add(number)
         self.unplugged.add(number)
         for chain, device in (("INPUT", "--in-interface"), ("OUTPUT", "--out-interface")):
-            self._filter(number, "--append", chain, device, "eth0", "--jump", "DROP")
+            self._filter(number, "--append", chain, "!", device, "lo", "--jump", "DROP")
 
     def mend(self, number: int) -> None:
         """Everything passes again at a node's end."""

@@ -6,6 +6,7 @@ other clients are gone, so that what they held is delivered as well, with the fl
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +21,7 @@ from hawb.rules.quorum import is_critical, majority
 from hawb.scenario.document import Scenario
 
 UNOBSERVED = (
-    "availability", "events", "losses", "publishers", "time_s", "ledger.*.lost", "ledger.*.lost_confirmed",
+    "availability", "events", "losses", "publishers.*.blocked_s", "time_s", "ledger.*.lost", "ledger.*.lost_confirmed",
     "ledger.*.refused", "ledger.*.removed", "ledger.*.delivered_twice", "queues.*.replicas", "queues.*.term",
     "queues.*.commit_index", "queues.*.uncommitted", "seed",
 )  # fmt: skip
@@ -33,6 +34,8 @@ DRAIN_S = 120
 def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
     """The outcome at the end of a drive, with what queues hold."""
     seen = glance(drive)
+    if drive.cluster.links:
+        drive.cluster.links.speed_up()
     queues = seen.get("queues", {})
     for name, content in read_contents(drive, queues).items():
         if is_whole(queues[name], content):
@@ -52,7 +55,8 @@ def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
 def glance(drive: Drive) -> dict[str, Any]:
     """What can be seen without touching anything. What clients have heard comes first: nodes may take seconds to answer
     while a link is broken."""
-    ledger, errors = ledger_of(drive), sorted(drive.errors, key=lambda error: error["step"])
+    ledger, publishers = ledger_of(drive), publishers_of(drive)
+    errors = sorted(drive.errors, key=lambda error: error["step"])
     views = drive.snapshot()
     rows = [row for view in views.values() for row in view.get("queues", ())]
     subscribed = {tag: status for row in rows for tag, status in row["consumers"].items()}
@@ -71,6 +75,8 @@ def glance(drive: Drive) -> dict[str, Any]:
             for name, subscriber in sorted(drive.clients.subscribers.items())
             if not name.startswith(BUILDING)
         },
+        # Recordings without steady clients tell nothing of them.
+        **({"publishers": publishers} if publishers else {}),
         "errors": errors,
     }
 
@@ -86,6 +92,20 @@ def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
         }
         for name, account in sorted(drive.clients.accounts.items(), key=lambda item: split_queue(item[0]))
     }
+
+
+def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
+    """The steady publishers. How many messages one has published nobody can tell while RabbitMQ does not read from it:
+    some of them wait in sockets."""
+    publishers, told = drive.clients.publishers, {}
+    nodes = drive.cluster.running() if any(publisher.open for publisher in publishers.values()) else ()
+    waiting = {name for node in nodes for name in drive.cluster.control.evaluate(f"control:held_back('{node.erlang}')")}
+    for name, publisher in sorted(publishers.items()):
+        state = publisher.state(held_back=publisher.connection in waiting, now_s=time.monotonic())
+        told[name] = {"state": state, "published": publisher.published, "confirmed": publisher.confirmed}
+        if state == "blocked":
+            del told[name]["published"]
+    return told
 
 
 def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]) -> set[str]:
@@ -221,11 +241,12 @@ def named(drive: Drive, nodes: Any) -> list[str]:
 
 
 def sides(drive: Drive, views: dict[str, Any]) -> list[list[str]]:
-    """The groups of running nodes that see each other, if there is more than one."""
-    groups = []
+    """The groups of running nodes that see each other, if there is more than one. A node that has died counts for
+    nobody, whether it is missed yet or not."""
+    groups, running = [], {name for name, view in views.items() if "nodes" in view}
     for view in views.values():
         if "nodes" in view:
-            group = sorted(drive.cluster.names.get(node, node) for node in view["nodes"])
+            group = sorted(running.intersection(drive.cluster.names.get(node, node) for node in view["nodes"]))
             if group not in groups:
                 groups.append(group)
     return groups if len(groups) > 1 else []

@@ -9,28 +9,36 @@
 - Members that miss their leader stand for election at random times. One whose node came back may do so as well, before
   it has heard from the leader. So who leads is compared as long as neither has happened.
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
+- How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
+  by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
 - A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
   suspected until the node is back, the model forgets it, and neither serves it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, permutations
 from typing import Any
 
 from msgspec.structs import replace
 
+from hawb.engine.naming import join_queue, split_queue
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import TransferLeadership
+from hawb.scenario.verbs import Publisher, TransferLeadership
 
 SEEDS = 500
 """By how many seeds the model is asked at most."""
 ALIKE = 16
 """After so many seeds that make no difference none will."""
+JITTER_S = 0.5
+"""How late what happens at its time may be on a real machine, looking included."""
+SETTLING_S = 3.0
+"""How much longer or shorter a step may take there that begins when the cluster has settled."""
 SORTED = frozenset({"synchronised_mirrors"})
 """Lists that have no order of their own."""
 
@@ -180,6 +188,51 @@ def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
 def numbers(runs: Iterable[list[int]]) -> Iterator[int]:
     """The numbers of runs [first, last]."""
     return chain.from_iterable(range(first, last + 1) for first, last in runs)
+
+
+# Clients with a rate
+
+
+def slack_of(scenario: Scenario) -> dict[str, float]:
+    """By how many messages the numbers of each queue that has clients with a rate may differ."""
+    rates: dict[str, float] = defaultdict(float)
+    steady = [index for index, step in enumerate(scenario.steps) if getattr(step.verb, "rate", None)]
+    for index in steady:
+        verb = scenario.steps[index].verb
+        rates[whole(verb.queue)] += verb.rate
+    settling = sum(step.at is None for step in scenario.steps[min(steady, default=0) + 1 :])
+    return {name: rate * (JITTER_S + SETTLING_S * settling) for name, rate in rates.items()}
+
+
+def with_its_numbers(mine: Any, its: Any, slack: float) -> Any:
+    """A part of the model's outcome, with the broker's number wherever the two differ by no more than that."""
+    if isinstance(mine, dict) and isinstance(its, dict):
+        return mine | {key: with_its_numbers(mine[key], its[key], slack) for key in mine.keys() & its.keys()}
+    if isinstance(mine, list) and isinstance(its, list) and len(mine) == len(its):
+        return [with_its_numbers(one, other, slack) for one, other in zip(mine, its, strict=True)]
+    counts = type(mine) is type(its) is int
+    return its if counts and abs(mine - its) <= slack else mine
+
+
+def with_steady_numbers(mine: Told, its: Told, scenario: Scenario) -> Told:
+    """The model's outcome with the broker's numbers of clients with a rate, wherever they are near enough."""
+    slack = slack_of(scenario)
+    if not slack:
+        return mine
+    queues = {step.verb.name: step.verb.queue for step in scenario.steps if isinstance(step.verb, Publisher)}
+    queues |= {name: consumer["queue"] for name, consumer in mine["consumers"].items()}
+    told = dict(mine)
+    for section in ("queues", "ledger", "consumers", "publishers"):
+        told[section] = {
+            name: with_its_numbers(entry, its.get(section, {}).get(name), slack.get(whole(queues.get(name, name)), 0))
+            for name, entry in mine[section].items()
+        }
+    return told
+
+
+def whole(queue: str) -> str:
+    """A queue's name as outcomes have it."""
+    return join_queue(*split_queue(queue))
 
 
 # Consumers

@@ -76,7 +76,7 @@ def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
 def _play(drive: Drive, scenario: Scenario) -> Played:
     broker = drive.cluster.versions()
     build(drive, scenario)
-    drive.begin()
+    drive.begin(scenario.steps)
     glances = {}
     for index, step in enumerate(scenario.steps):
         drive.apply(index, step)

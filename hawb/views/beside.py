@@ -36,7 +36,7 @@ MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTO
 QUIET = {AGREES, UNTOLD}
 """Verdicts over which the eye may pass."""
 
-BY_ENTRY = ("queues", "ledger", "consumers")
+BY_ENTRY = ("queues", "ledger", "consumers", "publishers")
 """Sections of an outcome in which each entry has fields of its own."""
 NOTHING = "none"
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;white-space:normal;max-width:44em"

@@ -1,0 +1,63 @@
+"""Channels that publish, and what each message carries: its number for each queue, in a header."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any
+
+import pika
+
+from hawb.broker.connections import Channel
+from hawb.scenario.verbs import Publish, Publisher
+
+HEADER = "x-hawb-numbers"
+ALTERNATE = "CC"
+"""The header by which a message goes to further queues (RabbitMQ's sender-selected distribution)."""
+
+Numbers = list[tuple[str, int]]
+"""A message's number in each queue that it goes to."""
+Told = Callable[[Numbers, str], None]
+"""Hears of messages that were confirmed or nacked."""
+
+
+async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
+    """A channel made ready to publish. Raises Refused."""
+    publishing = Publishing(channel, told)
+    if mode == "confirm":
+        await channel.call("confirm_delivery", publishing.heard)
+        publishing.confirming = True
+    elif mode == "tx":
+        await channel.call("tx_select")
+    return publishing
+
+
+class Publishing:
+    """A channel that publishes; `pending` has what waits for a confirm, by delivery tag."""
+
+    def __init__(self, channel: Channel, told: Told):
+        self.channel, self._told = channel, told
+        self.confirming = False
+        self.pending: dict[int, Numbers] = {}
+        self._tag = 0
+
+    def publish(self, names: list[str], numbers: Numbers, verb: Publish | Publisher) -> None:
+        """Writes one message."""
+        headers: dict[str, Any] = {HEADER: dict(numbers)}
+        if names[1:]:
+            headers[ALTERNATE] = names[1:]
+        priority = verb.priority if isinstance(verb, Publish) else None
+        properties = pika.BasicProperties(headers=headers, delivery_mode=2 if verb.persistent else 1, priority=priority)
+        self._tag += 1
+        if self.confirming:
+            self.pending[self._tag] = numbers
+        self.channel.pika.basic_publish("", names[0], bytes(verb.size), properties)
+
+    def heard(self, frame: Any) -> None:
+        """basic.ack or basic.nack from the broker."""
+        verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
+        tag = frame.method.delivery_tag
+        tags = list(takewhile(lambda known: known <= tag, self.pending)) if frame.method.multiple else [tag]
+        for known in tags:
+            if known in self.pending:
+                self._told(self.pending.pop(known), verdict)
