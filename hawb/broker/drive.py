@@ -31,8 +31,9 @@ QUIET_S = 0.6
 """How long nothing may change before the cluster counts as settled."""
 CALM_S = 0.25
 """The same in a scenario that does nothing to nodes and links: what reacts does so at once."""
-UNANSWERED_S = 2.5
-"""The same while publishers wait for confirms, which may never come."""
+UNANSWERED_S = 6.0
+"""The same while publishers wait for confirms, which may never come: a quorum queue's leader sends again what was not
+answered every 5 s (`quorum_tick_interval`)."""
 ROUNDS = 6
 """How often a link's latency may pass between two things that can be seen, as in a transaction of Mnesia."""
 HANGING_S = 90

@@ -167,13 +167,14 @@ def disk_lost(cast: Cast) -> Steps:
 
 def forgotten(cast: Cast) -> Steps:
     """A node that is down resets itself and joins again; the others may have forgotten it before, also while all were
-    down."""
+    down. The first node of a cluster is wiped then: the others have made the table of maintenance states anew, whose
+    only copy it had, and between two of that name Mnesia does not start, not even for a reset."""
     node, others = cast.apart()
     forget = {"node": node, "from": others[0]}
-    back = [{"reset": node}, LOOK, {"join": node}]
+    back = [LOOK, {"join": node}]
     before = survived(cast, node, others[0])
     cast.deposed(*cast.nodes)
-    if cast.one((True, False, False)):
+    if cast.one((True, *(False,) * 6)):
         return [
             *before,
             *({"stop": other} for other in reversed(others)),
@@ -181,12 +182,13 @@ def forgotten(cast: Cast) -> Steps:
             {"stop": node},
             {"forget_cluster_node": forget | {"offline": True}},
             *({"start": other} for other in others),
+            {"wipe" if node == cast.nodes[0] else "reset": node},
             *back,
         ]
     told = cast.one(([{"forget_cluster_node": forget}], []))
     if told:
         forgetting(cast, node)
-    return [*before, {cast.one(("kill", "stop")): node}, publish(cast, others[0]), *told, *back]
+    return [*before, {cast.one(("kill", "stop")): node}, publish(cast, others[0]), *told, {"reset": node}, *back]
 
 
 def forced(cast: Cast) -> Steps:
