@@ -256,6 +256,34 @@ def test_a_consumer_finds_nothing_at_a_beat_before_the_first_message():
     assert (told["ledger"]["q"]["acknowledged"], told["queues"]["q"]["ids"]) == ([[1, 8]], [[9, 9]])
 
 
+@pytest.mark.parametrize(
+    ("version", "synchronised_s"),
+    # By 20 s the consumer has answered for 99 of 1,000. It is sent 901 again, and answers first for those that nobody waits
+    # for any more: that counts from 3.9 on.
+    [("3.8", 200.101), ("3.10", 110.001)],
+)
+def test_a_mirror_is_synchronised_with_the_answer_that_settles_the_last_message_it_lacks(version, synchronised_s):
+    run = Run.of(
+        read_scenario(
+            {
+                "scenario": "late answers",
+                "cluster": {"nodes": ["a", "b", "c"], "version": version},
+                "policies": [{"name": "all", "pattern": "", "definition": {"ha-mode": "all"}}],
+                "steps": [
+                    {"declare": {"queue": "shop", "node": "a"}},
+                    {"publish": {"queue": "shop", "count": 1000, "node": "a"}},
+                    {"consume": {"queue": "shop", "consumer": "till", "node": "c", "rate": 10}, "at": 10},
+                    {"kill": "a", "at": 20},
+                    {"start": "a", "at": 25},
+                    {"wait": 300},
+                ],
+            }
+        )
+    )
+    told = [event for event in outcome(run)["events"] if event["event"] == "mirror_synchronised" and event["t"] > 20]
+    assert [(event["node"], event["t"]) for event in told] == [("a", synchronised_s)]
+
+
 def test_answers_wait_for_a_synchronisation_like_messages():
     late = [{"kill": "b"}, {"publish": {"queue": "q", "count": 300}}, {"start": "b"}]
     sync = {"sync_queue": "q", "at": 12.05}

@@ -327,11 +327,24 @@ def drains_us(turn: Turn, name: str) -> Iterator[int]:
     over = sum(
         one.beats + (one.clock.start_us + lag) * one.clock.rate for one, lag in zip(consumers, lags_us, strict=True)
     )
-    slack = len(consumers) - 1 + sum(runs.size(one.stale) for one in consumers)
     theirs = runs.normal(pair for one in consumers for pair in one.held)
     kept = runs.minus(queue.unacknowledged, theirs)
     for node in queue.mirrors:
         missing = runs.minus(queue.content, queue.contents[node] or EMPTY)
         if missing and node not in queue.depth_unknown and not runs.common(missing, kept):
-            before = runs.size(runs.common(queue.content, ((1, missing[-1][1]),)))
-            yield ceil((before + slack + over) / rate)
+            answers = answers_until(turn, queue, consumers, missing[-1][1]) + len(consumers) - 1
+            yield ceil((answers + over) / rate)
+
+
+def answers_until(turn: Turn, queue: Queue, consumers: list[Consumer], last: int) -> int:
+    """How many answers it takes until all up to message `last` have left the queue. Those for what a master that is
+    gone had sent come first. Where they count (`consuming.settle`), what they have settled is answered for once more
+    later, so that it matters whether they settle all that is in question."""
+    until = ((1, last),)
+    before = runs.common(queue.content, until)
+    if turn.settings.profile.late_answers_count:
+        again = runs.normal(pair for one in consumers for pair in runs.common(one.stale, one.held))
+        if not runs.minus(before, again):
+            return sum(runs.size(runs.common(one.stale, until)) for one in consumers)
+    twice = sum(runs.size(one.stale) + runs.size(runs.common(one.settled_early, until)) for one in consumers)
+    return runs.size(before) + twice
