@@ -1,0 +1,294 @@
+"""The history of a trial: what happens to a cluster, whatever its design, as whole numbers.
+
+A history depends on environment, cluster size, seed and trial alone, so that two designs meet the same one. It holds
+what the environment does. What depends on the cluster's state, as an upgrade that waits for a synchronised mirror or a
+client that looks for another node, is decided while it is played (`hawb.study.played`, `hawb.study.kernel`).
+
+A history is an array of rows (time_us, kind, nodes), in their order: `kind` is one of the kinds below and `nodes` a set
+of nodes as bits (the first node is bit 0), for BURST and RATE a number instead. Events of one moment happen in the
+order of their kinds. Nothing lies at or after the horizon.
+
+A node is down until the last of what keeps it down is over: a rack that fails takes down those of its nodes that are
+up, and what ends while something else lasts starts nothing. Every draw is keyed by (seed, purpose, trial, n):
+`n` counts the unit that fails, its failures, and what is drawn for each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.compiled import compiled, inner
+from hawb.study.draws import Lengths, below, length_us, uniform
+from hawb.study.environment import HOURS, ByHour, Calendar, Environment, Failures, GroupFailures, Traffic
+
+HEAL, START, POWER_OFF, KILL, STOP, LOSE_DISK, CUT, CUT_LINK = range(8)
+CONSUMERS_BACK, CONSUMERS_AWAY, BURST, RATE, MAINTENANCE, ROLLING_UPGRADE = range(8, 14)
+"""What may happen. LOSE_DISK names nodes that are down by then; CUT the nodes on one side of a cut, CUT_LINK the two
+ends of a link; BURST is 1 where one begins and 0 where it ends, RATE the hour of the day that begins; MAINTENANCE names
+the node whose turn it is. How a node is taken down for it, and how all are for a ROLLING_UPGRADE, is the design's."""
+
+NAMES = (
+    "heal", "start", "power_off", "kill", "stop", "lose_disk", "cut", "cut_link",
+    "consumers_back", "consumers_away", "burst", "rate", "maintenance", "rolling_upgrade",
+)  # fmt: skip
+"""The kinds' names."""
+
+NODE_FAILURES, HOST_FAILURES, RACK_FAILURES, PARTITIONS, BURSTS, CONSUMER_OUTAGES = range(101, 107)
+"""Purposes of draws."""
+
+UNTIL, HOW, DISK, LASTS = range(4)
+"""What is drawn for each failure: when, how, whether the disk is lost, how long it lasts."""
+
+ONE_NODE, ONE_RACK, HALF, ONE_LINK = range(4)
+CUTS = {"one_node": ONE_NODE, "one_rack": ONE_RACK, "half": HALF, "one_link": ONE_LINK}
+
+SECOND_US, HOUR_US, DAY_US = 1_000_000, 3_600_000_000, 86_400_000_000
+
+
+def history(environment: Environment, nodes: int, seed: int, trial: int, horizon_us: int) -> np.ndarray:
+    """The history of one trial of a cluster with so many nodes."""
+    return drawn(sources(environment, nodes), nodes, np.uint64(seed & (2**64 - 1)), trial, horizon_us)
+
+
+SOURCE = np.dtype(
+    [
+        *((name, np.int64) for name in ("purpose", "unit", "nodes", "cut", "every_kind", "lasts_kind")),
+        *((name, np.float64) for name in ("every_us", "every_shape", "lasts_us", "lasts_shape")),
+        *((name, np.float64) for name in ("controlled", "powered_off", "disk_lost")),
+        *((name, np.int64) for name in ("first_us", "again_us")),
+    ]
+)
+"""One source of events: what fails, or what is planned. `unit` numbers those of a purpose, `nodes` are those that it
+takes down. `controlled` and `powered_off` are shares of all failures, `disk_lost` the share among those that are not
+controlled. What is planned (`again_us` above 0) begins at `first_us`."""
+
+
+def sources(environment: Environment, nodes: int) -> np.ndarray:
+    """All that may happen in an environment to a cluster of so many nodes, as a table of `SOURCE`."""
+    table: list[dict] = []
+    everybody = (1 << nodes) - 1
+    if environment.node_failures:
+        table += [failing(environment.node_failures, NODE_FAILURES, node, 1 << node) for node in range(nodes)]
+    for purpose, groups in ((HOST_FAILURES, environment.host_failures), (RACK_FAILURES, environment.rack_failures)):
+        table += [failing(groups, purpose, unit, taken) for unit, taken in enumerate(dealt(groups, nodes)) if taken]
+    if environment.partitions:
+        cut = CUTS[environment.partitions.cut]
+        table.append({"purpose": PARTITIONS, "cut": cut, "nodes": everybody} | times(environment.partitions))
+    for purpose, given in (
+        (BURSTS, environment.traffic.bursts),
+        (CONSUMER_OUTAGES, environment.traffic.consumer_outages),
+    ):
+        table += [{"purpose": purpose} | times(given)] if given else []
+    table += planned(environment.maintenance, MAINTENANCE) + planned(environment.rolling_upgrades, ROLLING_UPGRADE)
+    table += [
+        {"purpose": RATE, "unit": hour, "first_us": (hour or HOURS) * HOUR_US, "again_us": DAY_US}
+        for hour in range(HOURS)
+        if changes(environment.traffic, hour)
+    ]
+    racks = dealt(environment.rack_failures, nodes)
+    table += [{"purpose": ONE_RACK, "unit": unit, "nodes": taken} for unit, taken in enumerate(racks)]
+    filled = np.zeros(len(table), SOURCE).view(np.recarray)
+    for row, values in zip(filled, table, strict=True):
+        for name, value in values.items():
+            row[name] = value
+    return filled
+
+
+def dealt(groups: GroupFailures | None, nodes: int) -> list[int]:
+    """The nodes of each rack or host: dealt out in turn."""
+    if groups is None:
+        return []
+    return [sum(1 << node for node in range(unit, nodes, groups.groups)) for unit in range(min(groups.groups, nodes))]
+
+
+def failing(given: Failures, purpose: int, unit: int, nodes: int) -> dict:
+    """The source that a node, host or rack is."""
+    uncontrolled = 1 - given.controlled_share
+    return {
+        "purpose": purpose, "unit": unit, "nodes": nodes, "controlled": given.controlled_share,
+        "powered_off": given.controlled_share + given.power_off_share,
+        "disk_lost": min(1.0, given.disk_loss_share / uncontrolled) if given.disk_loss_share else 0.0,
+    } | times(given)  # fmt: skip
+
+
+def times(given: object) -> dict:
+    """When something happens and how long it lasts."""
+    every, lasts = Lengths.of(given.every), Lengths.of(given.repair if isinstance(given, Failures) else given.lasts)
+    return {
+        "every_kind": every.kind, "every_us": every.scale_us, "every_shape": every.shape,
+        "lasts_kind": lasts.kind, "lasts_us": lasts.scale_us, "lasts_shape": lasts.shape,
+    }  # fmt: skip
+
+
+def planned(given: Calendar | None, kind: int) -> list[dict]:
+    """The source that a calendar is."""
+    if given is None:
+        return []
+    first_us = given.first_day * DAY_US + round(given.at_hour * HOUR_US)
+    return [{"purpose": kind, "first_us": first_us, "again_us": round(given.every_days * DAY_US)}]
+
+
+def changes(traffic: Traffic, hour: int) -> bool:
+    """Whether a rate is another in an hour of the day than in the one before."""
+    rates = (traffic.publish_per_s, traffic.consume_per_s)
+    return any(rate_at(rate, hour) != rate_at(rate, hour - 1) for rate in rates)
+
+
+def rate_at(rate: float | ByHour, hour: int) -> float:
+    """A rate in an hour of the day."""
+    return rate[hour % HOURS] if isinstance(rate, tuple) else rate
+
+
+# Compiled
+
+
+@compiled
+def drawn(table, nodes, seed, trial, horizon_us):
+    """The history that the sources of a table make."""
+    spells, count = np.empty((64, 5), np.int64), 0
+    events, told = np.empty((64, 3), np.int64), 0
+    for source in range(len(table)):
+        purpose = table[source].purpose
+        if purpose >= NODE_FAILURES:
+            spells, count = renewals(table, source, nodes, seed, trial, horizon_us, spells, count)
+        elif purpose != ONE_RACK:
+            events, told = calendar(table[source], purpose, nodes, horizon_us, events, told)
+    events, told = falls(spells[:count], nodes, horizon_us, events, told)
+    return in_order(events[:told])
+
+
+@inner
+def grown(rows, count):
+    """An array with room for one more row."""
+    if count < len(rows):
+        return rows
+    more = np.empty((2 * len(rows), rows.shape[1]), np.int64)
+    more[:count] = rows
+    return more
+
+
+@inner
+def with_event(events, told, time_us, kind, nodes):
+    """One event more."""
+    events = grown(events, told)
+    events[told, 0], events[told, 1], events[told, 2] = time_us, kind, nodes
+    return events, told + 1
+
+
+@inner
+def in_order(events):
+    """By time, and in one moment by kind and nodes."""
+    for column in (2, 1, 0):
+        events = events[np.argsort(events[:, column], kind="mergesort")]
+    return events
+
+
+@inner
+def calendar(source, kind, nodes, horizon_us, events, told):
+    """What is planned: the next node in turn for a maintenance, the hour for a rate."""
+    turn, time_us = 0, source.first_us
+    while time_us < horizon_us:
+        about = (1 << nodes) - 1
+        if kind == MAINTENANCE:
+            about = 1 << turn % nodes
+        elif kind == RATE:
+            about = source.unit
+        events, told = with_event(events, told, time_us, kind, about)
+        turn, time_us = turn + 1, time_us + source.again_us
+    return events, told
+
+
+@inner
+def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
+    """The spells of one source: rows (begin_us, end_us, kind, nodes, disk lost)."""
+    source = table[number]
+    purpose, time_us, failure = source.purpose, 0, 0
+    while True:
+        n = source.unit << 26 | failure << 2
+        time_us += length_us(source.every_kind, source.every_us, source.every_shape, uniform(seed, purpose, trial, n))
+        if time_us >= horizon_us:
+            return spells, count
+        u = uniform(seed, purpose, trial, n | LASTS)
+        end_us = time_us + length_us(source.lasts_kind, source.lasts_us, source.lasts_shape, u)
+        kind, taken, lost = kind_of(source, seed, trial, n), source.nodes, 0
+        if purpose == PARTITIONS:
+            taken = cut_off(table, source.cut, nodes, seed, trial, n)
+        elif kind != STOP:
+            lost = int(uniform(seed, purpose, trial, n | DISK) < source.disk_lost)
+        spells = grown(spells, count)
+        spells[count, 0], spells[count, 1], spells[count, 2] = time_us, end_us, kind
+        spells[count, 3], spells[count, 4] = taken, lost
+        count, failure, time_us = count + 1, failure + 1, end_us
+
+
+@inner
+def kind_of(source, seed, trial, n):
+    """How something fails."""
+    purpose = source.purpose
+    if purpose == BURSTS:
+        return BURST
+    if purpose == CONSUMER_OUTAGES:
+        return CONSUMERS_AWAY
+    if purpose == PARTITIONS:
+        return CUT_LINK if source.cut == ONE_LINK else CUT
+    u = uniform(seed, purpose, trial, n | HOW)
+    return STOP if u < source.controlled else POWER_OFF if u < source.powered_off else KILL
+
+
+@inner
+def cut_off(table, cut, nodes, seed, trial, n):
+    """The nodes on one side of a cut, or the ends of one link."""
+    if cut == ONE_RACK:
+        racks = [table[row].nodes for row in range(len(table)) if table[row].purpose == ONE_RACK]
+        return racks[below(len(racks), seed, PARTITIONS, trial, n | HOW)]
+    wanted = 1 if cut == ONE_NODE else 2 if cut == ONE_LINK else nodes // 2
+    chosen = 0
+    for k in range(min(wanted, nodes)):
+        left = [node for node in range(nodes) if not chosen >> node & 1]
+        chosen |= 1 << left[below(len(left), seed, PARTITIONS, trial, n | HOW | k << 26)]
+    return chosen
+
+
+@inner
+def falls(spells, nodes, horizon_us, events, told):
+    """The events that spells make: nodes go down with the first that takes them and come back with the end of the last.
+    Where one ends as another begins, they stay down."""
+    count = len(spells)
+    ends = np.empty((2 * count, 3), np.int64)
+    for k in range(count):
+        ends[k, 0], ends[k, 1], ends[k, 2] = spells[k, 0], 0, k
+        ends[count + k, 0], ends[count + k, 1], ends[count + k, 2] = spells[k, 1], 1, k
+    ends = in_order(ends)
+    holding = np.zeros(nodes, np.int64)
+    for k in range(len(ends)):
+        time_us, over, spell = ends[k, 0], ends[k, 1], ends[k, 2]
+        if time_us >= horizon_us:
+            break
+        kind, taken = spells[spell, 2], spells[spell, 3]
+        if kind in (STOP, POWER_OFF, KILL):
+            about = change(holding, taken, over)
+            kind = START if over else kind
+            if not over and spells[spell, 4]:
+                events, told = with_event(events, told, time_us, LOSE_DISK, taken)
+            if about == 0:
+                continue
+        elif kind == BURST:
+            about = 1 - over
+        else:
+            about = taken
+            if over:
+                kind = CONSUMERS_BACK if kind == CONSUMERS_AWAY else HEAL
+        events, told = with_event(events, told, time_us, kind, about)
+    return events, told
+
+
+@inner
+def change(holding, taken, over):
+    """The nodes among `taken` that go down, or come back, with one more, or one less, that holds them down."""
+    moved = 0
+    for node in range(len(holding)):
+        if taken >> node & 1:
+            holding[node] += -1 if over else 1
+            if holding[node] == (0 if over else 1):
+                moved |= 1 << node
+    return moved
