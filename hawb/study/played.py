@@ -1,0 +1,341 @@
+"""A history played by the engine, and the record of it: what the kernel is held to.
+
+Clients and the service managers of nodes do what these do in operation, whichever design it is:
+
+* Publisher and consumer connect to the first node that runs, and when they lose their connection, or find nobody, they
+  try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel meanwhile
+  does what a channel does (`hawb.engine.subscriptions`).
+* A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
+* Another rate is another publisher on the same node, as soon as the last one is not held up.
+* Planned work is done as `hawb.study.work` says.
+
+Seconds in which nothing has changed since the last try are left out: a try would end as that one did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import Struct
+
+from hawb.engine import advance, publishers, runs
+from hawb.engine.ledger import Account
+from hawb.engine.state import DOWN, Queue
+from hawb.engine.turn import Turn
+from hawb.scenario import beginning
+from hawb.scenario.actions import ACTIONS
+from hawb.scenario.document import Scenario
+from hawb.scenario.forms import Verb
+from hawb.scenario.verbs import Close, Consume, Kill, Publisher, Start, Stop
+from hawb.study import histories
+from hawb.study.design import QUEUE, Design
+from hawb.study.environment import Environment
+from hawb.study.work import Work
+
+LOOK_US = 1_000_000
+"""How often somebody tries who is not content."""
+
+CONSUMER = "consumer"
+SECOND_US = 1_000_000
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): of its ledger how many messages
+    were published, confirmed, nacked, refused, lost and delivered twice, how many are lost though they were confirmed;
+    of its availability all but elections. `outages` are how often the queue was without a master, `messages` are in it
+    at the end. A queue without a master can neither be published to nor consumed from."""
+
+    published: int
+    confirmed: int
+    nacked: int
+    refused: int
+    lost: int
+    lost_confirmed: int
+    delivered_twice: int
+    promotions: int
+    unsynchronised_promotions: int
+    outages: int
+    publish_down_s: float
+    consume_down_s: float
+    sync_blocked_s: float
+    bytes_replicated: int
+    messages: int
+
+
+def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
+    """The cluster and its queue before anything has happened."""
+    return Scenario(
+        scenario="A trial",
+        seed=seed,
+        cluster=design.cluster(environment.timing),
+        policies=design.policies(),
+        operator_policies=design.operator_policies(),
+        queues=(design.queue(),),
+    )
+
+
+def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:
+    """What the engine makes of a history that lasts until the horizon."""
+    played = Played(design, environment, seed)
+    played.through(history.tolist(), horizon_us)
+    return played.record()
+
+
+class Played:
+    """A trial under way: the engine's turn, and what those want who look after it."""
+
+    def __init__(self, design: Design, environment: Environment, seed: int):
+        begun = scenario(design, environment, seed)
+        self._traffic = environment.traffic
+        settings = beginning.settings_of(begun)
+        self.turn = Turn(settings, beginning.begin(begun, settings), 0)
+        self._name = next(iter(self.turn.queues))
+        self._kept_down: set[int] = set()
+        self._consumes = True
+        self._connections, self._rate = 0, 0.0
+        self._hour, self._bursts = 0, False
+        self._work = Work(design, environment)
+        self._look_us: int | None = 0
+        self._outages, self._was_down = 0, False
+
+    def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
+        """Plays what happens before the horizon, and stops there."""
+        for time_us, kind, about in history:
+            self._until(time_us)
+            EVENTS[kind](self, about)
+        self._until(horizon_us)
+
+    def record(self) -> Record:
+        """What has come of it by now."""
+        account, now_us = self.account, self.turn.now_us
+        down_s = account.down.at(now_us) / SECOND_US
+        return Record(
+            published=account.published,
+            confirmed=runs.size(account.confirmed),
+            nacked=runs.size(account.nacked),
+            refused=runs.size(account.refused),
+            lost=runs.size(account.lost),
+            lost_confirmed=account.lost_confirmed,
+            delivered_twice=runs.size(account.delivered_twice),
+            promotions=account.promotions,
+            unsynchronised_promotions=account.unsynchronised_promotions,
+            outages=self._outages,
+            publish_down_s=down_s,
+            consume_down_s=down_s,
+            sync_blocked_s=account.syncing.at(now_us) / SECOND_US,
+            bytes_replicated=account.bytes_replicated,
+            messages=runs.size(self.queue.content),
+        )
+
+    @property
+    def queue(self) -> Queue:
+        """The queue as it stands."""
+        return self.turn.queues[self._name]
+
+    @property
+    def account(self) -> Account:
+        """Its entry in the ledger."""
+        return self.turn.account(self._name)
+
+    # Time passes
+
+    def _until(self, time_us: int) -> None:
+        """Everything due before a time happens, and time stands there. Whoever is not content tries again meanwhile."""
+        while True:
+            while advance.next_time_us(self.turn) < self._stop_us(time_us):
+                advance.one(self.turn)
+                self._notice()
+            stop_us = self._stop_us(time_us)
+            advance.flow(self.turn, stop_us - 1)
+            if advance.next_time_us(self.turn) < stop_us:
+                continue
+            advance.before(self.turn, stop_us)
+            if self._look_us == stop_us and stop_us < time_us:
+                self._look_after()
+            elif stop_us == time_us:
+                return
+
+    def _stop_us(self, time_us: int) -> int:
+        return time_us if self._look_us is None else min(time_us, self._look_us)
+
+    def _notice(self) -> None:
+        """Something has happened: whoever is not content by now tries again with the next second."""
+        down = self.account.down.since_us is not None
+        self._outages += down and not self._was_down
+        self._was_down = down
+        if self._content():
+            self._look_us = None
+        else:
+            next_us = (self.turn.now_us // LOOK_US + 1) * LOOK_US
+            self._look_us = next_us if self._look_us is None else min(self._look_us, next_us)
+
+    def _content(self) -> bool:
+        publishes = self._rate_in_use() == self.rate
+        return publishes and self._is_consuming() == self._consumes and not self._idle() and not self._work.left
+
+    @property
+    def rate(self) -> float:
+        """How many messages a second there are to publish."""
+        traffic = self._traffic
+        times = traffic.bursts.publish_times if self._bursts else 1
+        return histories.rate_at(traffic.publish_per_s, self._hour) * times
+
+    def _rate_in_use(self) -> float:
+        publisher = self.turn.publishers.get(self._publisher)
+        return 0 if publisher is None or publisher.closed else self._rate
+
+    def _is_consuming(self) -> bool:
+        consumer = self.turn.consumers.get(CONSUMER)
+        return consumer is not None and consumer.state == "active"
+
+    def _idle(self) -> list[int]:
+        """The nodes that are down though nothing keeps them down."""
+        return [
+            node
+            for node, value in enumerate(self.turn.nodes)
+            if value.status == DOWN and node not in self._kept_down and node != self._work.keeps_down
+        ]
+
+    @property
+    def _publisher(self) -> str:
+        return f"publisher {self._connections}"
+
+    # What those do who look after it
+
+    def _look_after(self) -> None:
+        self._work.go_on(self)
+        self._start_idle()
+        self._publish()
+        if not self._consumes:
+            if self._is_consuming():
+                self.do(Close(CONSUMER))
+        elif not self._is_consuming() and self._is_served():
+            self._consume_at(self.turn.running()[0])
+        self._look_us = None
+        changes_us = min(advance.next_time_us(self.turn), self._work.due_us(self.turn.now_us))
+        if not self._content() and changes_us < float("inf"):
+            self._look_us = max(self.turn.now_us + LOOK_US, -(-changes_us // LOOK_US) * LOOK_US)
+
+    def _publish(self) -> None:
+        """The publisher connects if it is not connected, and follows its rate if nothing holds it up."""
+        publisher = self.turn.publishers.get(self._publisher)
+        if self._is_connected():
+            if self._rate != self.rate and publisher.blocked_since_us is None:
+                self.do(Close(self._publisher))
+                self._publish_at(publisher.node)
+        elif running := self.turn.running():
+            self._publish_at(running[0])
+
+    def _is_connected(self) -> bool:
+        publisher = self.turn.publishers.get(self._publisher)
+        return publisher is not None and not publisher.closed
+
+    def _is_served(self) -> bool:
+        return self.queue.up and self.queue.sync is None
+
+    def _start_idle(self) -> None:
+        if idle := self._idle():
+            self.do(Start(self.names(idle)))
+
+    def _publish_at(self, node: int) -> None:
+        if self.rate == 0:
+            return
+        self._connections += 1
+        self._rate, traffic = self.rate, self._traffic
+        self.do(
+            Publisher(
+                name=self._publisher, queue=QUEUE, node=self.names([node])[0], rate=self._rate,
+                size=traffic.message_size_bytes, persistent=traffic.persistent, mode=traffic.mode,
+            )
+        )  # fmt: skip
+
+    def _consume_at(self, node: int) -> None:
+        traffic = self._traffic
+        self.do(
+            Consume(
+                consumer=CONSUMER, queue=QUEUE, node=self.names([node])[0], ack=traffic.ack,
+                prefetch=traffic.prefetch, rate=histories.rate_at(traffic.consume_per_s, 0),
+            )
+        )  # fmt: skip
+
+    def names(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        """The names of nodes."""
+        return tuple(self.turn.settings.named(nodes))
+
+    def do(self, verb: Verb) -> None:
+        """A step of the scenario, at this moment."""
+        self.turn.look_from_outside()
+        self.turn.because = None
+        ACTIONS[type(verb)](self.turn, verb)
+        publishers.close_with_nodes(self.turn)
+
+    # What the history holds
+
+    def start(self, nodes: int) -> None:
+        """Nothing keeps nodes down any more."""
+        self._kept_down -= set(self._among(nodes))
+        self._start_idle()
+        self._notice()
+
+    def stop(self, nodes: int) -> None:
+        """Nodes are stopped in a controlled way."""
+        self._keep_down(Stop, nodes)
+
+    def kill(self, nodes: int) -> None:
+        """Nodes die."""
+        self._keep_down(Kill, nodes)
+
+    def consumers_away(self, _about: int) -> None:
+        """The consumer closes its channel, and stays away."""
+        self._consumes = False
+        if CONSUMER in self.turn.consumers:
+            self.do(Close(CONSUMER))
+        self._notice()
+
+    def consumers_back(self, _about: int) -> None:
+        """The consumer wants to consume again."""
+        self._consumes = True
+        self._notice()
+
+    def rate_changes(self, hour: int) -> None:
+        """An hour of the day begins."""
+        self._hour = hour
+        self._follow_rate()
+
+    def burst(self, begins: int) -> None:
+        """A burst begins, or ends."""
+        self._bursts = bool(begins)
+        self._follow_rate()
+
+    def _follow_rate(self) -> None:
+        if self._is_connected():
+            self._publish()
+        self._notice()
+
+    def work(self, kind: int, nodes: int) -> None:
+        """Planned work is to begin."""
+        self._work.begin(kind, self._among(nodes))
+        self._notice()
+
+    def _keep_down(self, verb: type[Stop | Kill], nodes: int) -> None:
+        self._kept_down |= set(self._among(nodes))
+        self.do(verb(self.names(self._among(nodes))))
+        self._notice()
+
+    def _among(self, nodes: int) -> list[int]:
+        return [node for node in range(len(self.turn.nodes)) if nodes >> node & 1]
+
+
+EVENTS = {
+    histories.START: Played.start,
+    histories.STOP: Played.stop,
+    histories.KILL: Played.kill,
+    histories.CONSUMERS_AWAY: Played.consumers_away,
+    histories.CONSUMERS_BACK: Played.consumers_back,
+    histories.RATE: Played.rate_changes,
+    histories.BURST: Played.burst,
+    histories.MAINTENANCE: lambda played, node: played.work(histories.MAINTENANCE, node),
+    histories.ROLLING_UPGRADE: lambda played, nodes: played.work(histories.ROLLING_UPGRADE, nodes),
+}
+"""What is done for each kind of event."""

@@ -1,0 +1,94 @@
+"""Planned work while it is played by the engine: nodes that are taken down and brought back one after another.
+
+Which node and when depends on the cluster, so it is decided here, second by second, and not in the history:
+
+* The next node goes down, in a controlled way, once it runs and `between_s` are over since the last one came back. With
+  `await_online_synchronized_mirror` it waits, no longer than `await_timeout_s`, until it has no master without a
+  synchronised mirror that runs (`rabbitmq-upgrade await_online_synchronized_mirror`).
+* It is away for `down_s`, and longer if something else keeps it down. When it runs again the queue is synchronised by
+  hand, if the procedure says so.
+* Work that is due while other work is under way is left out.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from hawb.rules.health_checks import mirror_check_applies
+from hawb.scenario.beginning import microseconds
+from hawb.scenario.verbs import Stop, SyncQueue
+from hawb.study import histories
+from hawb.study.design import QUEUE, Design
+from hawb.study.environment import Environment
+
+if TYPE_CHECKING:
+    from hawb.study.played import Played
+
+
+class Work:
+    """The work under way: the nodes that are `left`, the first of which is away or the next to go."""
+
+    def __init__(self, design: Design, environment: Environment):
+        self._upgrade = design.upgrade
+        calendars = {
+            histories.MAINTENANCE: environment.maintenance, histories.ROLLING_UPGRADE: environment.rolling_upgrades,
+        }  # fmt: skip
+        self._down_us = {kind: microseconds(given.down_s) for kind, given in calendars.items() if given}
+        self.left: list[int] = []
+        self._kind = 0
+        self._away = self._coming = False
+        self._from_us = self._asked_us = 0
+
+    @property
+    def keeps_down(self) -> int | None:
+        """The node that is down for it."""
+        return self.left[0] if self._away and not self._coming else None
+
+    def begin(self, kind: int, nodes: list[int]) -> None:
+        """Work on nodes is due."""
+        if not self.left:
+            self.left, self._kind = nodes, kind
+            self._away = self._coming = False
+            self._from_us = self._asked_us = 0
+
+    def due_us(self, now_us: int) -> float:
+        """When something is due whatever happens to the cluster."""
+        if not self.left:
+            return inf
+        times_us = [self._from_us]
+        if self._asked_us:
+            times_us.append(self._asked_us + microseconds(self._upgrade.await_timeout_s))
+        return min((time_us for time_us in times_us if time_us > now_us), default=inf)
+
+    def go_on(self, played: Played) -> None:
+        """The next thing is done that can be done now."""
+        now_us = played.turn.now_us
+        if not self.left or now_us < self._from_us:
+            return
+        runs = played.turn.runs_anywhere(self.left[0])
+        if self._away:
+            self._coming = True
+            if runs:
+                self._bring_back(played)
+        elif runs:
+            self._asked_us = self._asked_us or now_us
+            if self._is_content(played) or now_us >= self._asked_us + microseconds(self._upgrade.await_timeout_s):
+                played.do(Stop(played.names(self.left[:1])))
+                self._away, self._coming, self._asked_us = True, False, 0
+                self._from_us = now_us + self._down_us[self._kind]
+
+    def _bring_back(self, played: Played) -> None:
+        queue = played.queue
+        if self._upgrade.sync_queue and queue.mirrored and queue.up:
+            played.do(SyncQueue(QUEUE))
+        self.left = self.left[1:]
+        self._away = self._coming = False
+        self._from_us = played.turn.now_us + microseconds(self._upgrade.between_s)
+
+    def _is_content(self, played: Played) -> bool:
+        queue, turn = played.queue, played.turn
+        if not self._upgrade.await_online_synchronized_mirror or not mirror_check_applies(len(turn.nodes)):
+            return True
+        here = queue.mirrored and queue.up and queue.master == self.left[0]
+        return not here or any(turn.is_running(node) for node in queue.synchronised)
