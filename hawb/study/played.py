@@ -2,9 +2,9 @@
 
 Clients and the service managers of nodes do what these do in operation, whichever design it is:
 
-* Publisher and consumer connect to the first node that runs, and when they lose their connection, or find nobody, they
-  try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel meanwhile
-  does what a channel does (`hawb.engine.subscriptions`).
+* Publisher and consumer connect to the first node that takes clients, and when they lose their connection, or find
+  nobody, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel
+  meanwhile does what a channel does (`hawb.engine.subscriptions`).
 * A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
 * Another rate is another publisher on the same node, as soon as the last one is not held up.
 * Planned work is done as `hawb.study.work` says.
@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from msgspec import Struct
 
 from hawb.engine import advance, publishers, runs
 from hawb.engine.ledger import Account
@@ -31,6 +30,7 @@ from hawb.scenario.verbs import Close, Consume, Kill, Publisher, Start, Stop
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
+from hawb.study.record import Record
 from hawb.study.work import Work
 
 LOOK_US = 1_000_000
@@ -38,29 +38,6 @@ LOOK_US = 1_000_000
 
 CONSUMER = "consumer"
 SECOND_US = 1_000_000
-
-
-class Record(Struct, frozen=True, kw_only=True):
-    """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): of its ledger how many messages
-    were published, confirmed, nacked, refused, lost and delivered twice, how many are lost though they were confirmed;
-    of its availability all but elections. `outages` are how often the queue was without a master, `messages` are in it
-    at the end. A queue without a master can neither be published to nor consumed from."""
-
-    published: int
-    confirmed: int
-    nacked: int
-    refused: int
-    lost: int
-    lost_confirmed: int
-    delivered_twice: int
-    promotions: int
-    unsynchronised_promotions: int
-    outages: int
-    publish_down_s: float
-    consume_down_s: float
-    sync_blocked_s: float
-    bytes_replicated: int
-    messages: int
 
 
 def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
@@ -210,8 +187,8 @@ class Played:
         if not self._consumes:
             if self._is_consuming():
                 self.do(Close(CONSUMER))
-        elif not self._is_consuming() and self._is_served():
-            self._consume_at(self.turn.running()[0])
+        elif not self._is_consuming() and self._is_served() and (nodes := self._open_nodes()):
+            self._consume_at(nodes[0])
         self._look_us = None
         changes_us = min(advance.next_time_us(self.turn), self._work.due_us(self.turn.now_us))
         if not self._content() and changes_us < float("inf"):
@@ -224,8 +201,12 @@ class Played:
             if self._rate != self.rate and publisher.blocked_since_us is None:
                 self.do(Close(self._publisher))
                 self._publish_at(publisher.node)
-        elif running := self.turn.running():
-            self._publish_at(running[0])
+        elif nodes := self._open_nodes():
+            self._publish_at(nodes[0])
+
+    def _open_nodes(self) -> list[int]:
+        """The nodes that take clients."""
+        return [node for node in self.turn.running() if not self.turn.nodes[node].drained]
 
     def _is_connected(self) -> bool:
         publisher = self.turn.publishers.get(self._publisher)

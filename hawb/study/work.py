@@ -3,10 +3,11 @@
 Which node and when depends on the cluster, so it is decided here, second by second, and not in the history:
 
 * The next node goes down, in a controlled way, once it runs and `between_s` are over since the last one came back. With
+  `drain` it is put into maintenance mode a second before, which its boot ends. With
   `await_online_synchronized_mirror` it waits, no longer than `await_timeout_s`, until it has no master without a
   synchronised mirror that runs (`rabbitmq-upgrade await_online_synchronized_mirror`).
 * It is away for `down_s`, and longer if something else keeps it down. When it runs again the queue is synchronised by
-  hand, if the procedure says so.
+  hand, if the procedure says so; after the last node masters are shared out, which changes nothing for a lone queue.
 * Work that is due while other work is under way is left out.
 """
 
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hawb.rules.health_checks import mirror_check_applies
 from hawb.scenario.beginning import microseconds
-from hawb.scenario.verbs import Stop, SyncQueue
+from hawb.scenario.verbs import Drain, Rebalance, Stop, SyncQueue
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
@@ -71,6 +72,8 @@ class Work:
             self._coming = True
             if runs:
                 self._bring_back(played)
+        elif runs and self._upgrade.drain and not played.turn.nodes[self.left[0]].drained:
+            played.do(Drain(node=played.names(self.left[:1])[0]))
         elif runs:
             self._asked_us = self._asked_us or now_us
             if self._is_content(played) or now_us >= self._asked_us + microseconds(self._upgrade.await_timeout_s):
@@ -83,6 +86,8 @@ class Work:
         if self._upgrade.sync_queue and queue.mirrored and queue.up:
             played.do(SyncQueue(QUEUE))
         self.left = self.left[1:]
+        if self._upgrade.rebalance and not self.left:
+            played.do(Rebalance())
         self._away = self._coming = False
         self._from_us = played.turn.now_us + microseconds(self._upgrade.between_s)
 

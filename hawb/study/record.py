@@ -1,0 +1,28 @@
+"""What came of a trial, whoever played it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): of its ledger how many messages
+    were published, confirmed, nacked, refused, lost and delivered twice, how many are lost though they were confirmed;
+    of its availability all but elections. `outages` are how often the queue was without a master, `messages` are in it
+    at the end. A queue without a master can neither be published to nor consumed from."""
+
+    published: int
+    confirmed: int
+    nacked: int
+    refused: int
+    lost: int
+    lost_confirmed: int
+    delivered_twice: int
+    promotions: int
+    unsynchronised_promotions: int
+    outages: int
+    publish_down_s: float
+    consume_down_s: float
+    sync_blocked_s: float
+    bytes_replicated: int
+    messages: int
