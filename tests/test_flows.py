@@ -258,8 +258,8 @@ def test_a_consumer_finds_nothing_at_a_beat_before_the_first_message():
 
 @pytest.mark.parametrize(
     ("version", "synchronised_s"),
-    # By 20 s the consumer has answered for 99 of 1,000. It is sent 901 again, and answers first for those that nobody waits
-    # for any more: that counts from 3.9 on.
+    # By 20 s the consumer has answered for 99 of 1,000. It is sent 901 again, and answers first for those that nobody
+    # waits for any more: that counts from 3.9 on.
     [("3.8", 200.101), ("3.10", 110.001)],
 )
 def test_a_mirror_is_synchronised_with_the_answer_that_settles_the_last_message_it_lacks(version, synchronised_s):

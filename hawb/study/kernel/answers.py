@@ -1,0 +1,282 @@
+"""What publishers are told about their messages: `hawb.engine.confirms` and `steady_confirms` for one queue."""
+
+from __future__ import annotations
+
+from hawb.engine import flow_control
+from hawb.study.compiled import inner
+from hawb.study.kernel import windows
+from hawb.study.kernel.state import (
+    AFTER,
+    ANSWERED,
+    AT,
+    BEAT,
+    CONFIRMS_DUE,
+    COUNT,
+    FIRST_NODE,
+    NEVER,
+    NUMBERED,
+    PER_BEATS,
+    PER_US,
+    START_US,
+    is_mirror,
+    is_running,
+    link_us,
+    next_number,
+    schedule,
+)
+
+MIRROR_CREDIT = flow_control.MIRROR_CREDIT
+NOT_ASKED = -1
+"""In place of the time of a replica that is not waited for."""
+NOT_TAKEN = -1
+"""In place of the first message of a batch that no queue took."""
+EVERY = 0
+"""In place of a batch's number."""
+
+
+@inner
+def beats_by(start_us, beats, us, time_us):
+    """How many beats a clock with so many `beats` in so many microseconds has had by then."""
+    return max(0, (time_us - start_us) * beats // us)
+
+
+@inner
+def can_tell(t, node):
+    """Whether clients at a node hear."""
+    return is_running(t, node) and t.awaits[node] == 0
+
+
+@inner
+def tell(t, node, after, count, confirmed):
+    """Messages that the queue had taken are confirmed to a client at a node, or not."""
+    if t.setup.confirms and can_tell(t, node):
+        if confirmed:
+            windows.add(t.confirmed, after, after + count)
+        else:
+            t.book.nacked += count
+
+
+@inner
+def tell_refused(t, node, count, answered):
+    """Messages that no queue takes are answered: confirmed where nobody looked for the queue."""
+    if t.setup.confirms and can_tell(t, node):
+        if answered:
+            t.book.refused_confirmed += count
+        else:
+            t.book.nacked += count
+
+
+@inner
+def answer_us(t, node, client, count):
+    """How long after messages have reached the master the client has a replica's answer."""
+    transfer_us = 0
+    if node != t.queue.master:
+        transfer_us = t.setup.link_us + count * t.setup.size_bytes * 1_000_000 // t.setup.network_bytes_per_s
+    return transfer_us + (t.setup.fsync_us if t.setup.persistent else 0) + link_us(t, node, client)
+
+
+@inner
+def ask(t, row, client, count, from_us):
+    """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
+    row[FIRST_NODE:] = NOT_ASKED
+    for node in range(t.setup.nodes):
+        if node == t.queue.master or is_mirror(t, node):
+            answers = node == t.queue.master or is_running(t, node)
+            row[FIRST_NODE + node] = from_us + answer_us(t, node, client, count) if answers else NEVER
+
+
+@inner
+def latest(row):
+    """The last of the answers that are waited for; NOT_ASKED if there are none."""
+    return row[FIRST_NODE:].max()
+
+
+@inner
+def room(rows, count):
+    """There has to be room for one more row."""
+    if count >= len(rows):
+        raise OverflowError("more waits to be confirmed than a trial has room for")
+
+
+# Batches
+
+
+@inner
+def await_batch(t, client, after, count, answered):
+    """A channel waits for the replicas that a batch was sent to; for nobody where no queue took it (`after` is
+    NOT_TAKEN then), and `answered` is what it is told."""
+    room(t.awaiting, t.moment.awaiting)
+    row = t.awaiting[t.moment.awaiting]
+    t.moment.awaiting += 1
+    row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
+    row[FIRST_NODE:] = NOT_ASKED
+    due_us = t.moment.now_us
+    if after != NOT_TAKEN:
+        ask(t, row, client, count, t.moment.now_us)
+        for node in range(t.setup.nodes):
+            if row[FIRST_NODE + node] != NEVER:
+                due_us = max(due_us, row[FIRST_NODE + node])
+    schedule(t, due_us - t.moment.now_us, CONFIRMS_DUE, row[NUMBERED], client)
+
+
+@inner
+def settle_batches(t, number):
+    """Tells the clients of those batches, or of the one with a number, whose replicas have all answered."""
+    left = 0
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        if (number == EVERY or row[NUMBERED] == number) and latest(row) <= t.moment.now_us:
+            answered = row[ANSWERED] == 1 or latest(row) != NOT_ASKED
+            if row[AFTER] == NOT_TAKEN:
+                tell_refused(t, row[AT], row[COUNT], answered)
+            else:
+                tell(t, row[AT], row[AFTER], row[COUNT], answered)
+        else:
+            t.awaiting[left] = row
+            left += 1
+    t.moment.awaiting = left
+
+
+# Single messages of the publisher
+
+
+@inner
+def await_each(t, count, lag_us):
+    """The publisher's channel waits for answers to its next `count` messages, which the queue has just taken."""
+    publisher, last = t.publisher, t.moment.unanswered - 1
+    room(t.unanswered, last + 1)
+    row = t.unanswered[last + 1]
+    row[NUMBERED], row[AT], row[ANSWERED] = publisher.number, publisher.node, 0
+    row[START_US], row[PER_BEATS], row[PER_US] = publisher.start_us, publisher.per_beats, publisher.per_us
+    row[BEAT], row[AFTER], row[COUNT] = publisher.beats + 1, t.queue.taken - count, count
+    ask(t, row, publisher.node, 1, lag_us)
+    if last >= 0 and goes_on(t.unanswered[last], row):
+        t.unanswered[last, COUNT] += count
+    else:
+        t.moment.unanswered += 1
+
+
+@inner
+def goes_on(row, more):
+    """Whether messages go on as others ended, and wait for the same."""
+    for column in range(len(row)):
+        if column not in (BEAT, AFTER, COUNT) and row[column] != more[column]:
+            return False
+    return row[BEAT] + row[COUNT] == more[BEAT] and row[AFTER] + row[COUNT] == more[AFTER]
+
+
+@inner
+def answered_for(t, row, delay_us):
+    """For how many of a row a replica with that delay has answered."""
+    if delay_us == NEVER:
+        return 0
+    so_far = beats_by(row[START_US], row[PER_BEATS], row[PER_US], t.moment.now_us - delay_us)
+    return min(row[COUNT], max(0, so_far - row[BEAT] + 1))
+
+
+@inner
+def settle_each(t):
+    """What all replicas have answered for by now is confirmed."""
+    left = 0
+    for k in range(t.moment.unanswered):
+        row = t.unanswered[k]
+        heard = answered_for(t, row, latest(row))
+        if heard:
+            tell(t, row[AT], row[AFTER], heard, True)
+        if heard < row[COUNT]:
+            row[BEAT], row[AFTER], row[COUNT] = row[BEAT] + heard, row[AFTER] + heard, row[COUNT] - heard
+            t.unanswered[left] = row
+            left += 1
+    t.moment.unanswered = left
+
+
+@inner
+def forget_in_each(t, node):
+    """Nobody waits for a replica any more: what it had answered for, and the rest, which may have nobody left."""
+    k = 0
+    while k < t.moment.unanswered:
+        row = t.unanswered[k]
+        if row[FIRST_NODE + node] != NOT_ASKED:
+            heard = answered_for(t, row, row[FIRST_NODE + node])
+            if 0 < heard < row[COUNT]:
+                split(t, k, heard)
+            if heard > 0:
+                row[ANSWERED] = 1
+            row[FIRST_NODE + node] = NOT_ASKED
+        k += 1
+    settle_forgotten(t)
+
+
+@inner
+def split(t, k, heard):
+    """A row becomes two: its first `heard` messages, and behind them the rest."""
+    room(t.unanswered, t.moment.unanswered)
+    for other in range(t.moment.unanswered, k + 1, -1):
+        t.unanswered[other] = t.unanswered[other - 1]
+    t.unanswered[k + 1] = t.unanswered[k]
+    first, rest = t.unanswered[k], t.unanswered[k + 1]
+    first[COUNT] = heard
+    rest[BEAT], rest[AFTER], rest[COUNT] = rest[BEAT] + heard, rest[AFTER] + heard, rest[COUNT] - heard
+    t.moment.unanswered += 1
+
+
+@inner
+def settle_forgotten(t):
+    """Those that wait for nobody any more are confirmed if somebody had answered, and nacked otherwise."""
+    left = 0
+    for k in range(t.moment.unanswered):
+        row = t.unanswered[k]
+        if latest(row) == NOT_ASKED:
+            tell(t, row[AT], row[AFTER], row[COUNT], row[ANSWERED] == 1)
+        else:
+            t.unanswered[left] = row
+            left += 1
+    t.moment.unanswered = left
+
+
+# Replicas and clients that go
+
+
+@inner
+def forget_replicas(t, bits):
+    """Replicas are gone: no channel waits for them any more."""
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        for node in range(t.setup.nodes):
+            if bits >> node & 1 and row[FIRST_NODE + node] != NOT_ASKED:
+                if row[FIRST_NODE + node] <= t.moment.now_us:
+                    row[ANSWERED] = 1
+                row[FIRST_NODE + node] = NOT_ASKED
+    settle_batches(t, EVERY)
+    for node in range(t.setup.nodes):
+        if bits >> node & 1:
+            forget_in_each(t, node)
+
+
+@inner
+def client_gone(t, node):
+    """The node of publishers is gone: they never hear."""
+    t.moment.awaiting = without_client(t.awaiting, t.moment.awaiting, node)
+    t.moment.unanswered = without_client(t.unanswered, t.moment.unanswered, node)
+
+
+@inner
+def without_client(rows, count, node):
+    """Takes the rows of clients at a node out; how many are left."""
+    left = 0
+    for k in range(count):
+        if rows[k, AT] != node:
+            rows[left] = rows[k]
+            left += 1
+    return left
+
+
+@inner
+def unheard(t, node):
+    """For how many of the publisher's messages a replica will not answer."""
+    count = 0
+    for k in range(t.moment.unanswered):
+        row = t.unanswered[k]
+        if row[NUMBERED] == t.publisher.number and row[FIRST_NODE + node] == NEVER:
+            count += row[COUNT]
+    return count

@@ -1,0 +1,291 @@
+"""What the consumer gets and answers: `hawb.engine.consuming` and `subscriptions` for one consumer without a prefetch.
+
+It holds all that was handed to it and not answered: of the queue's content what was taken up to `handed`. `stale` is
+what it still believes to hold from a master that is gone; `early` are those that have left the queue, because an answer
+meant for a master that was gone has settled them, and for which it will answer once more.
+"""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel import windows
+from hawb.study.kernel.state import (
+    ACTIVE,
+    CANCELLED,
+    CLOSED,
+    CONSUME,
+    DELIVERY_ARRIVES,
+    DEPTH_FELL,
+    GIVE_UP,
+    KIND,
+    NUMBER,
+    REACTION,
+    RESUME,
+    RUNNING,
+    SETTLE,
+    STOPPING,
+    TIMER,
+    A,
+    B,
+    C,
+    D,
+    is_running,
+    link_us,
+    next_number,
+    put,
+    schedule,
+    unschedule,
+)
+
+ALL = 1 << 62
+"""Beyond the last message."""
+
+PATIENCE_US = 60_000_000
+"""How long an operation waits for a queue without a master (`hawb.engine.access`)."""
+
+
+# The mailbox
+
+
+@inner
+def park(t, kind, a, b, c, d):
+    """An operation waits until the queue serves again; while it is settled that no master is there, 60 s at most."""
+    row = t.queue.parked
+    if row == len(t.parked):
+        raise OverflowError("more waits for the queue than a trial has room for")
+    number = next_number(t)
+    t.parked[row, NUMBER], t.parked[row, KIND] = number, kind
+    t.parked[row, A], t.parked[row, B], t.parked[row, C], t.parked[row, D] = a, b, c, d
+    t.queue.parked += 1
+    if t.queue.abandoned:
+        put(t, PATIENCE_US, TIMER if kind == RESUME else REACTION, GIVE_UP, number, 0, 0, 0)
+
+
+@inner
+def release(t):
+    """Everything that waited tries again, in its order."""
+    for k in range(t.queue.parked):
+        row = t.parked[k]
+        unschedule(t, GIVE_UP, row[NUMBER])
+        schedule(t, 0, row[KIND], row[A], row[B], row[C], row[D])
+    t.queue.parked = 0
+
+
+@inner
+def serves(t, kind, a, b, c, d):
+    """Whether the queue serves an operation now; otherwise it waits, or nobody knows the queue."""
+    queue = t.queue
+    if queue.up and not queue.syncing:
+        return True
+    if not (queue.abandoned and (queue.absent or not t.setup.mirrored)):
+        park(t, kind, a, b, c, d)
+    return False
+
+
+# Deliveries
+
+
+@inner
+def deliver(t, flowing):
+    """Sends all that is ready to the consumer, if it is subscribed. What flows is with it at once."""
+    queue, consumer = t.queue, t.consumer
+    if not queue.up or queue.syncing or not consumer.subscribed or not windows.common(t.content, consumer.handed, ALL):
+        return
+    after, consumer.handed = consumer.handed, queue.taken
+    delay_us = 0 if flowing else link_us(t, queue.master, consumer.node)
+    number = 0
+    if delay_us and is_running(t, consumer.node):
+        schedule(t, delay_us, DELIVERY_ARRIVES, queue.master)
+        number = t.moment.counter
+    for k in range(1, t.content[0, 0] + 1):
+        first = max(after, t.content[k, 0])
+        if first < t.content[k, 1] and number:
+            note_sent(t, number, first, t.content[k, 1])
+        elif first < t.content[k, 1]:
+            receive(t, queue.master, first, t.content[k, 1])
+
+
+@inner
+def note_sent(t, number, after, last):
+    """Messages are on their way with a delivery of that number."""
+    row = t.moment.sent
+    if row == len(t.sent):
+        raise OverflowError("more is on its way than a trial has room for")
+    t.sent[row, 0], t.sent[row, 1], t.sent[row, 2] = number, after, last
+    t.moment.sent += 1
+
+
+@inner
+def arrive(t, number, sender):
+    """A delivery reaches the client."""
+    left = 0
+    for k in range(t.moment.sent):
+        if t.sent[k, 0] == number:
+            receive(t, sender, t.sent[k, 1], t.sent[k, 2])
+        else:
+            t.sent[left] = t.sent[k]
+            left += 1
+    t.moment.sent = left
+
+
+@inner
+def receive(t, sender, after, last):
+    """The client has messages, unless its node or the one that sent them has died by now."""
+    status = t.status[sender]
+    if status not in (RUNNING, STOPPING) or not is_running(t, t.consumer.node):
+        return
+    windows.copy(t.delivered, t.delivered_twice, after, last)
+    windows.add(t.delivered, after, last)
+
+
+@inner
+def held(t):
+    """How many messages the consumer holds, those of the present master."""
+    return windows.common(t.content, 0, t.consumer.handed)
+
+
+@inner
+def late_ones(t, last):
+    """How many messages up to `last` are stale that the consumer was sent again."""
+    count = 0
+    for k in range(1, t.stale[0, 0] + 1):
+        count += windows.common(t.content, t.stale[k, 0], min(t.stale[k, 1], last, t.consumer.handed))
+    return count
+
+
+# Answers
+
+
+@inner
+def settle(t, count, unheard):
+    """The consumer acknowledges its oldest `count` messages: first what it believes to hold from a master that is gone,
+    then what it holds. From 3.9 on the first count, too, for what was sent again, unless they were sent to that one."""
+    stale = min(count, windows.size(t.stale))
+    windows.clear(t.late)
+    if t.setup.late_answers_count and not unheard:
+        last = windows.reach(t.stale, stale)
+        for k in range(1, t.stale[0, 0] + 1):
+            windows.copy(t.content, t.late, t.stale[k, 0], min(t.stale[k, 1], last, t.consumer.handed))
+    bound = answered_up_to(t, count - stale)
+    leaving = windows.size(t.late) + windows.common(t.content, 0, min(bound, t.consumer.handed))
+    leaving -= windows.common(t.late, 0, bound)
+    if leaving and not serves(t, SETTLE, count, 0, unheard, 0):
+        return
+    forget_stale(t, stale)
+    windows.copy(t.late, t.early, 0, ALL)
+    windows.cut(t.early, 0, bound)
+    windows.cut(t.content, 0, min(bound, t.consumer.handed))
+    for k in range(1, t.late[0, 0] + 1):
+        windows.cut(t.content, t.late[k, 0], t.late[k, 1])
+    if leaving and t.queue.synchronised < t.queue.mirrors:
+        schedule(t, 0, DEPTH_FELL)
+
+
+@inner
+def answered_up_to(t, count):
+    """Up to which message the consumer answers with `count` answers beyond those for what is stale."""
+    if count <= 0:
+        return 0
+    windows.clear(t.has)
+    windows.copy(t.content, t.has, 0, t.consumer.handed)
+    windows.copy(t.early, t.has, 0, ALL)
+    return windows.reach(t.has, count)
+
+
+@inner
+def forget_stale(t, count):
+    """The first of the stale messages are answered."""
+    while count > 0 and t.stale[0, 0]:
+        after, last = windows.take(t.stale, count)
+        count -= last - after
+
+
+# Subscriptions
+
+
+@inner
+def subscribe(t):
+    """The queue knows the consumer."""
+    t.consumer.subscribed = 1
+
+
+@inner
+def detach(t):
+    """The queue's master is gone: what the consumer held is stale. Whether it wants to go on."""
+    consumer = t.consumer
+    if consumer.state != CLOSED:
+        windows.copy(t.content, t.stale, 0, consumer.handed)
+        windows.copy(t.early, t.stale, 0, ALL)
+        windows.clear(t.early)
+        consumer.handed = 0
+    consumer.subscribed = 0
+    return consumer.state == ACTIVE and is_running(t, consumer.node)
+
+
+@inner
+def follow_new_master(t):
+    """A mirror took over, and the consumer's channel consumes again in silence."""
+    if detach(t):
+        subscribe(t)
+
+
+@inner
+def lose_master(t):
+    """Nobody took over: the channel tries to consume again, on a queue without replicas in vain."""
+    if detach(t):
+        if t.setup.mirrored:
+            schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
+        else:
+            t.consumer.state = CANCELLED
+
+
+@inner
+def wants_to_resume(t, subscription):
+    """Whether the client still wants what its channel tries to resume."""
+    consumer = t.consumer
+    return consumer.state == ACTIVE and consumer.subscription == subscription and not consumer.subscribed
+
+
+@inner
+def resume(t, subscription, node):
+    """The channel consumes again."""
+    if wants_to_resume(t, subscription) and serves(t, RESUME, subscription, node, 0, 0):
+        subscribe(t)
+        deliver(t, False)
+
+
+@inner
+def consume(t, node):
+    """basic.consume of a client at a node."""
+    consumer = t.consumer
+    if not is_running(t, node) or not serves(t, CONSUME, 0, node, 0, 0) or consumer.state == ACTIVE:
+        return
+    consumer.state, consumer.subscription, consumer.node = ACTIVE, next_number(t), node
+    consumer.start_us, consumer.beats = t.moment.now_us, 0
+    subscribe(t)
+    deliver(t, False)
+
+
+@inner
+def close(t):
+    """The consumer's channel is gone, and what it held is ready again."""
+    consumer = t.consumer
+    if consumer.state == CLOSED:
+        return
+    consumer.state, consumer.subscribed, consumer.handed = CLOSED, 0, 0
+    windows.clear(t.stale)
+    windows.clear(t.early)
+
+
+@inner
+def give_up(t, number):
+    """An operation has waited as long as it may."""
+    for k in range(t.queue.parked):
+        if t.parked[k, NUMBER] == number:
+            kind, subscription = t.parked[k, KIND], t.parked[k, A]
+            for other in range(k, t.queue.parked - 1):
+                t.parked[other] = t.parked[other + 1]
+            t.queue.parked -= 1
+            if kind == RESUME and wants_to_resume(t, subscription):
+                t.consumer.state = CANCELLED
+            return

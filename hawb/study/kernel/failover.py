@@ -1,0 +1,223 @@
+"""Replicas die, and what is left of a queue: `hawb.engine.failover`."""
+
+from __future__ import annotations
+
+from hawb.rules import promotion
+from hawb.study.compiled import inner, rule
+from hawb.study.kernel import windows
+from hawb.study.kernel.answers import forget_replicas
+from hawb.study.kernel.deliveries import deliver, detach, release, subscribe
+from hawb.study.kernel.mirrors import (
+    add_mirrors,
+    drop_mirrors,
+    end_master,
+    leave_sync,
+    mirror_bits,
+    strike_mirrors,
+    synchronise_drained,
+)
+from hawb.study.kernel.publishing import keep
+from hawb.study.kernel.state import (
+    AUTOMATIC_SYNC,
+    CANCELLED,
+    COPIED,
+    POLICY_TAKES_EFFECT,
+    RESUME,
+    STRUCK,
+    count_times,
+    is_running,
+    is_synchronised,
+    nodes_of,
+    running_bits,
+    schedule,
+)
+
+NOBODY = promotion.NOBODY
+WHEN_SYNCED, ALWAYS = promotion.WHEN_SYNCED, promotion.ALWAYS
+
+candidate = rule(promotion.candidate)
+refuses_on_failure = rule(promotion.refuses_on_failure)
+takes_mirrors_down = rule(promotion.takes_mirrors_down)
+
+
+@inner
+def is_unmissed(t, node):
+    """Whether a node has gone, and somebody still takes it for running."""
+    if is_running(t, node):
+        return False
+    for watcher in range(t.setup.nodes):
+        if is_running(t, watcher) and t.believes[watcher] >> node & 1:
+            return True
+    return False
+
+
+@inner
+def alive_bits(t):
+    """The queue's replicas that are running processes."""
+    bits = mirror_bits(t) & running_bits(t)
+    return bits | 1 << t.queue.master if t.queue.up else bits & ~(1 << t.queue.master)
+
+
+@inner
+def bury(t):
+    """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
+    everything to it."""
+    queue = t.queue
+    replicas = mirror_bits(t) | 1 << queue.master
+    alive = alive_bits(t)
+    if not queue.abandoned and is_unmissed(t, queue.master):
+        missed = 0
+        for node in nodes_of(t, replicas & ~alive):
+            if not is_unmissed(t, node):
+                missed |= 1 << node
+        forget_replicas(t, missed)
+        return
+    dead = mirror_bits(t) & ~alive
+    heir = candidate(queue.master, t.mirrors[: queue.mirrors], nodes_of(t, alive))
+    nobody_new = queue.abandoned and not dead and not queue.unburied
+    synchronised = queue.synchronised + t.unburied[: queue.unburied, 1].sum()
+    if heir == queue.master or nobody_new:
+        bury_mirrors(t, dead)
+    elif heir == NOBODY:
+        leave_unburied(t, dead)
+    elif refuses_on_failure(synchronised, t.setup.promote_on_failure if t.setup.mirrored else ALWAYS):
+        refuse_promotion(t, alive)
+    else:
+        promote(t, heir)
+
+
+@inner
+def bury_mirrors(t, dead):
+    """Mirrors that died are struck out and, under ha-mode exactly, others started."""
+    if not dead:
+        return
+    drop_mirrors(t, dead)
+    if t.queue.abandoned:
+        return
+    if t.queue.syncing:
+        leave_sync(t, dead)
+    add_mirrors(t, 0)
+    release(t)
+    schedule(t, 0, AUTOMATIC_SYNC)
+
+
+@inner
+def count_unburied(t, node, counted):
+    """A dead replica stays on the record, counted as synchronised or not."""
+    t.unburied[t.queue.unburied, 0], t.unburied[t.queue.unburied, 1] = node, counted
+    t.queue.unburied += 1
+
+
+@inner
+def leave_unburied(t, dead):
+    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group
+    along."""
+    queue, setup = t.queue, t.setup
+    on_shutdown = setup.promote_on_shutdown if setup.mirrored else WHEN_SYNCED
+    taken_along = queue.stopped and takes_mirrors_down(queue.synchronised, on_shutdown)
+    first = not queue.abandoned
+    if first:
+        queue.unburied = 0
+        count_unburied(t, queue.master, 0)
+    for k in range(queue.mirrors):
+        if dead >> t.mirrors[k] & 1:
+            count_unburied(t, t.mirrors[k], int(is_synchronised(t, t.mirrors[k])))
+    if first and taken_along:
+        queue.unburied = 0
+    if first:
+        abandon(t)
+    if not setup.mirrored:
+        queue.unburied = 0
+    bury_mirrors(t, dead)
+
+
+@inner
+def refuse_promotion(t, survivors):
+    """Each mirror in turn deletes its copy instead of taking over; the queue waits for its master's node."""
+    queue = t.queue
+    if not queue.abandoned:
+        queue.unburied = 0
+        count_unburied(t, queue.master, 0)
+    for k in range(queue.mirrors):
+        count_unburied(t, t.mirrors[k], int(is_synchronised(t, t.mirrors[k])))
+    queue.mirrors = queue.synchronised = 0
+    forget_replicas(t, survivors)
+    if not queue.abandoned:
+        abandon(t)
+
+
+@inner
+def lose(t, last):
+    """What the queue had taken up to `last` is gone for good."""
+    windows.copy(t.content, t.lost, 0, last)
+    windows.cut(t.content, 0, last)
+
+
+@inner
+def promote(t, heir):
+    """The oldest mirror becomes master with what it holds; what only the old master held is lost."""
+    queue = t.queue
+    goes_on = detach(t)
+    t.book.promotions += 1
+    was_synchronised = is_synchronised(t, heir)
+    t.book.unsynchronised_promotions += not was_synchronised
+    replicas = mirror_bits(t) | 1 << queue.master
+    keep_alive = mirror_bits(t) & running_bits(t) & ~(1 << heir)
+    lose(t, t.since[heir])
+    for node in nodes_of(t, keep_alive):
+        t.since[node] = 0 if is_synchronised(t, node) else max(t.since[node], t.since[heir])
+    strike_mirrors(t, replicas & ~keep_alive)
+    queue.master, queue.depth_unknown, queue.up, queue.abandoned, queue.unburied = heir, 0, 1, 0, 0
+    count_times(t)
+    forget_replicas(t, replicas & ~keep_alive & ~(1 << heir))
+    if goes_on:
+        subscribe(t)
+    keep(t, COPIED)
+    synchronise_drained(t)
+    schedule(t, 0, POLICY_TAKES_EFFECT, 0)
+    release(t)
+    deliver(t, False)
+
+
+@inner
+def abandon(t):
+    """No replica may serve the queue. It waits for its master's node with what is on that node's disk."""
+    queue = t.queue
+    forget_replicas(t, mirror_bits(t) | 1 << queue.master)
+    goes_on = detach(t)
+    if not t.setup.persistent:
+        lose(t, queue.taken)
+    queue.synchronised = 0
+    keep(t, STRUCK)
+    queue.abandoned, queue.absent = 1, int(not t.setup.mirrored and not is_running(t, queue.master))
+    release(t)
+    if goes_on:
+        if t.setup.mirrored:
+            schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
+        else:
+            t.consumer.state = CANCELLED
+
+
+@inner
+def recover(t):
+    """The master's node is back and nobody took over: the queue is served from its disk, and the mirrors that policy
+    asks for join empty."""
+    queue = t.queue
+    queue.up, queue.abandoned, queue.unburied, queue.absent = 1, 0, 0, 0
+    count_times(t)
+    synchronise_drained(t)
+    add_mirrors(t, 1)
+    schedule(t, 0, POLICY_TAKES_EFFECT, 1)
+    release(t)
+    deliver(t, False)
+
+
+@inner
+def shut_down_master(t):
+    """A master ends in a controlled way. With no mirror synchronised and ha-promote-on-shutdown when-synced it takes
+    its mirrors with it."""
+    end_master(t, 1)
+    living = mirror_bits(t) & running_bits(t)
+    if living and t.setup.mirrored and takes_mirrors_down(t.queue.synchronised, t.setup.promote_on_shutdown):
+        drop_mirrors(t, mirror_bits(t))
+        abandon(t)

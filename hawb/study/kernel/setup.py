@@ -1,0 +1,170 @@
+"""Design and environment as whole numbers, and what the kernel cannot do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from hawb.rules.profiles import HA_SETTINGS, PROFILES
+from hawb.scenario import beginning
+from hawb.study import histories
+from hawb.study.design import Design
+from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
+from hawb.study.kernel import nodes
+from hawb.study.kernel.state import TRIAL
+from hawb.study.played import scenario
+
+HANDLINGS = {
+    "ignore": nodes.IGNORE,
+    "autoheal": nodes.IGNORE,
+    "pause_minority": nodes.PAUSE_MINORITY,
+    "pause_if_all_down": nodes.PAUSE_IF_ALL_DOWN,
+}
+KNOWN_SETTINGS = HA_SETTINGS | {"queue-master-locator", "queue-mode"}
+LONGEST_HORIZON_US = 100 * 365 * histories.DAY_US
+LARGEST = 2**62
+
+
+def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
+    """A trial before it is played: one row of `state.TRIAL`. Raises ValueError with the reason for what the kernel
+    cannot do."""
+    reason = refused(design, environment)
+    if reason is not None:
+        raise ValueError(f"the kernel does not play {reason}")
+    trial = np.zeros(1, TRIAL)
+    begun = scenario(design, environment, seed)
+    settings = beginning.settings_of(begun)
+    (queue,) = beginning.begin(begun, settings).state.queues.values()
+    mirroring, traffic, timing = queue.mirroring, environment.traffic, settings.timing
+    consumed = rate_of(traffic.consume_per_s)
+    listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
+    preferred = settings.partition_handling.nodes
+    values = {
+        "nodes": len(settings.names), "seed": seed, "handling": HANDLINGS[settings.partition_handling.mode],
+        "late_answers_count": settings.profile.late_answers_count,
+        "lone_boot_rounds": settings.profile.lone_boot_rounds,
+        "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
+        "fsync_us": timing.fsync_us, "stop_us": timing.stop_us, "start_us": timing.start_us,
+        "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,
+        "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
+        "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
+        "confirms": traffic.mode == "confirm", "listed": len(listed), "preferred": len(preferred),
+        "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
+        **procedure(design, environment),
+    }  # fmt: skip
+    if mirroring is not None:
+        values |= {
+            "mirrored": 1, "mode": int(mirroring.mode), "count": mirroring.count or 0,
+            "promote_on_shutdown": int(mirroring.promote_on_shutdown),
+            "promote_on_failure": int(mirroring.promote_on_failure),
+            "sync_automatic": int(mirroring.sync_mode.name == "AUTOMATIC"),
+            "sync_batch_size": mirroring.sync_batch_size or settings.sync_batch_size,
+        }  # fmt: skip
+    for name, value in values.items():
+        trial["setup"][name] = value
+    trial["rates"] = rates(traffic)
+    trial["listed"][0, : len(listed)], trial["preferred"][0, : len(preferred)] = listed, preferred
+    return trial
+
+
+def procedure(design: Design, environment: Environment) -> dict[str, int]:
+    """How planned work is done."""
+    upgrade, microseconds = design.upgrade, beginning.microseconds
+    maintenance, upgrades = environment.maintenance, environment.rolling_upgrades
+    return {
+        "between_us": microseconds(upgrade.between_s),
+        "awaits_mirror": upgrade.await_online_synchronized_mirror,
+        "await_timeout_us": microseconds(upgrade.await_timeout_s),
+        "syncs_by_hand": upgrade.sync_queue,
+        "drains": upgrade.drain,
+        "rebalances": upgrade.rebalance,
+        "maintenance_us": microseconds(maintenance.down_s) if maintenance else 0,
+        "upgrade_us": microseconds(upgrades.down_s) if upgrades else 0,
+    }
+
+
+def rates(traffic: Traffic) -> np.ndarray:
+    """What is published without and with a burst, by the hour, as so many beats in so many microseconds."""
+    times = (1, traffic.bursts.publish_times if traffic.bursts else 1)
+    found = [[rate_of(traffic.publish_per_s, hour, many) for hour in range(HOURS)] for many in times]
+    return np.array([[(rate.numerator, rate.denominator) for rate in day] for day in found])
+
+
+def rate_of(per_s: float | ByHour, hour: int = 0, times: float = 1) -> Fraction:
+    """Beats in a microsecond, exactly as written."""
+    return Fraction(str(histories.rate_at(per_s, hour) * times)) / 1_000_000
+
+
+# What the kernel cannot do
+
+
+def refused(design: Design, environment: Environment) -> str | None:
+    """Why the kernel cannot play a design in an environment; None if it can."""
+    return next((reason for reason, applies in REFUSALS.items() if applies(design, environment)), None)
+
+
+def some(share: str) -> Callable[[Design, Environment], bool]:
+    """Whether any failures have a share of something."""
+
+    def applies(_design: Design, environment: Environment) -> bool:
+        return any(getattr(given, share) for given in failures(environment))
+
+    return applies
+
+
+def failures(environment: Environment) -> list[Failures]:
+    """All failures of nodes, hosts and racks."""
+    given = (environment.node_failures, environment.host_failures, environment.rack_failures)
+    return [one for one in given if one is not None]
+
+
+def unknown_settings(design: Design) -> set[str]:
+    """The settings of its policies that are about more than mirrors."""
+    return (set(design.definition) | set(design.operator_policy)) - KNOWN_SETTINGS
+
+
+def is_too_slow(design: Design, environment: Environment) -> bool:
+    """Whether a synchronisation's batch could take net_ticktime, and part the nodes."""
+    batch_size = design.definition.get("ha-sync-batch-size") or design.mirroring_sync_batch_size or 4096
+    size_bytes = batch_size * environment.traffic.message_size_bytes
+    return size_bytes >= design.net_ticktime * environment.timing.network_mb_s * 1_000_000
+
+
+def is_too_fine(_design: Design, environment: Environment) -> bool:
+    """Whether beats cannot be counted in 64 bits."""
+    consume = rate_of(environment.traffic.consume_per_s)
+    return any(
+        max(publish, consume.numerator) * 2 * LONGEST_HORIZON_US >= LARGEST
+        or consume.numerator * per_us * publish >= LARGEST
+        for publish, per_us in rates(environment.traffic).reshape(-1, 2).tolist()
+    )
+
+
+def rate_of_day(environment: Environment) -> float:
+    """What is consumed in hour 0."""
+    return histories.rate_at(environment.traffic.consume_per_s, 0)
+
+
+REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
+    "queue_type: quorum queues": lambda design, _: design.queue_type == "quorum",
+    "arguments: arguments of queues": lambda design, _: bool(design.arguments),
+    "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
+    "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
+    "power_off_share: losses of power": some("power_off_share"),
+    "disk_loss_share: lost disks": some("disk_loss_share"),
+    "partitions: links that drop everything": lambda _, environment: environment.partitions is not None,
+    "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
+        design.upgrade.drain and PROFILES[design.version].drain_moves_masters
+    ),
+    "consume_per_s: another rate by the hour": lambda _, environment: any(
+        histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
+    ),
+    "consume_per_s: nobody who consumes": lambda _, environment: rate_of_day(environment) == 0,
+    "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
+    "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
+    "ack: automatic acknowledgement": lambda _, environment: environment.traffic.ack == "auto",
+    "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
+}  # fmt: skip
+"""What the kernel cannot do, in the order in which it is told, and when that is asked of it."""

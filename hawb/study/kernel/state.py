@@ -1,0 +1,290 @@
+"""What a trial is made of: named arrays of whole numbers, and the agenda.
+
+Sets of nodes are bits. Times are in microseconds; NEVER stands for none. Everything that the engine numbers
+(`Turn.next_number`) is numbered here too, because draws are keyed by these numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.compiled import inner
+from hawb.study.design import NODES
+from hawb.study.draws import below
+from hawb.study.environment import HOURS
+
+NEVER = 1 << 62
+NOBODY = -1
+
+RUNNING, STOPPING, DOWN, BOOTING, WAITING, PAUSED = range(6)
+"""A node's status."""
+
+CLOSED, ACTIVE, CANCELLED = range(3)
+"""A consumer's state."""
+
+REACTION, TIMER = 1, 2
+"""Priorities on the agenda."""
+
+(
+    SHUT_DOWN, STOPPED, NODE_GONE, BOOT, BOOT_GIVES_UP, LOOK_AROUND, MIRROR_JOINS, POLICY_TAKES_EFFECT, AUTOMATIC_SYNC,
+    SYNC_FINISHED, DEPTH_FELL, REPLICA_GONE, CONFIRMS_DUE, DELIVERY_ARRIVES, GIVE_UP, CONSUMER_CLOSES,
+    NODE_DRAINS, REBALANCE, PUBLISH, SETTLE, CONSUME, RESUME, MANUAL_SYNC,
+) = range(23)  # fmt: skip
+"""What stands on the agenda. The last five may wait in the queue's mailbox."""
+
+TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
+"""The columns of agenda and mailbox; what the last four mean depends on the kind."""
+
+COPIED, STRUCK = 1, 2
+"""Of a PUBLISH in column C: mirrors have it already; its master died with it."""
+
+
+def record(names: str) -> np.dtype:
+    """A record of whole numbers."""
+    return np.dtype([(name, np.int64) for name in names.split()])
+
+
+SETUP = record(
+    "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
+    " lone_boot_rounds handling link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
+    " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms"
+    " consume_beats consume_us listed preferred"
+    " between_us awaits_mirror await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
+)
+"""What does not change. Rates are so many beats in so many microseconds; `listed` and `preferred` say how many nodes
+are in the lists of that name. The last eight are the procedure of planned work."""
+
+QUEUE = record(
+    "master up stopped abandoned absent mirrors synchronised unburied depth_unknown taken"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us parked"
+)
+BOOK = record(
+    "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
+    " down_us down_since syncing_us syncing_since outages"
+)
+PUBLISHER = record("open node start_us beats blocked number per_beats per_us")
+CONSUMER = record("state subscribed subscription node start_us beats handed wanted")
+MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts")
+WORK = record("left away coming from_us asked_us down_us")
+
+NUMBERED, AT, ANSWERED, START_US, PER_BEATS, PER_US, BEAT, AFTER, COUNT, FIRST_NODE = range(10)
+"""The columns of `awaiting` and `unanswered`."""
+
+MOST_NODES = len(NODES)
+TRIAL = np.dtype(
+    [
+        ("setup", SETUP), ("moment", MOMENT), ("queue", QUEUE), ("book", BOOK), ("publisher", PUBLISHER),
+        ("consumer", CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
+        *((name, np.int64, (MOST_NODES,)) for name in (
+            "status", "believes", "boots", "awaits", "drained", "wanted", "mirrors", "synchronised", "since", "listed",
+            "preferred",
+        )),
+        ("unburied", np.int64, (MOST_NODES + 1, 2)),
+        ("agenda", np.int64, (256, 8)), ("parked", np.int64, (64, 8)),
+        ("awaiting", np.int64, (64, FIRST_NODE + MOST_NODES)), ("unanswered", np.int64, (64, FIRST_NODE + MOST_NODES)),
+        ("sent", np.int64, (64, 3)),
+        *((name, np.int64, (64, 2)) for name in ("content", "stale", "early", "late", "has")),
+        *((name, np.int64, (1024, 2)) for name in ("confirmed", "delivered", "delivered_twice", "lost")),
+    ]
+)  # fmt: skip
+"""One trial, in one piece of memory.
+
+Of each node: its status, the nodes that it believes running, how often it has booted, whether it is to pause or is
+drained, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those that are synchronised, in
+their orders; after which message each mirror holds all (`since`); the dead that its record still counts, with whether
+they count as synchronised; what it holds, and what the consumer believes to hold (`deliveries`), as `windows`. What is
+planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after, last).
+
+`awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
+answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it
+answers, or how long after its beat. `rates` are what is published, without and with a burst, by the hour. `late` and
+`has` are for one answer only."""
+
+
+# Numbers and the agenda
+
+
+@inner
+def next_number(t):
+    """A number never given before in this trial."""
+    t.moment.counter += 1
+    return t.moment.counter
+
+
+@inner
+def put(t, delay_us, priority, kind, a, b, c, d):
+    """Puts something on the agenda."""
+    row = t.moment.agenda
+    if row == len(t.agenda):
+        raise OverflowError("more is planned than a trial has room for")
+    t.agenda[row, TIME] = t.moment.now_us + delay_us
+    t.agenda[row, PRIORITY], t.agenda[row, NUMBER], t.agenda[row, KIND] = priority, next_number(t), kind
+    t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D] = a, b, c, d
+    t.moment.agenda += 1
+
+
+@inner
+def schedule(t, delay_us, kind, a=0, b=0, c=0, d=0):
+    """Puts a reaction on the agenda."""
+    put(t, delay_us, REACTION, kind, a, b, c, d)
+
+
+@inner
+def earliest(t):
+    """The row of what happens next; NOBODY if nothing will."""
+    best = NOBODY
+    for row in range(t.moment.agenda):
+        if best == NOBODY or is_before(t.agenda[row], t.agenda[best]):
+            best = row
+    return best
+
+
+@inner
+def is_before(one, other):
+    """By time, then priority, then number."""
+    for column in (TIME, PRIORITY):
+        if one[column] != other[column]:
+            return one[column] < other[column]
+    return one[NUMBER] < other[NUMBER]
+
+
+@inner
+def strike(t, row):
+    """Takes a row off the agenda."""
+    t.moment.agenda -= 1
+    t.agenda[row] = t.agenda[t.moment.agenda]
+
+
+@inner
+def unschedule(t, kind, a):
+    """Takes all of a kind about `a` off the agenda; whether there was any."""
+    found = False
+    for row in range(t.moment.agenda - 1, -1, -1):
+        if t.agenda[row, KIND] == kind and t.agenda[row, A] == a:
+            strike(t, row)
+            found = True
+    return found
+
+
+@inner
+def is_planned(t, kind):
+    """Whether something of a kind is planned."""
+    for row in range(t.moment.agenda):
+        if t.agenda[row, KIND] == kind:
+            return True
+    return False
+
+
+# What is so
+
+
+@inner
+def is_running(t, node):
+    """Whether a node runs."""
+    return t.status[node] == RUNNING
+
+
+@inner
+def running(t):
+    """The nodes that run, in their order."""
+    return nodes_of(t, running_bits(t))
+
+
+@inner
+def running_bits(t):
+    """The nodes that run, as bits."""
+    bits = 0
+    for node in range(t.setup.nodes):
+        if is_running(t, node):
+            bits |= 1 << node
+    return bits
+
+
+@inner
+def nodes_of(t, bits):
+    """The nodes of a set, in their order."""
+    nodes = np.empty(MOST_NODES, np.int64)
+    count = 0
+    for node in range(t.setup.nodes):
+        if bits >> node & 1:
+            nodes[count] = node
+            count += 1
+    return nodes[:count]
+
+
+@inner
+def link_us(t, a, b):
+    """How long a message takes from one node to another."""
+    return 0 if a == b else t.setup.link_us
+
+
+@inner
+def is_alive(t, node):
+    """Whether the queue's replica at a node is a running process."""
+    if node == t.queue.master:
+        return t.queue.up == 1
+    return is_mirror(t, node) and is_running(t, node)
+
+
+@inner
+def is_mirror(t, node):
+    """Whether the record names a mirror at a node."""
+    return is_among(t.mirrors, t.queue.mirrors, node)
+
+
+@inner
+def is_synchronised(t, node):
+    """Whether the record counts a mirror as synchronised."""
+    return is_among(t.synchronised, t.queue.synchronised, node)
+
+
+@inner
+def is_among(nodes, count, node):
+    """Whether a node is among the first `count`."""
+    for k in range(count):
+        if nodes[k] == node:
+            return True
+    return False
+
+
+@inner
+def without(nodes, count, bits):
+    """Strikes the nodes of a set out of a list; how many are left."""
+    left = 0
+    for k in range(count):
+        if not bits >> nodes[k] & 1:
+            nodes[left] = nodes[k]
+            left += 1
+    return left
+
+
+@inner
+def is_busy(t):
+    """Whether what clients send waits on its way to the queue."""
+    if t.queue.up:
+        return t.queue.syncing == 1
+    return t.queue.abandoned == 0
+
+
+@inner
+def shuffled(t, nodes, purpose, trial):
+    """`nodes` in the random order of `hawb.engine.chance.shuffled`."""
+    order = nodes.copy()
+    for i in range(len(order) - 1, 0, -1):
+        j = below(i + 1, t.setup.seed, purpose, trial, len(order) - 1 - i)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+@inner
+def count_times(t):
+    """Counts from now on, or no longer, that the queue has no master, and that it synchronises."""
+    book, now_us = t.book, t.moment.now_us
+    if t.queue.up and book.down_since != NEVER:
+        book.down_us, book.down_since = book.down_us + now_us - book.down_since, NEVER
+    elif not t.queue.up and book.down_since == NEVER:
+        book.down_since, book.outages = now_us, book.outages + 1
+    if not t.queue.syncing and book.syncing_since != NEVER:
+        book.syncing_us, book.syncing_since = book.syncing_us + now_us - book.syncing_since, NEVER
+    elif t.queue.syncing and book.syncing_since == NEVER:
+        book.syncing_since = now_us

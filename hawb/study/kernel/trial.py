@@ -1,0 +1,209 @@
+"""One trial from its beginning to its horizon, and what comes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.compiled import compiled, inner
+from hawb.study.kernel import windows
+from hawb.study.kernel.answers import settle_batches
+from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
+from hawb.study.kernel.failover import bury
+from hawb.study.kernel.flows import flow, next_change_us
+from hawb.study.kernel.mirrors import (
+    finish_sync,
+    join,
+    synchronise,
+    synchronise_by_hand,
+    synchronise_drained,
+    take_effect,
+    wanted,
+)
+from hawb.study.kernel.nodes import (
+    boot,
+    drain,
+    give_up_boot,
+    look_around,
+    notice_gone,
+    shut_down,
+    stopped,
+)
+from hawb.study.kernel.publishing import publish, react
+from hawb.study.kernel.state import (
+    AUTOMATIC_SYNC,
+    BOOT,
+    BOOT_GIVES_UP,
+    CONFIRMS_DUE,
+    CONSUME,
+    CONSUMER_CLOSES,
+    DELIVERY_ARRIVES,
+    DEPTH_FELL,
+    GIVE_UP,
+    KIND,
+    LOOK_AROUND,
+    MANUAL_SYNC,
+    MIRROR_JOINS,
+    NEVER,
+    NOBODY,
+    NODE_DRAINS,
+    NODE_GONE,
+    NUMBER,
+    POLICY_TAKES_EFFECT,
+    PUBLISH,
+    REPLICA_GONE,
+    RESUME,
+    RUNNING,
+    SETTLE,
+    SHUT_DOWN,
+    STOPPED,
+    SYNC_FINISHED,
+    TIME,
+    A,
+    B,
+    C,
+    D,
+    earliest,
+    strike,
+)
+from hawb.study.kernel.upkeep import act, look, look_after, next_us
+from hawb.study.played import SECOND_US
+from hawb.study.record import Record
+
+
+@inner
+def stand(t):
+    """The cluster and its queue before anything has happened: all nodes run, every mirror is synchronised."""
+    everybody = (1 << t.setup.nodes) - 1
+    for node in range(t.setup.nodes):
+        t.status[node], t.believes[node], t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
+    t.moment.poll_us, t.consumer.wanted = 0, 1
+    t.book.down_since = t.book.syncing_since = NEVER
+    t.consumer.node = t.publisher.node = NOBODY
+    t.queue.up = 1
+    for node in wanted(t, everybody)[1:]:
+        t.mirrors[t.queue.mirrors] = node
+        t.queue.mirrors += 1
+    t.queue.synchronised = t.queue.mirrors
+    for k in range(t.queue.mirrors):
+        t.synchronised[k] = t.mirrors[t.queue.mirrors - 1 - k]
+
+
+# Time passes
+
+
+@inner
+def handle(t, number, kind, a, b, c, d):
+    """What is planned happens. Who handles it is who does in the engine (`hawb.engine.advance`)."""
+    if kind == DEPTH_FELL:
+        synchronise_drained(t)
+    elif kind == CONFIRMS_DUE:
+        settle_batches(t, a)
+    elif kind == DELIVERY_ARRIVES:
+        arrive(t, number, a)
+    elif kind == AUTOMATIC_SYNC:
+        synchronise(t)
+    elif kind == POLICY_TAKES_EFFECT:
+        take_effect(t, a)
+    elif kind == MIRROR_JOINS:
+        join(t, a, b)
+    elif kind == SYNC_FINISHED:
+        finish_sync(t, a)
+    elif kind == NODE_GONE:
+        notice_gone(t, a)
+    elif kind == NODE_DRAINS:
+        drain(t, a)
+    elif kind == SHUT_DOWN:
+        shut_down(t, a)
+    elif kind == STOPPED:
+        stopped(t, a, b)
+    elif kind == BOOT:
+        boot(t, a, b)
+    elif kind == BOOT_GIVES_UP:
+        give_up_boot(t, a, b)
+    elif kind == LOOK_AROUND:
+        look_around(t)
+    elif kind == REPLICA_GONE:
+        bury(t)
+    elif kind == PUBLISH:
+        publish(t, a, b, c, d)
+    elif kind == SETTLE:
+        settle(t, a, c)
+    elif kind == CONSUME:
+        consume(t, b)
+    elif kind == RESUME:
+        resume(t, a, b)
+    elif kind == GIVE_UP:
+        give_up(t, a)
+    elif kind == MANUAL_SYNC:
+        synchronise_by_hand(t)
+    elif kind == CONSUMER_CLOSES:
+        close(t)
+
+
+@inner
+def one(t):
+    """The next thing happens: a flow brings a change, or all that flowed until then is taken in, and an event comes."""
+    row, change_us = earliest(t), next_change_us(t)
+    if row == NOBODY or change_us < t.agenda[row, TIME]:
+        flow(t, change_us)
+    else:
+        flow(t, t.agenda[row, TIME])
+        event = t.agenda[row].copy()
+        strike(t, row)
+        handle(t, event[NUMBER], event[KIND], event[A], event[B], event[C], event[D])
+    react(t)
+
+
+@inner
+def before(t, time_us):
+    """Everything due before `time_us` happens, and time stands there. `look` follows each step."""
+    while True:
+        while next_us(t) < min(time_us, t.moment.poll_us):
+            one(t)
+            look(t)
+        stop_us = min(time_us, t.moment.poll_us)
+        flow(t, stop_us - 1)
+        if next_us(t) >= stop_us:
+            t.moment.now_us = max(t.moment.now_us, stop_us)
+            return
+
+
+@compiled
+def play(t, history, horizon_us):
+    """One trial, a row of `state.TRIAL` as `setup.begin` makes it. It is changed in place; `told` says what has come of
+    it."""
+    stand(t)
+    k = 0
+    while True:
+        stop_us = min(horizon_us, history[k, 0] if k < len(history) else horizon_us)
+        before(t, stop_us)
+        if t.moment.poll_us == t.moment.now_us and t.moment.now_us < stop_us:
+            look_after(t)
+        elif stop_us == horizon_us:
+            return
+        else:
+            act(t, history[k, 1], history[k, 2])
+            k += 1
+
+
+@compiled
+def told(t):
+    """What has come of a trial by now, in the order of `Record`, times in microseconds."""
+    book, now_us = t.book, t.moment.now_us
+    lost_confirmed = book.refused_confirmed
+    for k in range(1, t.lost[0, 0] + 1):
+        lost_confirmed += windows.common(t.confirmed, t.lost[k, 0], t.lost[k, 1])
+    down_us = book.down_us + (now_us - book.down_since if book.down_since != NEVER else 0)
+    syncing_us = book.syncing_us + (now_us - book.syncing_since if book.syncing_since != NEVER else 0)
+    return np.array([
+        book.published, windows.size(t.confirmed) + book.refused_confirmed, book.nacked, book.refused,
+        windows.size(t.lost), lost_confirmed, windows.size(t.delivered_twice),
+        book.promotions, book.unsynchronised_promotions, book.outages, down_us, down_us, syncing_us,
+        book.bytes_replicated, windows.size(t.content),
+    ])  # fmt: skip
+
+
+def record(t: np.void) -> Record:
+    """The record of a trial that has been played."""
+    values = dict(zip(Record.__struct_fields__, told(t).tolist(), strict=True))
+    return Record(**{name: value / SECOND_US if name.endswith("_s") else value for name, value in values.items()})

@@ -1,0 +1,259 @@
+"""Those who look after a trial: clients that connect again, nodes that are started, planned work. As in
+`hawb.study.played` and `hawb.study.work`, which say what each does."""
+
+from __future__ import annotations
+
+from hawb.rules import health_checks
+from hawb.study import histories
+from hawb.study.compiled import inner, rule
+from hawb.study.kernel.flows import next_change_us
+from hawb.study.kernel.nodes import kill, start, stop
+from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
+from hawb.study.kernel.state import (
+    ACTIVE,
+    CONSUME,
+    CONSUMER_CLOSES,
+    DOWN,
+    MANUAL_SYNC,
+    NEVER,
+    NOBODY,
+    NODE_DRAINS,
+    REBALANCE,
+    TIME,
+    earliest,
+    is_running,
+    link_us,
+    nodes_of,
+    schedule,
+)
+from hawb.study.played import LOOK_US
+
+START, STOP, KILL = histories.START, histories.STOP, histories.KILL
+CONSUMERS_AWAY, CONSUMERS_BACK = histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK
+RATE, BURST = histories.RATE, histories.BURST
+MAINTENANCE, ROLLING_UPGRADE = histories.MAINTENANCE, histories.ROLLING_UPGRADE
+
+mirror_check_applies = rule(health_checks.mirror_check_applies)
+
+
+@inner
+def next_us(t):
+    """When something happens next; NEVER if nothing will."""
+    row = earliest(t)
+    due_us = NEVER if row == NOBODY else t.agenda[row, TIME]
+    return min(due_us, next_change_us(t))
+
+
+@inner
+def idle(t):
+    """The nodes that are down though nothing keeps them down, as bits."""
+    bits = 0
+    for node in range(t.setup.nodes):
+        if t.wanted[node] and t.status[node] == DOWN:
+            bits |= 1 << node
+    return bits & ~kept_down(t)
+
+
+@inner
+def start_idle(t):
+    """Starts them."""
+    bits = idle(t)
+    if bits:
+        start(t, bits)
+
+
+@inner
+def is_content(t):
+    """Whether clients are connected as they want, and nothing is left to do."""
+    publishes = follows_rate(t, t.rates[t.moment.bursts, t.moment.hour])
+    return publishes and (t.consumer.state == ACTIVE) == bool(t.consumer.wanted) and not idle(t) and not t.work.left
+
+
+@inner
+def follows_rate(t, rate):
+    """Whether as much is published as there is to publish."""
+    publisher = t.publisher
+    if not publisher.open:
+        return rate[0] == 0
+    return publisher.per_beats == rate[0] and publisher.per_us == rate[1]
+
+
+@inner
+def look(t):
+    """Whoever is not content tries again with the next second."""
+    if is_content(t):
+        t.moment.poll_us = NEVER
+    else:
+        t.moment.poll_us = min(t.moment.poll_us, (t.moment.now_us // LOOK_US + 1) * LOOK_US)
+
+
+@inner
+def look_after(t):
+    """Whoever is not content tries."""
+    go_on(t)
+    start_idle(t)
+    keep_publishing(t)
+    if not t.consumer.wanted:
+        if t.consumer.state == ACTIVE:
+            schedule(t, 0, CONSUMER_CLOSES)
+    elif t.consumer.state != ACTIVE and t.queue.up and not t.queue.syncing:
+        node = open_node(t)
+        if node != NOBODY:
+            schedule(t, link_us(t, node, t.queue.master), CONSUME, 0, node)
+    t.moment.poll_us = NEVER
+    changes_us = min(next_us(t), work_due_us(t))
+    if changes_us != NEVER and not is_content(t):
+        t.moment.poll_us = max(t.moment.now_us + LOOK_US, -(-changes_us // LOOK_US) * LOOK_US)
+
+
+@inner
+def keep_publishing(t):
+    """The publisher connects to the first node that takes clients if it is not connected, and follows its rate if
+    nothing holds it up."""
+    publisher = t.publisher
+    if publisher.open:
+        if not publisher.blocked and not follows_rate(t, t.rates[t.moment.bursts, t.moment.hour]):
+            close_publisher(t)
+            open_publisher(t, publisher.node)
+        return
+    node = open_node(t)
+    if node != NOBODY:
+        open_publisher(t, node)
+
+
+@inner
+def open_node(t):
+    """The first node that takes clients; NOBODY if none does."""
+    for node in range(t.setup.nodes):
+        if is_running(t, node) and not t.drained[node]:
+            return node
+    return NOBODY
+
+
+# Planned work
+
+
+@inner
+def kept_down(t):
+    """The node that is down for planned work, as bits."""
+    work = t.work
+    return work.left & -work.left if work.away and not work.coming else 0
+
+
+@inner
+def begin_work(t, nodes, down_us):
+    """Work on nodes is due; while other work is under way it is left out."""
+    work = t.work
+    if not work.left:
+        work.left, work.down_us, work.away, work.coming, work.from_us, work.asked_us = nodes, down_us, 0, 0, 0, 0
+
+
+@inner
+def work_due_us(t):
+    """When something is due whatever happens to the cluster."""
+    work, due_us = t.work, NEVER
+    if work.left:
+        if work.from_us > t.moment.now_us:
+            due_us = work.from_us
+        if work.asked_us and work.asked_us + t.setup.await_timeout_us > t.moment.now_us:
+            due_us = min(due_us, work.asked_us + t.setup.await_timeout_us)
+    return due_us
+
+
+@inner
+def go_on(t):
+    """The next thing is done that can be done now."""
+    work, now_us = t.work, t.moment.now_us
+    if not work.left or now_us < work.from_us:
+        return
+    node = nodes_of(t, work.left)[0]
+    if work.away:
+        work.coming = 1
+        if is_running(t, node):
+            bring_back(t, node)
+    elif is_running(t, node) and t.setup.drains and not t.drained[node]:
+        t.drained[node] = 1
+        schedule(t, 0, NODE_DRAINS, node)
+        close_with_node(t)
+    elif is_running(t, node):
+        work.asked_us = work.asked_us or now_us
+        if may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us:
+            stop(t, node)
+            work.away, work.coming, work.asked_us, work.from_us = 1, 0, 0, now_us + work.down_us
+
+
+@inner
+def bring_back(t, node):
+    """The node is back."""
+    work = t.work
+    if t.setup.syncs_by_hand and t.setup.mirrored and t.queue.up:
+        schedule(t, 0, MANUAL_SYNC)
+    work.left &= ~(1 << node)
+    if t.setup.rebalances and not work.left:
+        schedule(t, 0, REBALANCE)
+    work.away, work.coming, work.from_us = 0, 0, t.moment.now_us + t.setup.between_us
+
+
+@inner
+def may_go(t, node):
+    """Whether the procedure lets a node go down."""
+    queue = t.queue
+    if not t.setup.awaits_mirror or not mirror_check_applies(t.setup.nodes):
+        return True
+    if not t.setup.mirrored or not queue.up or queue.master != node:
+        return True
+    for k in range(queue.synchronised):
+        if is_running(t, t.synchronised[k]):
+            return True
+    return False
+
+
+# What the history holds
+
+
+@inner
+def act(t, kind, about):
+    """The history goes on."""
+    if kind == START:
+        for node in nodes_of(t, about):
+            t.wanted[node] = 1
+        start_idle(t)
+    elif kind in (KILL, STOP):
+        keep_down(t, kind, about)
+    elif kind == CONSUMERS_AWAY:
+        t.consumer.wanted = 0
+        if t.consumer.node != NOBODY:
+            schedule(t, 0, CONSUMER_CLOSES)
+    elif kind == CONSUMERS_BACK:
+        t.consumer.wanted = 1
+    elif kind == MAINTENANCE:
+        begin_work(t, about, t.setup.maintenance_us)
+    elif kind == ROLLING_UPGRADE:
+        begin_work(t, about, t.setup.upgrade_us)
+    else:
+        change_rate(t, kind, about)
+    close_with_node(t)
+    look(t)
+
+
+@inner
+def keep_down(t, kind, nodes):
+    """Nodes go down, and something keeps them down."""
+    for node in nodes_of(t, nodes):
+        t.wanted[node] = 0
+    if kind == KILL:
+        kill(t, nodes)
+    else:
+        for node in nodes_of(t, nodes):
+            stop(t, node)
+
+
+@inner
+def change_rate(t, kind, about):
+    """An hour of the day begins, or a burst, or one ends."""
+    if kind == RATE:
+        t.moment.hour = about
+    elif kind == BURST:
+        t.moment.bursts = about
+    if t.publisher.open:
+        keep_publishing(t)

@@ -1,0 +1,185 @@
+"""Random designs and environments that the kernel plays, by counted draws: case n is the same on any machine.
+
+Failures come every few minutes and backlogs are deep, so that in an hour much goes wrong and a good share of the trials
+loses messages. Each case tells its choices as (key, value), which is what coverage is counted by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hawb.engine import chance
+from hawb.scenario.document import PauseIfAllDown, Timing
+from hawb.study.design import NODES, Design, Upgrade
+from hawb.study.environment import (
+    Bursts,
+    Calendar,
+    ConsumerOutages,
+    Distribution,
+    Environment,
+    Failures,
+    GroupFailures,
+    Traffic,
+)
+
+SEED, PURPOSE = 20_261_122, 201
+HORIZON_US = 1_200_000_000
+
+
+class Case(Struct, frozen=True):
+    """A design in an environment, its number as trial, and what was chosen."""
+
+    number: int
+    design: Design
+    environment: Environment
+    chosen: tuple[tuple[str, str], ...]
+
+
+class Chooser:
+    """Draws one thing after another, and remembers them."""
+
+    def __init__(self, number: int):
+        self._number, self._n = number, 0
+        self.chosen: dict[str, str] = {}
+
+    def __call__(self, key: str, values: Sequence[object]) -> object:
+        """One of `values`, each as likely as any other."""
+        value = values[chance.below(len(values), SEED, PURPOSE, self._number, self._n)]
+        self._n += 1
+        self.chosen[key] = str(value)
+        return value
+
+
+def case(number: int) -> Case:
+    """The case of a number."""
+    choose = Chooser(number)
+    design = a_design(choose)
+    environment = an_environment(choose)
+    return Case(number, design, environment, tuple(choose.chosen.items()))
+
+
+def a_design(choose: Chooser) -> Design:
+    """A classic queue, mirrored or not."""
+    nodes = choose("nodes", (1, 2, 2, 3, 3, 4, 5))
+    policy, replicas = a_policy(choose, nodes)
+    version = choose("version", ("3.8", "3.10", "3.13"))
+    return Design(
+        queue_type="classic",
+        nodes=nodes,
+        replicas=replicas,
+        version=version,
+        policy=policy,
+        cluster_partition_handling=a_handling(choose, nodes),
+        mirroring_sync_batch_size=choose("mirroring_sync_batch_size", (None, 1, 100)),
+        mirroring_sync_max_throughput=choose("mirroring_sync_max_throughput", (None, 100_000)),
+        upgrade=Upgrade(
+            drain=choose("drain", (False, True)) and version != "3.8",
+            rebalance=choose("rebalance", (False, True)),
+            await_online_synchronized_mirror=choose("await_online_synchronized_mirror", (False, True)),
+            await_timeout_s=choose("await_timeout_s", (3600.0, 20.0)),
+            sync_queue=choose("sync_queue", (False, True)),
+            between_s=choose("between_s", (0.0, 12.5)),
+        ),
+    )
+
+
+def a_policy(choose: Chooser, nodes: int) -> tuple[dict[str, object], int | None]:
+    """A policy, and what `replicas` says beside it."""
+    mode = choose("ha-mode", ("none", "all", "exactly", "exactly", "replicas", "nodes"))
+    if mode == "none":
+        return {}, None
+    replicas = None
+    policy: dict[str, object] = {} if mode == "replicas" else {"ha-mode": mode}
+    if mode == "replicas":
+        replicas = choose("replicas", tuple(range(1, nodes + 1)))
+        if replicas == 1:
+            return {}, replicas
+    elif mode == "exactly":
+        policy["ha-params"] = choose("ha-params", (1, 2, 2, 3))
+    elif mode == "nodes":
+        kept = [name for name in NODES[:nodes] if choose(f"lists {name}", (True, True, False))]
+        policy["ha-params"] = (kept or ["a"])[:: choose("ha-params order", (1, -1))]
+    for key, values in {
+        "ha-sync-mode": (None, "manual", "automatic", "automatic"),
+        "ha-promote-on-shutdown": (None, "when-synced", "always"),
+        "ha-promote-on-failure": (None, "when-synced", "always"),
+        "ha-sync-batch-size": (None, 1, 50),
+    }.items():
+        if (value := choose(key, values)) is not None:
+            policy[key] = value
+    return policy, replicas
+
+
+def a_handling(choose: Chooser, nodes: int) -> str | PauseIfAllDown:
+    """cluster_partition_handling"""
+    handling = choose("cluster_partition_handling", ("ignore", "autoheal", "pause_minority", "pause_if_all_down"))
+    if handling == "pause_if_all_down":
+        return PauseIfAllDown(pause_if_all_down=NODES[: min(nodes, 2)], recover="autoheal")
+    return handling
+
+
+def an_environment(choose: Chooser) -> Environment:
+    """Failures every few minutes under steady load."""
+    hosts, racks = choose("host_failures", (None, None, 2)), choose("rack_failures", (None, 2, 1))
+    publish = choose("publish_per_s", (20.0, 100.0, 33.3, 0.7, "by the hour"))
+    if publish == "by the hour":
+        publish = (30.0, 80.0, 0.0, *(10.0,) * 21)
+    return Environment(
+        node_failures=Failures(**failing(choose, "node", (60.0, 300.0, 900.0))),
+        host_failures=hosts and GroupFailures(groups=hosts, **failing(choose, "host", (300.0, 900.0))),
+        rack_failures=racks and GroupFailures(groups=racks, **failing(choose, "rack", (300.0, 900.0))),
+        traffic=Traffic(
+            publish_per_s=publish,
+            consume_per_s=choose("consume_per_s", (150.0, 40.0, 101.0)),
+            message_size_bytes=choose("message_size_bytes", (1024, 0, 50_000)),
+            persistent=choose("persistent", (True, True, True, False)),
+            mode=choose("mode", ("confirm", "confirm", "plain")),
+            consumer_outages=an_outage(choose),
+            bursts=a_burst(choose),
+        ),
+        rolling_upgrades=a_calendar(choose, "rolling_upgrades", 0.1),
+        maintenance=a_calendar(choose, "maintenance", 0.05),
+        timing=Timing(
+            start_s=choose("start_s", (5.0, 0.4, 30.0)),
+            stop_s=choose("stop_s", (1.0, 0.0, 4.0)),
+            link_latency_s=choose("link_latency_s", (0.0005, 0.02, 0.0)),
+            sync_messages_s=choose("sync_messages_s", (30_000.0, 100.0)),
+            boot_retry_s=choose("boot_retry_s", (30.0, 2.0)),
+        ),
+    )
+
+
+def failing(choose: Chooser, what: str, every_s: Sequence[float]) -> dict[str, object]:
+    """How something fails."""
+    return {
+        "every": a_distribution(choose, f"{what} every", choose(f"{what} every_s", every_s)),
+        "repair": a_distribution(choose, f"{what} repair", choose(f"{what} repair_s", (3.0, 60.0, 200.0))),
+        "controlled_share": choose(f"{what} controlled_share", (0.0, 0.4, 1.0)),
+    }
+
+
+def a_distribution(choose: Chooser, what: str, mean_s: float) -> Distribution:
+    """A length of time with a mean."""
+    kind = choose(what, ("exponential", "weibull", "lognormal", "constant"))
+    return Distribution(mean_s=mean_s, distribution=kind, shape=1.3 if kind in ("weibull", "lognormal") else None)
+
+
+def an_outage(choose: Chooser) -> ConsumerOutages | None:
+    """Consumers that are away now and then."""
+    if not choose("consumer_outages", (True, True, False)):
+        return None
+    return ConsumerOutages(every=Distribution(mean_s=400), lasts=Distribution(mean_s=150, distribution="constant"))
+
+
+def a_burst(choose: Chooser) -> Bursts | None:
+    """Times in which much more is published."""
+    times = choose("bursts", (None, 4.0))
+    return times and Bursts(every=Distribution(mean_s=300), lasts=Distribution(mean_s=60), publish_times=times)
+
+
+def a_calendar(choose: Chooser, what: str, at_hour: float) -> Calendar | None:
+    """Planned work, several times in a trial."""
+    down_s = choose(what, (None, 2.0, 40.0))
+    return None if down_s is None else Calendar(every_days=0.005, at_hour=at_hour, down_s=down_s)
