@@ -136,6 +136,7 @@ def an_environment(choose: Chooser) -> Environment:
             message_size_bytes=choose("message_size_bytes", (1024, 0, 50_000)),
             persistent=choose("persistent", (True, True, True, False)),
             mode=choose("mode", ("confirm", "confirm", "plain")),
+            ack=choose("ack", ("manual", "manual", "auto")),
             consumer_outages=an_outage(choose),
             bursts=a_burst(choose),
         ),

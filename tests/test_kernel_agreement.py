@@ -166,7 +166,6 @@ def with_traffic(**fields: object) -> Environment:
         (classic(), with_traffic(consume_per_s=0), "consume_per_s"),
         (classic(), with_traffic(publish_per_s=1.23456789012, consume_per_s=9.87654321), "publish_per_s"),
         (classic(), with_traffic(mode="tx"), "mode"),
-        (classic(), with_traffic(ack="auto"), "ack"),
         (classic(), with_traffic(prefetch=10), "prefetch"),
     ],
 )

@@ -1,12 +1,14 @@
 """What the consumer gets and answers: `hawb.engine.consuming` and `subscriptions` for one consumer without a prefetch.
 
-It holds all that was handed to it and not answered: of the queue's content what was taken up to `handed`. `stale` is
-what it still believes to hold from a master that is gone; `early` are those that have left the queue, because an answer
-meant for a master that was gone has settled them, and for which it will answer once more.
+With automatic acknowledgement it takes a message at each beat, and holds none. Otherwise it holds all that was handed
+to it and not answered: of the queue's content what was taken up to `handed`. `stale` is what it still believes to
+hold from a master that is gone; `early` are those that have left the queue, because an answer meant for a master that
+was gone has settled them, and for which it will answer once more.
 """
 
 from __future__ import annotations
 
+from hawb.engine import access
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.state import (
@@ -40,8 +42,7 @@ from hawb.study.kernel.state import (
 ALL = 1 << 62
 """Beyond the last message."""
 
-PATIENCE_US = 60_000_000
-"""How long an operation waits for a queue without a master (`hawb.engine.access`)."""
+PATIENCE_US = access.PATIENCE_US
 
 
 # The mailbox
@@ -89,7 +90,7 @@ def serves(t, kind, a, b, c, d):
 def deliver(t, flowing):
     """Sends all that is ready to the consumer, if it is subscribed. What flows is with it at once."""
     queue, consumer = t.queue, t.consumer
-    if not queue.up or queue.syncing or not consumer.subscribed or not windows.common(t.content, consumer.handed, ALL):
+    if not takes(t) or t.setup.automatic or not windows.common(t.content, consumer.handed, ALL):
         return
     after, consumer.handed = consumer.handed, queue.taken
     delay_us = 0 if flowing else link_us(t, queue.master, consumer.node)
@@ -103,6 +104,26 @@ def deliver(t, flowing):
             note_sent(t, number, first, t.content[k, 1])
         elif first < t.content[k, 1]:
             receive(t, queue.master, first, t.content[k, 1])
+
+
+@inner
+def takes(t):
+    """Whether the queue sends to the consumer."""
+    return t.queue.up and not t.queue.syncing and t.consumer.subscribed
+
+
+@inner
+def fetch(t, count):
+    """With automatic acknowledgement the consumer takes a message at each beat, and holds none."""
+    last = windows.reach(t.content, count)
+    if not takes(t) or not last:
+        return
+    for k in range(1, t.content[0, 0] + 1):
+        if t.content[k, 0] < last:
+            receive(t, t.queue.master, t.content[k, 0], min(t.content[k, 1], last))
+    windows.cut(t.content, 0, last)
+    if t.queue.synchronised < t.queue.mirrors:
+        schedule(t, 0, DEPTH_FELL)
 
 
 @inner

@@ -12,7 +12,7 @@ from hawb.study.kernel.answers import (
     beats_by,
     settle_each,
 )
-from hawb.study.kernel.deliveries import ALL, deliver, held, late_ones, settle
+from hawb.study.kernel.deliveries import ALL, deliver, fetch, held, late_ones, settle
 from hawb.study.kernel.publishing import UNHINDERED, credit, lag_us, leave, publishes, wait_in_mailbox
 from hawb.study.kernel.state import (
     CLOSED,
@@ -37,6 +37,8 @@ def flow(t, until_us):
     t.consumer.beats += beats
     if answers and is_busy(t):
         answer_later(t, useful)
+    elif t.setup.automatic:
+        fetch(t, useful)
     elif arrived or useful:
         deliver(t, True)
         if useful and (t.stale[0, 0] or t.early[0, 0] or held(t)):

@@ -50,7 +50,8 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
         "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
         "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
-        "confirms": traffic.mode == "confirm", "listed": len(listed), "preferred": len(preferred),
+        "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
+        "listed": len(listed), "preferred": len(preferred),
         "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
         **procedure(design, environment),
     }  # fmt: skip
@@ -164,7 +165,6 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "consume_per_s: nobody who consumes": lambda _, environment: rate_of_day(environment) == 0,
     "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
-    "ack: automatic acknowledgement": lambda _, environment: environment.traffic.ack == "auto",
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
 }  # fmt: skip
 """What the kernel cannot do, in the order in which it is told, and when that is asked of it."""
