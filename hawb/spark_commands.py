@@ -71,9 +71,12 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
     """
     from hawb.study.load import load as load_study
 
+    with of_the_extra():
+        from hawb.study.records import player, records
     asked = load_study(file)
+    for design, environment in asked.cells:
+        player(asked.designs[design], asked.environments[environment])
     with spark_session(master) as spark:
-        from hawb.study import kernel
         from hawb.study.blocks import RowsRefused
         from hawb.study.estimates import estimates
         from hawb.study.pipeline import run as play_study
@@ -86,7 +89,7 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
                 length=total, label="Trials", show_eta=False, item_show_func=view.rate, file=sys.stderr
             ) as bar:
                 trials = play_study(
-                    spark, asked, output, kernel.records, lambda now: bar.update(now.done - bar.pos, now)
+                    spark, asked, output, records, lambda now: bar.update(now.done - bar.pos, now)
                 )
         except (FolderRefused, RowsRefused) as refused:
             raise SystemExit(refuse(refused)) from None
@@ -97,12 +100,9 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
     """A Spark session while a command runs; ends the program where there is none to be had."""
-    try:
+    with of_the_extra():
         from hawb.study.java import JavaNotFoundError
         from hawb.study.spark import session
-    except ModuleNotFoundError as missing:
-        reason = f"Spark takes hawb's extra `study`, which is not installed: {missing.name} is missing"
-        raise SystemExit(refuse(reason)) from None
     try:
         spark = session(master=master)
     except JavaNotFoundError as error:
@@ -111,3 +111,13 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+@contextlib.contextmanager
+def of_the_extra() -> Iterator[None]:
+    """Ends the program where what is imported is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        reason = f"studies take hawb's extra `study`, which is not installed: {missing.name} is missing"
+        raise SystemExit(refuse(reason)) from None

@@ -4,7 +4,6 @@ depend on the rate."""
 from __future__ import annotations
 
 from fractions import Fraction
-from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -348,7 +347,7 @@ def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
     ],
 )  # fmt: skip
 def test_credit_is_granted_for_each_two_hundred_that_were_dealt_with(published: int, unread: int, cost: int, more: int):
-    assert flow_control.left(SimpleNamespace(published=published), unread, cost) == more
+    assert flow_control.left(published, unread, cost) == more
 
 
 def test_a_consumer_of_that_name_is_closed_before_a_publisher_and_that_before_a_connection():

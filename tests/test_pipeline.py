@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +24,6 @@ from conftest import LONG
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
-import hawb.study
 from hawb import cli, spark_commands
 from hawb.engine import chance
 from hawb.study import blocks
@@ -301,7 +299,7 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
-    monkeypatch.setattr(hawb.study, "kernel", SimpleNamespace(records=made_up()), raising=False)
+    monkeypatch.setattr("hawb.study.records.records", made_up())
     file = tmp_path / "study.yaml"
     for count in (20, 30):
         file.write_text(FILE.replace("trials: 20", f"trials: {count}"))

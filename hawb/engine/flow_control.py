@@ -41,17 +41,17 @@ def credit(turn: Turn, publisher: Publisher) -> int | None:
         most = turn.settings.quorum_commands_soft_limit + 1
         return max(0, most - unheard(turn, publisher, NOWHERE)) if is_busy(turn, queue, publisher.node) else None
     if is_busy(turn, queue, publisher.node):
-        return left(publisher, in_mailbox(queue, publisher.name), TO_MASTER)
+        return left(publisher.beats, in_mailbox(queue, publisher.name), TO_MASTER)
     silent = silent_mirrors(turn, queue)
-    return min((left(publisher, unheard(turn, publisher, node), TO_MIRROR) for node in silent), default=None)
+    return min((left(publisher.beats, unheard(turn, publisher, node), TO_MIRROR) for node in silent), default=None)
 
 
-def left(publisher: Publisher, unread: int, cost: int) -> int:
-    """How many messages more a channel and its connection's reader pass on towards a replica that has not read so many
-    of the channel's, and read all that came before."""
-    before = publisher.published - unread
+def left(sent: int, unread: int, cost: int) -> int:
+    """How many messages more a channel that has `sent` so many and its connection's reader pass on towards a replica
+    that has not read the last `unread` of them."""
+    before = sent - unread
     last = before + (CREDIT - before * cost % MORE) // cost  # with this message the channel is blocked
-    return max(0, last + CREDIT - last % MORE - publisher.published)
+    return max(0, last + CREDIT - last % MORE - sent)
 
 
 def batch_credit(turn: Turn, queue: Queue, operation: Publish) -> int | None:

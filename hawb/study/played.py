@@ -59,6 +59,18 @@ def play(design: Design, environment: Environment, history: np.ndarray, seed: in
     return played.record()
 
 
+def refused(environment: Environment) -> str | None:
+    """What an environment has that no history is played with; None if there is nothing."""
+    given = (environment.node_failures, environment.host_failures, environment.rack_failures)
+    failures = [one for one in given if one is not None]
+    left_out = {
+        "partitions": environment.partitions is not None,
+        "losses of power": any(one.power_off_share for one in failures),
+        "lost disks": any(one.disk_loss_share for one in failures),
+    }
+    return next((what for what, there in left_out.items() if there), None)
+
+
 class Played:
     """A trial under way: the engine's turn, and what those want who look after it."""
 

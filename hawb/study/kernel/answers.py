@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hawb.engine import flow_control
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.state import (
@@ -25,7 +24,6 @@ from hawb.study.kernel.state import (
     schedule,
 )
 
-MIRROR_CREDIT = flow_control.MIRROR_CREDIT
 NOT_ASKED = -1
 """In place of the time of a replica that is not waited for."""
 NOT_TAKEN = -1

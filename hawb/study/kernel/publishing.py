@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hawb.engine import flow_control
-from hawb.study.compiled import inner
+from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import MIRROR_CREDIT, NOT_TAKEN, await_batch, await_each, beats_by, tell_refused, unheard
+from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, beats_by, tell_refused, unheard
 from hawb.study.kernel.deliveries import deliver, park
 from hawb.study.kernel.state import (
     KIND,
@@ -22,7 +22,8 @@ from hawb.study.kernel.state import (
     schedule,
 )
 
-MASTER_CREDIT = flow_control.MASTER_CREDIT
+left = rule(flow_control.left)
+TO_MASTER, TO_MIRROR = flow_control.TO_MASTER, flow_control.TO_MIRROR
 UNHINDERED = -1
 
 
@@ -106,12 +107,12 @@ def is_unknown(t):
 def credit(t):
     """How many messages more the publisher's channel may send; UNHINDERED where nothing holds it up."""
     if is_busy(t):
-        return max(0, MASTER_CREDIT - in_mailbox(t))
+        return left(t.publisher.beats, in_mailbox(t), TO_MASTER)
     least = UNHINDERED
     if t.queue.up:
         for k in range(t.queue.mirrors):
             if not is_running(t, t.mirrors[k]):
-                free = max(0, MIRROR_CREDIT - unheard(t, t.mirrors[k]))
+                free = left(t.publisher.beats, unheard(t, t.mirrors[k]), TO_MIRROR)
                 least = free if least == UNHINDERED else min(least, free)
     return least
 

@@ -1,0 +1,55 @@
+"""The rows of trials: the kernel's and the engine's are the same, and what nobody plays is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.scenario.refused import ScenarioRefused
+from hawb.study import histories, played, records
+from hawb.study.load import read_study
+from hawb.study.question import Study
+
+TRAFFIC = {"publish_per_s": 10, "consume_per_s": 20}
+FAILURES = {"every": {"mean_s": 86400}, "repair": {"mean_s": 600}}
+
+
+def study(**environment: object) -> Study:
+    return read_study({
+        "study": "rows",
+        "seed": 7,
+        "designs": {
+            "mirrored": {"queue_type": "classic", "nodes": 3, "replicas": 2, "version": "3.10"},
+            "quorum": {"queue_type": "quorum", "nodes": 3, "replicas": 3, "version": "3.10"},
+        },
+        "environments": {"one": {"node_failures": FAILURES, "traffic": TRAFFIC} | environment},
+        "trials": 3,
+        "horizon_days": 5,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
+    rows = records.records(study(), design, "one", 0, 3).to_pylist()
+    assert rows[1:] == records.records(study(), design, "one", 1, 2).to_pylist()
+    assert [row["trial"] for row in rows] == [0, 1, 2]
+    assert sum(row["outages"] for row in rows) > 0
+
+
+def test_kernel_and_engine_tell_the_same():
+    asked = study()
+    design, environment = asked.designs["mirrored"], asked.environments["one"]
+    horizon_us = 5 * histories.DAY_US
+    for number in range(3):
+        history = histories.history(environment, design.nodes, asked.seed, number, horizon_us)
+        compiled = records.by_kernel(design, environment)(history, number, horizon_us)
+        assert compiled == played.play(design, environment, history, number, horizon_us)
+
+
+@pytest.mark.parametrize(("environment", "named"), [
+    ({"partitions": {"every": {"mean_s": 86400}, "lasts": {"mean_s": 60}}}, "partitions"),
+    ({"node_failures": FAILURES | {"power_off_share": 0.1}}, "losses of power"),
+    ({"node_failures": FAILURES | {"disk_loss_share": 0.1}}, "lost disks"),
+])  # fmt: skip
+def test_what_nobody_plays_is_refused_by_name(environment: dict, named: str):
+    with pytest.raises(ScenarioRefused, match=named):
+        records.records(study(**environment), "mirrored", "one", 0, 1)
