@@ -13,18 +13,35 @@ Which node and when depends on the cluster, so it is decided here, second by sec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from hawb.engine.state import Queue
+from hawb.engine.turn import Turn
 from hawb.rules.health_checks import mirror_check_applies
 from hawb.scenario.beginning import microseconds
+from hawb.scenario.forms import Verb
 from hawb.scenario.verbs import Drain, Rebalance, Stop, SyncQueue
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 
-if TYPE_CHECKING:
-    from hawb.study.played import Played
+
+class Operated(Protocol):
+    """The cluster that is worked on, as somebody plays it."""
+
+    turn: Turn
+
+    @property
+    def queue(self) -> Queue:
+        """The queue as it stands."""
+
+    def names(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        """The names of nodes."""
+
+    def do(self, verb: Verb) -> None:
+        """A step of the scenario, at this moment."""
 
 
 class Work:
@@ -62,7 +79,7 @@ class Work:
             times_us.append(self._asked_us + microseconds(self._upgrade.await_timeout_s))
         return min((time_us for time_us in times_us if time_us > now_us), default=inf)
 
-    def go_on(self, played: Played) -> None:
+    def go_on(self, played: Operated) -> None:
         """The next thing is done that can be done now."""
         now_us = played.turn.now_us
         if not self.left or now_us < self._from_us:
@@ -81,7 +98,7 @@ class Work:
                 self._away, self._coming, self._asked_us = True, False, 0
                 self._from_us = now_us + self._down_us[self._kind]
 
-    def _bring_back(self, played: Played) -> None:
+    def _bring_back(self, played: Operated) -> None:
         queue = played.queue
         if self._upgrade.sync_queue and queue.mirrored and queue.up:
             played.do(SyncQueue(QUEUE))
@@ -91,7 +108,7 @@ class Work:
         self._away = self._coming = False
         self._from_us = played.turn.now_us + microseconds(self._upgrade.between_s)
 
-    def _is_content(self, played: Played) -> bool:
+    def _is_content(self, played: Operated) -> bool:
         queue, turn = played.queue, played.turn
         if not self._upgrade.await_online_synchronized_mirror or not mirror_check_applies(len(turn.nodes)):
             return True
