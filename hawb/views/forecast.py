@@ -25,8 +25,6 @@ CHECKS = {
 """RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
 
 REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
-REASON_WIDTH = 60
-"""Of a reason in a terminal, in characters."""
 COLUMNS = ("node", "way", "queue", "what happens", "why")
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
 CELLS = (f"{ledger.NAME_CELL};vertical-align:top", TEXT_CELL, TEXT_CELL)
@@ -95,9 +93,7 @@ def text(forecasts: Sequence[Forecast]) -> str:
         for told in _told(forecast, way)
     ]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
-    widths = [None] * 4 + [REASON_WIDTH]
-    table = tabulate(rows, COLUMNS, tablefmt="plain", disable_numparse=True, maxcolwidths=widths)
-    return "\n".join([table, *lines])
+    return "\n".join([tabulate(rows, COLUMNS, tablefmt="plain", disable_numparse=True), *lines])
 
 
 def table_html(forecasts: Sequence[Forecast]) -> str:
