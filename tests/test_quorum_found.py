@@ -53,6 +53,15 @@ def test_who_was_struck_off_by_a_leader_of_before_the_partition_does_not_ask_it_
     assert queue(run).up and run.moment().ledger["q"].confirmed == runs.run(1, 1)
 
 
+def test_what_a_channel_had_waiting_goes_on_when_the_node_is_back_that_it_asks():
+    publisher = {"publisher": {"name": "p", "queue": "q", "rate": 20, "node": "a"}}
+    declare = {"declare": DECLARE["declare"] | {"node": "c"}}
+    run = played(publisher, declare, {"kill": "c"}, {"start": "c"}, {"wait": 30}, version="3.10")
+    account = run.moment().ledger["q"]
+    assert runs.size(account.confirmed) > 500
+    assert not run.moment().state.groups["q"].waiting
+
+
 def test_members_that_lost_their_disks_one_after_the_other_elect_a_leader():
     back = [step for node in "bc" for step in ({"kill": node}, {"reset": node}, {"join": node})]
     run = played(DECLARE, publish(3), *back, {"kill": "a"})

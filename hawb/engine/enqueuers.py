@@ -20,6 +20,7 @@ from hawb.engine.naming import split_queue
 from hawb.engine.operations import Enqueue, Publish
 from hawb.engine.quorum_group import GONE, Channel, Proposal
 from hawb.engine.raft_events import (
+    MajorityReached,
     RegistrationGivenUp,
 )
 from hawb.engine.runs import Runs
@@ -143,8 +144,11 @@ def await_registration(turn: Turn, name: str, channel: Channel) -> None:
     first = next((one for one in unsent if channel_of(turn, one.operation) == channel), None)
     event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
     if event is not None and not turn.is_planned(event):
-        patience_us = registration_us(turn, name, channel)
-        turn.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=first.step)
+        patience_us, queue = registration_us(turn, name, channel), turn.queues[name]
+        if patience_us and queue.up and turn.linked(first.node, queue.master):
+            turn.schedule(turn.link_us(first.node, queue.master), MajorityReached(name, queue.master, group.number))
+        else:
+            turn.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=first.step)
     if channel not in dict(group.asked):
         turn.groups[name] = replace(group, asked=(*group.asked, (channel, turn.queues[name].holder)))
 
