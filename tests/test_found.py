@@ -527,6 +527,17 @@ def test_who_is_missed_because_of_a_reset_has_gone_for_its_own_reason():
     assert trace[missed.because].event == "node_lost_power"
 
 
+@pytest.mark.parametrize(("last", "redelivered"), [("stop", [[1, 2]]), ("kill", [[1, 15]])])
+def test_after_a_forced_boot_a_master_that_was_shut_down_knows_what_it_had_delivered(last, redelivered):
+    steps = [
+        "{declare: {queue: q, node: a}}, {publish: {queue: q, count: 10}}",
+        "{get: {queue: q, count: 2, ack: false, consumer: g}}, {stop: c}, {publish: {queue: q, count: 5}}",
+        f"{{stop: b}}, {{{last}: a}}, {{force_boot: c}}, {{start: a}}",
+    ]
+    run = run_of("all", f"[{', '.join(steps)}]")
+    assert not check(run, {"queues": {"q": {"master": "a", "ids": [[1, 15]], "redelivered": redelivered}}})
+
+
 STOPPED_TWICE = """
   - {stop: a, at: 0}
   - {kill: a, at: 1}
