@@ -1,49 +1,79 @@
-"""The kernel of studies: trials a second of the yardstick's mirrored queue, alone and against the engine.
+"""The kernel of studies: trials a second of the yardstick's mirrored queue, alone, against the engine and on Spark.
 
-A trial is a year of three nodes that each fail once a month, under steady load; both play the same histories.
+A trial is a year of three nodes that each fail once a month, under steady load; all play the same ones.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
+from msgspec.structs import replace
+
 from benchmarks.measure import duration, rate, seconds
-from hawb.study import histories, played
-from hawb.study.kernel import setup, trial
+from hawb.study import histories, pipeline, records
+from hawb.study.kernel import block
 from hawb.study.load import load
+from hawb.study.question import Study
+from hawb.study.spark import session
 
 STUDY = Path(__file__).parent.parent / "data" / "studies" / "monthly-failures.yaml"
 YEAR_US = 365 * histories.DAY_US
-TRIALS, BOTH, ROUNDS = 2_000, 3, 5
+TRIALS, BY_ENGINE, ON_SPARK, ROUNDS = 20_000, 3, 100_000, 5
+CORES = os.cpu_count() or 1
 
 
 def figures() -> list[str]:
     """The lines that `make bench` prints."""
     study = load(STUDY)
-    design, environment = study.designs["mirrored"], study.environments["monthly"]
-    begun = setup.begin(design, environment, 0)
-    drawn = [histories.history(environment, design.nodes, study.seed, number, YEAR_US) for number in range(TRIALS)]
-
-    def by_kernel(trials: int = TRIALS) -> None:
-        for number in range(trials):
-            again = begun.copy()
-            again["setup"]["seed"] = number
-            trial.play(again[0], drawn[number], YEAR_US)
-
-    def by_engine() -> None:
-        for number in range(BOTH):
-            played.play(design, environment, drawn[number], number, YEAR_US)
-
+    study = replace(study, designs={"mirrored": study.designs["mirrored"]}, trials=ON_SPARK)
+    given = study.designs["mirrored"], study.environments["monthly"], study.seed
     began = perf_counter()
-    by_kernel(1)
+    block.rows(*given, 0, 1, YEAR_US)
     first_s = perf_counter() - began
-    kernel, engine = seconds(by_kernel, ROUNDS), seconds(by_engine, ROUNDS)
-    ratio = statistics.median(engine) / BOTH / (statistics.median(kernel) / TRIALS)
+    alone = seconds(lambda: block.rows(*given, 0, TRIALS, YEAR_US), ROUNDS)
+    together = seconds(lambda: on_all_cores(lambda first: block.rows(*given, first, TRIALS, YEAR_US)), ROUNDS)
+    engine = seconds(lambda: records.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
+    spark = {cores: on_spark(study, cores) for cores in sorted({1, CORES})}
     return [
         duration("first trial, compiled or from the cache", [first_s], unit="s"),
-        rate("trials, kernel", TRIALS, kernel),
-        rate("trials, engine", BOTH, engine),
-        f"{'kernel against the engine':<58} {ratio:>12,.0f} times   (wanted: 200)",
+        rate("trials, kernel, one core", TRIALS, alone),
+        rate(f"trials, kernel, {CORES} cores", CORES * TRIALS, together),
+        rate("trials, engine", BY_ENGINE, engine),
+        *(rate(f"trials, Spark, {cores} cores", ON_SPARK, taken) for cores, taken in spark.items()),
+        ratio("kernel against the engine", engine, BY_ENGINE, alone, TRIALS, wanted=200),
+        ratio(f"kernel, {CORES} cores against one", alone, TRIALS, together, CORES * TRIALS, wanted=1.8),
+        ratio(f"Spark, {CORES} cores against one", spark[1], ON_SPARK, spark[CORES], ON_SPARK, wanted=1.8),
+        ratio("Spark against the kernel", together, CORES * TRIALS, spark[CORES], ON_SPARK, wanted=0.85),
     ]
+
+
+def on_all_cores(play: Callable[[int], object]) -> None:
+    """Plays a block on each core, in threads: the kernel lets them run beside one another."""
+    with ThreadPoolExecutor(CORES) as pool:
+        list(pool.map(play, range(0, CORES * TRIALS, TRIALS)))
+
+
+def on_spark(study: Study, cores: int) -> list[float]:
+    """How long a study takes on Spark, from a new folder to its last row."""
+    spark = session(master=f"local[{cores}]")
+
+    def play() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            pipeline.run(spark, study, Path(folder, "study"), records.records)
+
+    try:
+        return seconds(play, ROUNDS)
+    finally:
+        spark.stop()
+
+
+def ratio(name: str, slow: list[float], slow_count: int, fast: list[float], fast_count: int, wanted: float) -> str:
+    """A line: how many times as fast one is as the other, by their medians."""
+    times = statistics.median(slow) / slow_count * fast_count / statistics.median(fast)
+    return f"{name:<58} {times:>12,.2f} times   (wanted: {wanted:g})"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from browser_pages import why_no_browser
 from hypothesis import HealthCheck, settings
+
+from hawb.scenario import checkout
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LONG = os.environ.get("HAWB_LONG") == "1"
 BROKER = os.environ.get("HAWB_BROKER") == "1"
@@ -44,6 +50,23 @@ def in_browser() -> None:
     """For a test that drives a browser: without one it cannot run here."""
     if reason := why_no_browser():
         _unavailable(reason)
+
+
+@pytest.fixture
+def outside_checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test of what there is without a checkout's data: neither the current folder nor hawb's own has any."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(checkout, "OWN", tmp_path)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Two of Spark's workers on this machine."""
+    from hawb.study.spark import session
+
+    running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="session")

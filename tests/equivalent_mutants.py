@@ -70,7 +70,8 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     "profiles": {
         "4.0 has no mirrors: nothing synchronises, moves or is rebalanced": [
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
-            "PROFILES: rebalance_spares_drained=True, late_answers_count=True, => rebalance_spares_drained=False, late_answers_count=True, (4)",
+            "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (4)",
+            "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
             "PROFILES: late_answers_count=True, unicode_errors=True)} => late_answers_count=False, unicode_errors=True)}",
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
         ],
@@ -126,7 +127,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     },
     "queue_arguments": {
         "only a list's value that just fills a line would be broken elsewhere": [
-            "_leaf: unicode=False, column=0).encode('latin-1').decode('utf-8', => unicode=False, column=1).encode('latin-1').decode('utf-8',",
+            "_leaf: unicode, column=0) return => unicode, column=1) return",
         ],
         "its type was looked at before all others": [
             "CHECKS: 'x-dead-letter-exchange': _of_type(str),…etter-routing-key': => 'x-dead-letter-routing-key':",

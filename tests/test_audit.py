@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from hawb import cli, spark_commands
+from hawb import cli
+from hawb.cli import spark as spark_commands
 from hawb.planning import assignments
 from hawb.planning.inventory import of_files
 from hawb.planning.lint import lint
@@ -22,20 +22,12 @@ from hawb.study import audit_rows
 from hawb.study.audit import Summary, audit, summary
 from hawb.study.audit_rows import audited
 from hawb.study.fleet import ClusterFiles, clusters
-from hawb.study.spark import session
 from hawb.views import audit as view
 
 ROOT = Path(__file__).parent.parent
 REAL = ROOT / "data" / "real"
 HASH = "8o5b95oaWGlO6k92mkFpjWnF/IutF2WQbRtDYC9GLtfE83SF"
 SHOVEL = "amqp://ops:swordfish@far"
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
-    yield running
-    running.stop()
 
 
 def export(*names: str, **more: object) -> str:

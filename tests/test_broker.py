@@ -254,6 +254,30 @@ def test_mirrors_that_join_at_the_same_moment_stand_in_any_order() -> None:
     }  # fmt: skip
 
 
+BEHIND = """
+scenario: A mirror goes that was not synchronised when another node came up
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies: [{name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: MODE}}]
+steps:
+  - declare: {queue: q, node: b}
+  - publish: {queue: q, count: 1, node: b}
+  - stop: c
+  - start: c
+  - stop: a
+  - start: a
+  - stop: c
+"""
+
+
+@pytest.mark.parametrize(("mode", "fields"), [("manual", set()), ("automatic", {"queues.q.recoverable_mirrors"})])
+def test_a_mirror_that_was_behind_when_another_node_came_up_may_be_recoverable(mode: str, fields: set[str]) -> None:
+    scenario = load(BEHIND.replace("MODE", mode))
+    told = outcome(Run.of(scenario))
+    queue = told["queues"]["q"]
+    queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"c"}, reverse=True)
+    assert {difference.field for difference in compare(Played(scenario, told, {}))} == fields
+
+
 @pytest.mark.parametrize(
     ("row", "works"),
     [

@@ -42,6 +42,12 @@ from hawb.study.record import Record
 STUDIES = Path(__file__).parent.parent / "data" / "studies"
 
 CASES = 20_000 if LONG else 2_000
+PART = 1_000
+PARTS = range(CASES // PART)
+"""Tests of a size that ends within pytest's limit for one."""
+FOUND = (15_218,)
+"""Cases beyond the first 2,000 that once differed: a mirror on a stopped node that nobody missed yet was taken for one
+that could be synchronised."""
 LEAST_PER_PAIR = 1_000 if LONG else 100
 LEAST_LOSSES = 0.2
 
@@ -79,28 +85,39 @@ def faults_of(history: np.ndarray) -> set[str]:
     return found | ({"several at once"} if any(about.bit_count() > 1 for about in down) else set())
 
 
+def agreed(given: Case, history: np.ndarray) -> Record:
+    """The record of a trial, in which engine and kernel agree."""
+    engine, kernel = by_engine(given, history), by_kernel(given, history)
+    assert kernel == engine, f"case {given.number}: {dict(given.chosen)}"
+    return engine[0]
+
+
 @cache
-def compared() -> tuple[Counter, int]:
-    """All cases compared: how often each pair of a design key's value and a kind of fault occurred, and how many lost
-    messages."""
+def compared(part: int) -> tuple[Counter, int]:
+    """`PART` cases compared: how often each pair of a design key's value and a kind of fault occurred, and how many
+    lost messages."""
     pairs, losses = Counter(), 0
-    for number in range(CASES):
+    for number in range(part * PART, (part + 1) * PART):
         given = case(number)
         history = history_of(given)
-        engine, kernel = by_engine(given, history), by_kernel(given, history)
-        assert kernel == engine, f"case {number}: {dict(given.chosen)}"
-        losses += engine[0].lost > 0
+        losses += agreed(given, history).lost > 0
         chosen = [f"{key}: {value}" for key, value in given.chosen if key in DESIGN_KEYS]
         pairs.update((value, fault) for value in chosen for fault in faults_of(history))
     return pairs, losses
 
 
-def test_the_same_of_random_histories():
-    compared()
+@pytest.mark.parametrize("number", FOUND)
+def test_the_same_of_histories_that_once_differed(number):
+    agreed(case(number), history_of(case(number)))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_same_of_random_histories(part):
+    compared(part)
 
 
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):
-    pairs, _ = compared()
+    pairs = sum((compared(part)[0] for part in PARTS), Counter())
     values = sorted({value for value, _ in pairs})
     with capsys.disabled():
         print(f"\n{CASES:,} histories by value of a design key and kind of fault")
@@ -116,7 +133,7 @@ IMPOSSIBLE = {("nodes: 1", "several at once")}
 
 
 def test_many_of_them_end_in_a_loss():
-    assert compared()[1] >= LEAST_LOSSES * CASES
+    assert sum(compared(part)[1] for part in PARTS) >= LEAST_LOSSES * CASES
 
 
 # What the kernel cannot do, and parts of it that have a form of their own

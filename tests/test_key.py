@@ -175,6 +175,41 @@ def test_what_matters_is_told_apart(one, other):
     assert key_of(run_of(*one)) != key_of(run_of(*other))
 
 
+# Quorum queues
+
+QUORUM = HEAD.replace("ha-mode: all", "max-length: 99").replace("a}", "a, arguments: {x-queue-type: quorum}}")
+P1, G1 = "publish: {queue: q, count: 1}", "get: {queue: q, count: 1}"
+TO_B, TO_A = (f"transfer_leadership: {{queue: q, node: {node}}}" for node in "ba")
+ALIKE_IN_QUORUM_QUEUES = {
+    "how long the log is that all have": ([P1, G1, P1, G1], [P1, G1]),
+    "how many terms there were": ([TO_B, TO_A, TO_B, TO_A, "wait: 40"], [TO_B, TO_A, "wait: 40"]),
+    "when it was used": ([P1, "wait: 30"], [P1]),
+}
+DIFFERENT_IN_QUORUM_QUEUES = {
+    "who is behind": (["kill: c", P1], [P1, "kill: c"]),
+    "how far": (["kill: c", P1], ["kill: c", P1, P1, G1]),
+    "what waits for a majority": (["kill: [b, c]", P1], ["kill: [b, c]"]),
+    "how often a message was given back": (
+        [P1, "get: {queue: q, count: 1, ack: false, consumer: h}", "nack: {consumer: h}", "close: h"],
+        [P1, "get: {queue: q, count: 1, ack: false, consumer: h}", "close: h"]),
+    "which channels it knows": ([P1, G1], []),
+    "who belongs to it": (["delete_member: {queue: q, node: c}"], []),
+    "that a host is gone and nobody has noticed": (["power_off: c"], ["power_off: c", "wait: 90"]),
+    "a wiped disk": (["kill: c"], ["kill: c", "wipe: c"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE_IN_QUORUM_QUEUES.values(), ids=ALIKE_IN_QUORUM_QUEUES)
+@pytest.mark.parametrize("then", [[], [P1], ["stop: a", P1], ["kill: [b, c]", P1]])
+def test_what_does_not_matter_of_a_quorum_queue_is_left_out(one, other, then):
+    assert key_of(run_of(*one, *then, head=QUORUM)) == key_of(run_of(*other, *then, head=QUORUM))
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT_IN_QUORUM_QUEUES.values(), ids=DIFFERENT_IN_QUORUM_QUEUES)
+def test_what_matters_of_a_quorum_queue_is_told_apart(one, other):
+    assert key_of(run_of(*one, head=QUORUM)) != key_of(run_of(*other, head=QUORUM))
+
+
 # Which node is which
 
 
@@ -214,13 +249,20 @@ def seen(run: Run, since: Run, names: dict[str, str]) -> dict:
     return renamed({"nodes": now["nodes"], "queues": queues, "events": sorted(events, key=str)}, names)
 
 
+OF_A_LOG = ("term", "commit_index", "log_entries", "disk_bytes", "memory_bytes", "replicas_by_view")
+"""What an outcome tells of how a quorum queue's log came to be."""
+
+
 def queue_seen(queue: dict) -> dict:
     """A queue without its message numbers: how many there are, and which carry the flag, counted from the oldest."""
     numbers = [number for first, last in queue["ids"] for number in range(first, last + 1)]
     again = {number for first, last in queue["redelivered"] for number in range(first, last + 1)}
     views = [view | {"ids": sum(last - first + 1 for first, last in view["ids"])} for view in queue.get("views", [])]
     flags = [index for index, number in enumerate(numbers) if number in again]
-    return queue | {"ids": len(numbers), "redelivered": flags, "views": views}
+    replicas = {node: {field: value for field, value in one.items() if field != "term"}
+                for node, one in queue.get("replicas", {}).items()}  # fmt: skip
+    told = {field: value for field, value in queue.items() if field not in OF_A_LOG}
+    return told | {"ids": len(numbers), "redelivered": flags, "views": views, "replicas": replicas}
 
 
 def renamed(value: object, names: dict[str, str]) -> object:
@@ -295,6 +337,7 @@ STEPS = [
     {"sync_queue": "q1"},
 ]
 CLUSTERS = {
+    "quorum": {"x-queue-type": "quorum"},
     "not mirrored": {},
     "all": {"ha-mode": "all"},
     "exactly": {"ha-mode": "exactly", "ha-params": 2, "ha-promote-on-failure": "when-synced"},
@@ -305,9 +348,10 @@ CLUSTERS = {
 def cluster_of(definition: dict) -> Run:
     """Three nodes, and a queue with a message."""
     run = Run(read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b", "c"]}}))
-    if definition:
+    arguments = {name: value for name, value in definition.items() if name.startswith("x-")}
+    if definition and not arguments:
         run.apply_plain({"set_policy": {"name": "p", "pattern": "^q", "definition": definition}})
-    run.apply_plain({"declare": {"queue": "q1", "node": "a"}})
+    run.apply_plain({"declare": {"queue": "q1", "node": "a", "arguments": arguments}})
     run.apply_plain({"publish": {"queue": "q1", "count": 1}})
     return run
 

@@ -211,9 +211,32 @@ def test_the_policy_editor_says_at_once_what_rabbitmq_would(lab):
     assert (policy.name.value, policy.settings["ha-mode"].value) == ("ha-all", "all")
     assert "valid; matches ha.orders" in policy.opinion.value
     assert "rabbitmqctl set_policy" in policy.rendering.value
+    policy.settings["ha-sync-mode"].value = "automatic"
+    assert "valid, not set yet; matches ha.orders" in policy.opinion.value
+    press(lab, "set policy")
+    assert "valid; matches ha.orders" in policy.opinion.value
     policy.settings["ha-params"].value = "two"
     assert 'ha-mode="all" does not take parameters' in unescape(policy.opinion.value)
     assert policy.elsewhere.layout.display == "none"
+
+
+def test_a_policy_that_nobody_has_edited_follows_the_story_that_is_opened(lab, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text("""
+scenario: another cluster
+cluster: {nodes: [a, b], version: "3.10"}
+policies: [{name: ha-all, pattern: '^mine', definition: {ha-mode: all}}]
+""")
+    policy = lab.policy
+    assert (policy.name.value, policy.pattern.value) == ("ha-all", r"^ha\.")
+    lab.controller.open(other)
+    lab.redraw()
+    assert (policy.name.value, policy.pattern.value) == ("ha-all", "^mine")
+    assert "not set yet" not in policy.opinion.value
+    policy.pattern.value = "^typed"
+    lab.controller.undo()
+    lab.redraw()
+    assert policy.pattern.value == "^typed"
 
 
 def test_what_is_being_edited_survives_other_actions_and_a_policy_can_be_taken_up(lab):

@@ -183,11 +183,15 @@ def test_a_rule_of_which_the_guide_says_nothing_has_its_scenarios():
         assert all(one.recorded for one in rule(name).scenarios)
 
 
-def test_without_a_checkout_a_rule_is_its_code_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_without_a_checkout_a_rule_is_its_code_alone(outside_checkouts):
     told = rule("candidate")
     assert (told.says, told.scenarios, told.name) == ((), (), "candidate")
     assert rule("transfer_leadership").scenarios == ()
+
+
+def test_a_class_that_has_only_the_notebooks_has_what_stands_behind_a_rule(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert rule("candidate").scenarios
 
 
 @pytest.mark.parametrize("given", ["candidates", "selection.candidate", len, "", "."])
@@ -244,6 +248,11 @@ def test_text_forms_are_whole():
 def test_exercises_need_no_widgets():
     code = "import sys, hawb.lessons.mirrored_queues; sys.exit('ipywidgets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_line_of_a_story_that_is_too_long_goes_on_beside_its_time():
+    first, second, third = str(tell("     6.003 s  b " + "words " * 20 + "\n     7.000 s  c")).splitlines()
+    assert (first[:15], second.index("w"), third) == ("     6.003 s  b", 14, "     7.000 s  c")
 
 
 def test_a_text_is_told_in_lines_that_fit():

@@ -24,7 +24,8 @@ from conftest import LONG
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
-from hawb import cli, spark_commands
+from hawb import cli
+from hawb.cli import spark as spark_commands
 from hawb.engine import chance
 from hawb.study import blocks
 from hawb.study.blocks import Block, RowsRefused, done, missing, play
@@ -34,7 +35,6 @@ from hawb.study.load import read_study
 from hawb.study.pipeline import Progress, run, trials
 from hawb.study.question import Study
 from hawb.study.results import FolderRefused, open_results
-from hawb.study.spark import session
 
 ROOT = Path(__file__).parent.parent
 MADE_UP = 777
@@ -82,13 +82,6 @@ def made_up(shift: int = 0, gate: str = "") -> blocks.Records:
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "TRIALS_IN_A_BLOCK", 10)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
-    yield running
-    running.stop()
 
 
 def play_all(asked: Study, folder: Path, records: blocks.Records) -> None:
@@ -300,6 +293,7 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
     monkeypatch.setattr("hawb.study.records.records", made_up())
+    monkeypatch.setattr("hawb.study.records.compile_kernel", lambda asked: None)
     file = tmp_path / "study.yaml"
     for count in (20, 30):
         file.write_text(FILE.replace("trials: 20", f"trials: {count}"))

@@ -60,7 +60,6 @@ def test_a_row_with_other_columns_is_refused(tmp_path: Path, row: str) -> None:
         table("odd", tmp_path)
 
 
-def test_outside_of_a_checkout_nothing_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match="no checkout of hawb"):
+def test_outside_of_a_checkout_nothing_is_found(outside_checkouts: None) -> None:
+    with pytest.raises(FileNotFoundError, match="published: part of"):
         published_folder()

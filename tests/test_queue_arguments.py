@@ -52,10 +52,30 @@ def test_the_words_of_each_version(argument: tuple, errors: tuple):
             assert text == (None if error is None else f"invalid arg '{key}' for {NAMED}: {error}")
 
 
+@pytest.mark.parametrize(
+    ("version", "typed", "first"),
+    [("3.13", False, "x-max-age"), ("4.0", False, "x-delivery-limit"), ("4.0", True, "x-max-age")],
+)
+def test_4_0_sorts_what_comes_without_a_type(version: str, typed: bool, first: str):
+    arguments = {"x-max-age": "1D", "x-delivery-limit": 5} | ({"x-queue-type": "classic"} if typed else {})
+    text = refusal(arguments, NAMED, PROFILES[version])
+    assert text == f"invalid arg '{first}' for {NAMED} of queue type rabbit_classic_queue"
+
+
 def test_a_dead_letter_exchange_is_a_name():
     text = refusal({"x-dead-letter-exchange": 5, "x-expires": 0}, NAMED, PROFILES["3.10"])
     assert text == f"invalid type 'signedint' for arg 'x-dead-letter-exchange' in {NAMED}"
     assert refusal({"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "k"}, NAMED, PROFILES["3.10"]) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "value", "error"),
+    [("3.8", "hop", "invalid_queue_type"), ("3.8", 5, "{unacceptable_type,signedint}"),
+     ("3.10", "hop", "\"unsupported queue type 'hop'\""), ("4.0", 5, "{unacceptable_type,signedint}")],
+)  # fmt: skip
+def test_a_queue_of_a_type_that_does_not_exist_is_refused(version: str, value: object, error: str):
+    told = played(declare(queue_type=value), cluster={"nodes": ["a"], "version": version})
+    assert told["errors"][0]["text"] == f"PRECONDITION_FAILED - invalid arg 'x-queue-type' for {NAMED}: {error}"
 
 
 def test_the_first_in_rabbitmqs_order_is_told():
@@ -76,11 +96,26 @@ def codes(told: dict) -> list[int]:
     return [error["code"] for error in told["errors"]]
 
 
+@pytest.mark.parametrize(
+    ("number", "kind"), [(2**31 - 1, "signedint"), (-(2**31), "signedint"), (2**31, "long"), (-(2**31) - 1, "long")]
+)
+def test_an_integer_is_of_the_type_that_it_is_sent_as(number: int, kind: str):
+    assert f"{{unacceptable_type,{kind}}}" in refusal({"x-overflow": number}, NAMED, PROFILES["3.10"])
+    assert refusal({"x-max-length": abs(number)}, NAMED, PROFILES["3.10"]) is None
+
+
 def test_a_queue_that_is_there_is_compared_and_not_checked():
     assert codes(played(declare(max_length=5), declare(max_length=-1))) == [406]
     assert "inequivalent arg 'x-max-length'" in played(declare(), declare(max_length=-1))["errors"][0]["text"]
     assert codes(played(declare(), declare(whatever=5))) == []
     assert codes(played(declare(), declare(queue_master_locator="random"))) == [406]
+
+
+@pytest.mark.parametrize(("version", "shown"), [("3.8", '<<"é">>'), ("3.10", '<<"é">>'), ("4.0", '<<"é"/utf8>>')])
+def test_strings_in_an_array_are_shown_as_each_release_shows_them(version: str, shown: str):
+    cluster = {"nodes": ["a"], "version": version}
+    told = played(declare(max_length=5), declare(max_length=["é"]), cluster=cluster)
+    assert f"received '[{{longstr,{shown}}}]' but" in told["errors"][0]["text"]
 
 
 @pytest.mark.parametrize(

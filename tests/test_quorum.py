@@ -15,6 +15,7 @@ from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.trace import Entry
 from hawb.scenario.load import read_scenario
+from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
 QUORUM = {"x-queue-type": "quorum"}
@@ -271,6 +272,22 @@ def test_a_leader_without_a_majority_lets_messages_expire_when_it_has_one():
     assert not queue(run).content and len(told(run, "messages_expired")) == 1
 
 
+def ids_held_by(**counts: int) -> list[list[int]]:
+    """In which order 4.0 would deliver five messages and four urgent ones after these clients have fetched so many."""
+    urgent = {"publish": {"queue": "q", "count": 4, "priority": 5}}
+    gets = ({"get": {"queue": "q", "count": n, "ack": False, "consumer": name}} for name, n in counts.items())
+    run = played(DECLARE, publish(5), urgent, *gets, version="4.0")
+    return outcome(run)["queues"]["q"]["ids"]
+
+
+def test_what_a_client_holds_comes_back_as_it_was_delivered():
+    assert ids_held_by(one=3) == [[6, 7], [1, 1], [8, 9], [2, 5]]
+
+
+def test_what_several_clients_hold_is_told_by_number():
+    assert ids_held_by(one=2, other=1) == [[1, 1], [6, 9], [2, 5]]
+
+
 def test_what_has_left_the_queue_under_a_new_leader_does_not_come_back():
     run = played(
         declared(message_ttl=1000), publish(3), {"kill": ["a", "b", "c"]}, {"wait": 10}, {"start": ["a", "b", "c"]},
@@ -295,6 +312,29 @@ def test_a_policy_is_adopted_when_it_is_committed():
     assert queue(waits).content == runs.run(1, 5)
     run = played(DECLARE, publish(5), {"kill": ["b", "c"]}, limited, {"start": ["b", "c"]})
     assert queue(run).content == ((4, 5),)
+
+
+def test_in_3_8_a_queue_declared_under_a_mirroring_policy_is_not_told_of_the_next_one():
+    def limited(name: str, length: int) -> dict:
+        return {"set_policy": {"name": name, "pattern": "^q", "definition": {"max-length": length}}}
+
+    mirrored = {"set_policy": {"name": "ha", "pattern": "^q", "definition": {"ha-mode": "all"}, "priority": 1}}
+    elsewhere = {"set_policy": {"name": "other", "pattern": "^none", "definition": {"max-length": 1}}}
+    steps = (mirrored, DECLARE, publish(5), limited("short", 3), elsewhere)
+    deaf = queue(played(*steps, version="3.8"))
+    assert (deaf.policy, deaf.content) == ("short", runs.run(1, 5))
+    assert queue(played(*steps, limited("short", 2), version="3.8")).content == runs.run(4, 2)
+    assert queue(played(*steps, version="3.10")).content == runs.run(3, 3)
+
+
+@pytest.mark.parametrize(("version", "place"), [("3.8", "waiting"), ("3.10", "single_active")])
+def test_in_3_8_nobody_counts_as_active_while_a_cancelled_consumer_holds_messages(version: str, place: str):
+    consumes = ({"consume": {"consumer": name, "queue": "q", "node": "a", "prefetch": 1}} for name in ("one", "two"))
+    steps = (declared(single_active_consumer=True), *consumes, publish(3), {"cancel": "one"})
+    told = outcome(played(*steps, version=version))["consumers"]["two"]
+    assert (told["activity_status"], told["received"]) == (place, [[2, 2]])
+    answered = outcome(played(*steps, {"ack": {"consumer": "one"}}, version=version))["consumers"]["two"]
+    assert answered["activity_status"] == "single_active"
 
 
 def test_a_mirroring_policy_gives_a_quorum_queue_no_mirrors_even_after_links_have_healed():

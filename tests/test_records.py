@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb.scenario.refused import ScenarioRefused
-from hawb.study import histories, played, records
+from hawb.study import histories, records
 from hawb.study.load import read_study
 from hawb.study.question import Study
 
@@ -37,12 +37,9 @@ def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
 
 def test_kernel_and_engine_tell_the_same():
     asked = study()
-    design, environment = asked.designs["mirrored"], asked.environments["one"]
-    horizon_us = 5 * histories.DAY_US
-    for number in range(3):
-        history = histories.history(environment, design.nodes, asked.seed, number, horizon_us)
-        compiled = records.by_kernel(design, environment)(history, number, horizon_us)
-        assert compiled == played.play(design, environment, history, number, horizon_us)
+    given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
+    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 @pytest.mark.parametrize(("environment", "named"), [
@@ -53,3 +50,13 @@ def test_kernel_and_engine_tell_the_same():
 def test_what_nobody_plays_is_refused_by_name(environment: dict, named: str):
     with pytest.raises(ScenarioRefused, match=named):
         records.records(study(**environment), "mirrored", "one", 0, 1)
+
+
+def test_the_kernel_is_compiled_by_one_trial_of_what_it_plays(monkeypatch: pytest.MonkeyPatch):
+    played = []
+    monkeypatch.setattr(records.block, "rows", lambda *asked: played.append(asked))
+    asked = study()
+    records.compile_kernel(asked)
+    assert [(one[0], one[3], one[4]) for one in played] == [(asked.designs["mirrored"], 0, 1)]
+    records.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
+    assert len(played) == 1

@@ -112,6 +112,46 @@ def test_a_policy_given_to_a_queue_on_a_dead_node_brings_it_no_mirrors():
     assert not check(story(f"[{back}, {again}]"), {"queues": {"plain": {"mirrors": ["a", "c", "d"]}}})
 
 
+def test_a_master_that_returns_starts_its_mirrors_anew_in_the_policys_order():
+    """`rabbit_amqqueue:internal_declare` puts the record from its disk, without mirrors, over the one that others had
+    joined; `suggested_queue_nodes` sorts the listed nodes as long as none is synchronised."""
+    waiting = "{stop: [a, d]}, {stop: b}, {start: d}, {start: a}"
+    assert not differences(story(f"[{waiting}]"), mirrors=["d", "a"], **WAITS)
+    back = story(f"[{waiting}, {{start: b}}]")
+    assert not differences(back, master="b", mirrors=["a", "d"], synchronised_mirrors=[], ids=[[1, 10]])
+    events = outcome(back)["events"]
+    replaced = [event["node"] for event in events if event["detail"].get("reason") == "master_recovered"]
+    assert replaced == ["d", "a"]
+
+
+CHANGED = "{{set_policy: {{name: p, pattern: ^q, definition: {{ha-mode: {mode}, ha-params: {params}}}}}}}"
+INHERITED = "{stop: a}, {stop: d}, {stop: c}, {stop: b}, {forget_cluster_node: {node: b, from: a, offline: true}}"
+
+
+def test_an_heir_that_its_record_names_as_a_mirror_crashes_once_and_nobody_joins_it():
+    """`rabbit_amqqueue:update` writes a record with its mirrors when the policy changes; a 3.10.8 cluster."""
+    changed = CHANGED.format(mode="exactly", params=3)
+    down = story(f"[{changed}, {INHERITED}, {{start: a}}, {{start: c}}, {{start: d}}]")
+    assert not differences(down, state="down", master="a", mirrors=[])
+    crashes = [event for event in outcome(down)["events"] if event["event"] == "process_crashed"]
+    assert [(event["node"], event["detail"]["final"]) for event in crashes] == [("a", True)]
+    again = story(f"[{changed}, {INHERITED}, {{start: a}}, {{stop: a}}, {{start: a}}]")
+    assert not differences(again, state="running", master="a", ids=[[1, 10]])
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param("", id="no change of policy"),
+        pytest.param(CHANGED.format(mode="nodes", params="[b, a, d]") + ",", id="another mode"),
+        pytest.param(CHANGED.format(mode="exactly", params=3) + ", {stop: d}, {start: d},", id="mirrors changed since"),
+    ],
+)
+def test_other_heirs_serve_what_is_on_their_disks(before: str):
+    run = story(f"[{before} {INHERITED}, {{start: a}}]")
+    assert not differences(run, state="running", master="a", ids=[[1, 10]])
+
+
 def test_of_two_mirrors_that_wait_for_a_stopped_master_one_takes_over_when_the_other_dies():
     waiting = "{stop: [a, d]}, {stop: b}, {start: a}, {start: d}"
     assert not differences(story(f"[{waiting}]"), mirrors=["a", "d"], **WAITS)

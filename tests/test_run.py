@@ -263,6 +263,18 @@ def test_a_policy_that_rabbitmq_would_refuse_cannot_stand_at_the_start():
         Run(load("scenario: t\ncluster: {nodes: [a]}\npolicies: [{name: p, pattern: q, definition: {ha-params: 2}}]\n"))
 
 
+@pytest.mark.parametrize(("version", "mirrored"), [("3.8", True), ("3.10", False), ("3.13", False)])
+def test_3_8_tells_of_an_exclusive_queue_as_mirrored_though_it_has_no_mirrors(version: str, mirrored: bool):
+    given = {
+        "scenario": "t",
+        "cluster": {"nodes": ["a", "b"], "version": version},
+        "policies": [{"name": "ha", "pattern": "", "definition": {"ha-mode": "all"}}],
+        "steps": [{"declare": {"queue": "q", "node": "a", "exclusive": True, "connection": "c"}}],
+    }
+    told = outcome(Run.of(read_scenario(given)))["queues"]["q"]
+    assert (told["mirrored"], told["mirrors"], told["critical_nodes"]) == (mirrored, [], ["a"] if mirrored else [])
+
+
 def test_what_rabbitmq_refuses_is_an_error_of_its_step_and_the_story_goes_on():
     run = run_of(
         "purge: nowhere",

@@ -43,7 +43,6 @@ def test_every_release_and_the_guide_have_a_column():
     assert classic["membership"] == ("automatic", "yes", "yes", "yes", "no")
 
 
-def test_outside_a_checkout_it_is_said_what_is_missing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_outside_a_checkout_it_is_said_what_is_missing(outside_checkouts):
     with pytest.raises(FileNotFoundError, match="matrix of features"):
         matrix()

@@ -111,6 +111,11 @@ def test_running_a_scenario_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).returncode == 0
 
 
+def test_what_was_and_what_is_now_have_the_room_of_two():
+    assert "max-width:48em" not in ledger.cell("b", "b", ledger.NAME_CELL)
+    assert ledger.cell("b", "a", ledger.NAME_CELL).rpartition("max-width:")[2].startswith("48em")
+
+
 def test_the_ledger_has_every_figure_was_and_now():
     was, now = before_last_step(UNSYNCHRONISED)
     (row,) = ledger.rows(now, was)
@@ -125,7 +130,7 @@ def test_the_ledger_has_every_figure_was_and_now():
         "refused": (0, 0),
         "lost": (0, 100),
         "lost after confirm": (0, 100),
-        "redelivered": (0, 10),
+        "would be redelivered": (0, 10),
         "delivered twice": (0, 0),
     }
     assert row.figures["in queue"].change == -100

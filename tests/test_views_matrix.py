@@ -183,6 +183,14 @@ def test_a_queue_that_two_sides_see_differently_has_a_row_for_each_of_them():
     assert matrix.summary(DISPUTED).endswith("; not the same on all sides: q.")
 
 
+def test_beside_a_queue_in_a_partition_there_is_room_for_what_is_uncommitted():
+    apart = {"queue": "orders", "count": 5, "node": "a"}
+    declared = {"declare": {"queue": "orders", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+    told = steps(declared, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"publish": apart})
+    texts = [text.text for text in ElementTree.fromstring(matrix.svg(told)).iter(f"{SVG}text")]
+    assert {"by a, 1/3, 5 uncommitted", "by b+c, 5 uncommitted"} <= set(texts)
+
+
 def test_a_side_that_tells_more_than_the_contract_asks_for_is_shown_with_it():
     replica = {"online": True, "synchronised": True, "syncing": False, "messages": 10}
     replicas_seen = {"b": replica | {"role": "master"}, "c": replica | {"role": "mirror"}}

@@ -83,6 +83,7 @@ def test_names_from_outside_stay_text():
 def test_every_story_makes_a_page_whose_pictures_can_be_drawn(file):
     text = Cluster.load(file).html()
     assert Page(text).said.count("In figures") == 1
+    assert "td { white-space: normal !important; }" in text
     for svg in re.findall(r"<svg.*?</svg>", text, re.S):
         ElementTree.fromstring(svg)
 

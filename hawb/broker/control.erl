@@ -120,13 +120,15 @@ places(Consumers) -> maps:from_list([{element(2, C), element(6, C)} || C <- Cons
 
 %% A quorum queue as a node knows it. The queue's record may name a former leader, and listings show figures of the last
 %% tick: the members are asked themselves, those to which the node is connected, and of several leaders the latest counts.
+%% One that has not heard of a later term, which another has been in, leads nobody any more and its figures are old.
 quorum(Node, Q) ->
     {Ra, _} = amqqueue:get_pid(Q),
     Members = members(Q),
     Reached = [Node | case call(Node, erlang, nodes, [], 2000) of Nodes when is_list(Nodes) -> Nodes; _ -> [] end],
     Found = [{M, call(M, ets, lookup, [ra_state, Ra], 2000)} || M <- Members, lists:member(M, Reached)],
     States = [{M, element(2, Row)} || {M, [Row]} <- Found],
-    case latest([M || {M, leader} <- States], Ra) of
+    Whole = length(States) =:= length(Members),
+    case latest([M || {M, leader} <- States], [M || {M, _} <- States, not Whole], Ra) of
         none -> leaderless(Members, [M || {M, _} <- States]);
         Leader -> (leaderless(Members, [M || {M, _} <- States]))#{
             leader => Leader,
@@ -143,10 +145,15 @@ quorum(Node, Q) ->
 leaderless(Members, Online) ->
     #{members => Members, online => Online, leader => null, information => null, consumers => #{}}.
 
-latest([], _) -> none;
-latest([Leader], _) -> Leader;
-latest(Leaders, Ra) ->
-    element(2, lists:max([{term(L, Ra), L} || L <- Leaders])).
+%% The leader of the latest term; none if one of the others has been in a later one.
+latest([], _, _) -> none;
+latest([Leader], [], _) -> Leader;
+latest(Leaders, Others, Ra) ->
+    {Term, Leader} = lists:max([{term(L, Ra), L} || L <- Leaders]),
+    case lists:any(fun(Other) -> term(Other, Ra) > Term end, Others -- Leaders) of
+        true -> none;
+        false -> Leader
+    end.
 
 %% The member's own term: its figures show that of the last tick, as a young leader's do.
 term(Node, Ra) ->
@@ -196,7 +203,7 @@ policy(Policy) -> proplists:get_value(name, Policy).
 %% The names that clients gave their connections to a node from which it does not read: flow control lasts for a while.
 held_back(Node) ->
     Told = [call(Node, rabbit_networking, connection_info, [P, [client_properties, state]], 2000) ||
-               P <- call(Node, rabbit_networking, connections_local, [], 2000)],
+               P <- call(Node, rabbit_networking, local_connections, [], 2000)],
     [Name || [{client_properties, Properties}, {state, State}] <- Told, lists:member(State, [flow, blocked, blocking]),
              {<<"connection_name">>, longstr, Name} <- Properties].
 

@@ -5,7 +5,7 @@
 - Mirrors that join at the same moment stand in any order.
 - Once a node came back, mirrors that are not synchronised may be among the recoverable ones or not: nodes add its
   mirror when that joins, and strike off each other's when they hear that they are up (`rabbit_amqqueue:on_node_up`),
-  whichever comes later.
+  whichever comes later. So it stays for those that stop before they are synchronised.
 - Members that miss their leader stand for election at random times. One whose node came back may do so as well, before
   it has heard from the leader. So who leads is compared as long as neither has happened.
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
@@ -141,7 +141,8 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
         lucky: Told = {}
         if queue["type"] == "classic":
             since = {node: joined.get((name, node), node) for node in queue["mirrors"] + queue["recoverable_mirrors"]}
-            lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, back)
+            unsure = perhaps_struck(name, model) | set(queue["mirrors"] if back else ())
+            lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, unsure)
         elif "ids" in other:
             lucky = held_ones_in_order(queue, other, held_by_several(name, model))
         queues[name] = queue | lucky
@@ -158,12 +159,28 @@ def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
     return found
 
 
-def recoverable_or_not(queue: Told, other: Told, back: set[str]) -> Told:
-    """The broker's recoverable mirrors, where a node came back and only mirrors differ that are not synchronised."""
-    either = set(queue["mirrors"]).difference(queue["synchronised_mirrors"]) if back else set()
+def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
+    """The broker's recoverable mirrors, where only those differ that are unsure and not synchronised."""
+    either = unsure.difference(queue["synchronised_mirrors"])
     its = other.get("recoverable_mirrors", ())
     mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
     return {"recoverable_mirrors": its} if its and mine == others else {}
+
+
+def perhaps_struck(name: str, model: Told) -> set[str]:
+    """The nodes that had a mirror of the queue which was not synchronised when another node came up, nor since."""
+    behind: set[str] = set()
+    struck: set[str] = set()
+    for event in model.get("events", ()):
+        if event["event"] == "node_running":
+            struck |= behind
+        elif event["queue"] == name and event["event"] == "mirror_added" and not event["detail"]["synchronised"]:
+            behind.add(event["node"])
+        elif event["queue"] == name and event["event"] in ("mirror_removed", "mirror_synchronised"):
+            behind.discard(event["node"])
+            if event["event"] == "mirror_synchronised":
+                struck.discard(event["node"])
+    return struck
 
 
 def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:

@@ -31,7 +31,7 @@ from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Batch, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
-from hawb.rules.policies import Promote
+from hawb.rules.policies import HaMode, Promote
 
 
 def replicas_gone(turn: Turn, event: ReplicaGone) -> None:
@@ -345,10 +345,31 @@ def forget_transient(turn: Turn) -> None:
             queues.remove(turn, name, "node_down")
 
 
+def start_master(turn: Turn, name: str) -> None:
+    """The master's node is back. Where the record on its disk names it as a mirror too, as that of an heir may, and
+    ha-mode exactly keeps it as one, the process would start a mirror beside itself, and crashes at each attempt; what
+    it has written by then names none (`rabbit_mirror_queue_mode_exactly`, `rabbit_mirror_queue_slave:init_it`; seen on
+    a 3.10.8 cluster)."""
+    queue = turn.queues[name]
+    mirroring = queue.mirroring
+    exactly = is_replicated(queue) and mirroring.mode == HaMode.EXACTLY
+    if exactly and queue.master in queue.mirrors_on_disk[: mirroring.count - 1]:
+        turn.change_queue(name, crashed=queue.crashed | {queue.master}, mirrors_on_disk=())
+        turn.emit("process_crashed", node=queue.master, queue=name, final=True)
+    else:
+        recover(turn, name, "node_running")
+
+
+def is_full_of_the_dead(queue: Queue) -> bool:
+    """Whether the record in memory counts a mirror that never started, so that exactly asks for no other."""
+    return queue.abandoned and not queue.failed and queue.master in queue.crashed
+
+
 def recover(turn: Turn, name: str, reason: str) -> None:
     """The master's node is back, or its process, and nobody took over meanwhile: the queue is served from its disk, and
-    the mirrors that policy asks for join empty, on nodes that run by now
+    the mirrors that policy asks for join empty, on nodes that run by now, in its order
     (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
+    replace_mirrors(turn, name)
     queue = turn.change_queue(name, up=True, abandoned=False, unburied=(), absent=False)
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
     bookkeeping.count_times(turn, name)
@@ -358,3 +379,15 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     turn.schedule(0, PolicyTakesEffect(name, returning=reason == "node_running"))
     release(turn, name)
     consuming.deliver(turn, name)
+
+
+def replace_mirrors(turn: Turn, name: str) -> None:
+    """Mirrors that joined while the master was away are on no record any more, since the master puts the one from its
+    own disk in its place: where policy asks for them others join in their stead (`rabbit_amqqueue:internal_declare`,
+    `amqqueue:reset_mirroring_and_decorators`)."""
+    queue = turn.queues[name]
+    for node in queue.mirrors:
+        turn.emit("mirror_removed", node=node, queue=name, reason="master_recovered")
+    contents = with_content(queue.contents, dict.fromkeys(queue.mirrors))
+    turn.change_queue(name, mirrors=(), synchronised=(), lagging=(), contents=contents)
+    confirms.forget_replicas(turn, name, queue.mirrors)

@@ -44,11 +44,12 @@ class Release(Struct, frozen=True):
     a more urgent consumer takes over from a single active one (4.0), `message_priority` whether urgent messages go
     first (4.0). `overpays` is whether a consumer gets a credit too many for each message that is given up because it
     was given back too often (machine versions before 3: `return` adds what `complete` has added), `activates_at_once`
-    whether a consumer that comes while a cancelled one still holds messages becomes active (3.8.9 counts who holds
-    any), and `serves_again` whether one that was cancelled, still holds messages and subscribes anew gets any (in
-    3.8.9 it stays cancelled). `unblocks_unlimited` is whether publishers are told when the limit is taken away,
-    `refuses_ha_failover` whether a consumer may not give x-cancel-on-ha-failover: from 3.9 on it may give what its
-    queue's type knows and what none does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`).
+    whether a consumer that comes while a cancelled one still holds messages becomes active (3.8.9 counts who holds any,
+    and for the same reason tells of nobody as active meanwhile), and `serves_again` whether one that was cancelled,
+    still holds messages and subscribes anew gets any (in 3.8.9 it stays cancelled). `unblocks_unlimited` is whether
+    publishers are told when the limit is taken away, `refuses_ha_failover` whether a consumer may not give x-cancel-on-
+    ha-failover: from 3.9 on it may give what its queue's type knows and what none does, and since 4.0 none knows that
+    (`rabbit_amqqueue:check_consume_arguments`).
     """
 
     consumer_priority: bool = True
@@ -122,14 +123,17 @@ def discarded(queue: Queue) -> Runs:
     return runs.normal(pair for _, these in of(queue).discards for pair in these)
 
 
-def in_order(queue: Queue, numbers: Runs) -> Runs:
+def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
     """Messages in the order in which they would be served if all consumers went away now: what was returned, what
-    consumers hold, the others as the log has them, and last what is not committed yet."""
+    consumers hold, the others as the log has them, and last what is not committed yet. What they hold comes back as it
+    was `delivered` (`rabbit_fifo:return_all`), where only one of them holds any."""
     fifo = of(queue)
     returned = runs.within(fifo.returns, numbers)
     held = runs.common(numbers, runs.union(queue.unacknowledged, discarded(queue)))
     pending = runs.common(numbers, queue.pending)
     first = runs.union(runs.normal(returned), held)
+    again = runs.within(delivered, held)
+    held = runs.chain(again, runs.minus(held, runs.normal(again)))
     others = as_logged(fifo, runs.minus(runs.minus(numbers, first), pending))
     if fifo.two_levels:
         others = by_level(queue, others)

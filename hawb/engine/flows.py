@@ -316,8 +316,8 @@ def blocks_us(turn: Turn, name: str) -> Iterator[int]:
 
 
 def drains_us(turn: Turn, name: str) -> Iterator[int]:
-    """When each mirror that is not synchronised will have all that is left, as far as it is for the consumers that
-    have a rate: never, where others keep some of what it lacks. Where they are several it may be a beat of each
+    """When each mirror that runs and is not synchronised will have all that is left, as far as it is for the consumers
+    that have a rate: never, where others keep some of what it lacks. Where they are several it may be a beat of each
     later."""
     queue, consumers = turn.queues.get(name), rated_consumers(turn, name)
     if queue is None or not queue.up or queue.sync is not None or not consumers:
@@ -329,7 +329,7 @@ def drains_us(turn: Turn, name: str) -> Iterator[int]:
     )
     theirs = runs.normal(pair for one in consumers for pair in one.held)
     kept = runs.minus(queue.unacknowledged, theirs)
-    for node in queue.mirrors:
+    for node in filter(turn.is_running, queue.mirrors):
         missing = runs.minus(queue.content, queue.contents[node] or EMPTY)
         if missing and node not in queue.depth_unknown and not runs.common(missing, kept):
             answers = answers_until(turn, queue, consumers, missing[-1][1]) + len(consumers) - 1

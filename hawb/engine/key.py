@@ -16,9 +16,9 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from hawb.engine import runs
+from hawb.engine import quorum_key, runs
 from hawb.engine.clients import NEVER_US, Clock
 from hawb.engine.events import (
     BootAttempt,
@@ -33,6 +33,8 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.operations import Resume
+from hawb.engine.quorum_group import Proposal
+from hawb.engine.raft_events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread
@@ -40,7 +42,7 @@ from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master", "forgotten"}
-NODES_FIELDS = {"mirrors", "synchronised", "recoverable", "members"}
+NODES_FIELDS = {"mirrors", "mirrors_on_disk", "synchronised", "recoverable", "members"}
 
 
 def key(state: State, settings: Settings) -> tuple:
@@ -50,13 +52,16 @@ def key(state: State, settings: Settings) -> tuple:
     remembered = [node.remembers for node in state.nodes if node.remembers is not None]
     everywhere = (*state.sides, *remembered)
     ranks = {name: _Ranks(everywhere, state, name) for name in {name for side in everywhere for name in side.queues}}
+
     place = sorted(range(len(state.nodes)), key=names.__getitem__)
     sides = {side.number: index for index, side in enumerate(state.sides)}
     return (
         tuple(_node(state, node, names, sides) for node in place),
         tuple(_remembered(state, state.nodes[node].remembers, ranks, place, names) for node in place),
         tuple(_side(state, side, ranks, place, names) for side in state.sides),
+        tuple(_group(state, name, ranks, names) for name in sorted(state.groups)),
         tuple(sorted(link for link, _ in state.cuts)),
+        tuple(sorted(state.suspected)),
         tuple(_meaning(state, parked.operation, names) for parked in state.stalled),
         tuple(_meaning(state, parked.operation, names) for parked in state.held_back),
         tuple((sent.link, *_meaning(state, sent.delivery, names)) for sent in state.under_way),
@@ -84,6 +89,16 @@ def _side(state: State, side: Side, ranks: dict[str, _Ranks], place: list[int], 
     )
 
 
+def _group(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+    rank = ranks.get(name, lambda numbers: runs.size(numbers))
+
+    def proposal(asked: Proposal) -> tuple:
+        operation = replace(asked.operation, numbers=EMPTY) if asked.numbers else asked.operation
+        return type(operation).__name__, _meaning(state, operation, names), rank(asked.numbers)
+
+    return name, quorum_key.group_key(state, name, names, proposal)
+
+
 class _Ranks:
     """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
 
@@ -97,6 +112,8 @@ class _Ranks:
             for part in (consumer.held, consumer.stale, consumer.settled_early)
         ]
         held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
+        held += [queue.pending for queue in queues]
+        held += quorum_key.numbers_of(state.groups[name]) if name in state.groups else ()
         held += [
             run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
         ]
@@ -113,6 +130,8 @@ class _Ranks:
         return runs.size(runs.common(self.present, ((0, number - 1),)))
 
     def __call__(self, numbers: Runs) -> Runs:
+        if not numbers:
+            return EMPTY
         present = runs.common(numbers, self.present)
         return runs.normal((self.rank(first), self.rank(last)) for first, last in present)
 
@@ -127,7 +146,7 @@ NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
 
 
 def _interchangeable(state: State, settings: Settings) -> bool:
-    if settings.queue_master_locator == "min-masters" or state.cuts or len(state.sides) > 1:
+    if settings.queue_master_locator == "min-masters" or state.cuts or state.suspected or len(state.sides) > 1:
         return False
     policies = (*state.policies, *state.operator_policies)
     if any(setting in NAMES_MATTER for policy in policies for setting in policy.settings):
@@ -147,6 +166,7 @@ def _new_names(state: State) -> list[int]:
             state.nodes[node].member,
             state.nodes[node].virgin,
             state.nodes[node].drained,
+            state.nodes[node].silent,
             sorted(resource for at, resource in state.alarms if at == node),
             len(state.nodes[node].believes_running),
             tuple(_role(queue, node) for queue in queues),
@@ -164,6 +184,7 @@ def _role(queue: Queue, node: int) -> tuple:
         position,
         node in queue.synchronised,
         node in queue.recoverable,
+        node in queue.members,
         queue.contents[node] or EMPTY,
     )
 
@@ -171,7 +192,8 @@ def _role(queue: Queue, node: int) -> tuple:
 def _node(state: State, node: int, names: list[int], sides: dict[int, int]) -> tuple:
     value = state.nodes[node]
     believed = tuple(sorted(names[other] for other in value.believes_running))
-    return value.status, value.member, value.virgin, value.drained, sides[value.side], believed
+    means = value.silent, value.awaits, value.may_boot_alone
+    return value.status, value.member, value.virgin, value.drained, *means, sides[value.side], believed
 
 
 def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
@@ -191,7 +213,9 @@ def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: li
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
     fields["parked"] = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
-    fields["unwritten"] = rank(queue.unwritten)
+    fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
+    fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
+    fields["fifo"] = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
     fields["sync"] = None if queue.sync is None else _sync(state, queue.sync, names)
     return tuple(fields.values())
 
@@ -292,6 +316,10 @@ def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
         waiting = [parked.number for side in state.sides if event.queue in side.queues
                    for parked in side.queues[event.queue].parked]  # fmt: skip
         return event.queue, event.number in waiting and waiting.index(event.number)
+    if isinstance(event, ProposalGivenUp | RegistrationGivenUp):
+        group = state.groups.get(event.queue)
+        asked = [proposal.number for proposal in group.waiting] if group else []
+        return event.queue, event.number in asked and asked.index(event.number)
     if isinstance(event, DeliveryArrives):
         return event.queue, event.consumer, names[event.node]
     if isinstance(event, Resume):

@@ -383,8 +383,10 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
     )
     if queue.master == node:
         if not queue.up and queue.durable:
-            failover.recover(turn, name, "node_running")
+            failover.start_master(turn, name)
         return
     queue = turn.change_queue(name, contents=mirroring.with_content(queue.contents, {node: None}))
+    if failover.is_full_of_the_dead(queue):
+        return
     if is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
         turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node, returning=True))

@@ -150,17 +150,23 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     had = turn.queues[name]
     found = in_force(turn, name, had.type)
     record = found.record(had.type, had.arguments)
-    settled = had.type == CLASSIC or quorum_settings(turn, found, had.arguments) == had.quorum_settings
+    wanted = None if had.type == CLASSIC else quorum_settings(turn, found, had.arguments)
+    settled = wanted == (had.untold_settings or had.quorum_settings)
     if settled and all(getattr(had, field) == value for field, value in record.items()):
         return
     crashed = had.crashed & {had.master, *had.mirrors}
-    queue = turn.change_queue(name, crashed=crashed, **record)
+    # rabbit_amqqueue:update writes the record to disk as it is, with mirrors; store_queue writes it without.
+    on_disk = had.mirrors if had.durable else ()
+    # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
+    # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
+    untold = wanted if had.mirroring is not None else None
+    queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
     field = f"{kind}policy"
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=getattr(had, field))
     if queue.type == CLASSIC:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)
-    else:
+    elif untold is None:
         quorum.put(turn, name, AdoptPolicy(name), NOWHERE)
 
 

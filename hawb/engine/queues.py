@@ -76,7 +76,7 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
     refused."""
     profile, arguments, name = turn.settings.profile, dict(operation.arguments), described(operation.queue)
     if type_of(operation) not in TYPES:
-        reason = queue_arguments.unknown_type(type_of(operation), name)
+        reason = queue_arguments.unknown_type(type_of(operation), name, profile)
     elif type_of(operation) == QUORUM:
         reason = quorum_declaration.refusal(
             arguments, name, profile,

@@ -9,7 +9,10 @@ as that has settled what it holds, and until then that gets no more; of equals t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hawb.engine import fifo
+from hawb.engine.clients import Consumer
 from hawb.engine.fifo import capacity
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
@@ -72,7 +75,7 @@ def step_back(turn: Turn, consumer: str, *, activates: bool) -> None:
         activate_next(turn, queue.name)
 
 
-def held_by_cancelled(turn: Turn, queue: Queue) -> bool:
+def held_by_cancelled(consumers: Mapping[str, Consumer], queue: Queue) -> bool:
     """Whether a consumer of the queue that is not subscribed any more still holds messages."""
-    others = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in queue.consumers)
+    others = (one for one in consumers.values() if one.queue == queue.name and one.name not in queue.consumers)
     return any(one.held for one in others)

@@ -105,7 +105,7 @@ def register(turn: Turn, consumer: Consumer) -> None:
     """The queue knows one more consumer."""
     queue = turn.queues[consumer.queue]
     quorum = queue.type == QUORUM
-    waits = quorum and not fifo.release(turn).activates_at_once and held_by_cancelled(turn, queue)
+    waits = quorum and not fifo.release(turn).activates_at_once and held_by_cancelled(turn.consumers, queue)
     turn.change_queue(queue.name, consumers=(*queue.consumers, consumer.name))
     if consumer.exclusive and not quorum:
         turn.change_queue(queue.name, active_consumer=consumer.name)

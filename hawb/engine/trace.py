@@ -115,7 +115,7 @@ EVENTS: dict[str, str] = {
     "node_down_noticed": "The other nodes learnt that a node is gone. by.",
     "mirror_added": "A mirror joined, empty. synchronised.",
     "mirror_removed": "A mirror is gone. reason: node_down, crashed, out_of_reach, policy, "
-    "master_shutdown, transfer.",
+    "master_shutdown, master_recovered, transfer.",
     "mirror_synchronised": "A mirror holds all that its master does. how: joined, drained, synchronisation, promotion.",
     "master_down": "A queue's master process is gone. reason: node_killed, node_lost_power, node_stopped, "
     "out_of_reach, crashed, policy, transfer.",

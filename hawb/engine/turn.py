@@ -315,8 +315,11 @@ class Turn:
 
     def change_queue(self, name: str, **fields) -> Queue:
         """The queue with other fields. A quorum queue is one on all sides, but for who is seen there to lead it and
-        which policies are known."""
-        queue = self.queues[name] = replace(self.queues[name], **fields)
+        which policies are known. When its mirrors change the record on disk is written, which names none."""
+        had = self.queues[name]
+        queue = self.queues[name] = replace(had, **fields)
+        if had.mirrors_on_disk and (had.mirrors, had.synchronised) != (queue.mirrors, queue.synchronised):
+            queue = self.queues[name] = replace(queue, mirrors_on_disk=())
         if queue.type == QUORUM and len(self.sides) > 1:
             shared = {field: value for field, value in fields.items() if field not in OF_A_SIDE}
             for side in self.sides.values():

@@ -58,32 +58,40 @@ class PolicyPanel:
         self.clear = fields.button(
             "clear policy", "rabbitmqctl clear_policy or clear_operator_policy", self._doing(controller.clear_policy)
         )
-        self._write(NEW)
+        self._take_up(NEW)
         for field in (*self._plain_fields(), *self.settings.values(), self.tool):
             field.observe(lambda _: self._judge(), "value")
         self.box = fields.column(*self._layout())
 
     def show(self) -> None:
-        """Shows where the controller stands. The fields stay as they are: they are the person's."""
+        """Shows where the controller stands. What was typed into the fields stays: it is the person's."""
         if self.apply_to.options != self.controller.profile.apply_to:
             kept = self.apply_to.value
             self.apply_to.options = self.controller.profile.apply_to
             self.apply_to.value = kept if kept in self.apply_to.options else "queues"
-        in_force = [
-            *(PolicyDraft.of(policy, POLICY) for policy in self.controller.policies),
-            *(PolicyDraft.of(policy, OPERATOR_POLICY) for policy in self.controller.operator_policies),
-        ]
+        in_force = self._in_force()
         options = [("a new policy", NEW), *((policy_title(draft), draft) for draft in in_force)]
         if list(self.policy.options) != options:
-            mine = self.draft()
-            shown_too = next((draft for draft in in_force if draft.sets_the_same(mine)), NEW)
-            untouched = mine == NEW and in_force
+            mine, taken_up = self.draft(), self._taken_up
+            same = next((draft for draft in in_force if draft.sets_the_same(mine)), None)
+            untouched = mine == taken_up
+            chosen = same or (in_force[0] if untouched and in_force else NEW)
             self.policy.options = options
-            self.policy.value = in_force[0] if untouched else shown_too
-            self._write(self.policy.value if untouched else mine)
+            self.policy.value = chosen
+            if untouched:
+                self._take_up(chosen)
+            else:
+                self._write(mine)
+                self._taken_up = taken_up
         self._judge()
         if answer := self.controller.messages.get(Place.POLICY):
             self.opinion.value = opinion_html(answer)
+
+    def _in_force(self) -> list[PolicyDraft]:
+        return [
+            *(PolicyDraft.of(policy, POLICY) for policy in self.controller.policies),
+            *(PolicyDraft.of(policy, OPERATOR_POLICY) for policy in self.controller.operator_policies),
+        ]
 
     def draft(self) -> PolicyDraft:
         """What the fields say."""
@@ -121,7 +129,12 @@ class PolicyPanel:
 
     def _edit(self, change: dict) -> None:
         if change["new"] is not None:
-            self._write(change["new"])
+            self._take_up(change["new"])
+
+    def _take_up(self, draft: PolicyDraft) -> None:
+        """Writes a policy into the fields, to be edited; as long as nobody does, they follow what is in force."""
+        self._write(draft)
+        self._taken_up = self.draft()
 
     def _write(self, draft: PolicyDraft) -> None:
         for key, field in self.settings.items():
@@ -136,8 +149,12 @@ class PolicyPanel:
     def _judge(self) -> None:
         draft, profile = self.draft(), self.controller.profile
         wrong = draft.message(profile)
-        other = words(POLICY if draft.is_operator else OPERATOR_POLICY)
-        self.opinion.value = opinion_html(wrong) if wrong else reach_html(self.controller.reach(draft), other)
+        if wrong:
+            self.opinion.value = opinion_html(wrong)
+        else:
+            other = words(POLICY if draft.is_operator else OPERATOR_POLICY)
+            is_set = any(draft.says_the_same(each) for each in self._in_force())
+            self.opinion.value = reach_html(self.controller.reach(draft), other, is_set)
         self.rendering.value = f"<pre>{escape(draft.renderings(profile).get(self.tool.value, ''))}</pre>"
         self.elsewhere.layout.display = "none" if wrong else None
 
@@ -165,10 +182,11 @@ def opinion_html(wrong: str) -> str:
     return "".join(f"<div>{escape(line)}</div>" for line in f"✕ {wrong}".splitlines() if line)
 
 
-def reach_html(reached: Sequence[Reached], other: str) -> str:
-    """Which queues a draft reaches that RabbitMQ would accept; `other` is what those of the other kind are called."""
+def reach_html(reached: Sequence[Reached], other: str, is_set: bool) -> str:
+    """Which queues a draft reaches that RabbitMQ would accept; `other` is what those of the other kind are called,
+    `is_set` whether it is in force as it is."""
     names = listing(one.queue for one in reached)
-    told = [f"✓ valid; matches {names or 'no queue that there is'}"]
+    told = [f"✓ valid{'' if is_set else ', not set yet'}; matches {names or 'no queue that there is'}"]
     beaten = [f"{shown(one.queue)} by {shown(one.winner)}" for one in reached if not one.wins]
     if beaten:
         told.append(f"beaten for {listing(beaten)}")

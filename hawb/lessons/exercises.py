@@ -17,6 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from hawb.cluster import Cluster
+from hawb.lessons import step_forms
 from hawb.scenario import text
 from hawb.scenario.refused import ScenarioRefused, render
 from hawb.views.words import counted, listing, shown
@@ -47,9 +48,9 @@ HELD_BACK = (
 class Form(Enum):
     """What an answer is, in words."""
 
-    POLICY = "a policy, such as {'pattern': '^mine', 'definition': {'ha-mode': 'all'}, 'priority': 0}, or as YAML text"
-    STEPS = "a list of steps, such as [{'stop': 'a'}, {'start': 'a'}], or as YAML text"
-    SETTINGS = "settings of the nodes, such as {'net_ticktime': 60}, or as YAML text"
+    POLICY = "a policy"
+    STEPS = "a list of steps"
+    SETTINGS = "settings of the nodes"
 
 
 class Exercise(Struct, frozen=True):
@@ -67,6 +68,18 @@ class Exercise(Struct, frozen=True):
     judge: Callable[[Cluster, Variation], str | None]
     verbs: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+
+
+    @property
+    def accepted(self) -> str:
+        """What is taken for an answer, in words, with an example."""
+        if self.form is Form.POLICY:
+            example = "{'pattern': '^mine', 'definition': {'ha-mode': 'all'}, 'priority': 0}"
+        elif self.form is Form.STEPS:
+            example = repr([step_forms.example(self.verbs[0])])
+        else:
+            example = f"{{{', '.join(f'{name!r}: …' for name in self.settings)}}}"
+        return f"{self.form.value}, such as {example}, or as YAML text"
 
 
 class Verdict(NamedTuple):
@@ -122,17 +135,17 @@ def elsewhere(variation: Variation) -> str:
 def given_as(exercise: Exercise, answer: object) -> list | dict:
     """An answer as steps of a scenario, or as settings. Raises AnswerRefused."""
     if answer is None or answer is ... or (isinstance(answer, str) and not answer.strip()):
-        raise AnswerRefused(f"There is no answer yet. It is {exercise.form.value}.")
+        raise AnswerRefused(f"There is no answer yet. It is {exercise.accepted}.")
     try:
         given = text.parse(answer) if isinstance(answer, str) else answer
         text.check_values(given)
     except ScenarioRefused as refused:
         raise AnswerRefused(f"The answer cannot be read: {refused}") from None
     if exercise.form is Form.POLICY:
-        return [{"set_policy": _a(dict, given, exercise.form) | {"name": "answer"}}]
+        return [{"set_policy": _a(dict, given, exercise) | {"name": "answer"}}]
     if exercise.form is Form.SETTINGS:
-        return settings_of(exercise, _a(dict, given, exercise.form))
-    steps = _a(list, given, exercise.form)
+        return settings_of(exercise, _a(dict, given, exercise))
+    steps = _a(list, given, exercise)
     if len(steps) > MOST_STEPS:
         raise AnswerRefused(f"These are {len(steps)} steps; {MOST_STEPS} are more than enough.")
     for number, step in enumerate(steps, 1):
@@ -142,9 +155,9 @@ def given_as(exercise: Exercise, answer: object) -> list | dict:
     return steps
 
 
-def _a(kind: type, given: object, form: Form):
+def _a(kind: type, given: object, exercise: Exercise):
     if not isinstance(given, kind):
-        raise AnswerRefused(f"{render(given)} is not {form.value}.")
+        raise AnswerRefused(f"{render(given)} is not {exercise.accepted}.")
     return given
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from textwrap import fill
 
@@ -50,6 +51,9 @@ EXERCISES = {each.key: each for lesson in LESSONS for each in lesson.EXERCISES}
 PAGE = 116
 """How many characters a line has."""
 
+MOMENT = re.compile(r" *[0-9.]+ s  ")
+"""How a line of a story begins: with its time."""
+
 LONGEST_KEPT = 4000
 """How many characters of an answer that is not plain values are kept."""
 
@@ -72,9 +76,16 @@ def truth(key: str, value: str | int) -> Said:
 
 
 def tell(text: str, last: int | None = None) -> Said:
-    """A text in lines that fit the page; with `last`, the last lines of it."""
+    """A text in lines that fit the page; with `last`, the last lines of it. What goes on below a line of a story stands
+    beside its time, not under it."""
     lines = text.splitlines()
-    return Said("\n".join(fill(line, PAGE, break_on_hyphens=False) for line in (lines[-last:] if last else lines)))
+    return Said("\n".join(map(fitted, lines[-last:] if last else lines)))
+
+
+def fitted(line: str) -> str:
+    """A line as so many as it takes to fit the page."""
+    time = MOMENT.match(line)
+    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))
 
 
 def look(cluster: Cluster) -> Text:

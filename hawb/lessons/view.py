@@ -14,13 +14,17 @@ import ipywidgets as widgets
 
 from hawb.cluster import Cluster
 from hawb.lab import fields
+from hawb.lessons import step_forms
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.exercises import Exercise
 from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
 from hawb.views import raft
 
-STYLE = "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4}</style>"
+STYLE = (
+    "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "
+    ".hawb-lesson p.hawb-moment {margin-top: 12px}</style>"
+)
 
 
 class Readable:
@@ -78,12 +82,22 @@ def html(page: str) -> widgets.HTML:
 
 
 def exercise_view(exercise: Exercise) -> Text:
-    """An exercise with its hints folded."""
+    """An exercise, with how its steps are written and its hints folded."""
     hints = "".join(folded(f"hint {number}", f"<p>{escape(hint)}</p>") for number, hint in enumerate(exercise.hints, 1))
     text = f"Exercise {exercise.key}: {exercise.question}"
-    verbs = f" A step is one of {', '.join(exercise.verbs)}." if exercise.verbs else ""
-    form = f"<p>The answer is {escape(exercise.form.value)}.{escape(verbs)}</p>"
-    return Text(text, f"<p><b>Exercise {escape(exercise.key)}:</b> {escape(exercise.question)}</p>{form}{hints}")
+    form = f"<p>The answer is {escape(exercise.accepted)}.</p>"
+    verbs = folded("what a step can be, and how it is written", steps_html(exercise.verbs)) if exercise.verbs else ""
+    question = f"<p><b>Exercise {escape(exercise.key)}:</b> {escape(exercise.question)}</p>"
+    return Text(text, question + form + verbs + hints)
+
+
+def steps_html(verbs: Sequence[str]) -> str:
+    """A list of these verbs: a step of each, and what it may say besides."""
+    entries = []
+    for verb in verbs:
+        step, more = repr(step_forms.example(verb)), step_forms.more(verb)
+        entries.append(f"<li><code>{escape(step)}</code>{escape(f', {more}' if more else '')}</li>")
+    return f"<ul>{''.join(entries)}</ul><p>Any step can also say when, in seconds: <code>'at': 20</code>.</p>"
 
 
 def rule_view(told: Rule) -> Text:
@@ -125,5 +139,5 @@ def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:
     texts, page = [], ""
     for time_s in times_s:
         texts.append(f"at {time_s:g} s\n{cluster.raft(queue, time_s)}")
-        page += f"<p>at {time_s:g} s</p>{raft.html(run.moment_at(time_s).state, names, queue)}"
+        page += f'<p class="hawb-moment">at {time_s:g} s</p>{raft.html(run.moment_at(time_s).state, names, queue)}'
     return Text("\n".join(texts).rstrip(), page)

@@ -40,8 +40,9 @@ def locate(strategy, client, candidates, masters_count, random_index):
     """The node for the master.
 
     `masters_count[node]` counts the queues mastered there, over all virtual hosts and queue types; ties go to the first
-    in alphabetical order. `random_index` is a number below `len(candidates)`, and there is a candidate: the declaring
-    node runs.
+    in alphabetical order, as they do up to OTP 25 (4.0.5 runs on a later one, whose maps list nodes as each node came
+    to know them, which nothing tells). `random_index` is a number below `len(candidates)`, and there is a candidate:
+    the declaring node runs.
     """
     if strategy == CLIENT_LOCAL:
         return client

@@ -23,7 +23,9 @@ class Profile(Struct, frozen=True):
     mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained gives the masters of
     mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `drain_stops_members` whether it stops all
     members of quorum queues, not only those that lead (3.8.12), `rebalance_spares_drained` whether rebalancing leaves
-    drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `lone_boot_rounds` is how often a node that boots and finds
+    drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `exclusive_counts_as_mirrored` is whether an exclusive queue
+    under a policy that mirrors, which has no mirrors, is told of as mirrored (`rabbit_mirror_queue_misc:is_mirrored`,
+    which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often a node that boots and finds
     nobody goes through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure
     does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
     node waited ten minutes. `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte
@@ -46,6 +48,7 @@ class Profile(Struct, frozen=True):
     drain_moves_masters: bool
     drain_stops_members: bool
     rebalance_spares_drained: bool
+    exclusive_counts_as_mirrored: bool
     late_answers_count: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
@@ -129,6 +132,7 @@ PROFILES: dict[str, Profile] = {
         drain_moves_masters=True,
         drain_stops_members=False,
         rebalance_spares_drained=False,
+        exclusive_counts_as_mirrored=True,
         late_answers_count=False,
         unicode_errors=False,
     ),
@@ -152,6 +156,7 @@ PROFILES: dict[str, Profile] = {
         drain_moves_masters=False,
         drain_stops_members=True,
         rebalance_spares_drained=True,
+        exclusive_counts_as_mirrored=False,
         late_answers_count=True,
         unicode_errors=False,
     ),
@@ -175,6 +180,7 @@ PROFILES: dict[str, Profile] = {
         drain_moves_masters=False,
         drain_stops_members=True,
         rebalance_spares_drained=True,
+        exclusive_counts_as_mirrored=False,
         late_answers_count=True,
         unicode_errors=True,
     ),
@@ -198,6 +204,7 @@ PROFILES: dict[str, Profile] = {
         drain_moves_masters=False,
         drain_stops_members=True,
         rebalance_spares_drained=True,
+        exclusive_counts_as_mirrored=False,
         late_answers_count=True,
         unicode_errors=True,
     ),

@@ -3,8 +3,9 @@
 Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`, `assert_args_equivalence`), `rabbit_channel` for
 queue.declare, `rabbit_misc` (`check_expiry`, `assert_args_equivalence`), `rabbit_classic_queue:capabilities`. The first
 error ends the check. From 3.9 on an argument that only other queue types know is refused too, the first in the order
-in which the client sends them. What nobody knows is carried and means nothing. A queue that exists is not checked but
-compared: 3.8 compares the arguments that it checks, later releases those of classic queues (`COMPARED`).
+in which the client sends them; 4.0 adds the queue's type where a client sends none, and sorts them thereby
+(`rabbit_amqqueue:augment_declare_args`). What nobody knows is carried and means nothing. A queue that exists is not
+checked but compared: 3.8 compares the arguments that it checks, later releases those of classic queues (`COMPARED`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ AMQP_TYPES = {str: "longstr", bool: "bool", int: "signedint", float: "double", t
 
 
 def amqp_type(value: object) -> str:
-    """The AMQP type with which a client sends a value."""
+    """The AMQP type with which a client sends a value: an integer as one of 32 bits where it is small enough."""
+    if type(value) is int and not -(2**31) <= value < 2**31:
+        return "long"
     return AMQP_TYPES.get(type(value), "array")
 
 
@@ -36,15 +39,17 @@ def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -
     error = invalid(arguments, described, checks, terse)
     if error is not None:
         return error
-    foreign = () if terse else [key for key in arguments if key in OF_OTHER_TYPES and key not in checks]
+    sent = arguments if "x-queue-type" in arguments or not profile.leader_locator else sorted(arguments)
+    foreign = () if terse else [key for key in sent if key in OF_OTHER_TYPES and key not in checks]
     return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
 
 
-def unknown_type(value: object, described: str) -> str:
+def unknown_type(value: object, described: str, profile: Profile) -> str:
     """The text of the 406 for a queue of a type that does not exist (`rabbit_amqqueue:check_queue_type`)."""
+    error = "invalid_queue_type" if profile.version == "3.8" else f"\"unsupported queue type '{value}'\""
     if not isinstance(value, str):
-        return f"invalid arg 'x-queue-type' for {described}: {{unacceptable_type,{amqp_type(value)}}}"
-    return f"invalid arg 'x-queue-type' for {described}: \"unsupported queue type '{value}'\""
+        error = f"{{unacceptable_type,{amqp_type(value)}}}"
+    return f"invalid arg 'x-queue-type' for {described}: {error}"
 
 
 def invalid(arguments: Mapping[str, object], described: str, checks: Mapping[str, Check], terse: bool) -> str | None:
@@ -67,11 +72,11 @@ def inequivalent(
     if profile.leader_locator:
         current = SENT_ANYWAY_4_0 | current
         compared = (*compared, *CHECKS_4_0)
-    return first_difference(given, current, compared)
+    return first_difference(given, current, compared, profile)
 
 
 def first_difference(
-    given: Mapping[str, object], current: Mapping[str, object], keys: Iterable[str]
+    given: Mapping[str, object], current: Mapping[str, object], keys: Iterable[str], profile: Profile
 ) -> tuple[str, str, str] | None:
     """The first of `keys` that differs when a queue is declared again, and what is given and what the queue has as the
     406 shows them. None if all are the same. Numbers of different types differ; no type is the classic type
@@ -80,28 +85,29 @@ def first_difference(
         asked, had = ((amqp_type(one[key]), one[key]) if key in one else None for one in (given, current))
         if (asked or UNSAID.get(key)) != (had or UNSAID.get(key)):
             show = _value if asked and had else _value_and_type
-            return key, show(asked), show(had)
+            return key, show(asked, profile.unicode_errors), show(had, profile.unicode_errors)
     return None
 
 
-def _value(argument: tuple[str, object]) -> str:
-    return f"'{_term(argument[1])}'"
+def _value(argument: tuple[str, object], unicode: bool) -> str:
+    return f"'{_term(argument[1], unicode)}'"
 
 
-def _value_and_type(argument: tuple[str, object] | None) -> str:
-    return "none" if argument is None else f"the value {_value(argument)} of type '{argument[0]}'"
+def _value_and_type(argument: tuple[str, object] | None, unicode: bool) -> str:
+    return "none" if argument is None else f"the value {_value(argument, unicode)} of type '{argument[0]}'"
 
 
-def _term(value: object) -> str:
+def _term(value: object, unicode: bool) -> str:
     if isinstance(value, tuple):
-        return "[" + ",".join(f"{{{amqp_type(one)},{_leaf(one)}}}" for one in value) + "]"
-    return value if isinstance(value, str) else _leaf(value)
+        return "[" + ",".join(f"{{{amqp_type(one)},{_leaf(one, unicode)}}}" for one in value) + "]"
+    return value if isinstance(value, str) else _leaf(value, unicode)
 
 
-def _leaf(value: object) -> str:
-    # Erlang shows a string's bytes as if each were a letter, but they are sent as bytes again, and so are its letters
+def _leaf(value: object, unicode: bool) -> str:
+    shown = erlang_term(value, unicode, column=0)
+    # Where Erlang shows a string's bytes as if each were a letter, they are sent as bytes again, and so are its letters
     # (`rabbit_binary_generator:amqp_exception_explanation`).
-    return erlang_term(value, unicode=False, column=0).encode("latin-1").decode("utf-8", "replace")
+    return shown if unicode else shown.encode("latin-1").decode("utf-8", "replace")
 
 
 Check = Callable[[Mapping[str, object], str, bool], str | None]
@@ -109,9 +115,9 @@ Check = Callable[[Mapping[str, object], str, bool], str | None]
 
 
 def _integer(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
-    kind = amqp_type(arguments[key])
-    if kind == "signedint":
+    if type(arguments[key]) is int:
         return None
+    kind = amqp_type(arguments[key])
     return f"{{unacceptable_type,{kind}}}" if terse else f'"expected integer, got {kind}"'
 
 

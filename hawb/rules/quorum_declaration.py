@@ -87,9 +87,8 @@ def inequivalent(
 ) -> tuple[str, str, str] | None:
     """The first argument of a quorum queue that differs when it is declared again, as
     `queue_arguments.first_difference` gives it."""
-    return first_difference(
-        (SENT_ANYWAY_4_0 if profile.leader_locator else {}) | given, current, QUORUM_PROFILES[profile.version].compared
-    )
+    given = (SENT_ANYWAY_4_0 if profile.leader_locator else {}) | given
+    return first_difference(given, current, QUORUM_PROFILES[profile.version].compared, profile)
 
 
 def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
@@ -134,7 +133,7 @@ def _value(
 ) -> object | None:
     given = [source[name] for source, name in ((definition, key), (arguments, f"x-{key}")) if name in source]
     if key == "delivery-limit":
-        given = [limit if amqp_type(limit) in ("signedint", "double") else inf for limit in given]
+        given = [limit if type(limit) in (int, float) else inf for limit in given]
     return resolve.decide(*given) if len(given) == 2 else next(iter(given), None)
 
 

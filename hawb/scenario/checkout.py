@@ -1,12 +1,30 @@
-"""The checkout that a kernel runs in, if it runs in one: `data` is no part of the package."""
+"""The checkout that a kernel runs in, or that hawb itself runs from: `data` is no part of the package.
+
+A class gets the lessons' notebooks without the rest of the checkout, wherever its readers put them. Where hawb is
+installed from a checkout, as `make setup` does it, that one's data stands behind the rules all the same.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+OWN = Path(__file__).resolve().parents[2]
+"""The folder that has the package in it: the checkout, unless hawb was installed without one."""
+
 
 def data_folder(folder: Path | None = None) -> Path | None:
-    """`data` of `folder` (the current one by default) or of the nearest folder above that has scenarios in it; None
-    where there is none."""
+    """`data` of `folder` or of the nearest folder above that has scenarios in it; None where there is none.
+
+    Without a `folder` it is the current one, and after those above it the checkout that hawb runs from.
+    """
     here = (folder or Path.cwd()).resolve()
-    return next((above / "data" for above in (here, *here.parents) if (above / "data" / "scenarios").is_dir()), None)
+    searched = (here, *here.parents, *(() if folder else (OWN,)))
+    return next((each / "data" for each in searched if (each / "data" / "scenarios").is_dir()), None)
+
+
+def data_folder_for(what: str) -> Path:
+    """`data_folder()` for what is in it. Raises FileNotFoundError, saying what is missed, where there is none."""
+    found = data_folder()
+    if found is None:
+        raise FileNotFoundError(f"{what}: part of hawb's checkout, and no data/scenarios is here, above or beside hawb")
+    return found

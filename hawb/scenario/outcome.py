@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from hawb.engine import runs
+from hawb.engine import fifo, runs
 from hawb.engine.clients import Consumer, Publisher
-from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order
-from hawb.engine.fifo import discarded
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
 from hawb.engine.publishers import blocked_for_us
 from hawb.engine.runs import as_lists
 from hawb.engine.settings import Settings
+from hawb.engine.single_active import held_by_cancelled, is_single_active
 from hawb.engine.state import (
     BOOTING,
     CLASSIC,
@@ -86,7 +85,9 @@ def outcome(run: Run, moment: Moment | None = None, told: Sequence[dict] = ()) -
         "deleted": deleted_outcome(state, events),
         "ledger": {name: ledger_outcome(account, held_back(state, name)) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
-        "consumers": {name: consumer_outcome(state, state.consumers[name]) for name in sorted(state.consumers)},
+        "consumers": {
+            name: consumer_outcome(state, settings, state.consumers[name]) for name in sorted(state.consumers)
+        },
         "publishers": {
             name: publisher_outcome(state.publishers[name], state.time_us) for name in sorted(state.publishers)
         },
@@ -163,9 +164,9 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
         "policy": queue.policy,
         "operator_policy": queue.operator_policy,
         "messages": runs.size(content),
-        "messages_ready": runs.size(content) - runs.size(unacknowledged) - runs.size(discarded(queue)),
+        "messages_ready": runs.size(content) - runs.size(unacknowledged) - runs.size(fifo.discarded(queue)),
         "messages_unacknowledged": runs.size(unacknowledged),
-        "ids": as_lists(in_order(queue, content)),
+        "ids": as_lists(ids_in_order(state, queue, content)),
         "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
         "replicas": replicas_outcome(state, settings, queue, side),
     }
@@ -173,19 +174,30 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
     return common | special(state, settings, queue, side) | views_outcome(state, settings, name)
 
 
+def ids_in_order(state: State, queue: Queue, content: runs.Runs) -> runs.Runs:
+    """What a queue would still deliver, if all consumers went away now, in that order."""
+    if queue.type == CLASSIC or not queue.unacknowledged:
+        return in_order(queue, content)
+    consumers = (consumer for consumer in state.consumers.values() if consumer.queue == queue.name)
+    holders = [consumer for consumer in consumers if consumer.held]
+    return fifo.in_order(queue, content, holders[0].in_sequence if len(holders) == 1 else runs.EMPTY)
+
+
 def classic_outcome(state: State, settings: Settings, queue: Queue, _side: Side) -> dict:
     """What only classic queues have."""
     living = [node for node in queue.mirrors if state.nodes[node].status == RUNNING]
     synchronised = sorted(node for node in queue.synchronised if node in living)
     master = settings.names[queue.master]
+    exclusive = queue.owner is not None and queue.mirroring is not None
+    mirrored = queue.mirrored or (exclusive and settings.profile.exclusive_counts_as_mirrored)
     return {
         "state": ("running" if queue.sync is None else "syncing") if queue.up else "down",
-        "mirrored": queue.mirrored,
+        "mirrored": mirrored,
         "master": master,
         "mirrors": settings.named(living),
         "synchronised_mirrors": settings.named(synchronised),
         "recoverable_mirrors": settings.named(queue.recoverable) if queue.mirrored else [],
-        "critical_nodes": [master] if queue.mirrored and not synchronised else [],
+        "critical_nodes": [master] if mirrored and not synchronised else [],
     }
 
 
@@ -252,11 +264,11 @@ def losses_outcome(moment: Moment) -> list[dict]:
     ]
 
 
-def consumer_outcome(state: State, consumer: Consumer) -> dict:
+def consumer_outcome(state: State, settings: Settings, consumer: Consumer) -> dict:
     """One consumer or holder."""
     return {
         "state": consumer.state,
-        "activity_status": activity_status(state, consumer),
+        "activity_status": activity_status(state, settings, consumer),
         "queue": consumer.queue,
         "received": as_lists(consumer.received),
         "unacknowledged": as_lists(consumer.held),
@@ -275,14 +287,16 @@ def publisher_outcome(publisher: Publisher, now_us: int) -> dict:
     }
 
 
-def activity_status(state: State, consumer: Consumer) -> str | None:
-    """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it (`rabbit_fifo:query_consumers`); None
-    where the queue knows none."""
+def activity_status(state: State, settings: Settings, consumer: Consumer) -> str | None:
+    """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it (`rabbit_fifo:query_consumers`,
+    `query_single_active_consumer`); None where the queue knows none."""
     queue = state.queues.get(consumer.queue)
     if queue is None or consumer.name not in queue.consumers:
         return None
     if is_single_active(queue):
-        return "single_active" if queue.active_consumer == consumer.name else "waiting"
+        counts_all = queue.type == QUORUM and not fifo.RELEASES[settings.profile.version].activates_at_once
+        active = None if counts_all and held_by_cancelled(state.consumers, queue) else queue.active_consumer
+        return "single_active" if active == consumer.name else "waiting"
     return "suspected_down" if queue.fifo is not None and consumer.name in queue.fifo.suspected else "up"
 
 

@@ -4,7 +4,8 @@ A compiled function can call only compiled ones, so a rule of `hawb.rules` is co
 from its own code: nothing is written a second time.
 
 What was compiled is kept in the user's cache under a name that stands for all that it was made from: numba itself looks
-only at the file of the function that it keeps, and would go on with a rule that has changed elsewhere.
+only at the file of the function that it keeps, and would go on with a rule that has changed elsewhere. Only what Python
+calls is kept, since that holds all that it calls in turn.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import FunctionType
 
 import numba
-from numba import config, njit
+from numba import config, njit, typeof, types
 
 from hawb import engine, rules
 
@@ -35,11 +36,34 @@ def fingerprint() -> str:
 
 config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
 
-compiled = njit(cache=True)
-"""The decorator of what is compiled in studies and called from Python."""
 
-inner = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""The decorator of what only compiled functions call: it takes half as long to compile."""
+def compiled(function: FunctionType) -> Callable:
+    """The decorator of what is compiled in studies and called from Python, which other threads run beside."""
+    return once(njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def inner(function: FunctionType) -> Callable:
+    """The decorator of what only compiled functions call: it takes half as long to compile."""
+    return once(njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy")(function))
+
+
+def once(dispatcher: Callable) -> Callable:
+    """A function that is compiled once for each combination of types. numba by itself compiles it anew for each
+    combination of constants that it is called with, which would be half as much again."""
+    if config.DISABLE_JIT:
+        return dispatcher
+    by_constants = dispatcher.get_call_template
+
+    def by_types(args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> tuple:
+        return by_constants(tuple(map(of_any_value, args)), {name: of_any_value(kws[name]) for name in kws})
+
+    dispatcher.get_call_template = by_types
+    return dispatcher
+
+
+def of_any_value(given: types.Type) -> types.Type:
+    """The type of a constant, or of a default, without its value."""
+    return typeof(given.value) if isinstance(given, types.Omitted) else types.unliteral(given)
 
 
 @cache
@@ -49,4 +73,4 @@ def rule(function: FunctionType) -> Callable:
     called = {name: function.__globals__[name] for name in names if name in function.__globals__}
     bound = {name: rule(other) for name, other in called.items() if isinstance(other, FunctionType)}
     code = FunctionType(function.__code__, function.__globals__ | bound, function.__name__)
-    return njit(code, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return inner(code)

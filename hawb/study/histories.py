@@ -10,7 +10,8 @@ order of their kinds. Nothing lies at or after the horizon.
 
 A node is down until the last of what keeps it down is over: a rack that fails takes down those of its nodes that are
 up, and what ends while something else lasts starts nothing. Every draw is keyed by (seed, purpose, trial, n):
-`n` counts the unit that fails, its failures, and what is drawn for each.
+`n` counts the unit that fails, its failures, and what is drawn for each. So a draw that would decide nothing is left
+out, and the others are the same.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def drawn(table, nodes, seed, trial, horizon_us):
         elif purpose != ONE_RACK:
             events, told = calendar(table[source], purpose, nodes, horizon_us, events, told)
     events, told = falls(spells[:count], nodes, horizon_us, events, told)
-    return in_order(events[:told])
+    return in_order(events, told)
 
 
 @inner
@@ -176,11 +177,27 @@ def with_event(events, told, time_us, kind, nodes):
 
 
 @inner
-def in_order(events):
-    """By time, and in one moment by kind and nodes."""
-    for column in (2, 1, 0):
-        events = events[np.argsort(events[:, column], kind="mergesort")]
-    return events
+def in_order(rows, count):
+    """The first `count` rows by time, and those of one moment by their second and third columns."""
+    order, ordered = np.argsort(rows[:count, 0]), np.empty((count, 3), np.int64)
+    for k in range(count):
+        place = k
+        while place and is_before(rows[order[place]], rows[order[place - 1]]):
+            order[place], order[place - 1] = order[place - 1], order[place]
+            place -= 1
+    for k in range(count):
+        for column in range(3):
+            ordered[k, column] = rows[order[k], column]
+    return ordered
+
+
+@inner
+def is_before(one, other):
+    """By the first column in which they differ."""
+    for column in range(3):
+        if one[column] != other[column]:
+            return one[column] < other[column]
+    return False
 
 
 @inner
@@ -213,7 +230,7 @@ def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
         kind, taken, lost = kind_of(source, seed, trial, n), source.nodes, 0
         if purpose == PARTITIONS:
             taken = cut_off(table, source.cut, nodes, seed, trial, n)
-        elif kind != STOP:
+        elif kind != STOP and source.disk_lost > 0:
             lost = int(uniform(seed, purpose, trial, n | DISK) < source.disk_lost)
         spells = grown(spells, count)
         spells[count, 0], spells[count, 1], spells[count, 2] = time_us, end_us, kind
@@ -231,6 +248,8 @@ def kind_of(source, seed, trial, n):
         return CONSUMERS_AWAY
     if purpose == PARTITIONS:
         return CUT_LINK if source.cut == ONE_LINK else CUT
+    if source.powered_off == 0:
+        return KILL
     u = uniform(seed, purpose, trial, n | HOW)
     return STOP if u < source.controlled else POWER_OFF if u < source.powered_off else KILL
 
@@ -258,7 +277,7 @@ def falls(spells, nodes, horizon_us, events, told):
     for k in range(count):
         ends[k, 0], ends[k, 1], ends[k, 2] = spells[k, 0], 0, k
         ends[count + k, 0], ends[count + k, 1], ends[count + k, 2] = spells[k, 1], 1, k
-    ends = in_order(ends)
+    ends = in_order(ends, 2 * count)
     holding = np.zeros(nodes, np.int64)
     for k in range(len(ends)):
         time_us, over, spell = ends[k, 0], ends[k, 1], ends[k, 2]

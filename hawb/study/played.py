@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hawb.engine import advance, publishers, runs
+from hawb.engine import advance, chance, publishers, runs
 from hawb.engine.ledger import Account
 from hawb.engine.state import DOWN, Queue
 from hawb.engine.turn import Turn
@@ -36,6 +36,9 @@ from hawb.study.work import Work
 LOOK_US = 1_000_000
 """How often somebody tries who is not content."""
 
+PLACEMENT = 120
+"""The purpose of the draw that seeds what RabbitMQ draws in a trial, apart from those of its history."""
+
 CONSUMER = "consumer"
 SECOND_US = 1_000_000
 
@@ -50,6 +53,11 @@ def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
         operator_policies=design.operator_policies(),
         queues=(design.queue(),),
     )
+
+
+def own_seed(seed: int, number: int) -> int:
+    """The seed of what RabbitMQ draws in a trial, from its study's seed and its number."""
+    return chance.below(1 << 62, seed, PLACEMENT, number, 0)
 
 
 def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:

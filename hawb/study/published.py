@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, yaml
 
-from hawb.scenario.checkout import data_folder
+from hawb.scenario.checkout import data_folder_for
 
 Row = dict[str, str | int | float | None]
 
@@ -41,8 +41,5 @@ def table(name: str, folder: Path | None = None) -> Table:
 
 
 def published_folder() -> Path:
-    """`data/published` of the checkout around the working directory; raises FileNotFoundError outside of one."""
-    data = data_folder()
-    if data is None:
-        raise FileNotFoundError("data/published: no checkout of hawb around the working directory")
-    return data / "published"
+    """`data/published` of the checkout (`hawb.scenario.checkout`); raises FileNotFoundError where there is none."""
+    return data_folder_for("data/published") / "published"

@@ -18,7 +18,7 @@ from hawb.broker.cluster import lacking
 from hawb.broker.compare import ABSENT, SKIPPED, as_counted, compare, uncompared
 from hawb.broker.real import Played
 from hawb.broker.recordings import Recording
-from hawb.scenario.checkout import data_folder
+from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.dump import plain
 from hawb.scenario.load import load, load_known
@@ -112,9 +112,7 @@ def _text(value: Any) -> str:
 
 def every(data: Path | None = None) -> list[Kept]:
     """All recordings in `data/recorded`, by release and name. Raises FileNotFoundError outside a checkout."""
-    folder = data or data_folder()
-    if folder is None:
-        raise FileNotFoundError("no data/scenarios here or above: the recordings are part of hawb's checkout")
+    folder = data or data_folder_for("the recordings")
     known = load_known(folder / "known-differences.yaml")
     return [
         Kept(file.stem, load(folder / "scenarios" / f"{file.stem}.yaml"), recordings.read(file), known.get(file.stem))

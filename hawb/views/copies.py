@@ -30,6 +30,7 @@ ENDS: dict[tuple[str, str | None], str] = {
     ("mirror_removed", "out_of_reach"): "could not be reached",
     ("mirror_removed", "policy"): "was dropped as the policy asked for",
     ("mirror_removed", "master_shutdown"): "was stopped with the master",
+    ("mirror_removed", "master_recovered"): "was replaced when the master came back",
     ("mirror_removed", "transfer"): "was dropped so that the master moves",
     ("master_down", "policy"): "was dropped as the policy asked for",
     ("master_down", "transfer"): "was dropped so that another takes over",

@@ -9,15 +9,13 @@ from pathlib import Path
 
 from hawb.rules.feature_matrix import Cell, Feature, QueueType, read_matrix
 from hawb.rules.profiles import PROFILES
-from hawb.scenario.checkout import data_folder
+from hawb.scenario.checkout import data_folder_for
 from hawb.views.beside import Table
 
 
 def matrix(data: Path | None = None) -> dict[str, Feature]:
     """The features by name. Raises FileNotFoundError outside a checkout."""
-    folder = data or data_folder()
-    if folder is None:
-        raise FileNotFoundError("no data/scenarios here or above: the matrix of features is part of hawb's checkout")
+    folder = data or data_folder_for("the matrix of features")
     return read_matrix((folder / "feature-matrix.yaml").read_text(encoding="utf-8"))
 
 

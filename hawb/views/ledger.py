@@ -15,8 +15,12 @@ from hawb.views.words import size
 
 CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
 NAME_CELL = "padding:1px 8px;text-align:left;max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
+HEAD = f"color:{style.FAINT};white-space:normal;vertical-align:bottom"
+"""The head of a column, of several words, gives way where figures need the room."""
+TWO_WIDE = "max-width:48em"
+"""What was and what is now, side by side, have the room of two."""
 CHANGED = f"background:{style.CHANGED}47;outline:1px dashed currentColor;outline-offset:-1px"
-TABLE = f"border-collapse:collapse;font:12px {style.FONT};color:{style.INK}"
+TABLE = f"border-collapse:collapse;margin-bottom:8px;font:12px {style.FONT};color:{style.INK}"
 
 COLUMNS: dict[str, Callable[[dict, dict], int]] = {
     "published": lambda account, queue: account["published"],
@@ -31,13 +35,18 @@ COLUMNS: dict[str, Callable[[dict, dict], int]] = {
     "refused": lambda account, queue: size(account["refused"]),
     "lost": lambda account, queue: size(account["lost"]),
     "lost after confirm": lambda account, queue: account["lost_confirmed"],
-    "redelivered": lambda account, queue: size(queue["redelivered"]),
+    "would be redelivered": lambda account, queue: size(queue["redelivered"]),
     "delivered twice": lambda account, queue: size(account["delivered_twice"]),
 }
-"""The figures, from a queue's entries in the ledger and among the queues. `redelivered` is what is in the queue and
-would carry the flag."""
+"""The figures, from a queue's entries in the ledger and among the queues. What would be redelivered is in the
+queue and would carry the flag: after a failover, but also what a consumer has and has not acknowledged."""
 
-ROLES = {"lost": "lost", "lost after confirm": "lost", "redelivered": "redelivered", "delivered twice": "redelivered"}
+ROLES = {
+    "lost": "lost",
+    "lost after confirm": "lost",
+    "would be redelivered": "redelivered",
+    "delivered twice": "redelivered",
+}
 """Figures that stand in a colour of `style.LOOKS`, with its glyph, unless they are 0."""
 
 NO_ACCOUNT = {"published": 0, "confirmed": [], "nacked": [], "refused": [], "lost": [], "lost_confirmed": 0,
@@ -131,7 +140,7 @@ def cell(told: str, before: str | None, align: str = CELL) -> str:
         mark = f";{CHANGED}" if before is None else ""
         return f'<td style="{align}{mark}"><bdi>{name_html(told)}</bdi></td>'
     both = f"<bdi>{name_html(before or 'none')}</bdi> → <bdi>{name_html(told or 'none')}</bdi>"
-    return f'<td style="{align};{CHANGED}">{both}</td>'
+    return f'<td style="{align};{TWO_WIDE};{CHANGED}">{both}</td>'
 
 
 def name_cell(queue: str) -> str:
@@ -142,7 +151,7 @@ def name_cell(queue: str) -> str:
 
 def table(caption: str, columns: dict[str, str], body: str) -> str:
     """An HTML table of rows that are HTML already; `columns` are names with the style of their cells."""
-    head = "".join(f'<th scope="col" style="{cell};color:{style.FAINT}">{name}</th>' for name, cell in columns.items())
+    head = "".join(f'<th scope="col" style="{cell};{HEAD}">{name}</th>' for name, cell in columns.items())
     return (
         f'<table style="{TABLE}"><caption style="text-align:left;font-weight:600">{caption}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

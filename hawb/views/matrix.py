@@ -24,7 +24,7 @@ NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
 CELL_WIDTHS = (88, 640, 150)
 """Least width of a node's column, the width that all of them share while there is room, and the widest."""
 
-CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 20
+CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 21
 ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
 
 
@@ -200,13 +200,17 @@ def _name(row: Row, cut: int, top: int) -> str:
     changed = row.state != row.was_state
     told = f"{row.was_state or 'not there'} → {state}" if changed else state
     mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
-    label, beside = shortened(shown(row.queue), NAME_WIDTH // CHARACTER_WIDTH), ""
+    room = NAME_WIDTH // CHARACTER_WIDTH
+    label, beside = shortened(shown(row.queue), room), ""
     about = _beside(row, state) if state != "running" or changed or row.online else []
     if row.side:
-        about.insert(0, f"by {listing(node[cut:] for node in row.side)}")
+        about.insert(0, f"by {'+'.join(shown(node[cut:]) for node in row.side)}")
     if about:
-        words = shortened(", ".join(about), SEEN_LENGTH)
-        label = shortened(label, NAME_WIDTH // CHARACTER_WIDTH - len(words))
+        left = max(SEEN_LENGTH, room - len(label) - 1)
+        if len(", ".join(about)) > left and row.uncommitted:
+            about.remove(row.online)  # the colours of the members say as much
+        words = shortened(", ".join(about), left)
+        label = shortened(label, room - len(words) - 1)
         beside = (
             f'<text x="{NAME_WIDTH - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
             f"{escape(words)}</text>"

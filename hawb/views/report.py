@@ -17,6 +17,7 @@ from hawb.views.words import html, seconds, shown, size
 MOST_LANES = 6
 """Of how many queues the lanes are drawn, beside those of the nodes: of those that lost most, or were longest away."""
 
+# The cells' own style keeps them in one line; on a page lists of long node names have to give way.
 STYLE = f"""
 body {{ font: 14px/1.45 {style.FONT}; max-width: 1000px; margin: 24px auto; padding: 0 16px; }}
 figure {{ margin: 8px 0; overflow-x: auto; }}
@@ -24,6 +25,7 @@ ol {{ padding-left: 0; list-style: none; }}
 li {{ display: grid; grid-template-columns: 6em 1fr; margin: 2px 0; }}
 pre {{ white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12px; margin: 2px 0; }}
 table {{ margin: 8px 0; }}
+td {{ white-space: normal !important; }}
 footer {{ border-top: 1px solid; margin-top: 24px; padding-top: 8px; font-size: 12px; }}
 @media print {{ body {{ margin: 0; max-width: none; }} figure, table {{ break-inside: avoid; }} }}
 """

@@ -291,6 +291,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "out_of_reach": "{queues} goes on without the mirror on {node}, which could not be reached.",
             "policy": "{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted.",
             "master_shutdown": "The mirror of {queues} on {node} was stopped and deleted its copy.",
+            "master_recovered": "{queues} has its master again, which knows nothing of the mirror on {node}.",
             "transfer": "{queues} dropped the mirror on {node} so that its master moves; its copy was deleted.",
         },
     ),

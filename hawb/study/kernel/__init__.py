@@ -19,4 +19,5 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
 - `setup`: design and environment as whole numbers
+- `block`: many trials, one after another
 """

@@ -20,6 +20,7 @@ from hawb.study.kernel.state import (
     is_mirror,
     is_running,
     link_us,
+    move_row,
     next_number,
     schedule,
 )
@@ -76,7 +77,7 @@ def answer_us(t, node, client, count):
 @inner
 def ask(t, row, client, count, from_us):
     """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
-    row[FIRST_NODE:] = NOT_ASKED
+    ask_nobody(row)
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, node):
             answers = node == t.queue.master or is_running(t, node)
@@ -84,9 +85,19 @@ def ask(t, row, client, count, from_us):
 
 
 @inner
+def ask_nobody(row):
+    """Nobody's answer is waited for."""
+    for column in range(FIRST_NODE, len(row)):
+        row[column] = NOT_ASKED
+
+
+@inner
 def latest(row):
     """The last of the answers that are waited for; NOT_ASKED if there are none."""
-    return row[FIRST_NODE:].max()
+    last_us = row[FIRST_NODE]
+    for column in range(FIRST_NODE + 1, len(row)):
+        last_us = max(last_us, row[column])
+    return last_us
 
 
 @inner
@@ -107,7 +118,7 @@ def await_batch(t, client, after, count, answered):
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
-    row[FIRST_NODE:] = NOT_ASKED
+    ask_nobody(row)
     due_us = t.moment.now_us
     if after != NOT_TAKEN:
         ask(t, row, client, count, t.moment.now_us)
@@ -130,7 +141,7 @@ def settle_batches(t, number):
             else:
                 tell(t, row[AT], row[AFTER], row[COUNT], answered)
         else:
-            t.awaiting[left] = row
+            move_row(t.awaiting, k, left)
             left += 1
     t.moment.awaiting = left
 
@@ -183,7 +194,7 @@ def settle_each(t):
             tell(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
             row[BEAT], row[AFTER], row[COUNT] = row[BEAT] + heard, row[AFTER] + heard, row[COUNT] - heard
-            t.unanswered[left] = row
+            move_row(t.unanswered, k, left)
             left += 1
     t.moment.unanswered = left
 
@@ -209,9 +220,8 @@ def forget_in_each(t, node):
 def split(t, k, heard):
     """A row becomes two: its first `heard` messages, and behind them the rest."""
     room(t.unanswered, t.moment.unanswered)
-    for other in range(t.moment.unanswered, k + 1, -1):
-        t.unanswered[other] = t.unanswered[other - 1]
-    t.unanswered[k + 1] = t.unanswered[k]
+    for other in range(t.moment.unanswered, k, -1):
+        move_row(t.unanswered, other - 1, other)
     first, rest = t.unanswered[k], t.unanswered[k + 1]
     first[COUNT] = heard
     rest[BEAT], rest[AFTER], rest[COUNT] = rest[BEAT] + heard, rest[AFTER] + heard, rest[COUNT] - heard
@@ -227,7 +237,7 @@ def settle_forgotten(t):
         if latest(row) == NOT_ASKED:
             tell(t, row[AT], row[AFTER], row[COUNT], row[ANSWERED] == 1)
         else:
-            t.unanswered[left] = row
+            move_row(t.unanswered, k, left)
             left += 1
     t.moment.unanswered = left
 
@@ -264,7 +274,7 @@ def without_client(rows, count, node):
     left = 0
     for k in range(count):
         if rows[k, AT] != node:
-            rows[left] = rows[k]
+            move_row(rows, k, left)
             left += 1
     return left
 

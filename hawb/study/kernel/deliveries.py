@@ -33,6 +33,7 @@ from hawb.study.kernel.state import (
     D,
     is_running,
     link_us,
+    move_row,
     next_number,
     put,
     schedule,
@@ -144,7 +145,7 @@ def arrive(t, number, sender):
         if t.sent[k, 0] == number:
             receive(t, sender, t.sent[k, 1], t.sent[k, 2])
         else:
-            t.sent[left] = t.sent[k]
+            move_row(t.sent, k, left)
             left += 1
     t.moment.sent = left
 
@@ -305,7 +306,7 @@ def give_up(t, number):
         if t.parked[k, NUMBER] == number:
             kind, subscription = t.parked[k, KIND], t.parked[k, A]
             for other in range(k, t.queue.parked - 1):
-                t.parked[other] = t.parked[other + 1]
+                move_row(t.parked, other + 1, other)
             t.queue.parked -= 1
             if kind == RESUME and wants_to_resume(t, subscription):
                 t.consumer.state = CANCELLED

@@ -27,7 +27,7 @@ from hawb.study.kernel.state import (
     count_times,
     is_running,
     is_synchronised,
-    nodes_of,
+    listed,
     running_bits,
     schedule,
 )
@@ -67,15 +67,17 @@ def bury(t):
     alive = alive_bits(t)
     if not queue.abandoned and is_unmissed(t, queue.master):
         missed = 0
-        for node in nodes_of(t, replicas & ~alive):
-            if not is_unmissed(t, node):
+        for node in range(t.setup.nodes):
+            if (replicas & ~alive) >> node & 1 and not is_unmissed(t, node):
                 missed |= 1 << node
         forget_replicas(t, missed)
         return
     dead = mirror_bits(t) & ~alive
-    heir = candidate(queue.master, t.mirrors[: queue.mirrors], nodes_of(t, alive))
+    heir = candidate(queue.master, t.mirrors[: queue.mirrors], listed(t.available, alive))
     nobody_new = queue.abandoned and not dead and not queue.unburied
-    synchronised = queue.synchronised + t.unburied[: queue.unburied, 1].sum()
+    synchronised = queue.synchronised
+    for k in range(queue.unburied):
+        synchronised += t.unburied[k, 1]
     if heir == queue.master or nobody_new:
         bury_mirrors(t, dead)
     elif heir == NOBODY:
@@ -164,8 +166,9 @@ def promote(t, heir):
     replicas = mirror_bits(t) | 1 << queue.master
     keep_alive = mirror_bits(t) & running_bits(t) & ~(1 << heir)
     lose(t, t.since[heir])
-    for node in nodes_of(t, keep_alive):
-        t.since[node] = 0 if is_synchronised(t, node) else max(t.since[node], t.since[heir])
+    for node in range(t.setup.nodes):
+        if keep_alive >> node & 1:
+            t.since[node] = 0 if is_synchronised(t, node) else max(t.since[node], t.since[heir])
     strike_mirrors(t, replicas & ~keep_alive)
     queue.master, queue.depth_unknown, queue.up, queue.abandoned, queue.unburied = heir, 0, 1, 0, 0
     count_times(t)
@@ -201,8 +204,9 @@ def abandon(t):
 @inner
 def recover(t):
     """The master's node is back and nobody took over: the queue is served from its disk, and the mirrors that policy
-    asks for join empty."""
+    asks for join empty, in the place of those that had joined before."""
     queue = t.queue
+    drop_mirrors(t, mirror_bits(t))
     queue.up, queue.abandoned, queue.unburied, queue.absent = 1, 0, 0, 0
     count_times(t)
     synchronise_drained(t)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hawb.engine import chance
 from hawb.rules import selection
 from hawb.study.compiled import inner, rule
@@ -14,6 +12,7 @@ from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
     MANUAL_SYNC,
     MIRROR_JOINS,
+    MOST_NODES,
     POLICY_TAKES_EFFECT,
     REPLICA_GONE,
     SYNC_FINISHED,
@@ -23,17 +22,20 @@ from hawb.study.kernel.state import (
     is_running,
     is_synchronised,
     link_us,
+    listed,
+    move_row,
     next_number,
-    nodes_of,
     running_bits,
     schedule,
-    shuffled,
+    shuffle,
     unschedule,
     without,
 )
 
 SHUFFLE_MIRRORS = chance.SHUFFLE_MIRRORS
 ALL, EXACTLY, NODES = selection.ALL, selection.EXACTLY, selection.NODES
+CODE = 3 * MOST_NODES + 1
+"""How many bits a list of nodes takes as a number."""
 
 wanted_replicas = rule(selection.wanted_replicas)
 
@@ -49,21 +51,54 @@ def mirror_bits(t):
 
 @inner
 def wanted(t, available):
-    """The replicas that the policy asks for among the `available` nodes (bits), the wanted master first."""
+    """The replicas that the policy asks for among the `available` nodes (bits), the wanted master first. The list holds
+    until somebody asks again."""
     queue, setup = t.queue, t.setup
     if not setup.mirrored:
-        return np.full(1, queue.master)
-    free = nodes_of(t, available & ~mirror_bits(t) & ~(1 << queue.master))
+        t.asked[0] = queue.master
+        return t.asked[:1]
+    free = listed(t.free, available & ~mirror_bits(t) & ~(1 << queue.master))
     if setup.mode == EXACTLY:
-        free = shuffled(t, free, SHUFFLE_MIRRORS, next_number(t))
-    found = wanted_replicas(
-        setup.mode, setup.count, t.listed[: setup.listed], queue.master, t.mirrors[: queue.mirrors],
-        t.synchronised[: queue.synchronised], nodes_of(t, available), free,
-    )  # fmt: skip
-    nodes = np.empty(len(found), np.int64)
-    for k in range(len(found)):
-        nodes[k] = found[k]
-    return nodes
+        shuffle(t, free, SHUFFLE_MIRRORS, next_number(t))
+    return asked(t, available, free)
+
+
+@inner
+def asked(t, available, free):
+    """What the rule says, or has said of the same before: its lists cost more than all else that an event does."""
+    queue, setup = t.queue, t.setup
+    mirrors, synchronised = t.mirrors[: queue.mirrors], t.synchronised[: queue.synchronised]
+    about = code(mirrors) << MOST_NODES | available, (code(synchronised) << 3 | queue.master) << CODE | code(free)
+    said = t.asked_before[(about[0] ^ about[1] * 31) % len(t.asked_before)]
+    if said[0] != about[0] or said[1] != about[1]:
+        found = wanted_replicas(
+            setup.mode, setup.count, t.listed[: setup.listed], queue.master, mirrors, synchronised,
+            listed(t.available, available), free,
+        )  # fmt: skip
+        for k in range(len(found)):
+            t.asked[k] = found[k]
+        said[0], said[1], said[2] = about[0], about[1], code(t.asked[: len(found)])
+    return decoded(t.asked, said[2])
+
+
+@inner
+def code(nodes):
+    """A list of nodes as one number: three bits for each, the last one lowest, below a bit that ends it."""
+    number = 1
+    for node in nodes:
+        number = number << 3 | node
+    return number
+
+
+@inner
+def decoded(nodes, number):
+    """The list of a code, written into `nodes`."""
+    count = 0
+    while number >> 3 * (count + 1):
+        count += 1
+    for k in range(count):
+        nodes[k] = number >> 3 * (count - 1 - k) & 7
+    return nodes[:count]
 
 
 # Joining
@@ -107,7 +142,7 @@ def enlist(t, node):
     left = 0
     for k in range(queue.unburied):
         if t.unburied[k, 0] != node:
-            t.unburied[left] = t.unburied[k]
+            move_row(t.unburied, k, left)
             left += 1
     queue.unburied = left
 
@@ -179,8 +214,9 @@ def abort_sync(t):
     queue = t.queue
     unschedule(t, SYNC_FINISHED, queue.sync_number)
     left = queue.sync_mirrors & mirror_bits(t)
-    for node in nodes_of(t, left):
-        t.since[node] = queue.taken
+    for node in range(t.setup.nodes):
+        if left >> node & 1:
+            t.since[node] = queue.taken
     queue.syncing, queue.depth_unknown = 0, queue.depth_unknown | left
     count_times(t)
     if queue.up:
@@ -272,9 +308,10 @@ def finish_sync(t, number):
     if not queue.syncing or queue.sync_number != number:
         return
     took_part = queue.sync_mirrors & mirror_bits(t) & running_bits(t)
-    for node in nodes_of(t, took_part):
-        t.since[node] = 0
-        t.book.bytes_replicated += queue.sync_messages * t.setup.size_bytes
+    for node in range(t.setup.nodes):
+        if took_part >> node & 1:
+            t.since[node] = 0
+            t.book.bytes_replicated += queue.sync_messages * t.setup.size_bytes
     queue.syncing, queue.depth_unknown = 0, queue.depth_unknown & ~took_part
     count_times(t)
     synchronise_drained(t)

@@ -27,9 +27,8 @@ from hawb.study.kernel.state import (
     is_planned,
     is_running,
     link_us,
-    nodes_of,
+    listed,
     put,
-    running,
     running_bits,
     schedule,
     unschedule,
@@ -58,24 +57,23 @@ def stop(t, node):
 @inner
 def kill(t, bits):
     """Nodes die without warning, all at the same moment."""
-    struck, known = 0, 0
-    for node in nodes_of(t, bits):
-        status = t.status[node]
-        struck |= int(status != DOWN) << node
-        known |= int(status in (RUNNING, STOPPING)) << node
-    for node in nodes_of(t, struck):
-        t.status[node], t.awaits[node] = DOWN, 0
-    for node in nodes_of(t, known):
-        if t.queue.up and t.queue.master == node:
-            end_master(t, 0)
-        schedule(t, t.setup.link_us, NODE_GONE, node)
+    known = 0
+    for node in range(t.setup.nodes):
+        if bits >> node & 1:
+            known |= int(t.status[node] in (RUNNING, STOPPING)) << node
+            t.status[node], t.awaits[node] = DOWN, 0
+    for node in range(t.setup.nodes):
+        if known >> node & 1:
+            if t.queue.up and t.queue.master == node:
+                end_master(t, 0)
+            schedule(t, t.setup.link_us, NODE_GONE, node)
 
 
 @inner
 def start(t, bits):
     """Nodes boot, those that are down."""
-    for node in nodes_of(t, bits):
-        if t.status[node] == DOWN:
+    for node in range(t.setup.nodes):
+        if bits >> node & 1 and t.status[node] == DOWN:
             boot_again(t, node)
     look_again(t)
 
@@ -118,8 +116,9 @@ def stopped(t, node, boot):
 @inner
 def notice_gone(t, gone):
     """Whoever still took a node for running learns that it is gone."""
-    for node in running(t):
-        t.believes[node] &= ~(1 << gone)
+    for node in range(t.setup.nodes):
+        if is_running(t, node):
+            t.believes[node] &= ~(1 << gone)
     decide_who_pauses(t)
     client_gone(t, gone)
     if (mirror_bits(t) | 1 << t.queue.master) >> gone & 1:
@@ -158,7 +157,7 @@ def seen(t, node):
 @inner
 def fulfilled(t, node):
     """Whether a node sees enough of the others."""
-    others = nodes_of(t, seen(t, node))
+    others = listed(t.available, seen(t, node))
     if t.setup.handling == PAUSE_MINORITY:
         return has_majority(len(others), t.setup.nodes)
     return is_preferred(others, t.preferred[: t.setup.preferred])
@@ -169,16 +168,16 @@ def decide_who_pauses(t):
     """Running nodes that see too few of the others are to pause."""
     if t.setup.handling == IGNORE:
         return
-    for node in running(t):
-        if not t.awaits[node] and not fulfilled(t, node):
+    for node in range(t.setup.nodes):
+        if is_running(t, node) and not t.awaits[node] and not fulfilled(t, node):
             t.awaits[node] = 1
 
 
 @inner
 def pause(t):
     """Those that are to pause begin to stop."""
-    for node in running(t):
-        if t.awaits[node]:
+    for node in range(t.setup.nodes):
+        if is_running(t, node) and t.awaits[node]:
             schedule(t, 0, SHUT_DOWN, node)
 
 
@@ -229,8 +228,8 @@ def must_wait(t, node):
     and did not see it go. With any node running it waits for nobody."""
     if running_bits(t):
         return False
-    for other in nodes_of(t, t.believes[node]):
-        if t.status[other] != WAITING or not t.believes[other] >> node & 1:
+    for other in range(t.setup.nodes):
+        if t.believes[node] >> other & 1 and (t.status[other] != WAITING or not t.believes[other] >> node & 1):
             return True
     return False
 
@@ -261,8 +260,9 @@ def come_up(t, node):
         notice_gone(t, node)
     others = running_bits(t)
     t.status[node], t.believes[node], t.awaits[node], t.drained[node] = RUNNING, others, 0, 0
-    for other in nodes_of(t, others):
-        t.believes[other] |= 1 << node
+    for other in range(t.setup.nodes):
+        if others >> other & 1:
+            t.believes[other] |= 1 << node
     queue = t.queue
     if not others and queue.master != node:
         queue.unburied, queue.absent, queue.mirrors, queue.synchronised = 0, 1, 0, 0

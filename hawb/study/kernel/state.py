@@ -71,6 +71,9 @@ NUMBERED, AT, ANSWERED, START_US, PER_BEATS, PER_US, BEAT, AFTER, COUNT, FIRST_N
 """The columns of `awaiting` and `unanswered`."""
 
 MOST_NODES = len(NODES)
+MOST_PLANNED, MOST_WAITING, MOST_WINDOWS = 257, 65, 1028
+"""How many rows tables have. None of them is as long as some pages of memory, or the first rows of all, which are used
+most, would share one set of the processor's cache."""
 TRIAL = np.dtype(
     [
         ("setup", SETUP), ("moment", MOMENT), ("queue", QUEUE), ("book", BOOK), ("publisher", PUBLISHER),
@@ -79,12 +82,15 @@ TRIAL = np.dtype(
             "status", "believes", "boots", "awaits", "drained", "wanted", "mirrors", "synchronised", "since", "listed",
             "preferred",
         )),
+        *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
+            "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
+        )),
         ("unburied", np.int64, (MOST_NODES + 1, 2)),
-        ("agenda", np.int64, (256, 8)), ("parked", np.int64, (64, 8)),
-        ("awaiting", np.int64, (64, FIRST_NODE + MOST_NODES)), ("unanswered", np.int64, (64, FIRST_NODE + MOST_NODES)),
-        ("sent", np.int64, (64, 3)),
-        *((name, np.int64, (64, 2)) for name in ("content", "stale", "early", "late", "has")),
-        *((name, np.int64, (1024, 2)) for name in ("confirmed", "delivered", "delivered_twice", "lost")),
+        ("agenda", np.int64, (MOST_PLANNED, 8)), ("parked", np.int64, (MOST_WAITING, 8)),
+        *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
+        ("sent", np.int64, (MOST_WAITING, 3)),
+        *((name, np.int64, (MOST_NODES,)) for name in ("available", "free", "asked")),
+        ("asked_before", np.int64, (61, 3)),
     ]
 )  # fmt: skip
 """One trial, in one piece of memory.
@@ -98,7 +104,11 @@ planned, what waits in its mailbox, and what is on its way to the consumer: rows
 `awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
 answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it
 answers, or how long after its beat. `rates` are what is published, without and with a burst, by the hour. `late` and
-`has` are for one answer only."""
+`has` are for one answer only, `available`, `free` and `asked` for one question to the policy, and `asked_before` is
+what it has said before (`mirrors.wanted`)."""
+
+WORDS_BEFORE_TABLES = TRIAL.fields["content"][1] // 8
+"""How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""
 
 
 # Numbers and the agenda
@@ -152,7 +162,7 @@ def is_before(one, other):
 def strike(t, row):
     """Takes a row off the agenda."""
     t.moment.agenda -= 1
-    t.agenda[row] = t.agenda[t.moment.agenda]
+    move_row(t.agenda, t.moment.agenda, row)
 
 
 @inner
@@ -164,6 +174,14 @@ def unschedule(t, kind, a):
             strike(t, row)
             found = True
     return found
+
+
+@inner
+def move_row(rows, row, to):
+    """Writes a row over another."""
+    if row != to:
+        for column in range(rows.shape[1]):
+            rows[to, column] = rows[row, column]
 
 
 @inner
@@ -185,12 +203,6 @@ def is_running(t, node):
 
 
 @inner
-def running(t):
-    """The nodes that run, in their order."""
-    return nodes_of(t, running_bits(t))
-
-
-@inner
 def running_bits(t):
     """The nodes that run, as bits."""
     bits = 0
@@ -201,14 +213,13 @@ def running_bits(t):
 
 
 @inner
-def nodes_of(t, bits):
-    """The nodes of a set, in their order."""
-    nodes = np.empty(MOST_NODES, np.int64)
+def listed(nodes, bits):
+    """The nodes of a set, in their order, written into `nodes`: rules take lists, and a new one costs more than all
+    that is done with it."""
     count = 0
-    for node in range(t.setup.nodes):
-        if bits >> node & 1:
-            nodes[count] = node
-            count += 1
+    for node in range(len(nodes)):
+        nodes[count] = node
+        count += bits >> node & 1
     return nodes[:count]
 
 
@@ -267,13 +278,11 @@ def is_busy(t):
 
 
 @inner
-def shuffled(t, nodes, purpose, trial):
-    """`nodes` in the random order of `hawb.engine.chance.shuffled`."""
-    order = nodes.copy()
-    for i in range(len(order) - 1, 0, -1):
-        j = below(i + 1, t.setup.seed, purpose, trial, len(order) - 1 - i)
-        order[i], order[j] = order[j], order[i]
-    return order
+def shuffle(t, nodes, purpose, trial):
+    """Brings `nodes` into the random order of `hawb.engine.chance.shuffled`."""
+    for i in range(len(nodes) - 1, 0, -1):
+        j = below(i + 1, t.setup.seed, purpose, trial, len(nodes) - 1 - i)
+        nodes[i], nodes[j] = nodes[j], nodes[i]
 
 
 @inner

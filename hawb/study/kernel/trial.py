@@ -141,27 +141,31 @@ def handle(t, number, kind, a, b, c, d):
 
 
 @inner
-def one(t):
-    """The next thing happens: a flow brings a change, or all that flowed until then is taken in, and an event comes."""
+def one(t, stop_us):
+    """The next thing happens, if it is due before `stop_us`: a flow brings a change, or all that flowed until then is
+    taken in, and an event comes. Whether anything has happened."""
     row, change_us = earliest(t), next_change_us(t)
-    if row == NOBODY or change_us < t.agenda[row, TIME]:
-        flow(t, change_us)
-    else:
-        flow(t, t.agenda[row, TIME])
-        event = t.agenda[row].copy()
+    due_us = NEVER if row == NOBODY else t.agenda[row, TIME]
+    if min(due_us, change_us) >= stop_us:
+        return False
+    flow(t, min(due_us, change_us))
+    if due_us <= change_us:
+        number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
+        a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
         strike(t, row)
-        handle(t, event[NUMBER], event[KIND], event[A], event[B], event[C], event[D])
+        handle(t, number, kind, a, b, c, d)
     react(t)
+    return True
 
 
 @inner
 def before(t, time_us):
     """Everything due before `time_us` happens, and time stands there. `look` follows each step."""
     while True:
-        while next_us(t) < min(time_us, t.moment.poll_us):
-            one(t)
-            look(t)
         stop_us = min(time_us, t.moment.poll_us)
+        while one(t, stop_us):
+            look(t)
+            stop_us = min(time_us, t.moment.poll_us)
         flow(t, stop_us - 1)
         if next_us(t) >= stop_us:
             t.moment.now_us = max(t.moment.now_us, stop_us)
@@ -187,23 +191,25 @@ def play(t, history, horizon_us):
 
 
 @compiled
-def told(t):
-    """What has come of a trial by now, in the order of `Record`, times in microseconds."""
+def told(t, row):
+    """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds."""
     book, now_us = t.book, t.moment.now_us
     lost_confirmed = book.refused_confirmed
     for k in range(1, t.lost[0, 0] + 1):
         lost_confirmed += windows.common(t.confirmed, t.lost[k, 0], t.lost[k, 1])
     down_us = book.down_us + (now_us - book.down_since if book.down_since != NEVER else 0)
     syncing_us = book.syncing_us + (now_us - book.syncing_since if book.syncing_since != NEVER else 0)
-    return np.array([
-        book.published, windows.size(t.confirmed) + book.refused_confirmed, book.nacked, book.refused,
-        windows.size(t.lost), lost_confirmed, windows.size(t.delivered_twice),
-        book.promotions, book.unsynchronised_promotions, book.outages, down_us, down_us, syncing_us,
-        book.bytes_replicated, windows.size(t.content),
-    ])  # fmt: skip
+    row[0], row[1] = book.published, windows.size(t.confirmed) + book.refused_confirmed
+    row[2], row[3] = book.nacked, book.refused
+    row[4], row[5], row[6] = windows.size(t.lost), lost_confirmed, windows.size(t.delivered_twice)
+    row[7], row[8], row[9] = book.promotions, book.unsynchronised_promotions, book.outages
+    row[10], row[11], row[12] = down_us, down_us, syncing_us
+    row[13], row[14] = book.bytes_replicated, windows.size(t.content)
 
 
 def record(t: np.void) -> Record:
     """The record of a trial that has been played."""
-    values = dict(zip(Record.__struct_fields__, told(t).tolist(), strict=True))
+    row = np.empty(len(Record.__struct_fields__), np.int64)
+    told(t, row)
+    values = dict(zip(Record.__struct_fields__, row.tolist(), strict=True))
     return Record(**{name: value / SECOND_US if name.endswith("_s") else value for name, value in values.items()})

@@ -23,7 +23,6 @@ from hawb.study.kernel.state import (
     earliest,
     is_running,
     link_us,
-    nodes_of,
     schedule,
 )
 from hawb.study.played import LOOK_US
@@ -166,7 +165,9 @@ def go_on(t):
     work, now_us = t.work, t.moment.now_us
     if not work.left or now_us < work.from_us:
         return
-    node = nodes_of(t, work.left)[0]
+    node = 0
+    while not work.left >> node & 1:
+        node += 1
     if work.away:
         work.coming = 1
         if is_running(t, node):
@@ -215,8 +216,9 @@ def may_go(t, node):
 def act(t, kind, about):
     """The history goes on."""
     if kind == START:
-        for node in nodes_of(t, about):
-            t.wanted[node] = 1
+        for node in range(t.setup.nodes):
+            if about >> node & 1:
+                t.wanted[node] = 1
         start_idle(t)
     elif kind in (KILL, STOP):
         keep_down(t, kind, about)
@@ -239,13 +241,13 @@ def act(t, kind, about):
 @inner
 def keep_down(t, kind, nodes):
     """Nodes go down, and something keeps them down."""
-    for node in nodes_of(t, nodes):
-        t.wanted[node] = 0
+    for node in range(t.setup.nodes):
+        if nodes >> node & 1:
+            t.wanted[node] = 0
+            if kind == STOP:
+                stop(t, node)
     if kind == KILL:
         kill(t, nodes)
-    else:
-        for node in nodes_of(t, nodes):
-            stop(t, node)
 
 
 @inner

@@ -37,15 +37,15 @@ def add(windows, after, last):
     """Puts those after `after` up to `last` in."""
     if last <= after:
         return
-    count = windows[0, 0]
-    first = 1
-    while first <= count and windows[first, 1] < after:
-        first += 1
-    end = first
-    while end <= count and windows[end, 0] <= last:
-        after, last = min(after, windows[end, 0]), max(last, windows[end, 1])
-        end += 1
-    move(windows, end, first + 1 - end)
+    end = windows[0, 0] + 1
+    while end > 1 and windows[end - 1, 0] > last:
+        end -= 1
+    first = end
+    while first > 1 and windows[first - 1, 1] >= after:
+        first -= 1
+        after, last = min(after, windows[first, 0]), max(last, windows[first, 1])
+    if end != first + 1:
+        move(windows, end, first + 1 - end)
     windows[first, 0], windows[first, 1] = after, last
 
 
@@ -57,10 +57,10 @@ def move(windows, start, by):
         raise OverflowError("more windows than a trial has room for")
     if by > 0:
         for k in range(count, start - 1, -1):
-            windows[k + by] = windows[k]
+            windows[k + by, 0], windows[k + by, 1] = windows[k, 0], windows[k, 1]
     elif by < 0:
         for k in range(start, count + 1):
-            windows[k + by] = windows[k]
+            windows[k + by, 0], windows[k + by, 1] = windows[k, 0], windows[k, 1]
     windows[0, 0] = count + by
 
 

@@ -1,4 +1,4 @@
-"""The commands that start Spark: `hawb audit` and `hawb study`."""
+"""The commands that start Spark: `hawb audit` and `hawb study`, and how others start it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.refusing import refuse, refusing
+from hawb.cli.files import refuse, refusing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,10 +72,12 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
     from hawb.study.load import load as load_study
 
     with of_the_extra():
-        from hawb.study.records import player, records
+        from hawb.study.records import compile_kernel, player, records
     asked = load_study(file)
     for design, environment in asked.cells:
         player(asked.designs[design], asked.environments[environment])
+    if master.startswith("local"):
+        compile_kernel(asked)
     with spark_session(master) as spark:
         from hawb.study.blocks import RowsRefused
         from hawb.study.estimates import estimates

@@ -1,0 +1,30 @@
+"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
+that a node is not safe to stop, or `explore` a story; 2: the input was refused.
+
+Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
+"""
+
+from __future__ import annotations
+
+import click
+
+from hawb import __version__
+from hawb.cli import clusters, planning, real_broker, scenarios, spark
+
+COMMANDS = (
+    scenarios.run, scenarios.check,
+    planning.safe, planning.explore, planning.lint,
+    clusters.import_command, clusters.watch,
+    real_broker.compare, real_broker.record, real_broker.fuzz,
+    spark.study, spark.audit,
+)  # fmt: skip
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hawb")
+def main() -> None:
+    """Simulate RabbitMQ's replicated queues: what is lost when a node goes, and why."""
+
+
+for command in COMMANDS:
+    main.add_command(command)

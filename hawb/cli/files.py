@@ -1,0 +1,64 @@
+"""How commands read scenarios and write them, and how they end when their input is refused: why on standard error, and
+exit status 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+import click
+
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import load
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+from hawb.scenario.saving import write
+
+STDIN = "-"
+
+
+def refusing(command: Callable) -> Callable:
+    """Lets a command end with a message on standard error and exit status 2 when its input is refused."""
+
+    @wraps(command)
+    def guarded(*args, **kwargs):
+        try:
+            return command(*args, **kwargs)
+        except ScenarioRefused as refused:
+            raise SystemExit(refuse(refused)) from None
+
+    return guarded
+
+
+def refuse(reason: object) -> int:
+    """Writes why input is refused; the exit status for it."""
+    click.echo(str(reason), err=True)
+    return 2
+
+
+def read(file: Path) -> Scenario:
+    """A scenario file, or standard input. Raises ScenarioRefused, which names the file."""
+    return load(sys.stdin.buffer.read(), "standard input") if str(file) == STDIN else load(file)
+
+
+def play(file: Path) -> tuple[Scenario, Run]:
+    """A scenario file and its run. Raises ScenarioRefused, which names the file."""
+    scenario = read(file)
+    try:
+        return scenario, Run.of(scenario)
+    except ScenarioRefused as refused:
+        refused.file = str(file)
+        raise
+
+
+def write_scenario(output: Path, text: str) -> None:
+    """Writes a scenario to a file, or to standard output."""
+    if str(output) == STDIN:
+        click.echo(text, nl=False)
+        return
+    try:
+        write(output, text)
+    except OSError as error:
+        raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None

@@ -1,0 +1,153 @@
+"""The commands that look ahead: `hawb safe`, `hawb explore` and `hawb lint`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hawb.cli.files import STDIN, play, refuse, refusing, write_scenario
+from hawb.cli.spark import spark_session
+from hawb.planning.goals import GOALS
+from hawb.planning.moves import MOVES, Spent
+from hawb.scenario.dump import dump
+
+if TYPE_CHECKING:
+    from hawb.planning.explore import Progress
+    from hawb.planning.inventory import Inventory
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--node", metavar="NAME", help="This node alone; exit status 1 if a controlled stop of it would hurt.")
+@click.option("--json", "as_json", is_flag=True, help="The forecasts as JSON.")
+@refusing
+def safe(file: Path, node: str | None, as_json: bool) -> None:
+    """Is it safe to stop a node where a scenario FILE ends?
+
+    For each node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own
+    checks say.
+    """
+    from msgspec import to_builtins
+
+    from hawb.planning.safe_to_stop import safe_to_stop
+    from hawb.views.forecast import text
+
+    played = play(file)[1]
+    forecasts = safe_to_stop(played, None if node is None else [node])
+    if not forecasts:
+        running = [played.settings.names[index] for index in played.moment().state.running()]
+        given = "no node runs there" if node is None else f"--node: '{node}' is none of the nodes that run there"
+        raise SystemExit(refuse(f"{file}: {given}, which are {', '.join(running)}" if running else f"{file}: {given}"))
+    click.echo(json.dumps(to_builtins(forecasts), sort_keys=True) if as_json else text(forecasts))
+    raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--for", "goal", type=click.Choice(list(GOALS)), default="lost-confirmed", show_default=True,
+              help="What is looked for.")  # fmt: skip
+@click.option("--faults", type=click.IntRange(0, 9), default=1, show_default=True,
+              help="At most so many; nodes that die together are as many.")  # fmt: skip
+@click.option("--operations", type=click.IntRange(0, 9), default=2, show_default=True,
+              help="At most so many publishes, controlled stops, starts, synchronisations and healings.")  # fmt: skip
+@click.option("--without", type=click.Choice(list(MOVES)), multiple=True, help="No steps of this verb; repeatable.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for the story; standard output.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
+@click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
+@refusing
+def explore(
+    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], output: Path | None, as_json: bool,
+    master: str | None,
+) -> None:  # fmt: skip
+    """Search all that could happen where a scenario FILE ends for the shortest story that ends badly.
+
+    The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like; then it says how
+    far it came. Exit status 1: there is such a story.
+    """
+    from hawb.planning.explore import SLICE, Question
+    from hawb.planning.explore import explore as search
+    from hawb.views import exploration as view
+
+    asked = Question(goal, Spent(faults, operations), frozenset(MOVES) - set(without))
+    played = play(file)[1]
+    with contextlib.ExitStack() as stack:
+        expand, at_a_time = None, SLICE
+        if master is not None:
+            spark = stack.enter_context(spark_session(master))
+            from hawb.study.exploring import AT_A_TIME, spread
+
+            expand, at_a_time = spread(spark), AT_A_TIME
+        answer = watched(search(played, asked, expand, at_a_time), view.rate)
+    if answer.story is not None and output is not None:
+        write_scenario(output, dump(answer.story))
+    click.echo(json.dumps(view.plain_answer(asked, answer)) if as_json else view.report(asked, answer, output is None))
+    raise SystemExit(answer.story is not None)
+
+
+def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) -> Progress:
+    """How far a search has come when it is over or was stopped by the keyboard, with its progress in the terminal."""
+    began, progress = time.monotonic(), None
+    with contextlib.suppress(KeyboardInterrupt):
+        for progress in search:
+            if sys.stderr.isatty():
+                click.echo(f"\r\x1b[K{rate(progress, time.monotonic() - began)}", nl=False, err=True)
+    if sys.stderr.isatty():
+        click.echo(err=True)
+    if progress is None:
+        raise SystemExit(130)
+    return progress
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with an object for each cluster.")
+@click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
+              help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
+@refusing
+def lint(files: tuple[str, ...], as_json: bool, network_mb_s: float | None) -> None:
+    """Say which policy applies to each queue, which it silences, and what is wrong with either.
+
+    FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
+    cluster. Exit status 1: there is an error among the findings.
+    """
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.planning.lint import lint as look
+    from hawb.views import findings
+
+    try:
+        reports = {name: look(inventory) for name, inventory in inventories(files, network_mb_s)}
+    except ImportRefused as refused:
+        raise SystemExit(refuse(refused)) from None
+    if as_json:
+        told = [{"cluster": name, **findings.plain(found)} for name, found in reports.items()]
+        click.echo(json.dumps(told, indent=1))
+    else:
+        heads = [f"{name}: " if len(reports) > 1 else "" for name in reports]
+        texts = [head + findings.report(found) for head, found in zip(heads, reports.values(), strict=True)]
+        click.echo("\n\n".join(texts))
+    errors = any(finding.severity == "error" for found in reports.values() for finding in found.findings)
+    raise SystemExit(1 if errors else 0)
+
+
+def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[tuple[str, Inventory]]:
+    """(name, cluster) of each scenario, and of all other files together. Raises ScenarioRefused, ImportRefused."""
+    from hawb.planning import inventory
+
+    scenarios = [file for file in files if file == STDIN or file.endswith((".yaml", ".yml"))]
+    exports = [file for file in files if file not in scenarios]
+    found = [(file, inventory.of_run(play(Path(file))[1])) for file in scenarios]
+    if exports:
+        found.append((exports[0], inventory.of_files(exports)))
+    for name, cluster in found:
+        if network_mb_s is not None:
+            cluster.network_bytes_per_s = round(network_mb_s * 1_000_000)
+        for note in cluster.notes:
+            click.echo(f"note: {note}", err=True)
+        yield name, cluster

@@ -1,0 +1,194 @@
+"""The commands that ask a real RabbitMQ cluster: `hawb compare`, `hawb record`, `hawb fuzz` and `hawb run --on
+broker`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import click
+
+from hawb.cli.files import read, refuse, refusing
+from hawb.scenario.document import Uncompared
+from hawb.scenario.load import load_known
+from hawb.scenario.refused import ScenarioRefused
+
+if TYPE_CHECKING:
+    from hawb.broker.cluster import Bench
+    from hawb.broker.fuzz import Campaign
+    from hawb.broker.recordings import Take
+
+KNOWN = "data/known-differences.yaml"
+RECORDED = "data/recorded"
+
+asking_broker = click.option(
+    "--broker",
+    type=click.Choice(["3.8", "3.10", "4.0"]),
+    help="The version of the real broker; the scenario's own where there is such a broker, else 3.10.",
+)
+
+
+@click.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@asking_broker
+@click.option(
+    "--known", type=click.Path(path_type=Path), default=KNOWN, show_default=True, help="What is known to differ."
+)
+@refusing
+def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
+    """Play scenario FILES on the model and on a real RabbitMQ cluster and print what differs, field by field.
+
+    The model plays them by the rules of the version that the broker has. Fields that are racy, as the scenario says,
+    or known to differ are left out and listed.
+    """
+    real = broker_room()
+    differing = load_known(known) if known.exists() else {}
+    try:
+        with real.bench() as bench:
+            statuses = [compare_one(real, bench, file, broker, differing.get(file.stem)) for file in files]
+    except real.CannotPlay as reason:
+        raise SystemExit(refuse(reason)) from None
+    raise SystemExit(max(statuses))
+
+
+def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None, known: Uncompared | None) -> int:
+    """Compares one file and prints its line; the exit status for it."""
+    from hawb.broker.compare import compare as differences
+
+    try:
+        scenario = read(file)
+        played = real.play(bench, scenario, version or real.broker_for(scenario))
+        found = differences(played, known)
+    except real.CannotPlay as reason:
+        return refuse(f"{file}: {reason}")
+    except ScenarioRefused as refused:
+        return refuse(refused)
+    click.echo(f"{'differs' if found else 'ok     '}  {file}: {played.scenario.scenario}")
+    for difference in found:
+        click.echo(f"         {difference}")
+    for why, part in (("racy", played.scenario.racy), ("known to differ", known)):
+        if part:
+            click.echo(f"         not compared, {why}: {', '.join(part.fields)} ({part.reason})")
+    return 1 if found else 0
+
+
+@click.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@asking_broker
+@click.option(
+    "--to", type=click.Path(path_type=Path), default=RECORDED, show_default=True, help="The folder of recordings."
+)
+@click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
+              help="How often each is played; what is racy shows in takes that differ.")  # fmt: skip
+def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int) -> None:
+    """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each."""
+    real = broker_room()
+    try:
+        with real.bench() as bench:
+            statuses = [record_one(real, bench, file, broker, to, takes) for file in files]
+    except real.CannotPlay as reason:
+        raise SystemExit(refuse(reason)) from None
+    raise SystemExit(max(statuses))
+
+
+def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path, takes: int) -> int:
+    """Records one file and prints its line; the exit status for it."""
+    from hawb.broker import recordings
+
+    def take() -> Take:
+        began = time.monotonic()
+        return recordings.take(real.play(bench, scenario, version), time.monotonic() - began)
+
+    try:
+        scenario = read(file)
+        version = version or real.broker_for(scenario)
+        kept = to / version / f"{file.stem}.json"
+        taken = [take() for _ in range(takes)]
+        recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
+    except real.CannotPlay as reason:
+        return refuse(f"{file}: {reason}")
+    except ScenarioRefused as refused:
+        return refuse(refused)
+    except OSError as error:
+        return refuse(f"{kept}: the recording cannot be written: {error.strerror}")
+    click.echo(f"{kept}: {sum(take.seconds for take in taken)} s")
+    return 0
+
+
+@click.command()
+@click.option("--count", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many scenarios.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Which ones.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="build/fuzz", show_default=True, help="Where results are kept."
+)
+@click.option("--on", type=click.Choice(["broker", "model"]), default="broker", show_default=True,
+              help="What plays beside the model: a real cluster, or the model itself by another seed.")  # fmt: skip
+@asking_broker
+@click.option("--replays", type=click.IntRange(0), default=20, show_default=True,
+              help="How often what differs is played again to find the shortest that does; 0: not at all.")  # fmt: skip
+def fuzz(count: int, seed: int, out: Path, on: str, broker: str | None, replays: int) -> None:
+    """Play random scenarios on the model and on a real RabbitMQ cluster, and shrink those that differ.
+
+    Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
+    covered and how many agreed.
+    """
+    real = broker_room()
+    from hawb.broker import fuzz as room
+
+    version = broker or real.VERSION
+    try:
+        with real.bench() if on == "broker" else contextlib.nullcontext() as bench:
+            play, seeds = room.by_another_seed, 0
+            if bench is not None:
+                play, seeds = partial(real.play, bench, version=version), room.SEEDS
+            campaign = room.Campaign(out, play, f"{on} {version}", version, seed, count, seeds)
+            play_campaign(campaign, replays)
+    except (real.CannotPlay, room.ResultsRefused) as reason:
+        raise SystemExit(refuse(reason)) from None
+    except OSError as error:
+        raise SystemExit(refuse(f"{out}: results cannot be kept: {error.strerror}")) from None
+    click.echo(room.report(campaign))
+    raise SystemExit(1 if "differs" in {result.verdict for result in campaign.results.values()} else 0)
+
+
+def play_campaign(campaign: Campaign, replays: int) -> None:
+    """Plays what is left of a campaign and shrinks what differs, with its progress in the terminal."""
+    began, left = time.monotonic(), campaign.left
+
+    def rate(done: int | None) -> str:
+        return f"{60 * done / (time.monotonic() - began):.1f} a minute" if done else ""
+
+    with click.progressbar(length=len(left), label="Scenarios", show_pos=True, item_show_func=rate) as bar:
+        for n in campaign.unshrunk if replays else ():
+            campaign.shrink(n, replays)
+        for done, n in enumerate(left, 1):
+            if campaign.play(n).verdict == "differs" and replays:
+                campaign.shrink(n, replays)
+            bar.update(1, done)
+
+
+def run_on_broker(file: Path, version: str | None) -> None:
+    """Plays a scenario on a real cluster and prints the outcome as JSON."""
+    real = broker_room()
+    scenario = read(file)
+    try:
+        with real.bench() as bench:
+            played = real.play(bench, scenario, version or real.broker_for(scenario))
+            click.echo(json.dumps(played.outcome, sort_keys=True))
+    except real.CannotPlay as reason:
+        raise SystemExit(refuse(f"{file}: {reason}")) from None
+
+
+def broker_room() -> ModuleType:
+    """The module that plays scenarios on a real cluster; ends the program where its client library is missing."""
+    try:
+        from hawb.broker import real
+    except ModuleNotFoundError as missing:
+        reason = f"a real broker takes hawb's extra `broker`, which is not installed: {missing.name} is missing"
+        raise SystemExit(refuse(reason)) from None
+    return real

@@ -1,0 +1,63 @@
+"""The commands for a scenario on the model: `hawb run` and `hawb check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hawb.cli.files import play, refuse, refusing
+from hawb.cli.real_broker import asking_broker, run_on_broker
+from hawb.scenario.refused import ScenarioRefused
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
+@click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
+@asking_broker
+@refusing
+def run(file: Path, as_json: bool, on: str, broker: str | None) -> None:
+    """Play a scenario FILE (- for standard input) and show its outcome.
+
+    With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
+    machine's own rabbitmq-server, or another release, which debootstrap installs below ~/.cache/hawb at its first use.
+    Its outcome is always JSON; what no broker tells is left out and listed.
+    """
+    if on == "broker":
+        run_on_broker(file, broker)
+        return
+    if broker:
+        raise click.UsageError("--broker goes with --on broker")
+    played = play(file)[1]
+    if as_json:
+        from hawb.scenario.outcome import outcome_json
+
+        click.echo(outcome_json(played))
+    else:
+        from hawb.scenario.outcome import outcome
+        from hawb.views.listing import report
+
+        click.echo(report(outcome(played)))
+
+
+@click.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+def check(files: tuple[Path, ...]) -> None:
+    """Play scenario FILES and compare what they expect with what happens; a line for each."""
+    raise SystemExit(max(check_one(file) for file in files))
+
+
+def check_one(file: Path) -> int:
+    """Checks one file and prints its line; the exit status for it."""
+    from hawb.scenario.expect import check as differences
+
+    try:
+        scenario, played = play(file)
+    except ScenarioRefused as refused:
+        return refuse(refused)
+    found = differences(played, scenario.expect)
+    click.echo(f"{'differs' if found else 'ok     '}  {file}: {scenario.scenario}")
+    for difference in found:
+        click.echo(f"         {difference}")
+    return 1 if found else 0

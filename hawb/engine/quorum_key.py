@@ -1,0 +1,135 @@
+"""What of a quorum queue decides its future: its part of a state's key (`hawb.engine.key`).
+
+Terms and indices are told by what sets them apart: terms by their order, indices from the last entry on that each
+member has on disk, the same, and applied. How long a log is up to there only decides how long a new member's copy
+takes and what the log costs on disk, and is left out. Where something is under way between members, or on its way to a
+disk, it speaks of terms and indices as they are, and so does the key then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+
+from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.raft_events import RaftArrives, RaftWritten
+from hawb.engine.raft_log import Log
+from hawb.engine.raft_member import Member
+from hawb.engine.runs import Runs
+from hawb.engine.state import Fifo, Queue, State
+
+Ranked = Callable[[Runs], object]
+KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
+"""What a leader knows of another member."""
+
+
+def group_key(state: State, name: str, names: list[int], proposal: Callable[[Proposal], tuple]) -> tuple:
+    """The members of a group, under their nodes' new `names`, and what they have not decided; `proposal` is the key of
+    one."""
+    group = state.groups[name]
+    members = sorted(group.members.values(), key=lambda member: names[member.id])
+    decided = tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(group.stopped, names)))
+    if _under_way(state, name):
+        return (*decided, group.applied, tuple(members))
+    base = _base(group)
+    terms = sorted({term for member in members for term in _terms(member, base)})
+    seen = _Seen(base, {term: rank for rank, term in enumerate(terms)}, names, proposal)
+    return (*decided, group.applied - base, tuple(map(seen.member, members)))
+
+
+def numbers_of(group: Group) -> Iterable[Runs]:
+    """The messages of all that is not decided, in the order in which it was asked and in logs."""
+    yield from (proposal.numbers for proposal in group.waiting)
+    for member in group.members.values():
+        yield from (proposal.numbers for proposal in group.undecided(member.log))
+
+
+def fifo_key(state: State, queue: Queue, names: list[int], ranked: Ranked) -> tuple:
+    """The state machine of a queue. When it was last used, and led, counts for its expiry alone."""
+    fifo = queue.fifo
+    expires = queue.limits_in_effect.expires_ms is not None
+    since = tuple(state.time_us - moment_us if expires else None for moment_us in (fifo.used_us, fifo.led_from_us))
+    return (
+        ranked(fifo.returns), *(_ranked_pairs(pairs, ranked) for pairs in _by_name(fifo)),
+        tuple((ranked(((1, behind),)), ranked(these)) for behind, these in fifo.moved),
+        tuple(sorted(fifo.suspected)), fifo.quiescing, fifo.extra_credit,
+        tuple(
+            (one.channel[0], _new_name(one.channel[1], names), one.channel[2:], one.blocked, one.rejecting,
+             max(one.from_us - state.time_us, 0))
+            for one in fifo.enqueuers
+        ),
+        fifo.roomy, fifo.two_levels, fifo.dequeued, since,
+    )  # fmt: skip
+
+
+def _by_name(fifo: Fifo) -> tuple:
+    return fifo.counts, fifo.discards, fifo.confirmed, fifo.missing
+
+
+def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple:
+    return tuple((name, ranked(numbers)) for name, numbers in pairs)
+
+
+def _under_way(state: State, name: str) -> bool:
+    sent = (*(entry[-1] for entry in state.agenda), *(one.delivery for one in state.under_way))
+    return any(isinstance(event, RaftArrives | RaftWritten) and event.queue == name for event in sent)
+
+
+def _base(group: Group) -> int:
+    """The last index up to which all members have the same on disk, and the queue has taken it in."""
+    return group.applied - max((group.behind(node) for node in group.members), default=0)
+
+
+def _terms(member: Member, base: int) -> Iterable[int]:
+    log = member.log
+    yield from (member.term, _term_at(log, base), *(run.term for run in log.between(base + 1, log.last_index)))
+
+
+def _term_at(log: Log, index: int) -> int:
+    """The term of an entry; of one that a snapshot stands for, the snapshot's."""
+    return log.snapshot.term if index <= log.snapshot.index else log.term_at(index) or 0
+
+
+def _new_name(node: int | None, names: list[int]) -> int | None:
+    return node if node is None or node < 0 else names[node]
+
+
+def _renamed(nodes: Iterable[int], names: list[int]) -> tuple[int, ...]:
+    return tuple(names[node] for node in nodes)
+
+
+class _Seen:
+    """Members as they are seen from an index on."""
+
+    def __init__(self, base: int, ranks: dict[int, int], names: list[int], proposal: Callable[[Proposal], tuple]):
+        self._base, self._ranks, self._names, self._proposal = base, ranks, names, proposal
+
+    def member(self, member: Member) -> tuple:
+        """A member without what only tells it from how it was."""
+        names, base = self._names, self._base
+        peers = tuple(
+            (names[peer.id], peer.next_index - base, *map(self._known, KNOWN_OF(peer)), peer.receiving)
+            for peer in member.peers
+        )
+        return (
+            names[member.id], member.role, self._ranks[member.term], _new_name(member.voted_for, names),
+            _new_name(member.leader, names), member.commit_index - base, tuple(sorted(_renamed(member.votes, names))),
+            peers, self._known(member.agreed), member.asked and member.asked - base,
+            _new_name(member.transferring_to, names), self._log(member.log),
+        )  # fmt: skip
+
+    def _known(self, index: int) -> int:
+        """Up to where something is known to be so, of what is not known of all anyway."""
+        return max(index - self._base, 0)
+
+    def _log(self, log: Log) -> tuple:
+        entries = log.between(self._base + 1, log.last_index)
+        told = tuple((run.count, run.offset, self._ranks[run.term], self._command(run.command)) for run in entries)
+        _, members = log.configurations[-1]
+        return self._ranks[_term_at(log, self._base)], told, log.written - self._base, _renamed(members, self._names)
+
+    def _command(self, command: object) -> object:
+        if isinstance(command, Proposal):
+            return self._proposal(command)
+        members = getattr(command, "members", None)
+        return type(command).__name__ if members is None else _renamed(members, self._names)

@@ -1,0 +1,177 @@
+"""The worst case, by search: every story up to so many faults and operations, the shortest first.
+
+Breadth first: all stories of one step, then all of two. States that nothing that happens later can tell apart
+(`hawb.engine.key`) are gone on from once, from the first story that led there, and again only where a later one has
+more faults or operations left. A key leaves out what was confirmed; here it belongs to a state, because losing it is
+what is looked for.
+
+A search is a claim about the model, within its bound, the moves of `hawb.planning.moves` and their moments. Draws (who
+is elected, which mirror is chosen) are those of the scenario's seed, so that a story that was found can be played
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import takewhile
+from typing import NamedTuple
+
+from msgspec import Struct, msgpack
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.engine.key import key
+from hawb.engine.moment import Moment
+from hawb.planning.goals import GOALS, reached
+from hawb.planning.moves import MOVES, Spent, instants, moves
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+SLICE = 256
+"""So many states are gone on from before a search tells how far it is."""
+
+DIGEST_BYTES = 16
+"""With as many bits two of a billion states have the same digest by chance once in 10**20 searches."""
+
+ENCODER = msgpack.Encoder(enc_hook=str, order="deterministic")
+
+
+class Question(Struct, frozen=True):
+    """What is looked for (`goals.GOALS`), in stories of at most so many faults and operations, with steps of some
+    verbs (`moves.MOVES`)."""
+
+    goal: str
+    most: Spent
+    verbs: frozenset[str] = frozenset(MOVES)
+
+
+class Place(NamedTuple):
+    """A state by the story that leads there: its steps, when the next one would happen, and what it has spent."""
+
+    steps: tuple[Step, ...] = ()
+    at: float | None = None
+    spent: Spent = Spent()
+
+
+class Found(NamedTuple):
+    """A state that one more step has led to: its digest, and the queues for which the goal has come true with it."""
+
+    place: Place
+    digest: bytes
+    harmed: tuple[str, ...]
+
+
+class Progress(Struct, frozen=True):
+    """How far a search is.
+
+    `states` are distinct ones, `tried` the steps that were played. All stories of up to `depth` steps have been tried,
+    and of those of one step more all but the ones from `left` states. `story` is the shortest that ends in the goal;
+    the search is `over` once there is one, or nothing is left.
+    """
+
+    states: int = 1
+    tried: int = 0
+    depth: int = 0
+    left: int = 1
+    story: Scenario | None = None
+    harmed: tuple[str, ...] = ()
+    over: bool = False
+
+
+Expand = Callable[[Run, Question, Sequence[Place]], Iterable[Found]]
+"""What goes on from places of one run by one step each, in their order."""
+
+
+def explore(run: Run, question: Question, expand: Expand | None = None, at_a_time: int = SLICE) -> Iterator[Progress]:
+    """Searches from where a run stands, and tells again and again how far it is; the last one is the answer. Stop it
+    whenever you like. The run stays as it is. `expand` goes on from `at_a_time` states each time."""
+    expand = expand or followers
+    begun = next(iter(instants(run)))
+    seen = {digest(begun.moment, run): [Spent()]}
+    level, progress = [Place()], Progress()
+    while level:
+        following: list[Place] = []
+        for start in range(0, len(level), at_a_time):
+            for found in expand(run, question, level[start : start + at_a_time]):
+                progress = replace(progress, tried=progress.tried + (found.place.at is None))
+                if found.harmed:
+                    story = _story(run, question, found)
+                    yield replace(progress, states=len(seen), story=story, harmed=found.harmed, over=True)
+                    return
+                if _is_new(seen, found):
+                    following.append(found.place)
+            progress = replace(progress, states=len(seen), left=max(0, len(level) - start - at_a_time))
+            yield progress
+        level = following
+        progress = replace(progress, depth=progress.depth + 1, left=len(level), over=not level)
+    yield progress
+
+
+def _is_new(seen: dict[bytes, list[Spent]], found: Found) -> bool:
+    """Whether a state is to be gone on from; it is noted."""
+    spent = found.place.spent
+    others = seen.setdefault(found.digest, [])
+    if any(other.within(spent) for other in others):
+        return False
+    others[:] = [*(other for other in others if not spent.within(other)), spent]
+    return True
+
+
+def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
+    """What one more step leads to from each place."""
+    known = list(run.moment().ledger)
+    fine = [queue for queue in known if not reached(question.goal, run.moment(), [queue])]
+    base, told = len(run.steps), set()
+    current = run.copy()
+    for place in places:
+        current = _at(current, base, place.steps)
+        left = Spent(question.most.faults - place.spent.faults, question.most.operations - place.spent.operations)
+        moment = current.moment() if place.at is None else current.moment_at(place.at)
+        for move in moves(moment, run.settings, left, question.verbs):
+            after = current.copy()
+            after.apply(Step(move.verb, place.at))
+            steps, spent = (*place.steps, after.steps[-1]), place.spent + move.cost
+            for then in instants(after):
+                found = Found(Place(steps, then.at, spent), digest(then.moment, run), ())
+                if then.at is None:
+                    found = found._replace(harmed=reached(question.goal, then.moment, fine))
+                elif (found.digest, spent) in told:
+                    continue
+                told.add((found.digest, spent))
+                yield found
+
+
+def _at(run: Run, base: int, steps: Sequence[Step]) -> Run:
+    """A run that goes on from the first `base` steps with others, as much of it as there is of these."""
+    had = run.steps[base:]
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(had, steps, strict=False)))
+    run = run.rewound(base + shared)
+    for one in steps[shared:]:
+        run.apply(one)
+    return run
+
+
+def digest(moment: Moment, run: Run) -> bytes:
+    """The name of a state, with what was confirmed of what is in it."""
+    confirmed = []
+    for name, account in sorted(moment.ledger.items()):
+        held = {content for side in moment.state.sides if name in side.queues
+                for content in side.queues[name].contents if content}  # fmt: skip
+        everything = runs.normal(pair for content in held for pair in content)
+        promised = runs.common(account.confirmed, everything)
+        confirmed.append((name, _ranked(promised, everything)))
+    return blake2b(ENCODER.encode((key(moment.state, run.settings), confirmed)), digest_size=DIGEST_BYTES).digest()
+
+
+def _ranked(numbers: runs.Runs, everything: runs.Runs) -> list[tuple[int, int]]:
+    """Runs of messages by their places among everything."""
+    return [(runs.size(runs.common(everything, ((0, first),))), last - first + 1) for first, last in numbers]
+
+
+def _story(run: Run, question: Question, found: Found) -> Scenario:
+    """The story as a scenario that expects what was found."""
+    goal, title = GOALS[question.goal], run.scenario.scenario
+    story = replace(run.scenario, scenario=f"{title}: {goal.says}", steps=(*run.steps, *found.place.steps), racy=None)
+    return replace(story, expect=goal.expected(outcome(Run.of(story)), found.harmed))

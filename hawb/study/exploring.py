@@ -1,0 +1,37 @@
+"""A search spread over Spark: the states that are gone on from are shared out, what they lead to comes back in order.
+
+So it finds the same story as in one process. The states seen are kept where the search was started, 16 bytes each and
+what a dictionary takes; that, and the time in which they come back, bounds what it can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from hawb.planning.explore import Expand, Found, Place, Question, followers
+from hawb.scenario.run import Run
+
+AT_A_TIME = 20_000
+"""So many states go out together: enough to outweigh what a job of Spark costs, some tenths of a second."""
+
+TASKS_FOR_A_CORE = 4
+"""Into how many shares the work of a core is cut: stories differ in how long they take to play."""
+
+
+def spread(spark: SparkSession) -> Expand:
+    """What goes on from places on all of Spark's cores."""
+    context = spark.sparkContext
+
+    def expand(run: Run, question: Question, places: Sequence[Place]) -> list[Found]:
+        scenario, tasks = run.scenario, TASKS_FOR_A_CORE * context.defaultParallelism
+        size = -(-len(places) // tasks)
+        shares = [places[start : start + size] for start in range(0, len(places), size)]
+
+        def go_on(share: Sequence[Place]) -> list[Found]:
+            return list(followers(Run.of(scenario), question, share))
+
+        return context.parallelize(shares, len(shares)).flatMap(go_on).collect()
+
+    return expand

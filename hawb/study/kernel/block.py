@@ -1,0 +1,61 @@
+"""A block of trials, compiled: each is drawn, played and told without Python in between, in the memory of the first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study import histories
+from hawb.study.compiled import compiled, inner
+from hawb.study.design import Design
+from hawb.study.draws import draw
+from hawb.study.environment import Environment
+from hawb.study.histories import drawn
+from hawb.study.kernel import setup, windows
+from hawb.study.kernel.state import WORDS_BEFORE_TABLES
+from hawb.study.kernel.trial import play, told
+from hawb.study.played import PLACEMENT
+from hawb.study.record import Record
+
+FIELDS = len(Record.__struct_fields__)
+
+
+def rows(design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
+    """What comes of `count` trials from number `first` on, with the study's `seed`: a row each, in the order of
+    `Record`, times in microseconds. Raises ValueError with the reason for what the kernel cannot do."""
+    begun, table = setup.begin(design, environment, 0), histories.sources(environment, design.nodes)
+    seed = np.uint64(seed & (2**64 - 1))
+    return played(begun, begun.view(np.int64), table, seed, first, count, horizon_us)
+
+
+@compiled
+def played(trials, words, table, seed, first, count, horizon_us):
+    """The rows of trials, given the sources of their histories and one trial that has begun, also as plain numbers
+    (`words`)."""
+    t, beginning = trials[0], words[:WORDS_BEFORE_TABLES].copy()
+    told_of = np.empty((count, FIELDS), np.int64)
+    for k in range(count):
+        begin_again(t, words, beginning)
+        t.setup.seed = own_seed(seed, first + k)
+        play(t, drawn(table, t.setup.nodes, seed, first + k, horizon_us), horizon_us)
+        told(t, told_of[k])
+    return told_of
+
+
+@inner
+def begin_again(t, words, beginning):
+    """Takes out of a trial's memory what the last one left there."""
+    for k in range(len(beginning)):
+        words[k] = beginning[k]
+    windows.clear(t.content)
+    windows.clear(t.stale)
+    windows.clear(t.early)
+    windows.clear(t.confirmed)
+    windows.clear(t.delivered)
+    windows.clear(t.delivered_twice)
+    windows.clear(t.lost)
+
+
+@inner
+def own_seed(seed, number):
+    """The seed of what RabbitMQ draws in a trial: `hawb.study.played.own_seed`."""
+    return np.int64(draw(seed, np.uint64(PLACEMENT), np.uint64(number), np.uint64(0)) >> np.uint64(2))

@@ -1,0 +1,41 @@
+"""How steps are shown to a reader is how they are read: every example is a step, with every key that is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.lessons import step_forms
+from hawb.lessons.exercises import Form
+from hawb.lessons.notebook import EXERCISES, check, exercise
+from hawb.scenario.load import read_scenario
+from hawb.scenario.verbs import VERBS
+
+BEGINNING = {"scenario": "any", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_of_a_verb_is_read_as_a_step(verb):
+    scenario = read_scenario(BEGINNING | {"steps": [step_forms.example(verb) | {"at": 20}]})
+    assert [(step.name, step.at) for step in scenario.steps] == [(verb, 20)]
+
+
+def test_what_a_step_may_say_besides_is_told():
+    assert step_forms.more("forget_cluster_node") == "besides: from, offline"
+    assert step_forms.more("publish").startswith("besides: queues, size, ")
+    assert step_forms.more("kill") == "or several at once: ['a', 'b']"
+    assert (step_forms.more("heal"), step_forms.more("sync_queue"), step_forms.more("add_member")) == ("", "", "")
+
+
+def test_an_exercise_shows_how_each_of_its_steps_is_written():
+    page = exercise("15-forget").value
+    assert "{&#x27;forget_cluster_node&#x27;: {&#x27;node&#x27;: &#x27;a&#x27;}}</code>, besides: from, offline" in page
+    for each in EXERCISES.values():
+        told = exercise(each.key).value
+        assert told.count("<li>") == len(each.verbs), each.key
+        assert ("how it is written" in told) is (each.form is Form.STEPS), each.key
+
+
+def test_who_has_no_answer_yet_is_shown_one_of_the_form_that_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("HAWB_ANSWERS", str(tmp_path / "answers.json"))
+    assert "a list of steps, such as [{'set_policy': {'name': " in check("10-late-mirror", ...).says
+    assert "settings of the nodes, such as {'quorum_cluster_size': …}" in check("17-size", ...).says
