@@ -255,3 +255,33 @@ def test_a_packet_arrives_once_it_is_due(links: SlowLinks, monkeypatch) -> None:
     links._held = [(100.0, 0, 2, b"now"), (100.1, 1, 2, b"later")]
     links._pass_on()
     assert arrived == [b"now"]
+
+
+def test_a_link_is_busy_until_it_has_carried_all(links: SlowLinks, monkeypatch) -> None:
+    monkeypatch.setattr(slow_links.os, "read", lambda _file, _most: packet(2))
+    links.slow_down()
+    links._take(1)
+    found = [links.busy]
+    slow_links.time.sleep(0.45)
+    assert [*found, links.busy] == [True, False]
+
+
+@pytest.mark.parametrize(("steady", "settled_s"), [((), 31.5), (("one",), 1.5)])
+def test_a_cluster_settles_once_its_slow_links_have_carried_all(steady: tuple, settled_s: float, monkeypatch) -> None:
+    hand = Hand()
+    monkeypatch.setattr(room, "time", hand)
+
+    class Links:
+        slow = True
+
+        @property
+        def busy(self) -> bool:
+            return hand.now_s < 130
+
+    drive = object.__new__(Drive)
+    drive.cluster = SimpleNamespace(links=Links())
+    drive.clients = SimpleNamespace(steady=steady, traffic=0, unconfirmed=False)
+    drive._jobs, drive._operations, drive._quiet_s = [], [], room.SLOW_S
+    monkeypatch.setattr(Drive, "snapshot", lambda _: {})
+    drive.settle()
+    assert hand.now_s - 100 == pytest.approx(settled_s, abs=0.2)

@@ -31,6 +31,8 @@ QUIET_S = 0.6
 """How long nothing may change before the cluster counts as settled."""
 CALM_S = 0.25
 """The same in a scenario that does nothing to nodes and links: what reacts does so at once."""
+SLOW_S = 1.5
+"""The same at least on slow links, which take a while before they show that they have something to carry."""
 UNANSWERED_S = 6.0
 """The same while publishers wait for confirms, which may never come: a quorum queue's leader sends again what was not
 answered every 5 s (`quorum_tick_interval`)."""
@@ -95,7 +97,7 @@ class Drive:
         links = self.cluster.links
         if links and not links.slow:
             links.slow_down()
-            self._quiet_s += ROUNDS * self.cluster.entry.timing.link_latency_s
+            self._quiet_s = max(SLOW_S, self._quiet_s + ROUNDS * self.cluster.entry.timing.link_latency_s)
 
     def apply(self, index: int, step: Step) -> None:
         """Begins a step; `expect` and `wait` only take their time."""
@@ -133,7 +135,8 @@ class Drive:
             operations = [operation for operation in self._operations if not operation.done()]
             views = self.snapshot()
             seen_views = without_counts(views) if self.clients.steady else views
-            now = (len(jobs), len(operations), self.clients.traffic, seen_views)
+            carrying = self._carrying
+            now = (len(jobs), len(operations), self.clients.traffic, carrying, seen_views)
             if now != seen:
                 seen, since = now, time.monotonic()
             quiet_s = self._quiet_s
@@ -141,12 +144,19 @@ class Drive:
                 quiet_s = max(quiet_s, HANGING_S if operations else UNANSWERED_S)
             rows = (row for view in views.values() for row in view.get("queues", ()))
             # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
-            busy = (jobs and not self.held) or (time.monotonic() - began < WORK_S and any(map(self._works, rows)))
+            working = carrying or any(map(self._works, rows))
+            busy = (jobs and not self.held) or (time.monotonic() - began < WORK_S and working)
             if not busy and time.monotonic() - since > quiet_s:
                 self._jobs, self._operations = jobs, operations
                 self._settled = True
                 return
             time.sleep(0.05)
+
+    @property
+    def _carrying(self) -> bool:
+        """Whether a slow link still carries what a node has handed over, and no steady client keeps it busy."""
+        links = self.cluster.links
+        return bool(links) and links.slow and links.busy and not self.clients.steady
 
     def _works(self, row: dict[str, Any]) -> bool:
         """Whether a queue synchronises, or a replica is to take over. While it sends a batch it answers nobody; nor

@@ -29,6 +29,8 @@ from hawb.scenario.document import Timing
 
 FASTEST_S = 0.01
 """Links of a smaller latency are left as they are."""
+BUSY_S = 0.1
+"""How long what is under way on a link takes at least if it is more than what nodes say in passing."""
 DEVICE = "slow"
 LARGEST = 65535
 """The largest packet, headers included."""
@@ -67,6 +69,12 @@ class SlowLinks:
     def slow(self) -> bool:
         """Whether links are slow now."""
         return self._s_per_byte > 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a link has more to carry than what nodes say in passing. A master has handed a whole batch over
+        at once, and knows of its mirror only when that has it."""
+        return any(free_at > time.monotonic() + BUSY_S for free_at in self._free_at.copy().values())
 
     def slow_down(self) -> None:
         """From now on links are as slow as the scenario has them."""
