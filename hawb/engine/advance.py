@@ -69,7 +69,7 @@ def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
 
 def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
     """A quorum queue takes it in that a consumer's channel is gone."""
-    subscriptions.close(turn, event.consumer, event.reason)
+    subscriptions.channel_down(turn, event)
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:

@@ -283,6 +283,16 @@ def still_holds(known: Consumer) -> bool:
     return bool(known.held or known.stale or known.settled_early)
 
 
+def let_go(turn: Turn, name: str) -> None:
+    """What a channel held that is gone goes back. A channel that takes its name begins with nothing of that."""
+    consumer = turn.consumers.get(name)
+    if consumer is not None and consumer.state == "closed" and consumer.held:
+        held = runs.within(consumer.in_sequence, consumer.held)
+        turn.change_consumer(name, held=EMPTY, stale=EMPTY, settled_early=EMPTY)
+        put_back(turn, consumer.queue, held, "consumer_gone")
+        deliver(turn, consumer.queue)
+
+
 def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
     """A consumer with what its name has received and holds from before."""
     if known is None:
@@ -309,6 +319,8 @@ def get(turn: Turn, operation: Get) -> None:
         )  # fmt: skip
         return
     expiry.used(turn, queue.name)
+    let_go(turn, operation.holder or "")
+    queue = turn.queues[queue.name]
     ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
     numbers = runs.head(ordered, operation.count)
     known = turn.consumers.get(operation.holder or "")

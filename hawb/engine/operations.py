@@ -127,6 +127,10 @@ class Enqueue(Messages, frozen=True, kw_only=True):
     mode: tuple[bool, bool] = (False, False)
 
 
+NO_PROCESS = "no_process"
+"""Why a channel counts as gone of which a new leader finds no process."""
+
+
 class ChannelDown(Operation, frozen=True, kw_only=True):
     """A quorum queue's leader has noticed that a consumer's channel is gone, and why."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, consuming, fifo, limits, runs
-from hawb.engine.operations import NodeReached, NodeSuspected
+from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum import offer_again, put
 from hawb.engine.quorum_group import GONE
 from hawb.engine.raft_events import (
@@ -34,6 +34,7 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
     if event.queue in turn.queues:
         consuming.follow_leader(turn, event.queue)
         suspect_unreached(turn, event.queue, event.node)
+        look_for_channels(turn, event.queue, event.node)
         drop_orphans(turn, event.queue)
         offer_again(turn, event.queue, event.node, lambda proposal: True)
 
@@ -109,6 +110,16 @@ def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
     given_up = [node for node in sorted(nodes) if turn.runs_anywhere(node) and not turn.is_here(node)]
     for node in [node for node in given_up if not turn.linked(leader, node)]:
         put(turn, name, NodeSuspected(name, node), NOWHERE)
+
+
+def look_for_channels(turn: Turn, name: str, leader: int) -> None:
+    """A new leader looks for all channels that the queue knows, and finds that some are gone for long, where their
+    nodes run again."""
+    pending = {one.operation.consumer for one in turn.groups[name].waiting if isinstance(one.operation, ChannelDown)}
+    for consumer in list(turn.consumers.values()):
+        gone = consumer.queue == name and consumer.state == "closed" and consumer.held and consumer.name not in pending
+        if gone and turn.runs_anywhere(consumer.node) and turn.linked(consumer.node, leader):
+            put(turn, name, ChannelDown(name, consumer.node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 
 def in_reach(turn: Turn) -> None:

@@ -23,10 +23,19 @@ from msgspec.structs import replace
 from hawb.engine import expiry, fifo, runs
 from hawb.engine.access import fail, is_replicated, served
 from hawb.engine.clients import Consumer
-from hawb.engine.consuming import deliver, holds_of_another, is_elsewhere, put_back, reached, refuse_tag, with_past
+from hawb.engine.consuming import (
+    deliver,
+    holds_of_another,
+    is_elsewhere,
+    let_go,
+    put_back,
+    reached,
+    refuse_tag,
+    with_past,
+)
 from hawb.engine.events import AutoDelete
 from hawb.engine.naming import described
-from hawb.engine.operations import Consume, ConsumerCancels, ConsumerCloses, Resume
+from hawb.engine.operations import NO_PROCESS, ChannelDown, Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
 from hawb.engine.single_active import activate_next, held_by_cancelled, is_single_active
@@ -40,6 +49,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         return
     if refused_by_channel(turn, operation):
         return
+    let_go(turn, operation.consumer)
     known = turn.consumers.get(operation.consumer)
     if known is not None and known.state == "active":
         refuse_tag(turn, known)
@@ -148,6 +158,27 @@ def close(turn: Turn, name: str, reason: str) -> None:
     deliver(turn, consumer.queue)
 
 
+def channel_down(turn: Turn, event: ChannelDown) -> None:
+    """A quorum queue takes it in that a consumer's channel is gone. With its whole node gone only those are seen to that
+    still consume (`rabbit_fifo:apply`, `noconnection`): one that was cancelled keeps what it holds until a new leader
+    looks for its channel, and finds none (`noproc`)."""
+    name, queue = event.consumer, turn.queues[event.queue]
+    consumer = turn.consumers[name]
+    if event.reason == NO_PROCESS:
+        let_go(turn, name)
+    elif event.reason == "node_down" and outlasts_its_node(queue, consumer):
+        turn.emit("consumer_closed", node=consumer.node, queue=queue.name, consumer=name, reason=event.reason)
+    else:
+        close(turn, name, event.reason)
+
+
+def outlasts_its_node(queue: Queue, consumer: Consumer) -> bool:
+    """Whether a quorum queue leaves a consumer what it holds when its node is gone: a cancelled one, unless there is
+    a single active consumer."""
+    cancelled = consumer.subscription != 0 and consumer.name not in queue.consumers
+    return cancelled and bool(consumer.held) and not is_single_active(queue)
+
+
 def lose_sight(turn: Turn, name: str) -> None:
     """Channels on another side of a partition are gone from here: what their consumers held goes back, where there is
     a master. A quorum queue is one for all sides."""
@@ -205,7 +236,7 @@ def suspect(turn: Turn, name: str, node: int) -> None:
     single = is_single_active(turn.queues[name])
     lost = [one for one in turn.consumers.values() if one.queue == name and one.node == node and one.state != "closed"]
     for consumer in lost:
-        if consumer.state == "cancelled" and consumer.subscription and not single:
+        if outlasts_its_node(turn.queues[name], consumer):
             continue
         held = runs.within(consumer.in_sequence, consumer.held)
         known = runs.minus(consumer.held, fifo.missing(turn, consumer))

@@ -271,7 +271,7 @@ def consumer_outcome(state: State, settings: Settings, consumer: Consumer) -> di
         "activity_status": activity_status(state, settings, consumer),
         "queue": consumer.queue,
         "received": as_lists(consumer.received),
-        "unacknowledged": as_lists(consumer.held),
+        "unacknowledged": as_lists(consumer.held) if consumer.state != "closed" else [],
         "cancel_notified": consumer.cancel_notified,
     }
 
