@@ -6,6 +6,7 @@ import pytest
 from test_quorum import DECLARE, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
+from hawb.engine.quorum_group import proposals
 from hawb.scenario.outcome import outcome
 
 CONSUME = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}
@@ -126,6 +127,16 @@ def test_a_channel_that_is_not_known_yet_rejects_nothing_that_one_before_it_has_
                  version="4.0")  # fmt: skip
     assert queue(run).content == runs.run(1, 11)
     assert [entry.detail["ids"] for entry in told(run, "messages_refused")] == [[[12, 12]]]
+
+
+def test_a_channel_that_does_not_hear_of_a_new_leader_sends_its_own_nothing_again():
+    run = played({"kill": "a"}, {"declare": DECLARE["declare"] | {"node": "c"}}, publish(10, "c"),
+                 {"partition": [["a", "b"], ["c"]]}, publish(5, "c"), {"wait": 75}, {"start": "a"},
+                 version="3.10")  # fmt: skip
+    assert [entry.node for entry in told(run, "leader_elected")] == [2, 1], "b leads, c takes itself for the leader"
+    logged = {node: [one.numbers for one in proposals(member.log, 0)]
+              for node, member in run.moment().state.groups["q"].members.items()}  # fmt: skip
+    assert logged == {0: [runs.run(1, 10)], 1: [runs.run(1, 10)], 2: [runs.run(1, 10), runs.run(11, 5)]}
 
 
 def test_a_publisher_flows_on_while_its_queue_loses_its_leader():

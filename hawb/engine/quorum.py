@@ -2,9 +2,10 @@
 
 What a client asks goes to the leader as a command of the group's log (a `Proposal`). When it is committed the queue
 does what a classic queue does when it is asked, by the same handlers (`hawb.engine.advance`), and where rabbit_fifo
-does otherwise that is in `hawb.engine.fifo`. Until then its channel sends it again to each new leader, and since a log
-takes each command once it is done once. Without a majority it waits: publishes and acknowledgements for as long as it
-takes, whatever a client waits for until its channel gives up.
+does otherwise that is in `hawb.engine.fifo`. Until then its channel sends it again to each new leader that it hears of,
+which takes only what its log lacks. (A real one takes all of it, and `rabbit_fifo:apply_enqueue` passes over a sequence
+number that it has had: done once either way.) Without a majority it waits: publishes and acknowledgements for as long
+as it takes, whatever a client waits for until its channel gives up.
 
 A message has its number when its channel has sent it, and stands in the queue as pending until it is committed. One
 whose client goes before any member has it was never taken.
@@ -146,14 +147,16 @@ def offer(turn: Turn, name: str, proposal: Proposal) -> None:
 
 
 def offer_again(turn: Turn, name: str, leader: int, chosen: Callable[[Proposal], bool]) -> None:
-    """The chosen of the proposals that wait and that a leader has not in its log get to it."""
+    """The chosen of the proposals that wait and that a leader has not in its log get to it. A channel that knows of
+    another leader, since it does not hear of this one, has sent that what it has, and sends it nothing again."""
     group = turn.groups[name]
     member = group.members[leader]
     logged = {proposal.number for proposal in proposals(member.log, member.commit_index)}
     sendable = (one for one in group.waiting if one.number not in logged and one.node != GONE)
     for proposal in list(filter(chosen, sendable)):
         turn.look_from(leader if proposal.node == NOWHERE else proposal.node)
-        offer(turn, name, proposal)
+        if turn.queues[name].master == leader:
+            offer(turn, name, proposal)
 
 
 def committed(turn: Turn) -> Iterator[object]:
