@@ -26,6 +26,7 @@ from quorum_invariants import (
 from hawb.engine import advance, alarms, fifo, ledger, limits, runs
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
+from hawb.engine.expiry import side_of_timer
 from hawb.engine.fifo import limits_of, release
 from hawb.engine.mirroring import wanted
 from hawb.engine.moment import Moment
@@ -190,7 +191,7 @@ def check_limits(turn: Turn, queue: Queue) -> None:
         return
     head = next(pieces(queue.batches, in_order(queue, ready(queue))), None)
     if head is not None and head[2].expires_us is not None and not head[2].spacing_us:
-        expires_us, timer_us = head[2].expires_us, queue.ttl_timer_us
+        expires_us, timer_us = head[2].expires_us, side_of_timer(turn, queue).queues[name].ttl_timer_us
         assert expires_us >= turn.now_us, f"{name}: its head expired at {expires_us}"
         assert timer_us is not None and timer_us <= expires_us, f"{name}: nobody looks at its head at {expires_us}"
 

@@ -100,6 +100,23 @@ def test_a_leader_that_meets_another_of_its_term_since_a_vote_was_lost_with_a_di
     assert run.moment().ledger["q"].confirmed == runs.run(1, 9)
 
 
+@pytest.mark.parametrize("cut", [[["a", "b"], ["c"]], [["a"], ["b", "c"]]])
+@pytest.mark.parametrize("leader", ["a", "b", "c"])
+def test_the_sides_of_a_partition_have_each_their_own_time_to_look_whether_messages_have_expired(leader, cut):
+    run = played({"declare": declared(message_ttl=100_000)["declare"] | {"node": leader}}, publish(1, leader),
+                 publish(1, leader) | {"at": 1}, {"partition": cut, "at": 2}, {"wait": 150}, version="3.10")  # fmt: skip
+    assert [entry.detail["ids"] for entry in told(run, "messages_expired")] == [[[1, 1]], [[2, 2]]]
+    assert [entry.t_us // 1_000_000 for entry in told(run, "messages_expired")] == [100, 101]
+
+
+@pytest.mark.parametrize("node", ["a", "c"])
+def test_messages_expire_where_the_leader_is_though_sides_that_see_it_are_still_apart(node):
+    run = played(declared(message_ttl=10_000), {"partition": [["a", "b"], ["c"]]}, {"wait": 100}, {"heal": True},
+                 publish(1, node), {"wait": 5}, publish(1, node), {"wait": 100}, version="3.10")  # fmt: skip
+    assert len(run.moment().state.sides) == 2
+    assert [entry.t_us // 1_000_000 for entry in told(run, "messages_expired")] == [110, 115]
+
+
 # Clients
 
 

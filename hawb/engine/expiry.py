@@ -29,8 +29,9 @@ from hawb.engine import fifo, runs
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
 from hawb.engine.events import MessagesExpire, QueueExpires
+from hawb.engine.records import Records
 from hawb.engine.runs import Runs
-from hawb.engine.state import QUORUM, Batch, Queue
+from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
 from hawb.engine.turn import TIMER, Turn
 
 TICK_US = 5_000_000
@@ -98,13 +99,25 @@ def drop_expired(turn: Turn, name: str) -> None:
 
 
 def set_timer(turn: Turn, name: str, due_us: int) -> None:
-    """The queue looks at its head again at `due_us`, unless it does so earlier anyway."""
+    """The queue looks at its head again at `due_us`, unless it does so earlier anyway. A quorum queue's leader does, on
+    its own side, whichever side has given reason to."""
+    focus = turn.focus
+    turn.focus = side_of_timer(turn, turn.queues[name])
     timer_us = turn.queues[name].ttl_timer_us
-    if timer_us is not None and timer_us <= due_us:
-        return
-    turn.unschedule(MessagesExpire(name))
-    turn.schedule(due_us - turn.now_us, MessagesExpire(name), priority=TIMER)
-    turn.change_queue(name, ttl_timer_us=due_us)
+    if timer_us is None or timer_us > due_us:
+        turn.unschedule(MessagesExpire(name))
+        turn.schedule(due_us - turn.now_us, MessagesExpire(name), priority=TIMER)
+        turn.change_queue(name, ttl_timer_us=due_us)
+    turn.focus = focus
+
+
+def side_of_timer(turn: Turn, queue: Queue) -> Records:
+    """The side on which a queue looks at its head: the one in focus, of a quorum queue the one of the leader that is
+    seen from there, if that knows the queue."""
+    if queue.type != QUORUM or queue.master == NOWHERE:
+        return turn.focus
+    side = turn.sides[turn.nodes[queue.master].side]
+    return side if queue.name in side.queues else turn.focus
 
 
 def messages_expire(turn: Turn, event: MessagesExpire) -> None:
@@ -174,8 +187,9 @@ def lead(turn: Turn, name: str) -> None:
     focus = turn.focus
     for _side in turn.each_side():
         turn.unschedule(MessagesExpire(name))
+        if name in turn.queues:
+            turn.change_queue(name, ttl_timer_us=None)
     turn.focus = focus
-    turn.change_queue(name, ttl_timer_us=None)
     drop_expired(turn, name)
 
 

@@ -182,7 +182,7 @@ def go_back(turn: Turn, node: int) -> None:
         if queue.type != QUORUM:
             side.queues[name] = as_on_disk(turn, queue, now.queues.get(name), node)
         elif name in now.queues and now.queues[name].type == QUORUM:
-            side.queues[name] = replace(now.queues[name], master=NOWHERE, up=False)
+            side.queues[name] = replace(now.queues[name], master=NOWHERE, up=False, ttl_timer_us=None)
         else:
             del side.queues[name]
     turn.change_node(node, side=side.number, remembers=None)

@@ -27,7 +27,7 @@ from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
-OF_A_SIDE = frozenset(("master", "up", "policy", "operator_policy", "mirroring", "limits"))
+OF_A_SIDE = frozenset(("master", "up", "policy", "operator_policy", "mirroring", "limits", "ttl_timer_us"))
 """What sides of a partition know differently of a quorum queue."""
 
 REACTION = 1
