@@ -104,7 +104,7 @@ def test_a_leader_that_meets_another_of_its_term_since_a_vote_was_lost_with_a_di
 @pytest.mark.parametrize("leader", ["a", "b", "c"])
 def test_the_sides_of_a_partition_have_each_their_own_time_to_look_whether_messages_have_expired(leader, cut):
     run = played({"declare": declared(message_ttl=100_000)["declare"] | {"node": leader}}, publish(1, leader),
-                 publish(1, leader) | {"at": 1}, {"partition": cut, "at": 2}, {"wait": 150}, version="3.10")  # fmt: skip
+                 publish(1, leader, at=1), {"partition": cut, "at": 2}, {"wait": 150}, version="3.10")  # fmt: skip
     assert [entry.detail["ids"] for entry in told(run, "messages_expired")] == [[[1, 1]], [[2, 2]]]
     assert [entry.t_us // 1_000_000 for entry in told(run, "messages_expired")] == [100, 101]
 
