@@ -29,6 +29,13 @@ def test_a_leader_that_removes_itself_keeps_the_queue_as_short_as_it_may_be():
     assert queue(run).content == runs.run(16, 3)
 
 
+def test_a_leader_that_is_about_to_leave_is_not_added_anew():
+    run = played(DECLARE, publish(3), {"kill": ["b", "c"]}, {"delete_member": {"queue": "q", "node": "a"}},
+                 {"add_member": {"queue": "q", "node": "a"}}, {"start": ["b", "c"]})  # fmt: skip
+    assert refusals(run) == [(None, "cluster_change_not_permitted")]
+    assert queue(run).members == (1, 2) and queue(run).content == runs.run(1, 3)
+
+
 def test_who_leads_after_a_leader_that_left_keeps_no_copy_there():
     run = played(DECLARE, publish(3), {"delete_member": {"queue": "q", "node": "a"}})
     assert queue(run).contents == (None, runs.run(1, 3), runs.run(1, 3))
@@ -103,8 +110,9 @@ def test_a_leader_that_meets_another_of_its_term_since_a_vote_was_lost_with_a_di
 @pytest.mark.parametrize("cut", [[["a", "b"], ["c"]], [["a"], ["b", "c"]]])
 @pytest.mark.parametrize("leader", ["a", "b", "c"])
 def test_the_sides_of_a_partition_have_each_their_own_time_to_look_whether_messages_have_expired(leader, cut):
-    run = played({"declare": declared(message_ttl=100_000)["declare"] | {"node": leader}}, publish(1, leader),
-                 publish(1, leader, at=1), {"partition": cut, "at": 2}, {"wait": 150}, version="3.10")  # fmt: skip
+    declare = {"declare": declared(message_ttl=100_000)["declare"] | {"node": leader}}
+    later = publish(1, leader) | {"at": 1}
+    run = played(declare, publish(1, leader), later, {"partition": cut, "at": 2}, {"wait": 150}, version="3.10")
     assert [entry.detail["ids"] for entry in told(run, "messages_expired")] == [[[1, 1]], [[2, 2]]]
     assert [entry.t_us // 1_000_000 for entry in told(run, "messages_expired")] == [100, 101]
 

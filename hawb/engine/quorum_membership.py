@@ -37,7 +37,8 @@ def found(turn: Turn, name: str) -> Queue | None:
 
 
 def add_member(turn: Turn, name: str, node: int) -> None:
-    """`rabbitmq-queues add_member`. To add who is there already changes nothing."""
+    """`rabbitmq-queues add_member`. To add who is there already changes nothing. Who is about to leave is what it is,
+    its leader perhaps, until that is committed; then nobody is added."""
     queue = found(turn, name)
     if queue is None or node in queue.members:
         return
@@ -45,7 +46,8 @@ def add_member(turn: Turn, name: str, node: int) -> None:
         turn.refuse(None, "node_not_running")
     elif is_led(turn, queue):
         group = turn.groups[name]
-        turn.groups[name] = group.with_member(start(node))
+        if node not in group.members:
+            turn.groups[name] = group.with_member(start(node))
         raft_host.feed(turn, name, queue.master, Join(node))
 
 
