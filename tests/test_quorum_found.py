@@ -189,11 +189,38 @@ def test_messages_that_come_later_than_others_with_higher_numbers_have_their_siz
     assert [(batch.first, batch.size_bytes) for batch in queue(run).batches] == [(1, 10), (4, 20)]
 
 
-def test_a_queue_that_is_deleted_by_force_answers_publishers_on_all_sides():
-    apart = {"partition": [["a"], ["b"], ["c"]]}
-    run = played(DECLARE, publish(1, "a"), apart, {"wait": 70}, publish(3, "b"),
-                 {"delete": {"queue": "q", "node": "a"}}, {"wait": 90}, version="3.8")  # fmt: skip
-    assert not run.moment().state.unconfirmed
+@pytest.mark.parametrize("asked_s", [1, 58, 70])
+@pytest.mark.parametrize("node", ["a", "c"])
+def test_a_queue_is_not_deleted_for_a_side_that_does_not_hear_of_it(node, asked_s):
+    run = played(DECLARE, publish(1), {"partition": [["a", "b"], ["c"]]}, {"wait": asked_s},
+                 {"delete": {"queue": "q", "node": node}}, {"wait": 90}, publish(2))  # fmt: skip
+    ((_, text),) = refusals(run)
+    assert text.startswith("not simulated: queue 'q' in vhost '/' deleted on one side of a partition")
+    assert queue(run).content == runs.run(1, 3)
+
+
+@pytest.mark.parametrize("cut_s", [0, 58])
+def test_a_client_that_does_not_reach_the_leader_is_told_so_before_and_after_that_is_noticed(cut_s):
+    steps = ({"partition": [["a", "b"], ["c"]]}, {"wait": cut_s}, {"consume": CONSUME["consume"] | {"node": "c"}})
+    run = played(DECLARE, publish(1), *steps, {"wait": 90}, version="3.10")
+    assert refusals(run) == [(541, "INTERNAL_ERROR")]
+    assert told(run, "step_refused")[0].t_us // 1_000_000 == cut_s + 65, "net_ticktime and five seconds"
+
+
+def test_a_queue_is_deleted_while_the_other_side_is_down():
+    run = played(DECLARE, publish(1), {"partition": [["a", "b"], ["c"]]}, {"wait": 70}, {"stop": "c"},
+                 {"delete": {"queue": "q", "node": "a"}}, {"heal": True}, {"start": "c"})  # fmt: skip
+    assert refusals(run) == [] and told(run, "queue_deleted") and "q" not in run.moment().state.queues
+
+
+@pytest.mark.parametrize(("first", "second"), [("quorum", "quorum"), ("quorum", "classic"), ("classic", "quorum")])
+def test_a_name_is_refused_that_would_mean_a_quorum_queue_on_one_of_two_sides(first, second):
+    theirs, ours = ({"x-queue-type": kind} for kind in (first, second))
+    run = played({"partition": [["a", "b"], ["c"]]}, {"wait": 70},
+                 {"declare": {"queue": "q", "node": "a" if first == "quorum" else "c", "arguments": theirs}},
+                 {"declare": {"queue": "q", "node": "c" if first == "quorum" else "a", "arguments": ours}})  # fmt: skip
+    ((_, text),) = refusals(run)
+    assert f"as a {second} queue, while another side of the partition knows it as a {first} queue; accepted" in text
 
 
 def test_a_channel_that_goes_while_its_node_is_on_another_side_is_noticed_by_the_leader_that_it_is_linked_to():

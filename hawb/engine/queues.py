@@ -65,8 +65,12 @@ def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
     side would have a queue of its own, whose members' processes may or may not find those of the other's."""
     others = [side.queues[operation.queue] for side in turn.sides.values() if operation.queue in side.queues]
     if QUORUM in {type_of(operation), *(queue.type for queue in others)} and others:
-        turn.refuse(None, f"not simulated: {described(operation.queue)} is known on another side of the partition, and "
-                          "one of the two is a quorum queue")  # fmt: skip
+        turn.refuse(
+            None,
+            f"not simulated: {described(operation.queue)} as a {type_of(operation)} queue, while another side of the "
+            f"partition knows it as a {others[0].type} queue; accepted is a name that no other side knows, or one "
+            "that is a classic queue there and here",
+        )
         return False
     return True
 
@@ -241,7 +245,10 @@ def delete(turn: Turn, operation: Delete) -> None:
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node) or metadata.stall(turn, operation):
         return
-    if queue.failed or queue.type == QUORUM:
+    if queue.type == QUORUM:
+        if quorum_queues.goes_on_all_sides(turn, queue.name):
+            remove(turn, queue.name, "client")
+    elif queue.failed:
         remove(turn, queue.name, "client")
     elif queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors)):
         if operation.if_empty:

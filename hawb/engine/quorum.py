@@ -28,6 +28,7 @@ from hawb.engine import (
     limits,
     metadata,
     quorum_log,
+    quorum_queues,
     quorum_view,
     raft_host,
     runs,
@@ -91,6 +92,8 @@ def refused_by_channel(turn: Turn, event: object) -> bool:
     """Whether a channel refuses an operation by itself, so that no majority is asked; then its step was refused."""
     if isinstance(event, Consume):
         return subscriptions.refused_by_channel(turn, event)
+    if isinstance(event, Delete) and not quorum_queues.goes_on_all_sides(turn, event.queue):
+        return True
     flags = [flag for flag in ("if_unused", "if_empty") if isinstance(event, Delete) and getattr(event, flag)]
     if flags:
         flag = flags[0].replace("_", "-")
@@ -117,15 +120,21 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
         turn.change_queue(name, pending=runs.union(turn.queues[name].pending, numbers))
     if not enqueuers.is_registered(turn, name, operation):
         enqueuers.await_registration(turn, name, enqueuers.channel_of(turn, operation))
-    if isinstance(operation, AWAITED) and not turn.queues[name].up:
+    if isinstance(operation, AWAITED) and not is_in_reach(turn, name, node):
         event = ProposalGivenUp(name, group.number, proposal.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
     offer(turn, name, proposal)
 
 
+def is_in_reach(turn: Turn, name: str, node: int) -> bool:
+    """Whether what is asked at a node gets to a leader that can commit."""
+    queue = turn.queues[name]
+    return queue.up and (node == NOWHERE or turn.linked(node, queue.master))
+
+
 def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
-    """How long a channel waits for an operation on a queue without a majority. Where it knows of no leader it has
-    nobody to ask for messages, or to have them purged."""
+    """How long a channel waits for an operation on a queue without a majority, or whose leader it does not reach. Where
+    it knows of no leader it has nobody to ask for messages, or to have them purged."""
     if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
         return 0
     fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
@@ -193,6 +202,8 @@ def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
     proposal = quorum_view.waiting(turn, event)
     if proposal is None:
         return None
+    if proposal.node != GONE:
+        turn.look_from(proposal.node)
     turn.groups[event.queue] = turn.groups[event.queue].without(proposal.number)
     if not isinstance(proposal.operation, Delete):
         fail(turn, proposal.operation, 541, f"INTERNAL_ERROR{why_not(turn, event.queue, proposal.operation)}")
@@ -224,7 +235,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         mode=operation.mode,
     )  # fmt: skip
     channel = enqueuers.channel_of(turn, order)
-    in_reach = queue.up and turn.linked(operation.node, queue.master)
+    in_reach = is_in_reach(turn, queue.name, operation.node)
     if channel is not None and in_reach:
         enqueuers.register(turn, queue.name, order)
     if channel is not None and limits.rejects(turn, turn.queues[queue.name], channel):
