@@ -207,6 +207,13 @@ def test_a_client_that_does_not_reach_the_leader_is_told_so_before_and_after_tha
     assert told(run, "step_refused")[0].t_us // 1_000_000 == cut_s + 65, "net_ticktime and five seconds"
 
 
+def test_a_client_is_told_so_if_the_majority_goes_before_it_has_an_answer():
+    consume = {"consume": CONSUME["consume"], "at": 1}
+    run = played(DECLARE, consume, {"kill": ["b", "c"], "at": 1.0006}, {"wait": 90}, version="3.10")
+    assert refusals(run) == [(541, "INTERNAL_ERROR")]
+    assert told(run, "step_refused")[0].t_us == 66_000_000, "net_ticktime and five seconds after it asked"
+
+
 def test_a_queue_is_deleted_while_the_other_side_is_down():
     run = played(DECLARE, publish(1), {"partition": [["a", "b"], ["c"]]}, {"wait": 70}, {"stop": "c"},
                  {"delete": {"queue": "q", "node": "a"}}, {"heal": True}, {"start": "c"})  # fmt: skip

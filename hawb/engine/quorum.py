@@ -120,7 +120,7 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
         turn.change_queue(name, pending=runs.union(turn.queues[name].pending, numbers))
     if not enqueuers.is_registered(turn, name, operation):
         enqueuers.await_registration(turn, name, enqueuers.channel_of(turn, operation))
-    if isinstance(operation, AWAITED) and not is_in_reach(turn, name, node):
+    if isinstance(operation, AWAITED):
         event = ProposalGivenUp(name, group.number, proposal.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
     offer(turn, name, proposal)
@@ -133,8 +133,8 @@ def is_in_reach(turn: Turn, name: str, node: int) -> bool:
 
 
 def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
-    """How long a channel waits for an operation on a queue without a majority, or whose leader it does not reach. Where
-    it knows of no leader it has nobody to ask for messages, or to have them purged."""
+    """How long a channel waits for an operation. Where it knows of no leader it has nobody to ask for messages, or to
+    have them purged."""
     if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
         return 0
     fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
