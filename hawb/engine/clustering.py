@@ -9,7 +9,7 @@ and may also be messages that have left the queue since that disk was written: t
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, failover, membership, metadata, queues, quorum_membership, runs, sides
+from hawb.engine import bookkeeping, failover, membership, metadata, queues, quorum_membership, quorum_sight, runs, sides
 from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.mirroring import with_content
 from hawb.engine.runs import EMPTY
@@ -155,6 +155,7 @@ def leave(turn: Turn, node: int, reason: str) -> None:
             bequeath(turn, name, reason)
     turn.because = cause
     lose_copies(turn, node, reason)
+    quorum_sight.purge(turn, node)
 
 
 def bequeath(turn: Turn, name: str, reason: str) -> None:

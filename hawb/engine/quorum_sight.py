@@ -5,7 +5,7 @@ Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `rabbit_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
@@ -115,10 +115,23 @@ def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
 def look_for_channels(turn: Turn, name: str, leader: int) -> None:
     """A new leader looks for all channels that the queue knows, and finds that some are gone for long, where their
     nodes run again."""
+    let_go_of_dead(turn, name, lambda node: turn.runs_anywhere(node) and turn.linked(node, leader))
+
+
+def purge(turn: Turn, node: int) -> None:
+    """Quorum queues give up all channels at a node that is no member any more (`rabbit_fifo:make_purge_nodes`, which
+    their leaders come to within 5 s)."""
+    for name in sorted(turn.groups):
+        if name in turn.queues:
+            let_go_of_dead(turn, name, node.__eq__)
+
+
+def let_go_of_dead(turn: Turn, name: str, chosen: Callable[[int], bool]) -> None:
+    """What channels hold that are gone with one of the chosen nodes is to go back."""
     pending = {one.operation.consumer for one in turn.groups[name].waiting if isinstance(one.operation, ChannelDown)}
     for consumer in list(turn.consumers.values()):
         gone = consumer.queue == name and consumer.state == "closed" and consumer.held and consumer.name not in pending
-        if gone and turn.runs_anywhere(consumer.node) and turn.linked(consumer.node, leader):
+        if gone and chosen(consumer.node):
             put(turn, name, ChannelDown(name, consumer.node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 
