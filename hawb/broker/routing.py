@@ -1,0 +1,112 @@
+"""How messages find queues, from a definitions export: virtual hosts, exchanges and bindings, for definitions that are
+written anew.
+
+Arguments are kept by name, not by default: those that decide routing. Whatever else an export holds stays out, users,
+permissions and parameters first, for they hold password hashes and addresses with passwords in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Raw, Struct
+
+from hawb.broker.definitions import holds_export
+from hawb.broker.imported import split_source
+from hawb.broker.untrusted import Table, check_json, decode, read_text
+from hawb.scenario.fields import Name
+
+EXCHANGE_ARGUMENTS = ("alternate-exchange", "x-delayed-type", "hash-header", "hash-property")
+HEADERS = "headers"
+
+
+class Exchange(Struct, gc=False):
+    """An exchange of an export."""
+
+    name: str
+    vhost: Name | None = None
+    type: str = "direct"
+    durable: bool = True
+    auto_delete: bool = False
+    internal: bool = False
+    arguments: Table = {}
+
+
+class Binding(Struct, gc=False):
+    """A binding of an export."""
+
+    source: str
+    destination: str
+    vhost: Name | None = None
+    destination_type: str = "queue"
+    routing_key: str = ""
+    arguments: Table = {}
+
+
+class _Vhost(Struct):
+    name: Name
+
+
+class _Parameter(Struct):
+    component: Name
+
+
+class _Sections(Struct):
+    original_vhost_name: Name | None = None
+    vhosts: list[_Vhost] = []
+    exchanges: list[Exchange] = []
+    bindings: list[Binding] = []
+    parameters: list[_Parameter] = []
+    global_parameters: list[Raw] = []
+    users: list[Raw] = []
+
+
+class Routing(Struct):
+    """What of an export decides where messages go; every exchange and binding has its virtual host. `left` counts what
+    stays out: users, parameters and arguments."""
+
+    vhosts: list[str] = []
+    exchanges: list[Exchange] = []
+    bindings: list[Binding] = []
+    left: dict[str, int] = {}
+
+
+def read_routing(sources: Sequence[str | Path]) -> Routing:
+    """The routing of the definitions export among these files; empty without one. Raises ImportRefused."""
+    for source in sources:
+        file, vhost = split_source(source)
+        if holds_export(file):
+            return _read(file, vhost)
+    return Routing()
+
+
+def _read(file: Path, vhost: str | None) -> Routing:
+    text = read_text(file)
+    check_json(file, text)
+    given = decode(file, "", text, _Sections)
+    home = vhost or given.original_vhost_name or "/"
+    dropped = 0
+    for one in (*given.exchanges, *given.bindings):
+        one.vhost = one.vhost or home
+    kinds = {(one.vhost, one.name): one.type for one in given.exchanges}
+    for one in given.exchanges:
+        kept = {key: value for key, value in dict(one.arguments or {}).items() if key in EXCHANGE_ARGUMENTS}
+        dropped += len(one.arguments or {}) - len(kept)
+        one.arguments = kept
+    for one in given.bindings:
+        by_headers = kinds.get((one.vhost, one.source)) == HEADERS or one.source in ("amq.headers", "amq.match")
+        dropped += 0 if by_headers else len(one.arguments or {})
+        one.arguments = dict(one.arguments or {}) if by_headers else {}
+    parameters = [one for one in given.parameters if one.component != "operator_policy"]
+    left = {
+        "users": len(given.users),
+        "parameters": len(parameters) + len(given.global_parameters),
+        "arguments of exchanges and bindings": dropped,
+    }
+    return Routing(
+        list(dict.fromkeys(one.name for one in given.vhosts)),
+        [one for one in given.exchanges if one.name and not one.name.startswith("amq.")],
+        [one for one in given.bindings if one.source],
+        {what: count for what, count in left.items() if count},
+    )

@@ -1,0 +1,95 @@
+"""The definitions after a move to quorum queues, as `rabbitmqctl import_definitions` and the management API take them.
+
+Written from what is known to be harmless, not copied and cleaned: virtual hosts by name, exchanges, bindings, queues,
+policies and operator policies. There is no way for a user, a permission, a parameter or a limit into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hawb.planning.migration import Migration, Move
+from hawb.rules.policies import Policy
+
+SUFFIX = "quorum"
+
+Rename = Callable[[str], str]
+
+
+def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
+    """The whole file, as JSON has it; `rename` gives each virtual host its name after the move."""
+    routing = plan.routing
+    return {
+        "rabbit_version": plan.target.release,
+        "rabbitmq_version": plan.target.release,
+        "vhosts": [{"name": rename(name)} for name in vhosts(plan)],
+        "policies": [_policy(one) | {"vhost": rename(one.vhost)} for one in plan.policies(operator=False)],
+        "parameters": [_operator_policy(one) | {"vhost": rename(one.vhost)} for one in plan.policies(operator=True)],
+        "queues": [_queue(move) | {"vhost": rename(move.queue.vhost)} for move in plan.moves if _is_exported(move)],
+        "exchanges": [
+            {"name": one.name, "vhost": rename(one.vhost), "type": one.type, "durable": one.durable,
+             "auto_delete": one.auto_delete, "internal": one.internal, "arguments": one.arguments}
+            for one in routing.exchanges
+        ],
+        "bindings": [
+            {"source": one.source, "vhost": rename(one.vhost), "destination": one.destination,
+             "destination_type": one.destination_type, "routing_key": one.routing_key, "arguments": one.arguments}
+            for one in routing.bindings
+        ],
+    }  # fmt: skip
+
+
+def vhosts(plan: Migration) -> list[str]:
+    """All virtual hosts, in the order in which they were met."""
+    told = (move.queue.vhost for move in plan.moves)
+    of_policies = (one.policy.vhost for one in plan.splits)
+    of_routing = (one.vhost for one in (*plan.routing.exchanges, *plan.routing.bindings))
+    return list(dict.fromkeys([*plan.routing.vhosts, *told, *of_policies, *of_routing]))
+
+
+def beside(plan: Migration) -> dict[str, str]:
+    """For each virtual host a new one that stands beside it, under a name that is free."""
+    names, taken = {}, set(vhosts(plan))
+    for vhost in vhosts(plan):
+        name = SUFFIX if vhost == "/" else f"{vhost}-{SUFFIX}"
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{vhost}-{SUFFIX}-{number}"
+        taken.add(name)
+        names[vhost] = name
+    return names
+
+
+def _is_exported(move: Move) -> bool:
+    """An export holds what lasts: no exclusive queues."""
+    return not move.queue.facts.exclusive
+
+
+def _queue(move: Move) -> dict[str, object]:
+    facts = move.queue.facts
+    quorum = move.type == "quorum"
+    return {
+        "name": move.queue.name,
+        "durable": quorum or facts.durable is not False,
+        "auto_delete": not quorum and facts.auto_delete is True,
+        "type": move.type,
+        "arguments": move.arguments,
+    }
+
+
+def _body(policy: Policy) -> dict[str, object]:
+    return {
+        "pattern": policy.pattern,
+        "definition": policy.definition,
+        "priority": policy.priority,
+        "apply-to": policy.apply_to,
+    }
+
+
+def _policy(policy: Policy) -> dict[str, object]:
+    return {"name": policy.name, **_body(policy)}
+
+
+def _operator_policy(policy: Policy) -> dict[str, object]:
+    return {"component": "operator_policy", "name": policy.name, "value": _body(policy)}

@@ -1,0 +1,307 @@
+"""Moving to quorum queues: for each queue whether it is ready, what has to change first, or why it cannot be; the
+policies that go with it; and where the old and the new clash.
+
+What quorum queues can do is the matrix of features' to say for the release that is moved to. A queue that cannot be
+moved stays a classic one, with its policy as far as that release knows it. What is in force afterwards is not assumed:
+policies are assigned anew, by the rules of that release, and a queue whose settings differ from what was translated for
+it is named. Nothing here holds users, permissions or parameters: nobody who plans with it has to keep it safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.broker.routing import Routing
+from hawb.engine.naming import join_queue
+from hawb.planning import quorum_translation as translation
+from hawb.planning.assignments import Assigned, Assignment, assign
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.policy_split import NOTHING, Split, in_order, split
+from hawb.planning.quorum_translation import Reason
+from hawb.planning.replication import members_for_mirrors
+from hawb.rules import queue_arguments, quorum_declaration
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.profiles import PROFILES, Profile
+
+Verdict = Literal["ready", "ready with changes", "not", "quorum already"]
+VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already")
+
+DEEP_MESSAGES = 5_000_000
+"""Of so many the guide says that streams suit better."""
+
+MARKERS = {"queue-mode", "dead-letter-strategy"}
+"""Settings that only tell policies apart."""
+
+STREAM_ARGUMENTS = (
+    "x-queue-type", "x-max-age", "x-max-length-bytes", "x-stream-max-segment-size-bytes", "x-initial-cluster-size",
+    "x-queue-leader-locator",
+)  # fmt: skip
+
+WHEN_NOT = "guide to quorum queues, when not to use them"
+
+
+class Move(Struct, frozen=True, kw_only=True):
+    """A queue, what is to be said of it, and its arguments after the move; of one that stays classic, those that the
+    release takes. `redeclare` is the first thing in which an application that declares it as before differs, with what
+    it says and what the queue has as RabbitMQ's 406 shows it; None if none."""
+
+    queue: Queue
+    verdict: Verdict
+    reasons: list[Reason]
+    arguments: dict[str, object]
+    mirrored: bool
+    redeclare: tuple[str, str, str] | None = None
+
+    @property
+    def type(self) -> str:
+        """The type of the queue after the move."""
+        kept = self.queue.type if self.queue.type not in ("classic", "quorum") else "classic"
+        return kept if self.verdict == "not" else "quorum"
+
+    @property
+    def weights(self) -> dict[str, list[Reason]]:
+        """The reasons by their weight."""
+        weights = ("blocks", "changes", "note")
+        return {weight: [one for one in self.reasons if one.weight == weight] for weight in weights}
+
+
+class Clash(Struct, frozen=True):
+    """Where old and new cannot both be: a code, what it is about, and in words."""
+
+    code: str
+    name: str
+    what: str
+    source: str
+
+
+class Migration(Struct, frozen=True, kw_only=True):
+    """The whole plan: a move for each queue, what becomes of policies, the clashes, and what stays out."""
+
+    source: Profile
+    target: Profile
+    nodes: list[str]
+    moves: list[Move]
+    splits: list[Split]
+    clashes: list[Clash]
+    routing: Routing
+    notes: list[str]
+
+    def policies(self, operator: bool) -> list:
+        """The policies, or operator policies, after the move."""
+        return [part.policy for one in self.splits if one.operator is operator for part in one.parts]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many queues there are of each verdict."""
+        return {verdict: sum(move.verdict == verdict for move in self.moves) for verdict in VERDICTS}
+
+
+def migrate(
+    inventory: Inventory, to: str, matrix: Mapping[str, Feature], routing: Routing | None = None
+) -> Migration:
+    """The plan for a cluster and the version that it is to have. Raises KeyError for a version that is none."""
+    target = PROFILES[to]
+    assigned = assign(inventory)
+    moves = [_move(one, inventory, target, matrix) for one in assigned.assignments]
+    splits = in_order(_splits(assigned, moves, target, matrix), target)
+    after = _after(inventory, target, moves, splits)
+    return Migration(
+        source=inventory.profile,
+        target=target,
+        nodes=list(inventory.nodes),
+        moves=moves,
+        splits=splits,
+        clashes=[*_policy_clashes(splits), *_setting_clashes(assigned, moves, after, target, matrix),
+                 *_redeclare_clashes(moves, target), *_cluster_clashes(inventory, moves, target)],
+        routing=routing or Routing(),
+        notes=list(inventory.notes),
+    )  # fmt: skip
+
+
+# Queues
+
+
+def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix: Mapping[str, Feature]) -> Move:
+    queue, in_force = assignment.queue, assignment.in_force
+    given = dict(queue.facts.arguments or {})
+    if queue.type not in ("classic", "quorum"):
+        reason = Reason("blocks", "is of another type, and stays so", "rabbit_amqqueue:declare")
+        kept = {key: value for key, value in given.items() if key in STREAM_ARGUMENTS}
+        return Move(queue=queue, verdict="not", reasons=[reason], arguments=kept, mirrored=False)
+    translated = translation.arguments(given, matrix, target)
+    from_policy = translation.definition(in_force.definition or {}, matrix, target)
+    reasons = [*translation.properties(queue, matrix, target.version), *translated.reasons]
+    reasons += [one for one in from_policy.reasons if one.weight != "note"]
+    said = in_force.mirroring if not queue.facts.exclusive else None
+    if queue.type == "classic":
+        reasons += _other_winner(given, in_force.definition or {}, target)
+        wanted = members_for_mirrors(said, len(inventory.nodes) or None)
+        default = len(inventory.nodes) if target.quorum_cluster_size is None else target.quorum_cluster_size
+        if wanted != default and default and "x-quorum-initial-group-size" not in translated.settings:
+            translated.settings["x-quorum-initial-group-size"] = wanted
+    blocked = any(one.weight == "blocks" for one in reasons)
+    if blocked and queue.type == "classic":
+        kept = _as_classic(given, target)
+        blocks = [one for one in reasons if one.weight == "blocks"]
+        return Move(queue=queue, verdict="not", reasons=blocks, arguments=kept, mirrored=said is not None)
+    limited = "delivery-limit" in from_policy.settings or "x-delivery-limit" in translated.settings
+    reasons += _notes(assignment, inventory, target, matrix, limited)
+    if queue.type == "quorum":
+        verdict: Verdict = "quorum already"
+    else:
+        verdict = "ready with changes" if any(one.weight == "changes" for one in reasons) else "ready"
+    differs = quorum_declaration.inequivalent(_sent(given, target), translated.settings, target)
+    return Move(
+        queue=queue, verdict=verdict, reasons=reasons, arguments=translated.settings, mirrored=said is not None,
+        redeclare=differs,
+    )  # fmt: skip
+
+
+def _sent(given: Mapping[str, object], target: Profile) -> dict[str, object]:
+    return dict(given) | ({"x-queue-type": given.get("x-queue-type", "classic")} if target.leader_locator else {})
+
+
+def _as_classic(given: Mapping[str, object], target: Profile) -> dict[str, object]:
+    """A queue's arguments as a classic queue of the release takes them."""
+    key = translation.DEAD_LETTER_EXCHANGE
+    exchange = {key: given[key]} if type(given.get(key)) is str else {}
+    return {
+        key: value
+        for key, value in given.items()
+        if key in queue_arguments.COMPARED and not queue_arguments.refusal(exchange | {key: value}, "", target)
+    }
+
+
+def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], target: Profile) -> Iterator[Reason]:
+    """A setting for which the argument counts in a classic queue, and the policy in a quorum queue."""
+    both = "x-overflow" in given and "overflow" in policy
+    if target.version != "3.8" and both and given["x-overflow"] != policy["overflow"]:
+        yield Reason("changes", "overflow: the policy's counts from now on, not the argument's",
+                     "rabbit_quorum_queue:overflow; rabbit_amqqueue_process:init_overflow")  # fmt: skip
+
+
+def _notes(
+    assignment: Assignment, inventory: Inventory, target: Profile, matrix: Mapping[str, Feature], limited: bool
+) -> Iterator[Reason]:
+    facts, said = assignment.queue.facts, assignment.in_force.mirroring
+    if target.version == "4.0" and not limited:
+        yield Reason("note", "a message that is given back for the 21st time is dropped, or dead-lettered where there"
+                     " is an exchange for it", matrix["poison-messages"].cell("quorum", "4.0").source)  # fmt: skip
+    if said is not None:
+        yield Reason("note", "members take the place of its mirrors, whose settings go", translation.MIRRORING_SOURCE)
+    if assignment.queue.type == "classic" and said is None:
+        yield Reason("note", "is not mirrored today: as a quorum queue it is written on a majority, as a classic one it"
+                     " goes on as it is", WHEN_NOT + ": where safety does not matter")  # fmt: skip
+    if facts.messages and facts.messages >= DEEP_MESSAGES:
+        yield Reason("note", f"holds {facts.messages:,} messages: for long backlogs streams suit better", WHEN_NOT)
+    elif facts.messages and target.version == "3.8":
+        yield Reason("note", f"its {facts.messages:,} messages are kept in memory on every member, unless"
+                     " max-in-memory-length says otherwise", WHEN_NOT + ": long backlogs")  # fmt: skip
+    if inventory.published and not inventory.confirmed:
+        yield Reason("note", "nobody uses confirms in this cluster, without which a majority promises nobody anything",
+                     WHEN_NOT + ": where safety does not matter")  # fmt: skip
+
+
+# Policies
+
+
+def _splits(
+    assigned: Assigned, moves: list[Move], target: Profile, matrix: Mapping[str, Feature]
+) -> Iterator[Split]:
+    types: dict[tuple, set[str]] = {}
+    first: dict[tuple, set[str]] = {}
+    for one, move in zip(assigned.assignments, moves, strict=True):
+        for operator, policies in ((False, one.policies), (True, one.operator_policies)):
+            for policy in policies:
+                types.setdefault((operator, policy.vhost, policy.name), set()).add(move.type)
+            if len(policies) > 1:
+                for policy in policies[:-1]:
+                    first.setdefault((operator, policy.vhost, policy.name), set()).add(move.type)
+    for reach in assigned.reaches:
+        if reach.refused:
+            continue
+        key = (reach.operator, reach.policy.vhost, reach.policy.name)
+        meant = types.get(key) or ({"quorum"} if not reach.passed_over else set())
+        yield split(reach.policy, meant, first.get(key, ()), matrix, target, reach.operator)
+
+
+def _after(inventory: Inventory, target: Profile, moves: list[Move], splits: list[Split]) -> Assigned:
+    """What is in force after the move, by the rules of the release."""
+    queues = [
+        Queue(move.queue.vhost, move.queue.name, replace(move.queue.facts, type=move.type, arguments=move.arguments))
+        for move in moves
+    ]
+    plain, operators = ([part.policy for one in splits if one.operator is operator for part in one.parts]
+                        for operator in (False, True))  # fmt: skip
+    return assign(replace(inventory, profile=target, policies=plain, operator_policies=operators, queues=queues))
+
+
+# Clashes
+
+
+def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
+    for one in splits:
+        name = join_queue(one.policy.vhost, one.policy.name)
+        if one.both:
+            kinds = ", ".join(f"{part.policy.name} ({part.of})" for part in one.parts)
+            what = f"applies to queues of both types, and cannot for both; from now on: {kinds or 'neither'}"
+            yield Clash("policy-for-both", name, what,
+                        "rabbit_policy:match, is_policy_applicable; rabbitmq-server#7350")  # fmt: skip
+        if any(part.stands_in for part in one.parts):
+            yield Clash("keeps-silence", name, "said nothing but mirroring, and kept other policies from applying: a"
+                        f" length limit of {NOTHING['max-length']:,} does so in its place",
+                        "rabbit_policy:match_all, of which one alone applies")  # fmt: skip
+
+
+def _setting_clashes(
+    assigned: Assigned, moves: list[Move], after: Assigned, target: Profile, matrix: Mapping[str, Feature]
+) -> Iterator[Clash]:
+    """Queues for which other settings would be in force than were translated for them."""
+    if not any(one.policies or one.operator_policies for one in (*assigned.assignments, *after.assignments)):
+        return
+    for one, move, then in zip(assigned.assignments, moves, after.assignments, strict=True):
+        wanted = dict(one.in_force.definition or {})
+        if move.type == "quorum":
+            wanted = translation.definition(wanted, matrix, target).settings
+        known = target.policy_settings | target.operator_policy_settings
+        wanted = {key: value for key, value in wanted.items() if key in known - target.unsupported_by(move.type)}
+        applied = then.in_force.definition or {}
+        got = {key: value for key, value in applied.items() if NOTHING.get(key) != value}
+        differ = {key for key in wanted.keys() | got.keys() if wanted.get(key) != got.get(key)}
+        keys = sorted(differ - MARKERS)
+        if keys and move.type in ("classic", "quorum"):
+            yield Clash("other-settings", move.queue.full_name,
+                        f"other policies apply to it as a {move.type} queue: {', '.join(keys)} would differ",
+                        "rabbit_policy:match_all, by the rules of the release")  # fmt: skip
+
+
+def _redeclare_clashes(moves: list[Move], target: Profile) -> Iterator[Clash]:
+    """What applications that declare as before are told, a clash for each argument."""
+    by_key: dict[str, list[Move]] = {}
+    for move in moves:
+        if move.redeclare is not None and move.queue.type == "classic":
+            by_key.setdefault(move.redeclare[0], []).append(move)
+    for key, found in by_key.items():
+        more = f" and {len(found) - 1:,} more" if found[1:] else ""
+        names = found[0].queue.full_name + more
+        what = f"an application that declares it as before gets 406 PRECONDITION_FAILED - inequivalent arg '{key}'"
+        if target.version == "3.13" and key == "x-queue-type":
+            what += "; quorum_queue.property_equivalence.relaxed_checks_on_redeclaration lets x-queue-type pass"
+        yield Clash("redeclare", names, what, "rabbit_amqqueue:assert_args_equivalence; rabbitmq-server#8076")
+
+
+def _cluster_clashes(inventory: Inventory, moves: list[Move], target: Profile) -> Iterator[Clash]:
+    if 0 < len(inventory.nodes) < 3 and any(move.type == "quorum" for move in moves):
+        yield Clash("too-few-nodes", ", ".join(inventory.nodes),
+                    f"{len(inventory.nodes)} nodes: no majority is left when one of them fails",
+                    "rabbit_quorum_queue, rules of majority; rabbitmq-server#2390")  # fmt: skip
+    if target.mirroring and any(move.verdict == "not" and move.mirrored for move in moves):
+        return
+    alone = [move for move in moves if move.verdict == "not" and move.mirrored]
+    if alone:
+        yield Clash("one-replica", f"{len(alone):,} queues", "are mirrored today, cannot be moved, and have one replica"
+                    f" in {target.release}", "4.0 rabbit_policies, without ha settings")  # fmt: skip

@@ -1,0 +1,165 @@
+"""Policies for the time after a move to quorum queues: one for each type of queue where one covered both.
+
+A policy with one setting that a type does not have is none for that type, so parts for both types are told apart by
+apply-to, which knows types from 3.12 on. In 3.10 a setting that is a default does it, which only one of the types
+knows; 3.8's classic queues take any setting, so there the part for quorum queues stands below the other by priority.
+
+A policy of which nothing is left goes, unless it kept another one from applying: then messages would expire, or be
+dropped, because mirroring was taken away. It stays with a limit that nothing reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.planning.quorum_translation import Reason, definition
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, Policy
+from hawb.rules.policy_validation import refusal
+from hawb.rules.profiles import Profile
+
+CLASSIC_ONLY = {"queue-mode": "default"}
+QUORUM_ONLY = {"dead-letter-strategy": "at-most-once"}
+"""Defaults that only one type of queue knows (the second from 3.10 on)."""
+
+NOTHING = {"max-length": 10**12}
+"""A policy that limits nothing, and silences others all the same."""
+
+OF_EXCHANGES = ("alternate-exchange",)
+OF_STREAMS = {"max-age", "stream-max-segment-size-bytes", "stream-filter-size-bytes", "initial-cluster-size"}
+
+
+class Part(Struct, frozen=True):
+    """A policy after the move, and which queues it is meant for: classic, quorum, exchanges or (None) as before."""
+
+    policy: Policy
+    of: str | None
+    stands_in: bool = False
+
+
+class Split(Struct, frozen=True):
+    """What becomes of one policy: its parts, none if it goes, and why. `both` is whether it covered both types."""
+
+    policy: Policy
+    operator: bool
+    parts: list[Part]
+    reasons: list[Reason]
+    both: bool = False
+
+
+def split(
+    policy: Policy, types: Collection[str], silences: Collection[str], matrix: Mapping[str, Feature], profile: Profile,
+    operator: bool,
+) -> Split:  # fmt: skip
+    """What becomes of a policy. `types` are those of the queues that it is to apply to after the move, `silences` those
+    of the types for which it is the first of several."""
+    covered = QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
+    meant = [kind for kind in ("classic", "quorum") if kind in types and kind in covered]
+    if not meant or OF_STREAMS & policy.definition.keys():
+        return _untouched(policy, profile, operator)
+    known = profile.operator_policy_settings if operator else profile.policy_settings
+    given = {key: value for key, value in policy.definition.items() if key in known}
+    translated = definition(policy.definition, matrix, profile)
+    wanted = {
+        "classic": {key: value for key, value in given.items() if key not in profile.unsupported_by("classic")},
+        "quorum": {key: value for key, value in translated.settings.items() if key in known},
+    }
+    of_exchanges = {key: given[key] for key in OF_EXCHANGES if key in given and policy.apply_to == "all"}
+    left = {kind: wanted[kind] or (dict(NOTHING) if kind in silences else {}) for kind in meant}
+    reasons = translated.reasons if "quorum" in meant else []
+    if len({str(sorted(each.items())) for each in left.values()}) == 1:
+        return Split(policy, operator, _whole(policy, left[meant[0]], wanted[meant[0]], meant), reasons)
+    parts = _apart(policy, left, profile) + _exchanges(policy, of_exchanges)
+    parts = [replace(part, stands_in=not wanted.get(part.of, True)) for part in parts]
+    return Split(policy, operator, parts, reasons, both=len(meant) > 1)
+
+
+def _untouched(policy: Policy, profile: Profile, operator: bool) -> Split:
+    """A policy that applies to no queue: kept where the release takes it, or takes what it knows of it."""
+    known = profile.operator_policy_settings if operator else profile.policy_settings
+    settings = {key: value for key, value in policy.definition.items() if key in known}
+    kept = _with(policy, settings)
+    lost = sorted(policy.definition.keys() - known)
+    reasons = [Reason("changes", f"policy setting {key}: left out: RabbitMQ {profile.release} does not know it",
+                      "rabbit_policies") for key in lost]  # fmt: skip
+    fields = {"pattern": kept.pattern, "definition": settings, "priority": kept.priority, "apply_to": kept.apply_to}
+    taken = settings and refusal(fields, profile, operator=operator) is None
+    return Split(policy, operator, [Part(kept, None)] if taken else [], reasons)
+
+
+def _whole(policy: Policy, settings: dict, wanted: dict, meant: Sequence[str]) -> list[Part]:
+    if not settings:
+        return []
+    return [Part(_with(policy, settings), meant[0] if len(meant) == 1 else None, stands_in=not wanted)]
+
+
+def _apart(policy: Policy, left: Mapping[str, dict], profile: Profile) -> list[Part]:
+    """A part for each type that has anything left."""
+    parts = []
+    by_type = "quorum_queues" in profile.apply_to
+    for kind, settings in left.items():
+        if not settings:
+            continue
+        changed = {}
+        if len(left) > 1 and by_type:
+            changed["apply_to"] = f"{kind}_queues"
+        elif len(left) > 1:
+            settings = settings | _marker(kind, settings, profile)
+        name = policy.name if kind == "classic" or len(left) == 1 else f"{policy.name}-quorum"
+        parts.append(Part(replace(_with(policy, settings), name=name, **changed), kind))
+    return parts
+
+
+def _marker(kind: str, settings: Mapping[str, object], profile: Profile) -> dict[str, object]:
+    """What makes the other type of queue pass a part over, where nothing in it does."""
+    other = "quorum" if kind == "classic" else "classic"
+    marker = CLASSIC_ONLY if kind == "classic" else QUORUM_ONLY
+    if settings.keys() & profile.unsupported_by(other) or not marker.keys() & profile.unsupported_by(other):
+        return {}
+    return marker
+
+
+def _exchanges(policy: Policy, settings: dict[str, object]) -> list[Part]:
+    """The part for exchanges of a policy for all, where its parts for queues do not reach those any more."""
+    if not settings:
+        return []
+    named = replace(_with(policy, settings), name=f"{policy.name}-exchanges", apply_to="exchanges")
+    return [Part(named, "exchanges")]
+
+
+def _with(policy: Policy, settings: Mapping[str, object]) -> Policy:
+    return Policy.of(policy.name, policy.pattern, settings, policy.priority, policy.apply_to, policy.vhost)
+
+
+def in_order(splits: Iterable[Split], profile: Profile) -> list[Split]:
+    """The same with names that are free and, in 3.8, with priorities that put a part for quorum queues right below the
+    part for classic ones."""
+    found = list(splits)
+    taken = {(one.operator, one.policy.vhost, one.policy.name) for one in found}
+    ranked = not profile.declare_knows_type and any(one.both for one in found)
+    ranks = {priority: rank for rank, priority in enumerate(sorted({one.policy.priority for one in found}))}
+    new = []
+    for one in found:
+        parts = []
+        for part in one.parts:
+            policy = part.policy
+            if policy.name != one.policy.name:
+                policy = replace(policy, name=_free(policy, one.operator, taken))
+            if ranked:
+                below = one.both and part.of == "quorum"
+                policy = replace(policy, priority=2 * ranks[policy.priority] + (not below))
+            parts.append(replace(part, policy=policy))
+        new.append(replace(one, parts=parts))
+    return new
+
+
+def _free(policy: Policy, operator: bool, taken: set[tuple[bool, str, str]]) -> str:
+    name, number = policy.name, 1
+    while (operator, policy.vhost, name) in taken:
+        number += 1
+        name = f"{policy.name}-{number}"
+    taken.add((operator, policy.vhost, name))
+    return name

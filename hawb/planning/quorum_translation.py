@@ -1,0 +1,209 @@
+"""What becomes of a classic queue's settings when it is declared as a quorum queue of a release, and why.
+
+Whether a quorum queue can do it is the matrix of features' to say (`hawb.rules.feature_matrix`); what stands in for a
+thing that it cannot do is here, a row each. Arguments (`x-…`) and settings of policies go by the same rows. No text
+holds a value of the file: an argument may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from hawb.planning.inventory import Queue
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.profiles import HA_SETTINGS, Profile
+from hawb.rules.quorum_declaration import CHECKS_OF_VERSION, WITHOUT_POLICY, refusal
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+ANY = object()
+SINCE_3_10 = ("3.10", "3.13", "4.0")
+EVER = ("3.8", *SINCE_3_10)
+
+Weight = Literal["blocks", "changes", "note"]
+
+
+class Reason(Struct, frozen=True, gc=False):
+    """One thing that is to be said of a queue's move: what, how it weighs, and where that stands."""
+
+    weight: Weight
+    what: str
+    source: str
+
+
+class Row(Struct, frozen=True):
+    """A setting (without x-), or one value of it, that a quorum queue may not have. `into` is what it becomes, by
+    version; where a version is not listed nothing stands in for it, and the queue cannot be moved. `feature` is its row
+    in the matrix, None for a setting that no row is about: then `source` says where it stands, and `versions` are those
+    that do not have it."""
+
+    key: str
+    told: str
+    into: Mapping[str, Mapping[str, object]] = {}
+    value: object = ANY
+    feature: str | None = None
+    source: str = ""
+    versions: tuple[str, ...] = ()
+
+    def meets(self, key: str, value: object) -> bool:
+        """Whether the row is about a setting with this value."""
+        if key != self.key or self.value is ANY:
+            return key == self.key
+        return self.value(value) if callable(self.value) else value == self.value
+
+
+def _in_all(versions: tuple[str, ...], **into: object) -> dict[str, dict[str, object]]:
+    return {version: {key.replace("_", "-"): value for key, value in into.items()} for version in versions}
+
+
+def _is_negative(value: object) -> bool:
+    return type(value) in (int, float) and value < 0
+
+
+def _is_balanced(value: object) -> bool:
+    return value in ("min-masters", "random")
+
+
+LOCATOR_SOURCE = "rabbit_quorum_queue:capabilities; rabbit_queue_location:leader_locator"
+CAPABILITIES = "rabbit_quorum_queue:capabilities"
+
+ROWS = (
+    Row("message-ttl", "messages expire, which quorum queues learn with 3.10", feature="message-ttl"),
+    Row("expires", "the queue expires, which quorum queues learn with 3.10", feature="queue-ttl"),
+    Row("max-priority", "messages have priorities; 4.0 has two of them without being asked: above 4 and up to 4",
+        {"4.0": {}}, feature="message-priority"),
+    Row("overflow", "publishers are told no, which quorum queues learn with 3.10", value="reject-publish",
+        feature="reject-publish"),
+    Row("overflow", "reject-publish in its place, for it would mean drop-head; what is refused is not dead-lettered",
+        _in_all(SINCE_3_10, overflow="reject-publish"), value="reject-publish-dlx", feature="reject-publish-dlx"),
+    Row("overflow", "left out, as it is the default", {"3.8": {}}, source="rabbit_quorum_queue:check_invalid_arguments",
+        versions=("3.8",), value="drop-head"),
+    Row("queue-mode", "max-in-memory-length 0 in its place keeps bodies out of memory",
+        {"3.8": {"max-in-memory-length": 0}, **_in_all(SINCE_3_10)}, value="lazy", feature="lazy"),
+    Row("queue-mode", "left out: quorum queues have no modes", _in_all(EVER), source=CAPABILITIES, versions=EVER),
+    Row("queue-version", "left out: quorum queues have no such versions", _in_all(EVER), source=CAPABILITIES,
+        versions=EVER),
+    Row("max-in-memory-length", "left out: no body stays in memory", _in_all(SINCE_3_10), feature="in-memory-limit"),
+    Row("max-in-memory-bytes", "left out: no body stays in memory", _in_all(SINCE_3_10), feature="in-memory-limit"),
+    Row("dead-letter-strategy", "left out: 3.8 dead-letters at most once", {"3.8": {}},
+        feature="dead-letters-at-least-once"),
+    Row("queue-leader-locator", "left out: the declaring node leads", {"3.8": {}}, feature="leader-locator"),
+    Row("queue-master-locator", "queue-leader-locator balanced in its place",
+        {"3.8": {}, **_in_all(SINCE_3_10, queue_leader_locator="balanced")}, value=_is_balanced, source=LOCATOR_SOURCE,
+        versions=EVER),
+    Row("queue-master-locator", "left out: that is the default", _in_all(EVER), source=LOCATOR_SOURCE, versions=EVER),
+    Row("delivery-limit", "left out: below 0 means no limit in 4.0, and the end with the first return before",
+        _in_all(("3.8", "3.10", "3.13")), value=_is_negative, source="rabbit_fifo:return_one",
+        versions=("3.8", "3.10", "3.13")),
+)  # fmt: skip
+"""Of several rows about one setting the first counts."""
+
+PROPERTIES = (
+    ("durable", False, "non-durable", "is not durable: temporary queues are not what quorum queues are for"),
+    ("exclusive", True, "exclusive", "belongs to one connection and goes with it"),
+    ("auto_delete", True, "auto-delete", "goes with its last consumer"),
+)
+"""What a quorum queue cannot be: the fact, the value that blocks, its row in the matrix, and in words."""
+
+MIRRORING_SOURCE = "rabbit_quorum_queue:capabilities; 4.0 rabbit_policies, without them"
+UNKNOWN_SOURCE = "rabbit_amqqueue:declare_args, which carries what nobody knows"
+DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
+"""Without it a routing key for dead letters is refused, so every argument is tried with it."""
+
+
+class Translated(Struct):
+    """Settings for a quorum queue, and what was done to get there."""
+
+    settings: dict[str, object]
+    reasons: list[Reason]
+
+    @property
+    def blocked(self) -> bool:
+        """Whether something has no counterpart."""
+        return any(reason.weight == "blocks" for reason in self.reasons)
+
+
+def properties(queue: Queue, matrix: Mapping[str, Feature], version: str) -> Iterator[Reason]:
+    """What a queue is that a quorum queue cannot be."""
+    for fact, blocks, feature, words in PROPERTIES:
+        if getattr(queue.facts, fact) is blocks:
+            yield Reason("blocks", words, _cell_source(matrix, feature, version))
+
+
+def arguments(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:
+    """A queue's arguments as a quorum queue of the release takes them, its type among them."""
+    settings = {key.removeprefix("x-"): value for key, value in given.items() if key != "x-queue-type"}
+    found = _translated(settings, "argument x-{}", matrix, profile, _known_arguments(given, profile))
+    kept: dict[str, object] = {"x-queue-type": "quorum"}
+    kept |= {f"x-{key}": value for key, value in found.settings.items()}
+    return Translated(kept, found.reasons)
+
+
+def definition(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:
+    """A policy's settings as a policy for quorum queues of the release has them; may be none."""
+    return _translated(given, "policy setting {}", matrix, profile, _known_settings(profile))
+
+
+def _translated(
+    given: Mapping[str, object], called: str, matrix: Mapping[str, Feature], profile: Profile,
+    known: Callable[[str, object], Reason | None],
+) -> Translated:  # fmt: skip
+    kept, reasons = {}, []
+    for key, value in given.items():
+        name = called.format(key)
+        row = next((row for row in ROWS if row.meets(key, value) and _lacks(row, matrix, profile.version)), None)
+        if row is not None:
+            source = row.source or _cell_source(matrix, row.feature, profile.version)
+            into = row.into.get(profile.version)
+            reasons.append(Reason("blocks" if into is None else "changes", f"{name}: {row.told}", source))
+            kept |= {new: worth for new, worth in (into or {}).items() if new == key or new not in given}
+        elif (reason := known(key, value)) is not None:
+            reasons.append(Reason(reason.weight, f"{name}: {reason.what}", reason.source))
+        else:
+            kept[key] = value
+    return Translated(kept, reasons)
+
+
+def _lacks(row: Row, matrix: Mapping[str, Feature], version: str) -> bool:
+    if row.feature is None:
+        return version in row.versions
+    return matrix[row.feature].cell("quorum", version).answer != "yes"
+
+
+def _cell_source(matrix: Mapping[str, Feature], feature: str, version: str) -> str:
+    return matrix[feature].cell("quorum", version).source
+
+
+def _known_arguments(given: Mapping[str, object], profile: Profile) -> Callable[[str, object], Reason | None]:
+    """Leaves out what means nothing, and what the release refuses for its value."""
+    meant = {key for key, _ in QUORUM_PROFILES[profile.version].settings} | CHECKS_OF_VERSION[profile.version].keys()
+    names = {key.removeprefix("x-") for key in (*meant, *WITHOUT_POLICY)}
+    key = DEAD_LETTER_EXCHANGE
+    exchange = {key: given[key]} if type(given.get(key)) is str else {}
+
+    def check(key: str, value: object) -> Reason | None:
+        if key not in names:
+            return Reason("changes", "left out, as it means nothing to the queue", UNKNOWN_SOURCE)
+        if refusal(exchange | {f"x-{key}": value}, "", profile):
+            return Reason("changes", f"left out, as RabbitMQ {profile.release} refuses its value",
+                          "rabbit_amqqueue:check_declare_arguments")  # fmt: skip
+        return None
+
+    return check
+
+
+def _known_settings(profile: Profile) -> Callable[[str, object], Reason | None]:
+    unsupported = profile.unsupported_by("quorum")
+
+    def check(key: str, _value: object) -> Reason | None:
+        if key in HA_SETTINGS:
+            return Reason("note", "left out: members take the place of mirrors", MIRRORING_SOURCE)
+        if key not in profile.policy_settings | profile.operator_policy_settings:
+            return Reason("changes", f"left out: RabbitMQ {profile.release} does not know it", "rabbit_policies")
+        if key in unsupported:
+            return Reason("changes", "left out: with it a policy is none for quorum queues", CAPABILITIES)
+        return None
+
+    return check

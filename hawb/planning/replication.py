@@ -1,0 +1,37 @@
+"""How many members a quorum queue should have: the rule, and what it says of one's own cluster.
+
+A majority of the members decides, so an even number tolerates no more than the odd one below it, and every member
+writes everything: the least odd number that tolerates what is to be tolerated, at least three, at most seven, and no
+more than there are nodes. Source: the guide to quorum queues, its sections on group size and on performance (three,
+five and seven nodes), and `hawb.rules.quorum.majority`.
+"""
+
+from __future__ import annotations
+
+from hawb.rules.policies import HaMode, Mirroring
+from hawb.rules.quorum import tolerated_failures
+
+FEWEST, MOST = 3, 7
+RULE = (
+    "the least odd number of members whose majority outlives the failures that are to be tolerated: at least 3, at most"
+    " 7, no more than there are nodes"
+)
+
+
+def members_for(failures: int, nodes: int | None = None) -> int:
+    """The number of members that tolerates so many failures, or comes nearest on so many nodes (None: not known)."""
+    members = next((odd for odd in range(FEWEST, MOST + 1, 2) if tolerated_failures(odd) >= failures), MOST)
+    if nodes is None or members <= nodes:
+        return members
+    return nodes if nodes < FEWEST else nodes - 1 + nodes % 2
+
+
+def members_for_mirrors(said: Mirroring | None, nodes: int | None) -> int:
+    """The number of members in the place of a master and its mirrors: as many as there are copies, or one more to be
+    odd. All nodes are no number that somebody has chosen, and count as three."""
+    copies = FEWEST
+    if said is not None and said.mode is HaMode.EXACTLY:
+        copies = said.count or FEWEST
+    elif said is not None and said.mode is HaMode.NODES:
+        copies = len(set(said.nodes))
+    return members_for(tolerated_failures(copies | 1), nodes)
