@@ -4,15 +4,21 @@ the import and the linter take, without a secret in them."""
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lint import FILES, cluster, policy, queue
+from test_views_report import FETCHING, Page
+from views_outcomes import HOSTILE
 
 from hawb.broker.imported import import_cluster
 from hawb.broker.routing import read_routing
+from hawb.cli import main
 from hawb.engine.naming import join_queue
 from hawb.planning import inventory
 from hawb.planning.assignments import assign
@@ -30,7 +36,10 @@ from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Declare
+from hawb.study.draining import drains
+from hawb.views import migration as view
 from hawb.views.features import matrix
+from hawb.views.runbook import runbook
 
 MATRIX = matrix()
 VERSIONS = tuple(PROFILES)
@@ -352,3 +361,74 @@ def test_virtual_hosts_beside_are_new():
     names = beside(planned(made))
     assert not set(names.values()) & set(names)
     assert len(set(names.values())) == 4
+
+
+# As a person sees it
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(main, ["migrate", *map(str, arguments)])
+
+
+def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
+    result = run(*FILES, "-o", tmp_path / "plan")
+    assert result.exit_code == 1, result.output
+    assert "31 queues: 17 ready, 8 ready with changes, 2 not, 4 quorum already" in result.output
+    assert {file.name for file in (tmp_path / "plan").iterdir()} == {
+        "definitions.json", "definitions-beside.json", "runbook.md", "report.html",
+    }  # fmt: skip
+    text = (tmp_path / "plan" / "runbook.md").read_text()
+    for said in ("delete_queue -p / --if-empty ha.events", "add_vhost shop-quorum", "clear_policy ha-all", "3 users"):
+        assert said in text
+    told = json.loads(run(*FILES, "--json").stdout)
+    assert told["counts"]["ready"] == 17
+    assert told["definitions"] == json.loads((tmp_path / "plan" / "definitions.json").read_text())
+    imported = CliRunner().invoke(main, ["import", str(tmp_path / "plan" / "definitions-beside.json"), "-o", "-"])
+    assert imported.exit_code == 0
+    assert "shop-quorum::cart.00" in imported.output
+
+
+def test_no_secret_is_in_any_output(tmp_path: Path):
+    export, secrets = secret_export()
+    file = tmp_path / "definitions.json"
+    file.write_text(json.dumps(export))
+    outputs = [run(file, "--to", version, "-o", tmp_path / version) for version in VERSIONS]
+    outputs += [run(file, "--to", version, "--json") for version in VERSIONS]
+    texts = [result.output for result in outputs]
+    texts += [made.read_text() for version in VERSIONS for made in (tmp_path / version).iterdir()]
+    assert len(texts) == 24
+    assert [secret for secret in secrets for text in texts if secret in text] == []
+    assert all(result.exit_code in (0, 1) for result in outputs)
+
+
+def last_argument(line: str) -> str:
+    """What a shell hands to the program."""
+    script = 'rabbitmqctl() { printf %s "${@: -1}"; }; ' + line
+    return subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout.decode()
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "`x`", "a|b", "```\n# x", "-o", "$(reboot)", "'; reboot; '"])
+def test_names_stay_names(name: str):
+    made = cluster(policy(name, ha_mode="all", **{name: 1}), queues=[queue(name, messages=5), queue(name, "v|`")])
+    plan = planned(made, "4.0")
+    text = runbook(plan, drains(move.queue for move in plan.moves), MATRIX)
+    page = Page(view.page(plan, text))
+    assert not [tag for tag, _ in page.elements if tag in FETCHING]
+    assert "\u202e" not in text and "\x1b" not in text
+    assert len(re.findall(r"^#+ ", re.sub(r"(?ms)^(`{3,})console$.*?^\1$", "", text), re.M)) == 7
+    lines = re.findall(r"^rabbitmqctl delete_queue .*$", text, re.M)
+    assert [last_argument(line) for line in lines] == [name, name]
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {3, 4, 6}
+
+
+def test_a_time_has_its_error_and_what_it_leaves_out():
+    deep = queue("q", messages=3_000_000, message_bytes=3_000_000_000)
+    text = runbook(planned(cluster(policy(ha_mode="all"), queues=[deep])), drains([deep]), MATRIX)
+    assert "3,000,000" in text and "median error is" in text and "Left out are machines" in text
+    assert re.search(r"\d+ min, \d+ min to \d+ min", text)
+    assert runbook(planned(cluster()), [], MATRIX).count("no listing was given") == 1
+
+
+def test_a_size_that_nobody_measured_has_no_time():
+    assert drains([queue("q", messages=5, message_bytes=5 * 2**24)])[0].seconds is None

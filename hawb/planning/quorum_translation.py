@@ -36,8 +36,8 @@ class Reason(Struct, frozen=True, gc=False):
 class Row(Struct, frozen=True):
     """A setting (without x-), or one value of it, that a quorum queue may not have. `into` is what it becomes, by
     version; where a version is not listed nothing stands in for it, and the queue cannot be moved. `feature` is its row
-    in the matrix, None for a setting that no row is about: then `source` says where it stands, and `versions` are those
-    that do not have it."""
+    in the matrix, None for a setting that no row is about: then `source` says where it stands. `versions` are those
+    that the row is about, all where there are none."""
 
     key: str
     told: str
@@ -72,8 +72,10 @@ CAPABILITIES = "rabbit_quorum_queue:capabilities"
 ROWS = (
     Row("message-ttl", "messages expire, which quorum queues learn with 3.10", feature="message-ttl"),
     Row("expires", "the queue expires, which quorum queues learn with 3.10", feature="queue-ttl"),
-    Row("max-priority", "messages have priorities; 4.0 has two of them without being asked: above 4 and up to 4",
-        {"4.0": {}}, feature="message-priority"),
+    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", {"4.0": {}},
+        feature="message-priority", versions=("4.0",)),
+    Row("max-priority", "messages have priorities, of which quorum queues know none before 4.0",
+        feature="message-priority"),
     Row("overflow", "publishers are told no, which quorum queues learn with 3.10", value="reject-publish",
         feature="reject-publish"),
     Row("overflow", "reject-publish in its place, for it would mean drop-head; what is refused is not dead-lettered",
@@ -81,7 +83,9 @@ ROWS = (
     Row("overflow", "left out, as it is the default", {"3.8": {}}, source="rabbit_quorum_queue:check_invalid_arguments",
         versions=("3.8",), value="drop-head"),
     Row("queue-mode", "max-in-memory-length 0 in its place keeps bodies out of memory",
-        {"3.8": {"max-in-memory-length": 0}, **_in_all(SINCE_3_10)}, value="lazy", feature="lazy"),
+        {"3.8": {"max-in-memory-length": 0}}, value="lazy", feature="lazy", versions=("3.8",)),
+    Row("queue-mode", "left out: bodies are on disk alone without being asked", _in_all(SINCE_3_10), value="lazy",
+        feature="lazy"),
     Row("queue-mode", "left out: quorum queues have no modes", _in_all(EVER), source=CAPABILITIES, versions=EVER),
     Row("queue-version", "left out: quorum queues have no such versions", _in_all(EVER), source=CAPABILITIES,
         versions=EVER),
@@ -91,9 +95,10 @@ ROWS = (
         feature="dead-letters-at-least-once"),
     Row("queue-leader-locator", "left out: the declaring node leads", {"3.8": {}}, feature="leader-locator"),
     Row("queue-master-locator", "queue-leader-locator balanced in its place",
-        {"3.8": {}, **_in_all(SINCE_3_10, queue_leader_locator="balanced")}, value=_is_balanced, source=LOCATOR_SOURCE,
+        _in_all(SINCE_3_10, queue_leader_locator="balanced"), value=_is_balanced, source=LOCATOR_SOURCE,
+        versions=SINCE_3_10),
+    Row("queue-master-locator", "left out: the declaring node leads", _in_all(EVER), source=LOCATOR_SOURCE,
         versions=EVER),
-    Row("queue-master-locator", "left out: that is the default", _in_all(EVER), source=LOCATOR_SOURCE, versions=EVER),
     Row("delivery-limit", "left out: below 0 means no limit in 4.0, and the end with the first return before",
         _in_all(("3.8", "3.10", "3.13")), value=_is_negative, source="rabbit_fifo:return_one",
         versions=("3.8", "3.10", "3.13")),
@@ -167,9 +172,9 @@ def _translated(
 
 
 def _lacks(row: Row, matrix: Mapping[str, Feature], version: str) -> bool:
-    if row.feature is None:
-        return version in row.versions
-    return matrix[row.feature].cell("quorum", version).answer != "yes"
+    if row.versions and version not in row.versions:
+        return False
+    return row.feature is None or matrix[row.feature].cell("quorum", version).answer != "yes"
 
 
 def _cell_source(matrix: Mapping[str, Feature], feature: str, version: str) -> str:

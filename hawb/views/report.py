@@ -6,6 +6,7 @@ Names come from outside and are escaped; the page forbids itself scripts and any
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 from hawb.views import lanes, ledger, load, matrix, style
@@ -43,15 +44,20 @@ def page(outcome: dict, scenario: str) -> str:
     about = f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}."
     parts = [
         f"<h1>{title}</h1><p>{escape(about)}</p>",
-        _section("Who has what", figure(matrix.svg(outcome)), pre(matrix.text(outcome))),
-        _section("When", *(figure(lanes.svg(outcome, queue), queue) for queue in (None, *worst(outcome)))),
-        _section("In figures", ledger.html(outcome), ledger.queues_html(outcome), load.table_html(outcome)),
-        _section("What was lost, and why", *(f"<p>{escape(why)}</p>" for why in whys(outcome))),
-        _section("What RabbitMQ refused", *(f"<p>{escape(refusal(error))}</p>" for error in outcome["errors"])),
-        _section("What happened", story(outcome)),
-        _section("The same as a scenario", pre(scenario)),
+        section("Who has what", figure(matrix.svg(outcome)), pre(matrix.text(outcome))),
+        section("When", *(figure(lanes.svg(outcome, queue), queue) for queue in (None, *worst(outcome)))),
+        section("In figures", ledger.html(outcome), ledger.queues_html(outcome), load.table_html(outcome)),
+        section("What was lost, and why", *(f"<p>{escape(why)}</p>" for why in whys(outcome))),
+        section("What RabbitMQ refused", *(f"<p>{escape(refusal(error))}</p>" for error in outcome["errors"])),
+        section("What happened", story(outcome)),
+        section("The same as a scenario", pre(scenario)),
         f"<footer>{LIMITS}</footer>",
     ]
+    return document(title, parts)
+
+
+def document(title: str, parts: Iterable[str]) -> str:
+    """A whole page with these parts, all of it HTML, the title too; it fetches and runs nothing."""
     forbids = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     head = f'<meta charset="utf-8">{forbids}<title>{title}</title><style>{STYLE}</style>'
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
@@ -86,6 +92,6 @@ def pre(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
-def _section(title: str, *parts: str) -> str:
+def section(title: str, *parts: str) -> str:
     """A heading and what is below it; nothing without parts."""
     return f"<section><h2>{title}</h2>{''.join(parts)}</section>" if parts else ""

@@ -1,0 +1,86 @@
+"""The commands that plan replication anew: `hawb migrate` and `hawb replicas`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hawb.cli.files import STDIN, play, refuse, refusing
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.saving import write
+
+if TYPE_CHECKING:
+    from hawb.broker.routing import Routing
+    from hawb.planning.inventory import Inventory
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The version to have.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False),
+              help="The folder for definitions, runbook and report.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
+@refusing
+def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool) -> None:
+    """Plan the move of a cluster's queues to quorum queues.
+
+    FILES are a definitions export and listings of its cluster, or a scenario (.yaml). Each queue is ready, ready with
+    changes, or cannot be moved; with --output come definitions to import, a runbook and a report. Nothing that is
+    written holds users, passwords, permissions or parameters. Exit status 1: a queue cannot be moved.
+    """
+    from hawb.planning.migration import migrate as plan_for
+    from hawb.views import migration as view
+    from hawb.views.features import matrix
+
+    inventory, routing = cluster(files)
+    plan = plan_for(inventory, to, matrix(), routing)
+    if output is not None:
+        write_plan(output, plan)
+    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else view.report(plan))
+    raise SystemExit(1 if plan.counts["not"] else 0)
+
+
+def write_plan(output: Path, plan) -> None:
+    """Writes everything that belongs to a plan into a folder."""
+    from hawb.planning.migrated_definitions import beside, definitions
+    from hawb.study.draining import drains
+    from hawb.views import migration as view
+    from hawb.views.features import matrix
+    from hawb.views.runbook import BESIDE, DEFINITIONS, runbook
+
+    text = runbook(plan, drains(move.queue for move in plan.moves), matrix())
+    files = {
+        DEFINITIONS: json.dumps(definitions(plan), indent=1) + "\n",
+        BESIDE: json.dumps(definitions(plan, beside(plan).__getitem__), indent=1) + "\n",
+        "runbook.md": text,
+        "report.html": view.page(plan, text),
+    }
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write(output / name, content)
+    except OSError as error:
+        raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
+
+
+def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
+    """One cluster from its files, or from a scenario. Raises ScenarioRefused; ends the program for other refusals."""
+    from hawb.broker.routing import Routing, read_routing
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.planning import inventory
+
+    scenarios = [file for file in files if file == STDIN or file.endswith((".yaml", ".yml"))]
+    if scenarios and len(files) > 1:
+        raise SystemExit(refuse(f"{files[1]}: a scenario is a cluster by itself; give it alone"))
+    try:
+        if scenarios:
+            return inventory.of_run(play(Path(files[0]))[1]), Routing()
+        found = inventory.of_files(files), read_routing(files)
+    except ImportRefused as refused:
+        raise SystemExit(refuse(refused)) from None
+    for note in found[0].notes:
+        click.echo(f"note: {note}", err=True)
+    return found
