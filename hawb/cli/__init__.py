@@ -14,7 +14,7 @@ from hawb.cli import clusters, migrating, planning, real_broker, scenarios, spar
 COMMANDS = (
     scenarios.run, scenarios.check,
     planning.safe, planning.explore, planning.lint,
-    migrating.migrate,
+    migrating.migrate, migrating.replicas,
     clusters.import_command, clusters.watch,
     real_broker.compare, real_broker.record, real_broker.fuzz,
     spark.study, spark.audit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,3 +85,36 @@ def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
     for note in found[0].notes:
         click.echo(f"note: {note}", err=True)
     return found
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--failures", type=click.IntRange(0, 3), default=1, show_default=True,
+              help="How many nodes may fail with queues still in use.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(0, 10_000), default=20, show_default=True,
+              help="How often each row is played, for losses and outages; 0: not at all.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
+@refusing
+def replicas(
+    files: tuple[str, ...], failures: int, trials: int, seed: int, output: Path | None, as_json: bool
+) -> None:
+    """Say what 1 to 7 replicas would cost and bring a cluster's queues, mirrored and quorum, and how many to have.
+
+    FILES are a definitions export and listings of its cluster, or a scenario (.yaml).
+    """
+    from hawb.study.replicas import MOST, TYPES, what_if
+    from hawb.views import replica_costs as view
+    from hawb.views.features import matrix
+
+    inventory, _ = cluster(files)
+    rows = len(TYPES) * MOST if inventory.profile.mirroring else MOST + 1
+    with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
+        found = what_if(inventory, matrix(), failures, trials, seed, lambda done: bar.update(done - bar.pos))
+    if output is not None:
+        try:
+            write(output, view.page(found))
+        except OSError as error:
+            raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
+    click.echo(json.dumps(view.plain(found), indent=1) if as_json else view.report(found))

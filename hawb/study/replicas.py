@@ -1,0 +1,255 @@
+"""What each number of replicas costs and brings for one's own queues: 1 to 7, mirrored and quorum, side by side.
+
+Each column is somebody else's to say: failures that are tolerated the rules', disk and memory the engine's costs, bytes
+on the network what the engine counts when it plays a queue with so many replicas, messages a second the model of
+published figures, loss and time out of use a small study that is played here and now by the engine. None means that
+nobody can say, and nothing is filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import sqrt
+from statistics import mean
+
+from msgspec import Struct
+
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.migration import migrate
+from hawb.planning.replication import FEWEST, MOST, RULE, members_for
+from hawb.rules import quorum_costs
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.profiles import Profile
+from hawb.rules.quorum import majority, tolerated_failures
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.scenario.document import Cluster, QueueEntry, Scenario, Step
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import PolicyEntry, Publish
+from hawb.study import histories
+from hawb.study.design import NODES, Design
+from hawb.study.draining import ASSUMED_BYTES, rate
+from hawb.study.environment import Distribution, Environment, Failures, Traffic
+from hawb.study.prediction import Prediction
+from hawb.study.records import NAMES, by_engine
+
+REPLICAS = tuple(range(1, MOST + 1))
+TYPES = ("classic", "quorum")
+
+MONTH_S = 30 * 24 * 3600
+HORIZON_DAYS = 90
+TRIALS = 20
+
+FAILING = Failures(
+    every=Distribution(mean_s=MONTH_S),
+    repair=Distribution(mean_s=3600, distribution="lognormal", shape=1.0),
+    controlled_share=0.2,
+)
+PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
+"""Assumed: each node fails once a month and is back within an hour, one failure in five is a controlled stop; steady
+traffic with consumers that keep up (`data/studies/replicas.yaml`, without what the engine's histories leave out)."""
+
+NORMAL = 1.959964
+"""Of 97.5 %."""
+
+PUBLISHED = 100
+
+
+class Share(Struct, frozen=True):
+    """How many of the trials had any, with Wilson's 95 % interval for the share."""
+
+    some: int
+    trials: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """From and to; for no trial anything may be."""
+        if not self.trials:
+            return 0.0, 1.0
+        squared = NORMAL**2
+        spread = NORMAL * sqrt(self.some * (self.trials - self.some) / self.trials + squared / 4)
+        middle, whole = self.some + squared / 2, self.trials + squared
+        return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
+
+
+class Played(Struct, frozen=True):
+    """What the trials of one design came to: in how many confirmed messages were lost, and how long the queue was out
+    of use in each, in seconds of the horizon."""
+
+    lost: Share
+    down_s: tuple[float, ...]
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """A type and number of replicas. `tolerated` failures leave the queue in use; of a mirrored queue only while its
+    mirrors are synchronised. Bytes are those of all replicas of all queues together, `network` how often the bytes of
+    a message cross the network. None where nobody can say."""
+
+    queue_type: str
+    replicas: int
+    tolerated: int
+    disk_bytes: int
+    memory_bytes: int | None
+    network: float
+    rate: Prediction | None
+    played: Played | None
+
+
+class Advice(Struct, frozen=True):
+    """What is recommended for a queue: how many replicas it has (None: not told) and how many are, as which type; and
+    what keeps it from being a quorum queue."""
+
+    queue: Queue
+    has: int | None
+    replicas: int
+    type: str
+    blockers: list[str]
+
+
+class WhatIf(Struct, frozen=True, kw_only=True):
+    """The whole answer: the queues that it is about, how deep they are and how large their messages, the cells, and how
+    many members are recommended for so many failures. `nodes` is None where no file tells."""
+
+    profile: Profile
+    nodes: int | None
+    queues: list[Queue]
+    messages: int
+    size_bytes: int
+    assumed_size: bool
+    failures: int
+    members: int
+    advice: list[Advice]
+    cells: list[Cell]
+    trials: int
+    seed: int
+    rule: str = RULE
+
+
+def what_if(
+    inventory: Inventory, matrix: Mapping[str, Feature], failures: int = 1, trials: int = TRIALS, seed: int = 0,
+    watch: Callable[[int], None] = lambda _: None,
+) -> WhatIf:  # fmt: skip
+    """The answer for a cluster; `matrix` says what keeps a queue from being a quorum queue, and `watch` is told how
+    many cells are done."""
+    queues = [queue for queue in inventory.queues if queue.type in TYPES and not queue.facts.exclusive]
+    messages = sum(queue.facts.messages or 0 for queue in queues)
+    size_bytes, assumed = _size(queues)
+    nodes = len(inventory.nodes) or None
+    cells = []
+    for queue_type, replicas in _designs(inventory.profile):
+        cells.append(_cell(queue_type, replicas, queues, size_bytes, inventory.profile, trials, seed))
+        watch(len(cells))
+    return WhatIf(
+        profile=inventory.profile, nodes=nodes, queues=queues, messages=messages, size_bytes=size_bytes,
+        assumed_size=assumed, failures=failures, members=members_for(failures, nodes),
+        advice=list(_advice(inventory, matrix, failures, nodes)), cells=cells, trials=trials, seed=seed,
+    )  # fmt: skip
+
+
+def _advice(
+    inventory: Inventory, matrix: Mapping[str, Feature], failures: int, nodes: int | None
+) -> Iterator[Advice]:
+    """For each queue: a quorum queue of `members_for`; one that cannot be that is mirrored on a majority of the nodes,
+    as the guide to mirroring has it, where there is mirroring and it outlives its node at all."""
+    for move in migrate(inventory, inventory.profile.version, matrix).moves:
+        queue, facts = move.queue, move.queue.facts
+        if queue.type not in TYPES or facts.exclusive:
+            continue
+        blockers = [] if move.type == "quorum" else [one.what for one in move.reasons]
+        has = len(facts.members) if facts.members else None if facts.mirrors is None else 1 + len(facts.mirrors)
+        if not blockers:
+            yield Advice(queue, has, members_for(failures, nodes), "quorum", [])
+        else:
+            mirrored = inventory.profile.mirroring and move.mirrored
+            yield Advice(queue, has, majority(nodes or FEWEST) if mirrored else 1, "classic", blockers)
+
+
+def _designs(profile: Profile) -> Iterator[tuple[str, int]]:
+    """What there is in a release: without mirroring a classic queue has one replica."""
+    for queue_type in TYPES:
+        for replicas in REPLICAS:
+            if queue_type == "quorum" or replicas == 1 or profile.mirroring:
+                yield queue_type, replicas
+
+
+def _size(queues: Sequence[Queue]) -> tuple[int, bool]:
+    """The mean size of a message, and whether it had to be assumed."""
+    told = [(queue.facts.messages, queue.facts.message_bytes) for queue in queues if queue.facts.message_bytes]
+    counted = sum(messages or 0 for messages, _ in told)
+    return (-(-sum(size for _, size in told) // counted), False) if counted else (ASSUMED_BYTES, True)
+
+
+def _cell(
+    queue_type: str, replicas: int, queues: Sequence[Queue], size_bytes: int, profile: Profile, trials: int, seed: int
+) -> Cell:
+    depths = [(queue.facts.messages or 0, _own_size(queue, size_bytes)) for queue in queues]
+    return Cell(
+        queue_type=queue_type,
+        replicas=replicas,
+        tolerated=tolerated_failures(replicas) if queue_type == "quorum" else replicas - 1,
+        disk_bytes=sum(quorum_costs.disk_bytes(messages, size, replicas) for messages, size in depths),
+        memory_bytes=_memory(depths, replicas, profile) if queue_type == "quorum" else None,
+        network=_network(queue_type, replicas, size_bytes, profile),
+        rate=rate(queue_type, size_bytes, replicas),
+        played=_played(queue_type, replicas, size_bytes, profile, trials, seed) if trials else None,
+    )
+
+
+def _own_size(queue: Queue, size_bytes: int) -> int:
+    facts = queue.facts
+    told = facts.messages and facts.message_bytes is not None
+    return -(-facts.message_bytes // facts.messages) if told else size_bytes
+
+
+def _memory(depths: Sequence[tuple[int, int]], replicas: int, profile: Profile) -> int:
+    """The bodies that all members hold in memory, without limits of their own."""
+    if not QUORUM_PROFILES[profile.version].keeps_bodies:
+        return 0
+    none = quorum_costs.NO_LIMIT
+    return replicas * sum(quorum_costs.memory_bytes(messages, size, none, none) for messages, size in depths)
+
+
+def _network(queue_type: str, replicas: int, size_bytes: int, profile: Profile) -> float:
+    """How often the bytes of a message that is published cross the network, as the engine counts them."""
+    given = design(queue_type, replicas, profile)
+    entry = given.queue()
+    told = outcome(Run.of(_story(entry, given.policies(), size_bytes, profile)))["availability"][entry.queue]
+    return told["bytes_replicated"] / (PUBLISHED * size_bytes)
+
+
+def _story(entry: QueueEntry, policies: tuple[PolicyEntry, ...], size_bytes: int, profile: Profile) -> Scenario:
+    return Scenario(
+        scenario="What is published",
+        cluster=Cluster(nodes=NODES[:MOST], version=profile.version),
+        policies=policies,
+        queues=(entry,),
+        steps=(Step(Publish(queue=entry.queue, count=PUBLISHED, size=size_bytes)),),
+    )
+
+
+def design(queue_type: str, replicas: int, profile: Profile) -> Design:
+    """A queue of a type with so many replicas, on seven nodes."""
+    mirrored = queue_type == "classic" and replicas > 1
+    policy = {"ha-sync-mode": "automatic"} if mirrored else {}
+    return Design(queue_type=queue_type, nodes=MOST, replicas=replicas, version=profile.version, policy=policy)
+
+
+def environment(size_bytes: int) -> Environment:
+    """What is assumed to happen to any cluster."""
+    traffic = Traffic(publish_per_s=PUBLISHED_PER_S, consume_per_s=CONSUMED_PER_S, message_size_bytes=size_bytes)
+    return Environment(node_failures=FAILING, traffic=traffic)
+
+
+def _played(queue_type: str, replicas: int, size_bytes: int, profile: Profile, trials: int, seed: int) -> Played:
+    """A small study: the same failures, by trial, for every design."""
+    horizon_us = round(HORIZON_DAYS * histories.DAY_US)
+    around = environment(size_bytes)
+    played = by_engine(design(queue_type, replicas, profile), around, seed, 0, trials, horizon_us)
+    columns = dict(zip(NAMES, played, strict=True))
+    lost = sum(count > 0 for count in columns["lost_confirmed"])
+    return Played(Share(lost, trials), tuple(map(float, columns["publish_down_s"])))
+
+
+def mean_down_s(played: Played) -> float:
+    """Seconds out of use in a trial, on average."""
+    return mean(played.down_s)

@@ -1,0 +1,133 @@
+"""1 to 7 replicas for one's own queues: each number from where it is known, what nobody can say left open, the rule."""
+
+from __future__ import annotations
+
+import json
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from test_lint import FILES, cluster, policy, queue
+from test_views_report import FETCHING, Page
+from views_outcomes import HOSTILE
+
+from hawb.cli import main
+from hawb.rules.quorum import majority
+from hawb.study.replicas import Share, WhatIf, what_if
+from hawb.study.throughput import one_queue
+from hawb.views import replica_costs as view
+from hawb.views.features import matrix
+
+MATRIX = matrix()
+HOLDS = {"messages": 1000, "message_bytes": 1_000_000}
+
+
+def found(*policies, failures: int = 1, trials: int = 0, **made) -> WhatIf:
+    made.setdefault("queues", [queue(**HOLDS)])
+    return what_if(cluster(*policies, **made), MATRIX, failures, trials)
+
+
+def cells(answer: WhatIf) -> dict:
+    return {(cell.queue_type, cell.replicas): cell for cell in answer.cells}
+
+
+def test_failures_bytes_and_network():
+    told = cells(found())
+    assert len(told) == 14
+    for replicas in range(1, 8):
+        classic, quorum = told["classic", replicas], told["quorum", replicas]
+        assert quorum.tolerated == replicas - majority(replicas)
+        assert classic.tolerated == replicas - 1
+        assert classic.disk_bytes == quorum.disk_bytes == replicas * 1_000_000
+        assert classic.network == quorum.network == replicas - 1
+        assert (classic.memory_bytes, quorum.memory_bytes) == (None, 0)
+
+
+def test_3_8_keeps_bodies_in_memory_and_4_0_mirrors_nothing():
+    assert cells(found(version="3.8"))["quorum", 3].memory_bytes == 3_000_000
+    assert {key for key in cells(found(version="4.0")) if key[0] == "classic"} == {("classic", 1)}
+
+
+def test_rates_are_the_models_with_their_error_or_not_there():
+    told = cells(found())
+    assert told["quorum", 3].rate.error == one_queue("quorum").rate(
+        setup="GKE e2-standard-16 3.10.1", size_bytes=1000, replicas=3, in_flight=6000
+    ).error  # fmt: skip
+    assert told["classic", 7].rate is None, "nobody has measured seven"
+    assert told["classic", 5].rate.warnings
+    text = view.report(found())
+    assert view.NOT_MEASURED in text and "median error on figures that were held out: classic" in " ".join(text.split())
+
+
+@given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
+def test_wilsons_interval(counts: tuple[int, int]):
+    """Its ends are the shares from which what was seen is 1.96 standard errors away."""
+    some, trials = counts
+    for end in Share(some, trials).interval:
+        assert abs(some / trials - end) == pytest.approx(1.959964 * sqrt(end * (1 - end) / trials), abs=1e-7)
+
+
+def test_of_no_trials_anything_may_be():
+    assert Share(0, 0).interval == (0, 1)
+
+
+def test_a_small_study_is_played_and_the_same_again():
+    once, again = (cells(found(trials=3)) for _ in range(2))
+    assert {key: cell.played for key, cell in once.items()} == {key: cell.played for key, cell in again.items()}
+    down = {key: sum(cell.played.down_s) for key, cell in once.items()}
+    assert down["quorum", 2] > down["quorum", 1] > 1000 * down["quorum", 3], "two members are worse than one"
+    assert once["classic", 1].played.lost.some == 3, "what is published to a node that is away is confirmed and lost"
+    assert once["quorum", 1].played.lost.trials == 3
+
+
+@pytest.mark.parametrize(
+    ("failures", "nodes", "members"), [(1, 3, 3), (2, 5, 5), (3, 7, 7), (2, 3, 3), (1, 2, 2), (0, 9, 3), (3, 6, 5)]
+)
+def test_the_recommendation(failures: int, nodes: int, members: int):
+    answer = found(failures=failures, nodes=dict.fromkeys("abcdefghi"[:nodes], True))
+    assert answer.members == members
+    text = " ".join(view.recommendation(answer).split())
+    assert f"quorum queues of {members} members" in text
+    assert ("too few" in text) == (failures > members - majority(members))
+    assert "majority" in text and "at most 7" in text
+
+
+def test_what_cannot_be_a_quorum_queue_is_mirrored_on_a_majority():
+    queues = [queue("q.ok", mirrors=["b", "c"]), queue("q.temporary", durable=False), queue("z", auto_delete=True)]
+    answer = found(policy(ha_mode="all"), queues=queues, nodes=dict.fromkeys("abcde", True))
+    assert [(one.type, one.replicas, one.has) for one in answer.advice] == [
+        ("quorum", 3, 3), ("classic", 3, None), ("classic", 1, None),
+    ]  # fmt: skip
+    assert "is not durable" in view.report(answer)
+
+
+def test_every_number_says_what_it_leaves_out():
+    for trials in (0, 1):
+        legend = " ".join(" ".join(text.split()) for text in view.legend(found(trials=trials)))
+        assert legend.count("Left out:") == 3 + bool(trials)
+    assert "seed 0" in legend and "Wilson" in legend and "1 trials a row" in legend
+
+
+def test_the_command(tmp_path: Path):
+    file = tmp_path / "report.html"
+    result = CliRunner().invoke(main, ["replicas", *map(str, FILES), "--trials", "0", "-o", str(file), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["members"], told["nodes"], len(told["replicas"]), len(told["queues"])) == (3, 3, 14, 31)
+    assert told["replicas"][0]["lost_confirmed"] is None
+    page = Page(file.read_text())
+    assert "Recommended for 1 failure" in page.said and "not played" in page.said
+    assert not [tag for tag, _ in page.elements if tag in FETCHING]
+
+
+def test_names_stay_names():
+    page = Page(view.page(found(queues=[queue(name) for name in HOSTILE])))
+    assert not [tag for tag, _ in page.elements if tag == "script"]
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path):
+    result = CliRunner().invoke(main, ["replicas", str(tmp_path / "none.json")])
+    assert (result.exit_code, result.stdout) == (2, "")
