@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from views_outcomes import HOSTILE
 from hawb.broker.imported import import_cluster
 from hawb.broker.routing import read_routing
 from hawb.cli import main
+from hawb.cluster import Cluster
 from hawb.engine.naming import join_queue
+from hawb.lab.plan_panel import PlanPanel, plan_of, shown
 from hawb.planning import inventory
 from hawb.planning.assignments import assign
 from hawb.planning.lint import lint
@@ -40,6 +43,7 @@ from hawb.study.draining import drains
 from hawb.views import migration as view
 from hawb.views.features import matrix
 from hawb.views.runbook import runbook
+from hawb.views.words import size
 
 MATRIX = matrix()
 VERSIONS = tuple(PROFILES)
@@ -432,3 +436,62 @@ def test_a_time_has_its_error_and_what_it_leaves_out():
 
 def test_a_size_that_nobody_measured_has_no_time():
     assert drains([queue("q", messages=5, message_bytes=5 * 2**24)])[0].seconds is None
+
+
+def test_the_panel_plans_what_is_uploaded():
+    panel = PlanPanel()
+    panel.plan.click()
+    assert "A definitions export" in panel.answer.value
+    assert panel.to.value == "4.0"
+    files = [(file.name, file.read_bytes()) for file in FILES]
+    answer = shown(plan_of(files, "4.0"))
+    assert answer == shown(plan_of(files, "4.0")) and "17 ready" in answer
+    assert re.findall('download="(.*?)"', answer) == [
+        "definitions.json", "definitions-beside.json", "runbook.md", "report.html",
+    ]  # fmt: skip
+    upload = {"name": "x.json", "type": "", "size": 2, "content": b"[1", "last_modified": datetime.now(UTC)}
+    panel.files.value = (upload,)
+    panel.plan.click()
+    assert "x.json" in panel.answer.value and "accepted" in panel.answer.value
+    assert "hawb-plan-" not in panel.answer.value
+
+
+# What the runbook says of its ways, played
+
+
+QUORUM, OLD, NEW = {"x-queue-type": "quorum"}, "orders", "new::orders"
+
+
+def at_work() -> Cluster:
+    """A mirrored queue with a backlog, a publisher and a consumer that is twice as fast."""
+    made = Cluster("a", "b", "c", version="3.13").set_policy("ha", "^orders$", {"ha-mode": "all"})
+    made.declare(OLD, node="a").publish(OLD, 600).publisher("shop", OLD, rate=10, node="b")
+    return made.consume("worker", OLD, rate=20, prefetch=10, node="c").wait(10)
+
+
+def lost(made: Cluster) -> int:
+    return sum(size(each["removed"]["deleted"]) + size(each["refused"]) for each in made.ledger.values())
+
+
+def at_s(made: Cluster, event: str) -> list[float]:
+    return [each["t"] for each in made.events if each["event"] == event]
+
+
+def test_by_new_virtual_hosts_publishing_goes_on_and_nothing_is_lost_or_overtakes():
+    made = at_work().declare(NEW, node="a", arguments=QUORUM).close("shop")
+    made.publisher("shop 2", NEW, rate=10, node="b").wait(30).close("worker").delete(OLD, if_empty=True)
+    made.consume("worker 2", NEW, rate=20, prefetch=10, node="c").wait(30)
+    assert (lost(made), made.errors) == (0, [])
+    assert at_s(made, "publisher_started")[1] - at_s(made, "publisher_closed")[0] < 1
+    assert at_s(made, "queue_deleted")[0] <= at_s(made, "consumer_started")[1]
+
+
+def test_in_place_publishing_stands_still_for_the_whole_wait_and_nothing_is_lost():
+    made = at_work().close("shop").wait(30).close("worker").delete(OLD, if_empty=True)
+    made.declare(OLD, node="a", arguments=QUORUM).publisher("shop", OLD, rate=10, node="b").wait(5)
+    assert (lost(made), made.errors) == (0, [])
+    assert at_s(made, "publisher_started")[1] - at_s(made, "publisher_closed")[0] >= 30
+
+
+def test_in_place_a_publisher_that_does_not_stop_loses_what_was_confirmed():
+    assert lost(at_work().delete(OLD).wait(5).declare(OLD, node="a", arguments=QUORUM).wait(5)) > 500

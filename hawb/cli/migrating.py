@@ -16,6 +16,7 @@ from hawb.scenario.saving import write
 if TYPE_CHECKING:
     from hawb.broker.routing import Routing
     from hawb.planning.inventory import Inventory
+    from hawb.planning.migration import Migration
 
 
 @click.command()
@@ -44,25 +45,14 @@ def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool)
     raise SystemExit(1 if plan.counts["not"] else 0)
 
 
-def write_plan(output: Path, plan) -> None:
+def write_plan(output: Path, plan: Migration) -> None:
     """Writes everything that belongs to a plan into a folder."""
-    from hawb.planning.migrated_definitions import beside, definitions
-    from hawb.study.draining import drains
-    from hawb.views import migration as view
-    from hawb.views.features import matrix
-    from hawb.views.runbook import BESIDE, DEFINITIONS, runbook
+    from hawb.views.plans import texts
 
-    text = runbook(plan, drains(move.queue for move in plan.moves), matrix())
-    files = {
-        DEFINITIONS: json.dumps(definitions(plan), indent=1) + "\n",
-        BESIDE: json.dumps(definitions(plan, beside(plan).__getitem__), indent=1) + "\n",
-        "runbook.md": text,
-        "report.html": view.page(plan, text),
-    }
     try:
         output.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            write(output / name, content)
+        for name, text in texts(plan).items():
+            write(output / name, text)
     except OSError as error:
         raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
 

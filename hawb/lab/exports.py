@@ -43,6 +43,12 @@ def file_name(title: str, kind: str) -> str:
 
 def link(point: Point, kind: str) -> str:
     """A link that downloads the story of a point; all of it is in the link."""
-    text, name = KINDS[kind].make(point).encode(), file_name(point.outcome["scenario"], kind)
-    address = f"data:{KINDS[kind].media_type};charset=utf-8;base64,{b64encode(text).decode()}"
-    return f'<a href="{address}" download="{name}">{name}</a> ({len(text):,} bytes)'
+    name = file_name(point.outcome["scenario"], kind)
+    return text_link(KINDS[kind].make(point), name, KINDS[kind].media_type)
+
+
+def text_link(text: str, name: str, media_type: str) -> str:
+    """A link that downloads a text under a harmless name; all of it is in the link."""
+    content = text.encode()
+    address = f"data:{media_type};charset=utf-8;base64,{b64encode(content).decode()}"
+    return f'<a href="{address}" download="{name}">{name}</a> ({len(content):,} bytes)'

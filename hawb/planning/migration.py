@@ -95,6 +95,11 @@ class Migration(Struct, frozen=True, kw_only=True):
         return [part.policy for one in self.splits if one.operator is operator for part in one.parts]
 
     @property
+    def moved(self) -> list[Move]:
+        """The queues that become quorum queues."""
+        return [move for move in self.moves if move.verdict in ("ready", "ready with changes")]
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many queues there are of each verdict."""
         return {verdict: sum(move.verdict == verdict for move in self.moves) for verdict in VERDICTS}
@@ -286,12 +291,10 @@ def _redeclare_clashes(moves: list[Move], target: Profile) -> Iterator[Clash]:
         if move.redeclare is not None and move.queue.type == "classic":
             by_key.setdefault(move.redeclare[0], []).append(move)
     for key, found in by_key.items():
-        more = f" and {len(found) - 1:,} more" if found[1:] else ""
-        names = found[0].queue.full_name + more
         what = f"an application that declares it as before gets 406 PRECONDITION_FAILED - inequivalent arg '{key}'"
         if target.version == "3.13" and key == "x-queue-type":
             what += "; quorum_queue.property_equivalence.relaxed_checks_on_redeclaration lets x-queue-type pass"
-        yield Clash("redeclare", names, what, "rabbit_amqqueue:assert_args_equivalence; rabbitmq-server#8076")
+        yield Clash("redeclare", _several(found), what, "rabbit_amqqueue:assert_args_equivalence; rabbitmq-server#8076")
 
 
 def _cluster_clashes(inventory: Inventory, moves: list[Move], target: Profile) -> Iterator[Clash]:
@@ -299,9 +302,12 @@ def _cluster_clashes(inventory: Inventory, moves: list[Move], target: Profile) -
         yield Clash("too-few-nodes", ", ".join(inventory.nodes),
                     f"{len(inventory.nodes)} nodes: no majority is left when one of them fails",
                     "rabbit_quorum_queue, rules of majority; rabbitmq-server#2390")  # fmt: skip
-    if target.mirroring and any(move.verdict == "not" and move.mirrored for move in moves):
-        return
     alone = [move for move in moves if move.verdict == "not" and move.mirrored]
-    if alone:
-        yield Clash("one-replica", f"{len(alone):,} queues", "are mirrored today, cannot be moved, and have one replica"
-                    f" in {target.release}", "4.0 rabbit_policies, without ha settings")  # fmt: skip
+    if alone and not target.mirroring:
+        yield Clash("one-replica", _several(alone), "mirrored today, cannot be moved, and has one replica in"
+                    f" {target.release}", "4.0 rabbit_policies, without ha settings")  # fmt: skip
+
+
+def _several(moves: list[Move]) -> str:
+    more = f" and {len(moves) - 1:,} more" if moves[1:] else ""
+    return moves[0].queue.full_name + more

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
+from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
@@ -113,19 +114,30 @@ def _plain_move(move: Move) -> dict[str, object]:
         "redeclare": None if move.redeclare is None else move.redeclare[0],
     }
 
-def page(plan: Migration, text: str) -> str:
-    """One page with the tables and the runbook, whose text is given; it fetches and runs nothing."""
-    title = f"To quorum queues of RabbitMQ {html(plan.target.release)}"
-    tables = [
+def tables(plan: Migration) -> list[Table]:
+    """Queues, policies and clashes, as a notebook and a page show them; what is empty is left out."""
+    found = [
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
         Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
     ]
+    return [each for each in found if each.rows]
+
+
+def counts(plans: Sequence[Migration]) -> Table:
+    """How many queues are how ready, plan by plan."""
+    rows = [(plan.target.release, *(plan.counts[verdict] for verdict in VERDICTS)) for plan in plans]
+    return Table("Queues by verdict", ("to", *VERDICTS), rows)
+
+
+def page(plan: Migration, text: str) -> str:
+    """One page with the tables and the runbook, whose text is given; it fetches and runs nothing."""
+    title = f"To quorum queues of RabbitMQ {html(plan.target.release)}"
     reasons = {(one.what, one.source) for move in plan.moves for one in move.reasons}
     where = Table("Where that stands", ("what", "source"), sorted(reasons))
     return document(title, [
         f"<h1>{title}</h1>",
-        section("Queue by queue", *(each._repr_html_() for each in tables if each.rows)),
+        section("Queue by queue", *(each._repr_html_() for each in tables(plan))),
         section("Sources", where._repr_html_()) if reasons else "",
         section("Runbook", pre(text)),
         f"<footer>{LEFT_OUT}</footer>",

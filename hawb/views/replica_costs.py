@@ -188,15 +188,22 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
     }  # fmt: skip
 
 
+def tables(found: WhatIf) -> tuple[Table, Table, Table]:
+    """Costs, what the columns are, and what is recommended, as a notebook and a page show them."""
+    told = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
+    return (
+        Table(heading(found), COLUMNS, rows(found)),
+        Table("What the columns are, and what they leave out", ("column", "what it is"), told),
+        Table(recommendation(found), ADVICE, advice_rows(found)),
+    )
+
+
 def page(found: WhatIf) -> str:
     """One page, which fetches and runs nothing."""
     title = "How many replicas?"
-    costs = Table(heading(found), COLUMNS, rows(found))
-    advised = Table(recommendation(found), ADVICE, advice_rows(found))
-    told = Table("What the columns are, and what they leave out", ("column",), [(text,) for text in legend(found)])
-    parts = (costs._repr_html_(), told._repr_html_())
+    costs, told, advised = (each._repr_html_() for each in tables(found))
     return document(title, [
         f"<h1>{title}</h1>",
-        section("One to seven", *parts),
-        section("Queue by queue", advised._repr_html_()),
+        section("One to seven", costs, told),
+        section("Queue by queue", advised),
     ])  # fmt: skip

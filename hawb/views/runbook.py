@@ -54,7 +54,8 @@ NEW_CLUSTER = (
 )
 WAYS = ("step", "publishing", "consuming")
 
-NOTHING_TO_WAIT_FOR = "No file tells of a classic queue with messages in it: there is none, or no listing was given."
+NOTHING_TO_WAIT_FOR = """\
+No file tells of a queue to be moved with messages in it: there is none, or no listing was given."""
 WHAT_THE_TIMES_ARE = """\
 Rates are those of the model of published figures, with its interval; its median error is {error} that it had not seen.
 What counts is how fast your own consumers are: messages / (consumed - published a second). Left out are machines that
@@ -97,7 +98,7 @@ def _summary(plan: Migration) -> str:
     if left_out := plan.routing.left:
         told = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
         lines.append(f"Left out of every file, for they can hold secrets: {told}. They are set by hand.")
-    if unknown := [move for move in _moved(plan) if quorum_declaration.refusal(move.arguments, "", plan.source)]:
+    if unknown := [move for move in plan.moved if quorum_declaration.refusal(move.arguments, "", plan.source)]:
         names = words(listing(move.queue.full_name for move in unknown))
         lines.append(
             f"{plan.source.release} would refuse to declare {names} so: for a move before the upgrade plan with"
@@ -142,7 +143,7 @@ def _waiting(drains: Sequence[Drain]) -> list[str]:
     error = f"{found[0].error:.0%} on {found[0].rows} figures" if found else "not known"
     return [
         "## How long it takes",
-        f"{total} in {counted(len(drains), 'classic queue')} when the files were written. To empty one takes{listed}:",
+        f"By the files: {total} in {counted(len(drains), 'queue')} to be moved. Emptying one takes{listed}:",
         table(("queue", "messages", "bytes each", "read at most", "takes at least"), rows),
         WHAT_THE_TIMES_ARE.format(error=error),
     ]
@@ -154,7 +155,7 @@ def _least(drain: Drain) -> tuple[str, str]:
         return "not measured", "not known"
     rate, (least, about, most) = drain.rate, drain.seconds
     told = f"{rate.value:,.0f}/s, {rate.low:,.0f} to {rate.high:,.0f}"
-    return told, f"{_time(about)}, {_time(least)} to {_time(most)}"
+    return told, f"{_time(about)}, {_time(least)} to {_time(most)}" if most >= 1 else _time(most)
 
 
 def _time(duration_s: float) -> str:
@@ -163,7 +164,7 @@ def _time(duration_s: float) -> str:
 
 def _new_vhosts(plan: Migration) -> list[str]:
     names = beside(plan)
-    moved = _moved(plan)
+    moved = plan.moved
     used = [vhost for vhost in vhosts(plan) if any(move.queue.vhost == vhost for move in moved)]
     default = ["--default-queue-type", "quorum"] if plan.source.version in DEFAULT_TYPE_SINCE else []
     lines = []
@@ -223,10 +224,6 @@ def _afterwards(plan: Migration) -> list[str]:
     if plan.target.version == "4.0":
         parts.append(AFTER_THE_LAST)
     return parts
-
-
-def _moved(plan: Migration) -> list[Move]:
-    return [move for move in plan.moves if move.verdict in ("ready", "ready with changes")]
 
 
 def _delete(move: Move) -> str:
