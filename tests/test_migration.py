@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_lint import FILES, cluster, policy, queue
 from test_views_report import FETCHING, Page
@@ -19,6 +19,7 @@ from views_outcomes import HOSTILE
 
 from hawb.broker.imported import import_cluster
 from hawb.broker.routing import read_routing
+from hawb.broker.untrusted import ImportRefused
 from hawb.cli import main
 from hawb.cluster import Cluster
 from hawb.engine.naming import join_queue
@@ -42,6 +43,8 @@ from hawb.scenario.verbs import Declare
 from hawb.study.draining import drains
 from hawb.views import migration as view
 from hawb.views.features import matrix
+from hawb.views.plans import planned as plan_from
+from hawb.views.plans import texts
 from hawb.views.runbook import runbook
 from hawb.views.words import size
 
@@ -495,3 +498,53 @@ def test_in_place_publishing_stands_still_for_the_whole_wait_and_nothing_is_lost
 
 def test_in_place_a_publisher_that_does_not_stop_loses_what_was_confirmed():
     assert lost(at_work().delete(OLD).wait(5).declare(OLD, node="a", arguments=QUORUM).wait(5)) > 500
+
+
+# Files of somebody else's making
+
+
+def test_a_scenario_is_a_cluster_too(tmp_path: Path):
+    file = tmp_path / "cluster.yaml"
+    file.write_text(at_work().yaml())
+    result = run(file, "--json", "--to", "3.13")
+    assert result.exit_code == 0
+    assert [queue["verdict"] for queue in json.loads(result.stdout)["queues"]] == ["ready"]
+    assert run(file, *FILES).exit_code == 2
+
+
+def test_an_export_of_one_virtual_host_is_of_that(tmp_path: Path):
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps({
+        "rabbit_version": "3.10.8", "queues": [{"name": "q", "durable": True, "auto_delete": False, "arguments": {}}],
+        "exchanges": [{"name": "e", "type": "topic"}],
+        "bindings": [{"source": "e", "destination": "q", "destination_type": "queue", "routing_key": "a.*"}],
+    }))  # fmt: skip
+    made = definitions(plan_from([f"shop={file}"], "4.0"))
+    assert {entry["vhost"] for part in ("queues", "exchanges", "bindings") for entry in made[part]} == {"shop"}
+    assert made["bindings"][0]["routing_key"] == "a.*"
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(["name", "vhost", "arguments", "definition"]), inner, max_size=2), max_leaves=4,
+)  # fmt: skip
+SECTIONS = ["queues", "policies", "vhosts", "exchanges", "bindings", "parameters", "users", "global_parameters"]
+EXPORT = json.loads(FILES[0].read_text())
+
+
+@given(st.sampled_from(SECTIONS), st.data())
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: str, data: st.DataObject):
+    """Whatever stands in a section, or in place of a value of its first entry."""
+    entry = dict((EXPORT[section] or [{"name": "n", "vhost": "/", "source": "s", "destination": "d"}])[0])
+    key = data.draw(st.sampled_from([None, *entry]))
+    odd = data.draw(ODD)
+    file = tmp_path / "definitions.json"
+    file.write_text(json.dumps(EXPORT | {section: odd if key is None else [entry | {key: odd}]}))
+    try:
+        written = texts(plan_from([file], "4.0"))
+    except ImportRefused as refused:
+        assert len(str(refused).splitlines()) <= 4
+        return
+    json.loads(written["definitions.json"])
+    Page(written["report.html"])
