@@ -171,6 +171,8 @@ def test_a_policy_for_both_types_becomes_one_for_each(to: str):
         return
     assert set(parts(plan)) == {"p", "p-quorum"}
     assert parts(plan)["p"][2]["ha-mode"] == "all"
+    above = parts(plan)["p"][1] - parts(plan)["p-quorum"][1]
+    assert above == (to == "3.8"), "3.8's classic queues would take either"
     assert parts(plan)["p-quorum"][2]["max-length"] == 5
     found = [(clash.code, clash.name) for clash in plan.clashes if clash.code in ("policy-for-both", "other-settings")]
     assert found == [("policy-for-both", "p"), ("other-settings", "q.is")], "q.is had no policy, and has one now"
@@ -548,3 +550,35 @@ def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: s
         return
     json.loads(written["definitions.json"])
     Page(written["report.html"])
+
+
+@pytest.mark.parametrize("to", VERSIONS)
+@pytest.mark.parametrize("keys", [{"ha_mode": "all", "max_length": 5}, {"max_length": 5, "queue_mode": "lazy"}])
+def test_each_type_gets_its_own_part_of_a_policy(to: str, keys: dict):
+    """By the rules of the release, with a policy above that is for neither."""
+    made = cluster(policy(**keys), policy("other", "^z", 7, max_length=1), queues=BOTH[:2])
+    plan = planned(made, to)
+    now = [queue(move.queue.name, type=move.type, arguments=move.arguments) for move in plan.moves]
+    moved, stays = (
+        one.in_force.definition for one in assign(cluster(*plan.policies(False), version=to, queues=now)).assignments
+    )
+    assert moved["max-length"] == stays["max-length"] == 5
+    assert not {"ha-mode", "queue-mode"} & moved.keys()
+    kept = {key.replace("_", "-") for key in keys if key != "ha_mode" or to != "4.0"}
+    assert kept <= stays.keys()
+    assert "other-settings" not in {clash.code for clash in plan.clashes}
+
+
+def test_a_policy_that_nothing_but_defaults_tells_apart():
+    plan = planned(cluster(policy(overflow="reject-publish-dlx", max_length=1), queues=BOTH[:2]), "3.10")
+    assert parts(plan) == {
+        "p": ("queues", 0, {"max-length": 1, "overflow": "reject-publish-dlx", "queue-mode": "default"}),
+        "p-quorum": ("queues", 0, {"max-length": 1, "overflow": "reject-publish",
+                                   "dead-letter-strategy": "at-most-once"}),
+    }  # fmt: skip
+
+
+def test_a_name_in_a_clash_is_no_markup():
+    made = cluster(policy("a|b`<i>", "^q", ha_mode="all", max_length=1), queues=BOTH[:2])
+    text = runbook(planned(made, "3.13"), [], MATRIX)
+    assert r"a\|b\`\<i\> (classic), a\|b\`\<i\>-quorum (quorum)" in text
