@@ -192,6 +192,12 @@ def test_a_policy_that_would_reach_other_queues_than_before_is_named():
     assert {clash.name for clash in plan.clashes if clash.code == "other-settings"} == {"q"}
 
 
+def test_upstreams_are_set_by_hand():
+    plan = planned(cluster(policy(ha_mode="all", federation_upstream_set="all")))
+    assert "needs-upstream" in {clash.code for clash in plan.clashes}
+    assert parts(plan)["p"][2] == {"federation-upstream-set": "all"}
+
+
 def test_names_of_parts_are_free():
     taken = policy("p-quorum", pattern="^z", max_length=1)
     plan = planned(cluster(policy(ha_mode="all", max_length=5), taken, queues=BOTH), "3.13")
@@ -382,6 +388,8 @@ def run(*arguments: object):
 def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
     result = run(*FILES, "-o", tmp_path / "plan")
     assert result.exit_code == 1, result.output
+    page = Page((tmp_path / "plan" / "report.html").read_text())
+    assert all(move.queue.full_name in page.said for move in real().moves)
     assert "31 queues: 17 ready, 8 ready with changes, 2 not, 4 quorum already" in result.output
     assert {file.name for file in (tmp_path / "plan").iterdir()} == {
         "definitions.json", "definitions-beside.json", "runbook.md", "report.html",

@@ -25,7 +25,7 @@ from hawb.planning.quorum_translation import Reason
 from hawb.planning.replication import members_for_mirrors
 from hawb.rules import queue_arguments, quorum_declaration
 from hawb.rules.feature_matrix import Feature
-from hawb.rules.profiles import PROFILES, Profile
+from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
 
 Verdict = Literal["ready", "ready with changes", "not", "quorum already"]
 VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already")
@@ -41,6 +41,10 @@ STREAM_ARGUMENTS = (
     "x-queue-leader-locator",
 )  # fmt: skip
 
+UPSTREAM = (
+    "federates, by upstreams that are parameters and can hold passwords: they are in no file, and are set by hand before"
+    " the policies"
+)
 WHEN_NOT = "guide to quorum queues, when not to use them"
 
 
@@ -256,6 +260,8 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
             what = f"applies to queues of both types, and cannot for both; from now on: {kinds or 'neither'}"
             yield Clash("policy-for-both", name, what,
                         "rabbit_policy:match, is_policy_applicable; rabbitmq-server#7350")  # fmt: skip
+        if any(FEDERATION_SETTINGS & part.policy.definition.keys() for part in one.parts):
+            yield Clash("needs-upstream", name, UPSTREAM, "rabbit_federation_parameters")
         if any(part.stands_in for part in one.parts):
             yield Clash("keeps-silence", name, "said nothing but mirroring, and kept other policies from applying: a"
                         f" length limit of {NOTHING['max-length']:,} does so in its place",

@@ -5,6 +5,7 @@ Queues of which the same is to be said are one row. No value of an argument is s
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
@@ -124,6 +125,15 @@ def tables(plan: Migration) -> list[Table]:
     return [each for each in found if each.rows]
 
 
+def every_queue(plan: Migration) -> Table:
+    """A row for each queue, with the arguments that it is to be declared with."""
+    rows = [
+        (move.queue.full_name, move.verdict, move.type, json.dumps(move.arguments, ensure_ascii=False))
+        for move in plan.moves
+    ]
+    return Table("All queues", ("queue", "verdict", "is to be", "declared with"), rows)
+
+
 def counts(plans: Sequence[Migration]) -> Table:
     """How many queues are how ready, plan by plan."""
     rows = [(plan.target.release, *(plan.counts[verdict] for verdict in VERDICTS)) for plan in plans]
@@ -137,7 +147,8 @@ def page(plan: Migration, text: str) -> str:
     where = Table("Where that stands", ("what", "source"), sorted(reasons))
     return document(title, [
         f"<h1>{title}</h1>",
-        section("Queue by queue", *(each._repr_html_() for each in tables(plan))),
+        section("The whole", *(each._repr_html_() for each in tables(plan))),
+        section("Queue by queue", every_queue(plan)._repr_html_()),
         section("Sources", where._repr_html_()) if reasons else "",
         section("Runbook", pre(text)),
         f"<footer>{LEFT_OUT}</footer>",
