@@ -297,7 +297,7 @@ POLICIES = st.lists(st.tuples(PATTERNS, st.integers(-1, 1), APPLY_TO, SETTINGS),
 
 
 @given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
     made = cluster(
         *(policy(f"p{number}", pattern, priority, apply_to, **keys)
@@ -313,7 +313,7 @@ def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
 
 
 @given(st.lists(QUEUES, max_size=6), POLICIES, st.sampled_from(VERSIONS))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 def test_whatever_applies_otherwise_is_named(queues, policies, version):
     """Within a release the settings of each queue are those that were translated for it, or a clash names the queue."""
     made = cluster(
@@ -543,7 +543,7 @@ EXPORT = json.loads(FILES[0].read_text())
 
 
 @given(st.sampled_from(SECTIONS), st.data())
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: str, data: st.DataObject):
     """Whatever stands in a section, or in place of a value of its first entry."""
     entry = dict((EXPORT[section] or [{"name": "n", "vhost": "/", "source": "s", "destination": "d"}])[0])

@@ -42,8 +42,8 @@ STREAM_ARGUMENTS = (
 )  # fmt: skip
 
 UPSTREAM = (
-    "federates, by upstreams that are parameters and can hold passwords: they are in no file, and are set by hand before"
-    " the policies"
+    "federates, by upstreams that are parameters and can hold passwords: they are in no file, and are set by hand"
+    " before the policies"
 )
 WHEN_NOT = "guide to quorum queues, when not to use them"
 
