@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_lint import FILES, cluster, policy, queue
+from test_lint import FILES, ROOT, cluster, policy, queue
 from test_views_report import FETCHING, Page
 from views_outcomes import HOSTILE
 
@@ -145,6 +145,14 @@ def test_the_rule_of_members():
         assert majority(members) * 2 > members
     assert [members_for(1, nodes) for nodes in range(1, 6)] == [1, 2, 3, 3, 3]
     assert [members_for(3, nodes) for nodes in range(3, 9)] == [3, 3, 5, 5, 7, 7]
+
+
+def test_what_no_file_tells_is_said_and_not_taken_for_nothing():
+    alone = [ROOT / "data" / "real" / "list_queues.txt"]
+    moves = plan_from(alone, "4.0").moves
+    said = [one.what for move in moves for one in move.reasons]
+    assert sum("no file tells its arguments, whether it lasts, its policy" in what for what in said) == len(moves)
+    assert not [what for what in said if "not mirrored today" in what]
 
 
 # Policies
@@ -297,7 +305,6 @@ POLICIES = st.lists(st.tuples(PATTERNS, st.integers(-1, 1), APPLY_TO, SETTINGS),
 
 
 @given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
-@settings(deadline=None)
 def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
     made = cluster(
         *(policy(f"p{number}", pattern, priority, apply_to, **keys)
@@ -313,7 +320,6 @@ def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
 
 
 @given(st.lists(QUEUES, max_size=6), POLICIES, st.sampled_from(VERSIONS))
-@settings(deadline=None)
 def test_whatever_applies_otherwise_is_named(queues, policies, version):
     """Within a release the settings of each queue are those that were translated for it, or a clash names the queue."""
     made = cluster(
@@ -543,7 +549,7 @@ EXPORT = json.loads(FILES[0].read_text())
 
 
 @given(st.sampled_from(SECTIONS), st.data())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: str, data: st.DataObject):
     """Whatever stands in a section, or in place of a value of its first entry."""
     entry = dict((EXPORT[section] or [{"name": "n", "vhost": "/", "source": "s", "destination": "d"}])[0])

@@ -131,3 +131,10 @@ def test_names_stay_names():
 def test_what_cannot_be_read_is_refused(tmp_path: Path):
     result = CliRunner().invoke(main, ["replicas", str(tmp_path / "none.json")])
     assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_what_no_network_carries_is_not_played():
+    huge = queue(messages=3, message_bytes=3 * 2**40)
+    answer = found(trials=1, queues=[huge])
+    assert {cell.played for cell in answer.cells} == {cell.rate for cell in answer.cells} == {None}
+    assert "network could not carry" in " ".join(view.report(answer).split())

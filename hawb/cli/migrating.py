@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hawb.broker.routing import Routing
     from hawb.planning.inventory import Inventory
     from hawb.planning.migration import Migration
+    from hawb.rules.feature_matrix import Feature
 
 
 @click.command()
@@ -35,10 +36,9 @@ def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool)
     """
     from hawb.planning.migration import migrate as plan_for
     from hawb.views import migration as view
-    from hawb.views.features import matrix
 
     inventory, routing = cluster(files)
-    plan = plan_for(inventory, to, matrix(), routing)
+    plan = plan_for(inventory, to, features(), routing)
     if output is not None:
         write_plan(output, plan)
     click.echo(json.dumps(view.plain(plan), indent=1) if as_json else view.report(plan))
@@ -55,6 +55,16 @@ def write_plan(output: Path, plan: Migration) -> None:
             write(output / name, text)
     except OSError as error:
         raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
+
+
+def features() -> dict[str, Feature]:
+    """The matrix of features; ends the program outside of a checkout."""
+    from hawb.views.features import matrix
+
+    try:
+        return matrix()
+    except FileNotFoundError as missing:
+        raise SystemExit(refuse(missing)) from None
 
 
 def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
@@ -96,12 +106,11 @@ def replicas(
     """
     from hawb.study.replicas import MOST, TYPES, what_if
     from hawb.views import replica_costs as view
-    from hawb.views.features import matrix
 
     inventory, _ = cluster(files)
     rows = len(TYPES) * MOST if inventory.profile.mirroring else MOST + 1
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
-        found = what_if(inventory, matrix(), failures, trials, seed, lambda done: bar.update(done - bar.pos))
+        found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos))
     if output is not None:
         try:
             write(output, view.page(found))

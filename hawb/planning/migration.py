@@ -202,7 +202,12 @@ def _notes(
                      " is an exchange for it", matrix["poison-messages"].cell("quorum", "4.0").source)  # fmt: skip
     if said is not None:
         yield Reason("note", "members take the place of its mirrors, whose settings go", translation.MIRRORING_SOURCE)
-    if assignment.queue.type == "classic" and said is None:
+    told = {"its arguments": facts.arguments, "whether it lasts": facts.durable,
+            "its policy": assignment.in_force.definition}  # fmt: skip
+    if untold := [what for what, value in told.items() if value is None]:
+        yield Reason("note", f"no file tells {', '.join(untold)}: the verdict is as good as that", "the files")
+    unmirrored = said is None and not facts.mirrors and assignment.in_force.definition is not None
+    if assignment.queue.type == "classic" and unmirrored:
         yield Reason("note", "is not mirrored today: as a quorum queue it is written on a majority, as a classic one it"
                      " goes on as it is", WHEN_NOT + ": where safety does not matter")  # fmt: skip
     if facts.messages and facts.messages >= DEEP_MESSAGES:

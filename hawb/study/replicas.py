@@ -14,7 +14,7 @@ from statistics import mean
 
 from msgspec import Struct
 
-from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.inventory import NETWORK_BYTES_PER_S, Inventory, Queue
 from hawb.planning.migration import migrate
 from hawb.planning.replication import FEWEST, MOST, RULE, members_for
 from hawb.rules import quorum_costs
@@ -182,6 +182,7 @@ def _size(queues: Sequence[Queue]) -> tuple[int, bool]:
 def _cell(
     queue_type: str, replicas: int, queues: Sequence[Queue], size_bytes: int, profile: Profile, trials: int, seed: int
 ) -> Cell:
+    is_played = trials > 0 and _fits(size_bytes)
     depths = [(queue.facts.messages or 0, _own_size(queue, size_bytes)) for queue in queues]
     return Cell(
         queue_type=queue_type,
@@ -191,8 +192,13 @@ def _cell(
         memory_bytes=_memory(depths, replicas, profile) if queue_type == "quorum" else None,
         network=_network(queue_type, replicas, size_bytes, profile),
         rate=rate(queue_type, size_bytes, replicas),
-        played=_played(queue_type, replicas, size_bytes, profile, trials, seed) if trials else None,
+        played=_played(queue_type, replicas, size_bytes, profile, trials, seed) if is_played else None,
     )
+
+
+def _fits(size_bytes: int) -> bool:
+    """Whether the network carries what is published to seven replicas; otherwise all that is seen is its being full."""
+    return PUBLISHED_PER_S * size_bytes * MOST < NETWORK_BYTES_PER_S
 
 
 def _own_size(queue: Queue, size_bytes: int) -> int:

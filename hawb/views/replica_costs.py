@@ -43,6 +43,7 @@ PLAYED = (
     f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Intervals are Wilson's, of 95 %: "
     "none in {found.trials} is not never. Left out: losses of power, lost disks, partitions, deep backlogs."
 )
+UNPLAYED = "not played, as no trials were asked for, or the network could not carry such messages to seven replicas."
 
 NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not played"
 
@@ -134,7 +135,7 @@ def legend(found: WhatIf) -> list[str]:
     measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
     errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
     error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
-    failing = PLAYED.format(found=found) if found.trials else "not played, as no trials were asked for."
+    failing = PLAYED.format(found=found) if any(cell.played for cell in found.cells) else UNPLAYED
     texts = {
         "tolerates": TOLERATES,
         "disk, memory": HELD,
