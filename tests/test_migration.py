@@ -403,6 +403,8 @@ def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
     text = (tmp_path / "plan" / "runbook.md").read_text()
     for said in ("delete_queue -p / --if-empty ha.events", "add_vhost shop-quorum", "clear_policy ha-all", "3 users"):
         assert said in text
+    again = run(*FILES, "-o", tmp_path / "plan")
+    assert (again.exit_code, again.stdout) == (2, ""), "an export that lies there is not written over"
     told = json.loads(run(*FILES, "--json").stdout)
     assert told["counts"]["ready"] == 17
     assert told["definitions"] == json.loads((tmp_path / "plan" / "definitions.json").read_text())

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The version to have.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False),
-              help="The folder for definitions, runbook and report.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path),
+              help="A new folder for definitions, runbook and report.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 @refusing
 def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool) -> None:
@@ -37,6 +37,8 @@ def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool)
     from hawb.planning.migration import migrate as plan_for
     from hawb.views import migration as view
 
+    if output is not None and output.exists():
+        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
     inventory, routing = cluster(files)
     plan = plan_for(inventory, to, features(), routing)
     if output is not None:
@@ -50,7 +52,7 @@ def write_plan(output: Path, plan: Migration) -> None:
     from hawb.views.plans import texts
 
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        output.mkdir(parents=True)
         for name, text in texts(plan).items():
             write(output / name, text)
     except OSError as error:
