@@ -162,8 +162,7 @@ def set_expiry(turn: Turn, name: str) -> None:
 
 def stop_looking(turn: Turn, name: str) -> None:
     """No leader of a quorum queue, present or past, looks whether it has expired."""
-    planned = {entry[-1] for entry in turn.agenda if isinstance(entry[-1], QueueExpires) and entry[-1].queue == name}
-    for event in planned:
+    for event in {event for _, event in turn.planned(name, QueueExpires)}:
         turn.unschedule(event)
 
 

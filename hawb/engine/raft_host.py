@@ -115,8 +115,8 @@ def _send(turn: Turn, name: str, member: Member, message: Message) -> None:
 def _last_arrival_us(turn: Turn, name: str, message: Message) -> int:
     """When what was sent before over the same link will all have arrived: nothing overtakes there."""
     return max(
-        (entry[0] for entry in turn.agenda if isinstance(entry[-1], RaftArrives) and entry[-1].queue == name
-         and (entry[-1].node, entry[-1].message.source) == (message.target, message.source)),
+        (due_us for due_us, event in turn.planned(name, RaftArrives)
+         if (event.node, event.message.source) == (message.target, message.source)),
         default=0,
     )  # fmt: skip
 

@@ -9,12 +9,12 @@ same microsecond.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from hawb.engine import runs
+from hawb.engine.agenda import EVENT, REACTION, SIDE, TIMER, Agenda
 from hawb.engine.bulk import Bulk
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
@@ -30,9 +30,7 @@ from hawb.rules.policies import Policy
 OF_A_SIDE = frozenset(("master", "up", "policy", "operator_policy", "mirroring", "limits", "ttl_timer_us"))
 """What sides of a partition know differently of a quorum queue."""
 
-REACTION = 1
-TIMER = 2
-"""Priorities on the agenda. A timer does not keep a cluster from being settled."""
+__all__ = ["OF_A_SIDE", "REACTION", "TIMER", "Turn", "place_of"]
 
 
 def place_of(event: object) -> int | None:
@@ -69,8 +67,7 @@ class Turn:
         self.held_back = state.held_back
         self.committed: list[tuple[str, int, Proposal, int | None]] = []
         self.numbers: dict[str, int] = dict(state.numbers)
-        self.agenda: list[tuple] = list(state.agenda)
-        self._pending = sum(priority != TIMER for _, priority, *_ in self.agenda)
+        self.agenda = Agenda(state.agenda)
         self.counter = state.counter
         self.ledger: dict[str, Account] = dict(moment.ledger)
         self.losses: list[Loss] = list(moment.losses)
@@ -188,31 +185,30 @@ class Turn:
         at hand); returns its number."""
         number = self.next_number()
         cause = self.because if because is None else because
-        self._pending += priority != TIMER
         behind = self.step if step is None else step
-        side = self.focus.number
-        heapq.heappush(self.agenda, (self.now_us + delay_us, priority, number, cause, behind, side, event))
+        self.agenda.add((self.now_us + delay_us, priority, number, cause, behind, self.focus.number, event))
         return number
 
     def unschedule(self, event: object) -> bool:
         """Takes an event of a node, or of a queue of the side in focus, off the agenda, as often as it stands there;
         False if it does not."""
         here = self.focus.number if place_of(event) is None else None
-        left = [entry for entry in self.agenda if entry[-1] != event or here not in (None, entry[-2])]
-        if len(left) == len(self.agenda):
-            return False
-        heapq.heapify(left)
-        self.agenda = left
-        self._pending = sum(priority != TIMER for _, priority, *_ in left)
-        return True
+        found = [entry for entry in self.agenda.of_event(event) if here in (None, entry[SIDE])]
+        for entry in found:
+            self.agenda.remove(entry)
+        return bool(found)
 
     def cause_of(self, event: object) -> int | None:
         """The trace entry behind an event on the agenda; None if it does not stand there."""
-        return next((entry[3] for entry in self.agenda if entry[-1] == event), None)
+        return next((entry[3] for entry in self.agenda.of_event(event)), None)
 
     def is_planned(self, event: object) -> bool:
         """Whether an event stands on the agenda."""
-        return any(entry[-1] == event for entry in self.agenda)
+        return bool(self.agenda.of_event(event))
+
+    def planned(self, queue: str, kind: type) -> list[tuple]:
+        """What stands on the agenda of one kind about a queue, each as (when it is due in microseconds, event)."""
+        return [(entry[0], entry[EVENT]) for entry in self.agenda.of_queue(queue) if isinstance(entry[EVENT], kind)]
 
     def next_number(self) -> int:
         """A number never given before in this cluster's life: for events, synchronisations and draws."""
@@ -221,18 +217,17 @@ class Turn:
 
     def next_time_us(self) -> int | None:
         """When the next event is due; None when nothing will happen."""
-        return self.agenda[0][0] if self.agenda else None
+        return self.agenda.next_time_us
 
     def settled(self) -> bool:
         """Whether only timers are left."""
-        return self._pending == 0
+        return self.agenda.settled
 
     def take(self) -> object | None:
         """Takes the next event off the agenda, moves time to it and puts its side in focus: that of its node, or where
         it has none the one that it was planned on. None for an event of a queue whose side is gone; what is about links
         or the whole cluster happens nevertheless."""
-        due_us, priority, _, self.because, self.step, side, event = heapq.heappop(self.agenda)
-        self._pending -= priority != TIMER
+        due_us, _, _, self.because, self.step, side, event = self.agenda.take()
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)
         side = side if node is None else self.nodes[node].side
@@ -245,8 +240,7 @@ class Turn:
         """What is planned on a side for its queues is planned on another too, which has just split off it."""
         for due_us, priority, _, cause, step, planned_on, event in list(self.agenda):
             if planned_on == side and place_of(event) is None:
-                self._pending += priority != TIMER
-                heapq.heappush(self.agenda, (due_us, priority, self.next_number(), cause, step, other, event))
+                self.agenda.add((due_us, priority, self.next_number(), cause, step, other, event))
 
     # What is so
 

@@ -1,0 +1,90 @@
+"""What is to happen: a heap of entries (time_us, priority, number, the trace entry behind it, the step behind it, the
+side it belongs to, event), as `State.agenda` has them, while a turn takes from it and adds to it.
+
+Events of one queue are found without looking at those of the others: a node that goes concerns every queue, and each of
+them looks whether something of its own is planned. What is taken off the middle stays in the heap until it comes to
+the top.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+
+REACTION = 1
+TIMER = 2
+"""Priorities on the agenda. A timer does not keep a cluster from being settled."""
+
+TIME_US, PRIORITY, NUMBER, CAUSE, STEP, SIDE, EVENT = range(7)
+"""The places of an entry."""
+
+
+class Agenda:
+    """The entries of a turn's agenda, the next one first."""
+
+    def __init__(self, entries: Iterable[tuple]):
+        self._heap = list(entries)
+        self._pending = sum(entry[PRIORITY] != TIMER for entry in self._heap)
+        self._gone: set[int] = set()
+        self._of_queue: dict[str | None, dict[int, tuple]] | None = None
+
+    def __iter__(self) -> Iterator[tuple]:
+        return (entry for entry in self._heap if entry[NUMBER] not in self._gone)
+
+    def __len__(self) -> int:
+        return len(self._heap) - len(self._gone)
+
+    @property
+    def settled(self) -> bool:
+        """Whether only timers are left."""
+        return self._pending == 0
+
+    @property
+    def next_time_us(self) -> int | None:
+        """When the next event is due; None when nothing will happen."""
+        heap = self._heap
+        while heap and heap[0][NUMBER] in self._gone:
+            self._gone.discard(heapq.heappop(heap)[NUMBER])
+        return heap[0][TIME_US] if heap else None
+
+    def add(self, entry: tuple) -> None:
+        """One more entry."""
+        heapq.heappush(self._heap, entry)
+        self._pending += entry[PRIORITY] != TIMER
+        if self._of_queue is not None:
+            self._of_queue.setdefault(queue_of(entry), {})[entry[NUMBER]] = entry
+
+    def take(self) -> tuple:
+        """The next entry, which is none any more. Raises IndexError when nothing is left."""
+        if self.next_time_us is None:
+            raise IndexError("nothing is planned")
+        entry = heapq.heappop(self._heap)
+        self._forget(entry)
+        return entry
+
+    def remove(self, entry: tuple) -> None:
+        """Takes an entry off, wherever it stands."""
+        self._gone.add(entry[NUMBER])
+        self._forget(entry)
+
+    def of_queue(self, name: str | None) -> list[tuple]:
+        """The entries of a queue's events, or of those that are of no queue, in the order of their numbers."""
+        if self._of_queue is None:
+            self._of_queue = {}
+            for entry in sorted(self, key=lambda entry: entry[NUMBER]):
+                self._of_queue.setdefault(queue_of(entry), {})[entry[NUMBER]] = entry
+        return list(self._of_queue.get(name, {}).values())
+
+    def of_event(self, event: object) -> list[tuple]:
+        """The entries of an event, as often as it stands there."""
+        return [entry for entry in self.of_queue(getattr(event, "queue", None)) if entry[EVENT] == event]
+
+    def _forget(self, entry: tuple) -> None:
+        self._pending -= entry[PRIORITY] != TIMER
+        if self._of_queue is not None:
+            del self._of_queue[queue_of(entry)][entry[NUMBER]]
+
+
+def queue_of(entry: tuple) -> str | None:
+    """The queue that an entry's event is about, if it is about one."""
+    return getattr(entry[EVENT], "queue", None)
