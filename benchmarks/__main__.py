@@ -6,7 +6,7 @@ import importlib
 import platform
 import sys
 
-BENCHMARKS = ("engine", "depth", "flows", "raft", "command", "lab", "explore", "sweep", "kernel", "audit")
+BENCHMARKS = ("engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "sweep", "kernel", "audit")
 
 
 def main(names: list[str]) -> None:

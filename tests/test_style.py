@@ -25,10 +25,12 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 import hawb.views
+from hawb.planning.upgrade import Stage
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
 from hawb.views.sweep_figures import sweep_figure
 from hawb.views.throughput_figures import throughput_figure
+from hawb.views.upgrade_figure import upgrade_figure
 
 HAWB = Path(hawb.views.__file__).parents[1]
 COLOURS = {look.colour for look in style.LOOKS.values()}
@@ -69,7 +71,18 @@ def predicted() -> Figure:
     return throughput_figure({name: one_queue(name) for name in TYPES}, {name: cluster(name) for name in TYPES})
 
 
-FIGURES: dict[str, Callable[[], Figure]] = {"sweep_figure": swept, "throughput_figure": predicted}
+def upgraded() -> Figure:
+    """A rolling upgrade of two nodes, of which the second does not come back."""
+    stages = [
+        Stage("rabbit@a", "ready", (), 0.0, 0.0, 1.0, 31.0, 36.0),
+        Stage("$b$", "synced", ("q",), 31.0, 40.0, 41.0, 71.0, None),
+    ]
+    return upgrade_figure(stages)
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
+}  # fmt: skip
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
 
@@ -84,7 +97,7 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     }
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
-    assert sorted(using) == ["style.py", "sweep_figures.py", "throughput_figures.py"]
+    assert sorted(using) == ["style.py", "sweep_figures.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py"]
 
 
 @each

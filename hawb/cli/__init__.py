@@ -1,5 +1,6 @@
 """The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
-that a node is not safe to stop, `migrate` a queue that cannot be moved, or `explore` a story; 2: the input was refused.
+that a node is not safe to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without
+loss; 2: the input was refused.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """
@@ -9,11 +10,11 @@ from __future__ import annotations
 import click
 
 from hawb import __version__
-from hawb.cli import clusters, migrating, planning, real_broker, scenarios, spark
+from hawb.cli import clusters, migrating, planning, real_broker, scenarios, spark, upgrade
 
 COMMANDS = (
     scenarios.run, scenarios.check,
-    planning.safe, planning.explore, planning.lint,
+    planning.safe, planning.explore, planning.lint, upgrade.upgrade,
     migrating.migrate, migrating.replicas,
     clusters.import_command, clusters.watch,
     real_broker.compare, real_broker.record, real_broker.fuzz,

@@ -45,10 +45,11 @@ NODE_FIELDS = {"node", "master", "forgotten"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "synchronised", "recoverable", "members"}
 
 
-def key(state: State, settings: Settings) -> tuple:
+def key(state: State, settings: Settings, rename: bool = True) -> tuple:
     """A hashable value that is equal for two states of one cluster when nothing that happens later can tell them
-    apart."""
-    names = _new_names(state) if _interchangeable(state, settings) else list(range(len(state.nodes)))
+    apart; without `rename` also only if every node is in both what it is."""
+    renames = rename and _interchangeable(state, settings)
+    names = _new_names(state) if renames else list(range(len(state.nodes)))
     remembered = [node.remembers for node in state.nodes if node.remembers is not None]
     everywhere = (*state.sides, *remembered)
     ranks = {name: _Ranks(everywhere, state, name) for name in {name for side in everywhere for name in side.queues}}

@@ -1,0 +1,96 @@
+"""Queues that behave alike, so that looking ahead plays one of each kind: the same type, place, arguments and policies.
+
+Only queues that stand at the start, in a scenario without steps, are told to be alike: that is what an export is. What
+depends on more than the queue itself stays alone: one that the rules place by lot, one that dead letters come from or
+go to. How much is in a queue decides how much is lost, and where there are limits what is dropped; `by_backlog` it also
+decides how long a synchronisation takes, so that queues of the same order of magnitude are together and the fullest
+stands for them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.broker.queue_rows import QueueFacts
+from hawb.engine.naming import join_queue, split_queue
+from hawb.planning.assignments import InForce, assign
+from hawb.planning.inventory import Inventory, Queue
+from hawb.rules.limits import LIMIT_SETTINGS, Limits, limits
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.beginning import policy_of
+from hawb.scenario.document import QueueEntry, Scenario
+
+
+class Alike(Struct, frozen=True):
+    """A scenario with one queue of each kind, and by its full name all those that it stands for, itself first."""
+
+    scenario: Scenario
+    kinds: dict[str, tuple[QueueEntry, ...]]
+
+    def counts(self) -> dict[str, int]:
+        """How many queues each one stands for."""
+        return {name: len(entries) for name, entries in self.kinds.items()}
+
+
+def alike(scenario: Scenario, by_backlog: bool = False) -> Alike:
+    """The kinds of a scenario's queues."""
+    entries = scenario.queues
+    if scenario.steps:
+        return Alike(scenario, {full_name(entry): (entry,) for entry in entries})
+    found: dict[tuple, list[QueueEntry]] = defaultdict(list)
+    in_force = _in_force(scenario)
+    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in zip(entries, in_force, strict=True)}
+    for entry, force in zip(entries, in_force, strict=True):
+        limited = _limits(entry, force)
+        placed = entry.master or entry.members
+        alone = limited.dead_letter_exchange is not None or entry.queue in targets or not placed
+        found[(entry.queue,) if alone else _kind(entry, force, by_backlog)].append(entry)
+    kinds = {}
+    for those in found.values():
+        first = max(those, key=lambda entry: entry.messages * entry.size)
+        kinds[full_name(first)] = (first, *(entry for entry in those if entry is not first))
+    return Alike(replace(scenario, queues=tuple(those[0] for those in kinds.values())), kinds)
+
+
+def full_name(entry: QueueEntry) -> str:
+    """A queue's one name, however the file writes it."""
+    return join_queue(*split_queue(entry.queue))
+
+
+def _kind(entry: QueueEntry, force: InForce, by_backlog: bool) -> tuple:
+    exactly = entry.unacknowledged > 0 or bool(_limited(entry, force))
+    backlog: tuple[int, ...] = (entry.messages > 0,)
+    if exactly:
+        backlog = entry.messages, entry.unacknowledged, entry.size
+    elif by_backlog:
+        backlog = entry.messages.bit_length(), (entry.messages * entry.size).bit_length()
+    return (
+        entry.type, entry.durable, entry.auto_delete, json.dumps(entry.arguments, sort_keys=True),
+        entry.master, entry.mirrors, entry.synchronised_mirrors, entry.recoverable_mirrors, entry.leader, entry.members,
+        split_queue(entry.queue)[0], force.policy, force.operator_policy, backlog,
+    )  # fmt: skip
+
+
+def _limited(entry: QueueEntry, force: InForce) -> set[str]:
+    """The limits that a queue is under, as policies call them."""
+    return LIMIT_SETTINGS & {*(force.definition or {}), *(key.removeprefix("x-") for key in entry.arguments)}
+
+
+def _limits(entry: QueueEntry, force: InForce) -> Limits:
+    return limits(force.definition or {}, entry.arguments)
+
+
+def _in_force(scenario: Scenario) -> list[InForce]:
+    """What is in force for each queue."""
+    queues = [Queue(*split_queue(entry.queue), QueueFacts(type=entry.type)) for entry in scenario.queues]
+    inventory = Inventory(
+        profile=PROFILES[scenario.cluster.version],
+        policies=[policy_of(entry) for entry in scenario.policies],
+        operator_policies=[policy_of(entry) for entry in scenario.operator_policies],
+        queues=queues,
+    )
+    return [assignment.in_force for assignment in assign(inventory).assignments]

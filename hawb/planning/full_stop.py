@@ -1,0 +1,120 @@
+"""All nodes stopped and started again: an order to stop them in, and one to start them in that cannot deadlock.
+
+A node that stopped while others ran waits for one of them when it boots, and the one that stopped last waits for nobody
+(`hawb.engine.membership.awaited`). So who starts one node after the other, each once the one before is ready, as
+Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
+reverse of the order in which they stopped.
+
+What may be chosen is who stops last: its disk is what every mirrored queue is served from. Every order of up to FEW
+nodes is tried, of more each node as the last with the others as given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine.state import RUNNING
+from hawb.planning.alike import alike
+from hawb.planning.upgrade import MEASURES, Prediction, Stage, Task, prediction, rehearsal
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Start, Stop, Wait
+
+FEW = 4
+
+
+class FullStop(Struct, frozen=True):
+    """The orders, what is predicted, and the scenario that rehearses it. `stuck` is the node that is not ready when it
+    has been started, so that the next one never is, and `waits_for` those that it waits for."""
+
+    name: str
+    stops: tuple[str, ...]
+    starts: tuple[str, ...]
+    stages: tuple[Stage, ...]
+    prediction: Prediction
+    rehearsal: Scenario
+    stuck: str | None = None
+    waits_for: tuple[str, ...] = ()
+
+
+class Stopped(Struct, frozen=True):
+    """The best full stop and start, others beside it, and whether every order was tried."""
+
+    plan: FullStop
+    others: tuple[FullStop, ...]
+    tried: int
+    exact: bool
+
+
+def plan_full_stop(run: Run, task: Task, objective: Sequence[str] = MEASURES) -> Stopped:
+    """The best order to stop a run's nodes in, and the one to start them in."""
+    objective = (*objective, *(measure for measure in MEASURES if measure not in objective))
+    kinds = alike(run.scenario, by_backlog=True)
+    few, counts = Run.of(kinds.scenario), kinds.counts()
+    exact = len(task.nodes) <= FEW
+    orders = list(permutations(task.nodes)) if exact else [_with_last(task.nodes, node) for node in task.nodes]
+
+    def cost(order: tuple[str, ...]) -> tuple[int, ...]:
+        played, stages, _ = _play(few, task, order, order[::-1])
+        return prediction(few.moment(), played, stages, counts).cost(objective)
+
+    best = min(orders, key=cost)
+    plan = full_stop(run, task, best, best[::-1], "planned: the last to stop starts first")
+    others = (
+        full_stop(run, task, best, best, "in the order in which they stopped, each once the one before is ready"),
+        full_stop(run, task, task.nodes, task.nodes[::-1], "stopped in the order given, started in the reverse"),
+    )
+    return Stopped(plan, others, len(orders), exact)
+
+
+def _with_last(nodes: Sequence[str], last: str) -> tuple[str, ...]:
+    return (*(node for node in nodes if node != last), last)
+
+
+def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str], name: str) -> FullStop:
+    """Nodes stopped and started in these orders, each when the cluster has settled after the one before, played from
+    where a run stands, which stays as it is. A node that is not ready ends it: the next one is never started."""
+    ahead, stages, stuck = _play(run, task, stops, starts)
+    told = prediction(run.moment(), ahead, stages)
+    waits_for: tuple[str, ...] = ()
+    if stuck is not None:
+        waiting = [entry for entry in ahead.moment().trace() if entry.event == "node_waiting"]
+        waits_for = tuple(waiting[-1].detail["waits_for"]) if waiting else ()
+        told = replace(told, away=tuple(node for node in task.nodes if not _runs(ahead, node)))
+    played = rehearsal(ahead, f"full stop and start, {name}", told)
+    return FullStop(name, tuple(stops), tuple(starts), tuple(stages), told, played, stuck, waits_for)
+
+
+def _play(
+    run: Run, task: Task, stops: Sequence[str], starts: Sequence[str]
+) -> tuple[Run, list[Stage], str | None]:
+    """A run with all of it behind, each node's stage in the order of starting, and the node that is stuck."""
+    ahead, times = run.copy(), {}
+    for node in stops:
+        ahead.apply(Step(Stop((node,))))
+        times[node] = ahead.reached_s, _seconds(ahead)
+    if task.away_s:
+        ahead.apply(Step(Wait(task.away_s)))
+    stages: list[Stage] = []
+    for node in starts:
+        ahead.apply(Step(Start((node,))))
+        stop_s, down_s = times[node]
+        up_s = _seconds(ahead) if _runs(ahead, node) else None
+        start_s = ahead.reached_s
+        stages.append(Stage(node, "ready", (), min(stop_s, start_s), stop_s, down_s, start_s, up_s))
+        if up_s is None:
+            return ahead, stages, node
+    return ahead, stages, None
+
+
+def _runs(run: Run, node: str) -> bool:
+    return run.moment().state.nodes[run.settings.names.index(node)].status == RUNNING
+
+
+def _seconds(run: Run) -> float:
+    return run.moment().state.time_us / MICROSECONDS

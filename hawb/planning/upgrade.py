@@ -1,0 +1,264 @@
+"""A rolling upgrade as data, and what the engine says that it will do: each node stopped in a controlled way, upgraded
+while it is away, started again, one after the other.
+
+A prediction is what the engine plays, from where a scenario ends until the cluster has settled after the last node; so
+a rehearsal, which is the scenario with the plan's steps behind its own, shows it exactly. Every release of the
+scenario's profile has its rules: what a mixed cluster of two releases does otherwise is not in it, nor is a move to a
+release without mirroring. How long a package takes to install is a parameter, `away_s`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.engine.ledger import Account
+from hawb.engine.moment import Moment
+from hawb.engine.state import NOWHERE, RUNNING
+from hawb.planning.waits import HASTE_S, READY, TICK_S, Go, synchronise, wait_for
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Drain, Rebalance, Start, Stop, Wait
+
+MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
+"""What a plan is judged by, and by default in this order: each counts only between plans that are equal before it."""
+
+GRAIN_S = 0.01
+"""Outages and durations that differ by less are equal: a master that is handed over is away for a link's latency."""
+
+ORDINALS = re.compile(r"\d+|\D+")
+
+
+class Task(Struct, frozen=True):
+    """What is to be done: the nodes that run, in the order given, for how long each is away, and whether each is put
+    into maintenance mode before it stops (`rabbitmq-upgrade drain`)."""
+
+    nodes: tuple[str, ...]
+    away_s: float = 30.0
+    drain: bool = False
+
+
+class Turn(Struct, frozen=True):
+    """One node's turn: what is waited for before it is stopped, and why."""
+
+    node: str
+    wait: str
+    reason: str = ""
+
+
+class Stage(Struct, frozen=True):
+    """When what happens in a node's turn, in seconds of the scenario: its wait begins, it is told to stop, it has
+    stopped, it is started, it runs (None: it does not). `sync` are the queues that are told to synchronise first."""
+
+    node: str
+    wait: str
+    sync: tuple[str, ...]
+    begin_s: float
+    stop_s: float
+    down_s: float
+    start_s: float
+    end_s: float | None
+    reason: str = ""
+
+
+class Effect(Struct, frozen=True):
+    """What a plan does to a queue: messages lost, for how long no node serves it, and for how long a synchronisation
+    blocks it."""
+
+    queue: str
+    lost: int
+    lost_confirmed: int
+    down_s: float
+    blocked_s: float
+
+
+class Prediction(Struct, frozen=True):
+    """What comes of a plan: messages lost, confirmed ones among them, the seconds in which queues could not be used,
+    added up, by how many masters and leaders the nodes differ at the end, and how long it all takes. `effects` are
+    those queues that feel it, the worst first; `away` the nodes that do not run at the end."""
+
+    lost_confirmed: int
+    lost: int
+    outage_s: float
+    skew: int
+    duration_s: float
+    effects: tuple[Effect, ...] = ()
+    away: tuple[str, ...] = ()
+
+    def cost(self, objective: Sequence[str] = MEASURES) -> tuple[int, ...]:
+        """What is compared between plans, the smaller the better; a node that does not come back is worse than
+        anything."""
+        grain = {"outage_s": GRAIN_S, "duration_s": GRAIN_S}
+        return len(self.away), *(round(getattr(self, name) / grain.get(name, 1)) for name in objective)
+
+
+class Plan(Struct, frozen=True):
+    """A plan with its name, what is predicted, and the scenario that rehearses it."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    prediction: Prediction
+    rehearsal: Scenario
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The plan alone."""
+        return tuple(Turn(stage.node, stage.wait, stage.reason) for stage in self.stages)
+
+
+def task_of(run: Run, nodes: Iterable[str] = (), **how: object) -> Task:
+    """The task for a run's nodes that run, in an order; by default that of the scenario."""
+    names, state = run.settings.names, run.moment().state
+    running = [names[index] for index in run.settings.file_order if state.nodes[index].status == RUNNING]
+    return Task(tuple(nodes) or tuple(running), **how)
+
+
+def upgrade(run: Run, task: Task, node: str, go: Go) -> Stage:
+    """One node's turn, played on a run."""
+    begin_s, at = run.reached_s, go.at
+    if go.sync:
+        synchronise(run, go.sync)
+        at = None
+    if task.drain:
+        run.apply(Step(Drain(node), at))
+        at = None
+    run.apply(Step(Stop((node,)), at))
+    stop_s, moment = run.reached_s, run.moment()
+    down_s = next((entry.t_us / MICROSECONDS for entry in reversed(moment.trace(run.moment_at(stop_s).entries_so_far))
+                   if entry.event == "node_stopped"), stop_s)  # fmt: skip
+    if _seconds(moment) - down_s > HASTE_S:  # a synchronisation goes on, and nobody waits for it
+        run.apply(Step(Start((node,)), round(down_s + task.away_s + TICK_S, 6)))
+    else:
+        if task.away_s:
+            run.apply(Step(Wait(task.away_s)))
+        run.apply(Step(Start((node,))))
+    return Stage(node, go.wait, go.sync, begin_s, stop_s, down_s, run.reached_s, _up_s(run, node))
+
+
+def _up_s(run: Run, node: str) -> float | None:
+    """When a node that was just started runs."""
+    index = run.settings.names.index(node)
+    entries = run.moment().trace(run.moment_at(run.reached_s).entries_so_far)
+    up = (entry for entry in entries if entry.event == "node_running" and entry.node == index)
+    return next((entry.t_us / MICROSECONDS for entry in up), None)
+
+
+def follow(run: Run, task: Task, turns: Iterable[Turn], name: str = "") -> Plan:
+    """A plan played from where a run stands, which stays as it is. Where a wait is never over the next node is stopped
+    when the cluster has settled."""
+    return plan_of(run, *followed(run, task, turns), name)
+
+
+def followed(run: Run, task: Task, turns: Iterable[Turn]) -> tuple[Run, tuple[Stage, ...]]:
+    """A run with a plan behind it, and the plan's stages."""
+    ahead, stages = run.copy(), []
+    for turn in turns:
+        go = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, _seconds(ahead.moment()))
+        stages.append(replace(upgrade(ahead, task, turn.node, go), reason=turn.reason))
+    return ahead, tuple(stages)
+
+
+def plan_of(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
+    """The plan that was played from where a run stands."""
+    told = prediction(run.moment(), ahead, stages)
+    return Plan(name, stages, told, rehearsal(ahead, f"rolling upgrade, {name}", told))
+
+
+def rebalanced(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
+    """The same with `rabbitmq-queues rebalance all` once the cluster has settled."""
+    further = ahead.copy()
+    further.apply(Step(Rebalance()))
+    return plan_of(run, further, stages, name)
+
+
+def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
+    """The scenario that was played, under a title that says what for, with what is predicted as what it expects: nodes
+    that run again, messages lost, and the outages of queues that have any."""
+    moment, names = run.moment(), run.settings.names
+    ledger, now_us = moment.ledger, moment.state.time_us
+    statuses = {names[index]: "running" for index in moment.state.running()}
+    times = {
+        effect.queue: {
+            "publish_down_s": ledger[effect.queue].down.at(now_us) / MICROSECONDS,
+            "sync_blocked_s": ledger[effect.queue].syncing.at(now_us) / MICROSECONDS,
+        }
+        for effect in told.effects
+    }
+    lost = {name: {"lost": runs.as_lists(ledger[name].lost)} for name in sorted(ledger)}
+    expected = {"nodes": statuses, "ledger": lost, "availability": times}
+    title = f"{run.scenario.scenario}: {title}"
+    return replace(run.scenario, scenario=title, expect={part: it for part, it in expected.items() if it}, racy=None)
+
+
+def prediction(
+    before: Moment, run: Run, stages: Sequence[Stage], counts: Mapping[str, int] | None = None
+) -> Prediction:
+    """What a run has done since a moment; a queue counts as often as `counts` says."""
+    after = run.moment()
+    effects = [_effect(name, before, after) for name in before.ledger]
+    often = counts or {}
+
+    def total(field: str) -> float:
+        return sum(getattr(effect, field) * often.get(effect.queue, 1) for effect in effects)
+
+    felt = [effect for effect in effects if effect.lost or effect.down_s or effect.blocked_s]
+    worst = sorted(felt, key=lambda one: (-one.lost, -(one.down_s + one.blocked_s), one.queue))
+    ends = [stage.end_s or _seconds(after) for stage in stages]
+    return Prediction(
+        lost_confirmed=int(total("lost_confirmed")),
+        lost=int(total("lost")),
+        outage_s=round(total("down_s") + total("blocked_s"), 6),
+        skew=skew(after, often),
+        duration_s=round(max(ends, default=_seconds(after)) - _seconds(before), 6),
+        effects=tuple(worst),
+        away=tuple(stage.node for stage in stages if stage.end_s is None),
+    )
+
+
+def _effect(name: str, before: Moment, after: Moment) -> Effect:
+    was, now = before.ledger[name], after.ledger[name]
+    lost = runs.minus(now.lost, was.lost)
+
+    def span_s(field: str) -> float:
+        def at(account: Account, moment: Moment) -> int:
+            return getattr(account, field).at(moment.state.time_us)
+
+        return (at(now, after) - at(was, before)) / MICROSECONDS
+
+    confirmed = runs.size(runs.common(lost, now.confirmed))
+    return Effect(name, runs.size(lost), confirmed, span_s("down"), span_s("syncing"))
+
+
+def skew(moment: Moment, counts: Mapping[str, int] | None = None) -> int:
+    """How many more masters and leaders the node with the most has than the one with the least, of those that run."""
+    state, hosted = moment.state, Counter()
+    for queue in state.queues.values():
+        if queue.up and queue.master != NOWHERE:
+            hosted[queue.master] += (counts or {}).get(queue.name, 1)
+    numbers = [hosted[node] for node in state.running()]
+    return max(numbers) - min(numbers) if numbers else 0
+
+
+def baselines(task: Task) -> dict[str, tuple[Turn, ...]]:
+    """What is done without a plan, by name."""
+    reverse = tuple(sorted(task.nodes, key=_ordinal, reverse=True))
+    return {
+        "naive: the order given, ready probe only": tuple(Turn(node, READY) for node in task.nodes),
+        "without any wait": tuple(Turn(node, "none") for node in task.nodes),
+        "Kubernetes: reverse ordinal, ready probe only": tuple(Turn(node, READY) for node in reverse),
+    }
+
+
+def _ordinal(node: str) -> list[tuple[bool, int, str]]:
+    """Where a pod's number puts it among others: 10 after 9."""
+    return [(part.isdigit(), int(part) if part.isdecimal() else 0, part) for part in ORDINALS.findall(node)]
+
+
+def _seconds(moment: Moment) -> float:
+    return moment.state.time_us / MICROSECONDS

@@ -1,0 +1,318 @@
+"""The best plan for a rolling upgrade, by search over the order of nodes and what is waited for before each.
+
+Plans grow node by node, level by level. Two that have upgraded the same nodes and led to the same state (by
+`hawb.engine.key`) are gone on from once, from the better one; one that has already cost more than a whole plan that is
+known is given up, since losses and outages only grow; of nodes that may change places in every queue the first is
+tried for all. With more plans on a level than `width` the best of them are kept, and the answer says so (`exact`).
+
+Queues that behave alike are played once (`hawb.planning.alike`). The plan that is found is played again with all of
+them, and that is its prediction. Draws (who is elected, which mirror is chosen) are those of the scenario's seed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine.key import key
+from hawb.engine.moment import Moment
+from hawb.engine.state import QUORUM
+from hawb.planning.alike import alike
+from hawb.planning.upgrade import (
+    MEASURES,
+    Plan,
+    Prediction,
+    Stage,
+    Task,
+    Turn,
+    baselines,
+    follow,
+    followed,
+    plan_of,
+    prediction,
+    rebalanced,
+    upgrade,
+)
+from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, Go, wait_for, ways
+from hawb.rules.policies import HaMode
+from hawb.rules.quorum import is_critical
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.run import Run
+
+WORK = 15_000
+"""About so many times a node's restart is played for one queue: what a search may cost, whatever machine it runs on."""
+WIDEST = 1_000
+CAREFUL = tuple(wait for wait in WAITS if wait != NONE)
+"""The waits that are searched by default: who does not even wait for a node to be back relies on its coming back."""
+
+
+PLANNED = "planned"
+
+
+class Answer(Struct, frozen=True):
+    """The best plan, what is done without one, and how it was searched: how many times a node's turn was played, for
+    how many of the queues, how many plans were kept at most, and whether no plan was left out. `never` are quorum
+    queues of so few members that they never have more than a bare majority."""
+
+    plan: Plan
+    others: tuple[Plan, ...]
+    objective: tuple[str, ...]
+    waits: tuple[str, ...]
+    tried: int
+    queues: int
+    kinds: int
+    width: int
+    exact: bool
+    never: tuple[str, ...] = ()
+
+
+class _Partial(NamedTuple):
+    """A plan that has come so far."""
+
+    cost: tuple[int, ...]
+    places: tuple[int, ...]
+    turns: tuple[Turn, ...]
+    run: Run
+    stages: tuple[Stage, ...]
+    left: tuple[str, ...]
+
+
+Told = Callable[[int, int, int], None]
+"""Is told after each level how many nodes are upgraded, how many plans there are, and how many turns were played."""
+
+
+def search(
+    run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: Told | None = None,
+    orders: Sequence[tuple[str, ...]] = (),
+) -> Answer:  # fmt: skip
+    """The best plan for a run's cluster under an objective (measures, the first counts most), with some waits. `orders`
+    are the only orders of nodes that come into question; by default all do."""
+    objective = (*objective, *(measure for measure in MEASURES if measure not in objective))
+    kinds = alike(run.scenario, by_backlog=True)
+    few = Run.of(kinds.scenario)
+    searched = _Search(few, task, objective, meaningful(few, waits), kinds.counts(), told, tuple(orders))
+    turns = searched.best()
+    ahead, stages = followed(run, task, searched.reasoned(turns))
+    plan = plan_of(run, ahead, stages, PLANNED)
+    others = tuple(follow(run, task, theirs, name) for name, theirs in baselines(task).items())
+    better = _better_than(plan, others, searched)
+    if better is not None:
+        ahead, stages = followed(run, task, searched.reasoned(searched.strengthened(better.turns)))
+        plan = plan_of(run, ahead, stages, PLANNED)
+    others = (rebalanced(run, ahead, stages, "planned, then rabbitmq-queues rebalance all"), *others)
+    return Answer(
+        plan, others, objective, searched.waits, searched.tried, len(run.moment().ledger), len(few.moment().ledger),
+        searched.width, searched.exact, _never_more(run),
+    )  # fmt: skip
+
+
+def _never_more(run: Run) -> tuple[str, ...]:
+    quorum = (queue for queue in run.moment().state.queues.values() if queue.type == QUORUM)
+    return tuple(sorted(queue.name for queue in quorum if is_critical(len(queue.members), len(queue.members))))
+
+
+def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan | None:
+    """One that a plan is compared with and that does better with all queues, of which each draws its own lot."""
+    may = [
+        other for other in others
+        if {turn.wait for turn in other.turns[1:]} <= set(searched.waits)
+        and (not searched.orders or tuple(turn.node for turn in other.turns) in searched.orders)
+    ]  # fmt: skip
+    best = min((plan, *may), key=lambda one: one.prediction.cost(searched.objective))
+    return None if best is plan else best
+
+
+def meaningful(run: Run, waits: Sequence[str]) -> tuple[str, ...]:
+    """Those of some waits that a cluster's queues make a difference for."""
+    queues = run.moment().state.queues.values()
+    nothing = {
+        SYNCED: not any(queue.mirrored for queue in queues),
+        QUORUM_PLUS_ONE: not any(queue.type == QUORUM for queue in queues),
+    }
+    nothing[BOTH] = nothing[SYNCED] or nothing[QUORUM_PLUS_ONE]
+    return tuple(wait for wait in waits if not nothing.get(wait)) or (READY,)
+
+
+class _Search:
+    """A search on the queues that stand for all."""
+
+    def __init__(
+        self, run: Run, task: Task, objective: Sequence[str], waits: tuple[str, ...], counts: Mapping[str, int],
+        told: Told | None, orders: tuple[tuple[str, ...], ...],
+    ):  # fmt: skip
+        self.run, self.task, self.objective, self.waits, self.counts = run, task, objective, waits, counts
+        self.told, self.orders, self.tried, self.exact = told, orders, 0, True
+        queues = max(1, len(run.moment().ledger))
+        self.width = max(2, min(WIDEST, WORK // (queues * max(1, len(task.nodes)) ** 2)))
+        self.same = interchangeable(run, task.nodes)
+
+    def best(self) -> tuple[Turn, ...]:
+        """The best plan's turns."""
+        bound = self._predicted(tuple(Turn(node, READY) for node in (self.orders or [self.task.nodes])[0]))
+        level = [_Partial((), (), (), self.run, (), self.task.nodes)]
+        known = bound.cost(self.objective)
+        for done in range(len(self.task.nodes)):
+            following: dict[tuple, _Partial] = {}
+            last = done + 1 == len(self.task.nodes)
+            for partial in level:
+                for found in self._after(partial, last):
+                    if found.cost > known:
+                        continue
+                    name = (frozenset(found.left), self._name(found.run))
+                    if name not in following or found[:2] < following[name][:2]:
+                        following[name] = found
+            self.exact &= len(following) <= self.width
+            level = sorted(following.values(), key=lambda partial: partial[:2])[: self.width]
+            if self.told is not None:
+                self.told(done + 1, len(following), self.tried)
+            if not level:  # nothing is better than what is done without a plan
+                return tuple(Turn(node, READY) for node in (self.orders or [self.task.nodes])[0])
+        return level[0].turns
+
+    def _after(self, partial: _Partial, last: bool):
+        """A plan with one more node."""
+        gone = {turn.node for turn in partial.turns}
+        tried: set[int] = set()
+        for node in self._next(partial):
+            alike_nodes = self.same[node]
+            if alike_nodes in tried and not self.orders:
+                continue
+            tried.add(alike_nodes)
+            for go in ways(partial.run, node, self.waits):
+                ahead = partial.run.copy()
+                stage = upgrade(ahead, self.task, node, go)
+                self.tried += 1
+                stages = (*partial.stages, stage)
+                found = prediction(self.run.moment(), ahead, stages, self.counts)
+                cost = (found if last else replace(found, skew=0)).cost(self.objective)
+                places = (*partial.places, self.task.nodes.index(node))
+                left = tuple(one for one in self.task.nodes if one not in gone and one != node)
+                yield _Partial(cost, places, (*partial.turns, Turn(node, go.wait)), ahead, stages, left)
+
+    def _next(self, partial: _Partial) -> list[str]:
+        """The nodes that may come next."""
+        if not self.orders:
+            return list(partial.left)
+        so_far = tuple(turn.node for turn in partial.turns)
+        following = [order[len(so_far)] for order in self.orders if order[: len(so_far)] == so_far]
+        return list(dict.fromkeys(following))
+
+    def _name(self, run: Run) -> tuple:
+        """What tells one state from another, with how much of it is still under way."""
+        settled = run.moment()
+        under_way_us = settled.state.time_us - round(run.reached_s * MICROSECONDS)
+        return key(settled.state, run.settings, rename=False), under_way_us
+
+    def _predicted(self, turns: Sequence[Turn]) -> Prediction:
+        self.tried += len(turns)
+        return prediction(self.run.moment(), *followed(self.run, self.task, turns), self.counts)
+
+    def strengthened(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+        """The same turns, with the strongest waits that are over at the same moments."""
+        ahead, found = self.run.copy(), []
+        for turn in turns:
+            given = wait_for(ahead, turn.node, turn.wait)
+            same = (go for go in ways(ahead, turn.node, self.waits) if given is None or go.over_s == given.over_s)
+            go = next(same, given or Go(turn.wait, None, ahead.reached_s))
+            upgrade(ahead, self.task, turn.node, go)
+            found.append(Turn(turn.node, go.wait))
+        return tuple(found)
+
+    # Why
+
+    def reasoned(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+        """Turns with the reason for each wait."""
+        return tuple(replace(turn, reason=self.reason(turns, index)) for index, turn in enumerate(turns))
+
+    def reason(self, turns: Sequence[Turn], index: int) -> str:
+        """Why a node's turn begins with that wait: what the next weaker one that is over sooner would come to."""
+        ahead = self.run.copy()
+        stages = []
+        for turn in turns[:index]:
+            go = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, ahead.reached_s)
+            stages.append(upgrade(ahead, self.task, turn.node, go))
+        node = turns[index].node
+        weaker = WAITS[: WAITS.index(turns[index].wait) + 1]
+        options = ways(ahead, node, dict.fromkeys((*meaningful(self.run, weaker), turns[index].wait)))
+        if len(options) < 2:
+            return "It holds at the start." if index == 0 else "It holds as soon as the node before is back."
+        other = options[-2]
+        with_it = self._rest(ahead, stages, node, options[-1], turns[index + 1 :])
+        without = self._rest(ahead, stages, node, other, turns[index + 1 :])
+        return told_difference(other.wait, with_it, without)
+
+    def _rest(self, run: Run, stages: Sequence[Stage], node: str, go: Go, turns: Sequence[Turn]) -> Prediction:
+        ahead, told = run.copy(), list(stages)
+        told.append(upgrade(ahead, self.task, node, go))
+        for turn in turns:
+            found = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, ahead.reached_s)
+            told.append(upgrade(ahead, self.task, turn.node, found))
+            self.tried += 1
+        return prediction(self.run.moment(), ahead, told, self.counts)
+
+
+def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> str:
+    """Why a wait is worth it, in a sentence."""
+    lost = without.lost - with_it.lost
+    outage_s = without.outage_s - with_it.outage_s
+    worst = _worst(with_it, without, "lost" if lost > 0 else "down_s")
+    about = f", {worst} among them" if worst else ""
+    named = {"none": "Without a wait", READY: "With the ready probe alone"}.get(weaker, f"With {weaker} alone")
+    if lost > 0:
+        return f"{named} {lost:,} message{'' if lost == 1 else 's'} would be lost{about}."
+    if without.away and not with_it.away:
+        return f"{named} {', '.join(without.away)} would not come back."
+    if outage_s > 0.01:
+        return f"{named} queues could not be used for {outage_s:,.2f} s longer, added up{about}."
+    if without.skew > with_it.skew:
+        return f"{named} one node would end with {without.skew - with_it.skew} more masters and leaders."
+    return f"{named} nothing would be worse; it costs {max(0.0, with_it.duration_s - without.duration_s):,.1f} s."
+
+
+def _worst(with_it: Prediction, without: Prediction, field: str) -> str:
+    """The queue that is worse off by most, with its name as it is; empty if none is."""
+    had = {effect.queue: getattr(effect, field) for effect in with_it.effects}
+    more = {effect.queue: getattr(effect, field) - had.get(effect.queue, 0) for effect in without.effects}
+    name = max(sorted(more), key=more.__getitem__, default="")
+    return name if name and more[name] > 0 else ""
+
+
+def interchangeable(run: Run, nodes: Sequence[str]) -> dict[str, int]:
+    """Nodes that may change places in every queue have the same number. None do where a rule looks at names: with
+    ha-mode all or nodes, whose mirrors come in the order of names."""
+    names, state = run.settings.names, run.moment().state
+    modes = {queue.mirroring.mode for queue in state.queues.values() if queue.mirroring is not None}
+    by_name = bool(modes - {HaMode.EXACTLY})
+    found: dict[str, int] = {}
+    for node in nodes:
+        index = names.index(node)
+        swaps = (other for other in found if not by_name and _may_swap(run.moment(), index, names.index(other)))
+        twin = next(swaps, None)
+        found[node] = len(found) if twin is None else found[twin]
+    return found
+
+
+def _may_swap(moment: Moment, one: int, other: int) -> bool:
+    """Whether there are as many queues of each form when two nodes have changed places."""
+    swapped = {one: other, other: one}
+    return _forms(moment, {}) == _forms(moment, swapped) and not (moment.state.consumers or moment.state.publishers)
+
+
+def _forms(moment: Moment, names: dict[int, int]) -> Counter:
+    def renamed(nodes) -> tuple[int, ...]:
+        return tuple(names.get(node, node) for node in nodes)
+
+    forms = Counter()
+    for queue in moment.state.queues.values():
+        held = {names.get(node, node): content for node, content in enumerate(queue.contents)}
+        forms[
+            queue.type, queue.durable, queue.policy, queue.operator_policy, queue.arguments, queue.up, queue.batches,
+            renamed((queue.master,)), renamed(queue.mirrors), renamed(queue.synchronised) if queue.type == "classic"
+            else tuple(sorted(renamed(queue.synchronised))), renamed(queue.recoverable),
+            tuple(sorted(renamed(queue.members))), tuple(held[node] for node in sorted(held)),
+        ] += 1  # fmt: skip
+    return forms

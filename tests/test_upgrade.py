@@ -1,0 +1,377 @@
+"""Rolling upgrades: what is predicted is what the rehearsal shows, the known ways to lose messages are avoided by
+waiting, and the search finds the least of all plans."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations, product
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from hawb.cli import main
+from hawb.planning.alike import alike
+from hawb.planning.full_stop import full_stop, plan_full_stop
+from hawb.planning.upgrade import MEASURES, Plan, Task, Turn, baselines, follow, prediction, task_of
+from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, search
+from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, wait_for, ways
+from hawb.scenario.dump import dump
+from hawb.scenario.expect import check
+from hawb.scenario.load import load, read_scenario
+from hawb.scenario.run import Run
+
+DATA = Path(__file__).parents[1] / "data"
+ALL = {"ha-mode": "all"}
+
+
+def mirrored(name: str, nodes: str = "abc", messages: int = 1000, synchronised: str | None = None) -> dict:
+    """A queue on some nodes, its master on the first."""
+    mirrors = list(nodes[1:])
+    told = mirrors if synchronised is None else list(synchronised)
+    return {"queue": name, "messages": messages, "master": nodes[0], "mirrors": mirrors, "synchronised_mirrors": told}
+
+
+def quorum(name: str, nodes: str = "abc", messages: int = 1000) -> dict:
+    return {"queue": name, "type": "quorum", "messages": messages, "leader": nodes[0], "members": list(nodes)}
+
+
+def cluster(*queues: dict, nodes: str = "abc", steps: tuple = (), version: str = "3.10", **policies: dict) -> Run:
+    """A cluster with a policy for each beginning of queues' names."""
+    entries = [{"name": name, "pattern": f"^{name}", "definition": it} for name, it in policies.items()]
+    return Run.of(read_scenario({
+        "scenario": "x", "cluster": {"nodes": list(nodes), "version": version}, "policies": entries,
+        "queues": list(queues), "steps": list(steps),
+    }))  # fmt: skip
+
+
+def planned(run: Run, *objective: str, **how: object) -> Answer:
+    answer = search(run, task_of(run), objective or MEASURES, **how)
+    for plan in (answer.plan, *answer.others):
+        rehearsed(run, plan)
+    return answer
+
+
+def rehearsed(run: Run, plan: Plan) -> None:
+    """A plan's scenario, written and read again, shows what is predicted."""
+    scenario = load(dump(plan.rehearsal))
+    again = Run.of(scenario)
+    assert again.steps[: len(run.steps)] == run.steps
+    assert check(again, scenario.expect) == []
+    assert prediction(run.moment(), again, plan.stages) == plan.prediction
+
+
+def waits(answer: Answer) -> list[str]:
+    return [turn.wait for turn in answer.plan.turns]
+
+
+# What is predicted is what happens
+
+
+POLICIES = st.fixed_dictionaries(
+    {"ha-mode": st.just("all")},
+    optional={
+        "ha-sync-mode": st.sampled_from(["manual", "automatic"]),
+        "ha-promote-on-shutdown": st.sampled_from(["always", "when-synced"]),
+        "ha-promote-on-failure": st.sampled_from(["always", "when-synced"]),
+    },
+)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Run:
+    nodes = "abcd"[: draw(st.integers(2, 4))]
+    queues = []
+    for number in range(draw(st.integers(1, 3))):
+        some = "".join(draw(st.permutations(nodes)))[: draw(st.integers(1, len(nodes)))]
+        messages = draw(st.sampled_from([0, 3, 1000, 90_000]))
+        if draw(st.booleans()):
+            queues.append(quorum(f"qq{number}", some, messages))
+        else:
+            synchronised = "".join(node for node in some[1:] if draw(st.booleans()))
+            queues.append(mirrored(f"ha{number}", some, messages, synchronised))
+    steps = ({"publisher": {"name": "p", "queue": queues[0]["queue"], "rate": 20}},) if draw(st.booleans()) else ()
+    version = draw(st.sampled_from(["3.8", "3.10", "3.13"]))
+    return cluster(*queues, nodes=nodes, steps=steps, version=version, ha=draw(POLICIES))
+
+
+@settings(max_examples=40)
+@given(clusters(), st.data())
+def test_the_rehearsal_of_any_plan_shows_what_is_predicted(run: Run, data: st.DataObject) -> None:
+    task = task_of(run, away_s=data.draw(st.sampled_from([0, 30])), drain=data.draw(st.booleans()))
+    order = data.draw(st.permutations(task.nodes))
+    turns = [Turn(node, data.draw(st.sampled_from(WAITS))) for node in order]
+    before, steps = run.moment(), run.steps
+    rehearsed(run, follow(run, task, turns, "some"))
+    assert (run.moment(), run.steps) == (before, steps)
+
+
+@settings(max_examples=10)
+@given(clusters())
+def test_nothing_that_a_plan_is_compared_with_is_better(run: Run) -> None:
+    answer = planned(run)
+    careful = [plan for plan in answer.others[1:] if NONE not in {turn.wait for turn in plan.turns}]
+    assert all(answer.plan.prediction.cost() <= plan.prediction.cost() for plan in careful)
+    assert sorted(turn.node for turn in answer.plan.turns) == list(run.settings.names)
+
+
+@pytest.mark.parametrize("objective", [MEASURES, ("skew", "duration_s"), ("duration_s",)])
+def test_the_search_finds_the_least_of_all_plans(objective: tuple[str, ...]) -> None:
+    run = cluster(
+        mirrored("ha.a", "abc", 40_000), mirrored("ha.b", "bca", 5, "a"), mirrored("keep", "ca"), quorum("qq", "bca"),
+        ha=ALL | {"ha-promote-on-shutdown": "always"}, keep={"ha-mode": "exactly", "ha-params": 2},
+    )  # fmt: skip
+    answer, task = planned(run, *objective), task_of(run)
+    assert answer.exact
+    plans = [
+        follow(run, task, [Turn(node, wait) for node, wait in zip(order, (BOTH, *chosen), strict=True)])
+        for order in permutations("abc")
+        for chosen in product(CAREFUL, repeat=2)
+    ]
+    costs = [plan.prediction.cost(answer.objective) for plan in plans]
+    assert answer.plan.prediction.cost(answer.objective) == min(costs)
+    assert max(costs) > min(costs)
+
+
+# The known worst cases
+
+
+def test_a_queue_under_shutdown_always_is_synchronised_before_its_last_copy_goes():
+    run = cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    answer = planned(run)
+    naive = answer.others[1].prediction
+    assert (naive.lost, answer.plan.prediction.lost) == (1000, 0)
+    assert waits(answer)[2] == SYNCED and answer.plan.stages[2].sync == ("ha",)
+    assert "1,000 messages would be lost, ha among them" in answer.plan.stages[2].reason
+
+
+def test_unsynchronised_mirrors_are_waited_for_before_the_first_node_goes():
+    run = cluster(mirrored("ha", "abc", 1000, synchronised=""), ha=ALL)
+    answer = planned(run, waits=(READY, SYNCED))
+    naive = answer.others[1].prediction
+    assert naive.outage_s > 30 > 1 > answer.plan.prediction.outage_s
+    assert any(stage.sync == ("ha",) for stage in answer.plan.stages)
+
+
+def test_mirrors_that_synchronise_by_themselves_are_waited_for_by_the_clock():
+    run = cluster(mirrored("ha", "ab", 900_000), nodes="ab", ha=ALL | {"ha-sync-mode": "automatic"})
+    answer = planned(run)
+    assert waits(answer)[1] == SYNCED and not answer.plan.stages[1].sync
+    assert answer.plan.stages[1].stop_s - answer.plan.stages[0].end_s > 30
+    assert answer.plan.prediction.outage_s < answer.others[1].prediction.outage_s
+
+
+def test_two_members_are_out_of_use_whatever_one_does_and_three_are_not():
+    run = cluster(quorum("pair", "ab"), quorum("three", "abc"))
+    answer = planned(run)
+    down = {effect.queue: effect.down_s for effect in answer.plan.prediction.effects}
+    assert down["pair"] > 60 and down.get("three", 0) < 2
+    assert wait_for(run, "a", QUORUM_PLUS_ONE) is None  # RabbitMQ's own command would wait for ever
+    assert wait_for(run, "c", QUORUM_PLUS_ONE) is not None
+
+
+def test_who_waits_for_nothing_takes_the_majority_away():
+    run = cluster(quorum("qq", "abc"))
+    naive, none = (follow(run, task_of(run), turns).prediction for turns in list(baselines(task_of(run)).values())[:2])
+    assert none.outage_s > naive.outage_s + 10
+    hasty = search(run, task_of(run), ("duration_s",), waits=(NONE, READY))
+    assert {turn.wait for turn in hasty.plan.turns[1:]} == {NONE}
+
+
+def test_a_quorum_queue_waits_for_one_more_than_a_majority():
+    answer = planned(cluster(quorum("qq", "abc"), quorum("qr", "bca")))
+    assert waits(answer) == [QUORUM_PLUS_ONE] * 3
+    assert answer.plan.stages[1].reason.startswith("Without a wait queues could not be used for")
+
+
+def test_the_objective_decides():
+    run = cluster(*(mirrored(f"ha{number}", "abc", 900_000) for number in range(2)), ha=ALL)
+    patient, quick = planned(run), planned(run, "duration_s")
+    assert quick.plan.prediction.duration_s < patient.plan.prediction.duration_s
+    assert quick.plan.prediction.outage_s > patient.plan.prediction.outage_s
+    assert quick.objective == ("duration_s", "lost_confirmed", "lost", "outage_s", "skew")
+
+
+def test_an_order_that_is_given_is_kept():
+    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
+    answer = planned(run, orders=(("c", "a", "b"),))
+    assert [turn.node for turn in answer.plan.turns] == ["c", "a", "b"]
+
+
+def test_confirmed_messages_of_steps_count_and_clients_go_on():
+    run = cluster(
+        mirrored("ha", "abc", 0), ha=ALL | {"ha-promote-on-shutdown": "always"},
+        steps=(
+            {"publish": {"queue": "ha", "count": 7}},
+            {"publisher": {"name": "p", "queue": "ha", "rate": 5, "node": "c"}},
+        ),
+    )  # fmt: skip
+    answer = planned(run)
+    assert answer.others[1].prediction.lost_confirmed > 7 and answer.plan.prediction.lost_confirmed == 0
+
+
+def test_nodes_that_are_down_are_in_no_plan():
+    run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
+    assert task_of(run).nodes == ("a", "c")
+    assert sorted(turn.node for turn in planned(run).plan.turns) == ["a", "c"]
+
+
+# Waits
+
+
+def test_each_wait_begins_with_the_weaker_ones():
+    run = cluster(mirrored("ha", "abc", 300_000), quorum("qq"), ha=ALL | {"ha-sync-mode": "automatic"})
+    run.apply_plain({"stop": "a"})
+    run.apply_plain({"start": "a"})
+    over = [wait_for(run, "b", wait).over_s for wait in (NONE, READY, QUORUM_PLUS_ONE, BOTH)]
+    assert over == sorted(over) and over[0] < over[1]
+    found = ways(run, "b", WAITS)
+    assert [go.over_s for go in found] == sorted({go.over_s for go in found})
+
+
+def test_kubernetes_goes_by_numbers():
+    task = Task(("rabbit-2", "rabbit-10", "rabbit-1"))
+    assert [turn.node for turn in list(baselines(task).values())[2]] == ["rabbit-10", "rabbit-2", "rabbit-1"]
+
+
+# Queues and nodes that are alike
+
+
+def test_alike_queues_are_played_once_and_all_of_them_are_predicted():
+    many = [mirrored(f"ha{number}", "ab", 1000 + number) for number in range(20)]
+    many += [mirrored("hatwo", "ba", 1000), mirrored("other", "ab", 1000), quorum("qq1"), quorum("qq2")]
+    run = cluster(*many, ha=ALL, other={"ha-mode": "all", "ha-promote-on-shutdown": "always"})
+    kinds = alike(run.scenario, by_backlog=True)
+    assert sorted(map(len, kinds.kinds.values())) == [1, 1, 2, 20]
+    assert kinds.scenario.queues[0].messages == max(entry.messages for entry in next(iter(kinds.kinds.values())))
+    answer = planned(run)
+    assert (answer.queues, answer.kinds) == (24, len(kinds.kinds))
+    assert len({one.queue for one in answer.others[1].prediction.effects}) == 24
+
+
+def test_what_rules_place_by_lot_or_letters_go_to_stays_alone():
+    run = cluster(
+        {"queue": "somewhere"}, {"queue": "elsewhere"}, mirrored("q1", "a"), mirrored("q2", "a"), mirrored("dead", "a"),
+        mirrored("d1", "a") | {"arguments": {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}},
+    )  # fmt: skip
+    assert sorted(map(len, alike(run.scenario).kinds.values())) == [1, 1, 1, 1, 2]
+
+
+def test_nodes_change_places_only_where_no_rule_looks_at_names():
+    exactly = {"ha-mode": "exactly", "ha-params": 2}
+    ring = [mirrored("x1", "ab"), mirrored("x2", "ac")]
+    found = interchangeable(cluster(*ring, x=exactly), "abc")
+    assert found["b"] == found["c"] != found["a"]
+    assert len(set(interchangeable(cluster(*ring, x=ALL), "abc").values())) == 3
+    uneven = cluster(mirrored("x1", "ab", 5), mirrored("x2", "ac"), x=exactly)
+    assert len(set(interchangeable(uneven, "abc").values())) == 3
+
+
+# Full stop and start
+
+
+@settings(max_examples=15)
+@given(clusters())
+def test_a_planned_full_stop_never_deadlocks(run: Run) -> None:
+    found = plan_full_stop(run, task_of(run, away_s=0))
+    assert found.plan.stuck is None and found.plan.prediction.away == ()
+    assert found.plan.starts == found.plan.stops[::-1]
+    for plan in (found.plan, *found.others):
+        scenario = load(dump(plan.rehearsal))
+        assert check(Run.of(scenario), scenario.expect) == []
+
+
+def test_who_starts_the_first_to_stop_first_waits_for_ever():
+    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
+    found = full_stop(run, task_of(run), "abc", "abc", "wrong")
+    assert (found.stuck, found.waits_for, found.prediction.away) == ("a", ("b", "c"), ("a", "b", "c"))
+    assert full_stop(run, task_of(run), "cba", "abc", "ordinals").stuck is None
+
+
+def test_the_node_with_the_only_full_copies_stops_last():
+    run = cluster(mirrored("ha", "bac", 1000, synchronised=""), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    found = plan_full_stop(run, task_of(run))
+    assert found.plan.stops[-1] == "b" and found.plan.prediction.lost == 0
+    assert found.others[1].prediction.lost == 1000
+
+
+# The command
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["upgrade", *map(str, arguments)], catch_exceptions=False)
+
+
+def file_of(folder: Path, run: Run) -> Path:
+    file = folder / "cluster.yaml"
+    file.write_text(dump(run.scenario))
+    return file
+
+
+def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
+    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    file, outputs = file_of(tmp_path, run), [tmp_path / name for name in ("book.md", "again.yaml", "plan.svg")]
+    book, again, figure = outputs
+    done = command(file, "-o", book, "--scenario", again, "--gantt", figure)
+    assert done.exit_code == 0
+    assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
+    assert "every order and wait was tried" in done.stdout
+    assert CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
+    assert book.read_text().startswith("# Rolling upgrade: x\n") and "<svg" in figure.read_text()
+    told = json.loads(command(file, "--json").stdout)
+    lost = [plan["prediction"]["lost"] for plan in (told["plan"], *told["others"])]
+    assert (told["exact"], lost) == (True, [0, 0, 1000, 1000, 1000])
+    assert command(file, "--json").stdout == command(file, "--json").stdout
+
+
+def test_the_command_takes_an_export(tmp_path: Path):
+    real = DATA / "real"
+    files = [real / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
+    done = command(*files, "--scenario", tmp_path / "again.yaml", "--away-s", 0)
+    assert done.exit_code == 1  # transient messages of a queue without mirrors
+    assert "in none of these files, the scenario's defaults stand" in done.stderr
+    assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
+
+
+def test_the_command_tells_by_its_exit_status_that_messages_are_lost(tmp_path: Path):
+    run = cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    assert command(file_of(tmp_path, run), "--wait", "ready").exit_code == 1
+
+
+def test_the_command_plans_a_full_stop(tmp_path: Path):
+    file = file_of(tmp_path, cluster(mirrored("ha"), ha=ALL))
+    done = command(file, "--full-stop", "-o", tmp_path / "book.md", "--scenario", tmp_path / "again.yaml")
+    assert done.exit_code == 0 and "waits for" in done.stdout
+    assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
+    assert json.loads(command(file, "--full-stop", "--json").stdout)["plan"]["stuck"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is none of them; accepted: lost_confirmed"),
+        (["--order", "a,b"], "--order: 'a,b': each once, and none missing; accepted: a, b, c"),
+        (["--order", "a,b,b"], "each once, and none missing"),
+        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' is none of .svg, .png, .pdf"),
+        (["more.json"], "more.json: one scenario, or an export and listings, not both"),
+    ],
+)
+def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], told: str):
+    done = command(file_of(tmp_path, cluster(mirrored("ha"), ha=ALL)), *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
+    run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
+    assert "note: not running, and so in no plan: b" in command(file_of(tmp_path, run)).stderr
+    alone = replace(run.scenario, steps=tuple(read_scenario({
+        "scenario": "x", "cluster": {"nodes": ["a", "b", "c"]}, "steps": [{"stop": ["a", "b", "c"]}],
+    }).steps))  # fmt: skip
+    file = tmp_path / "down.yaml"
+    file.write_text(dump(alone))
+    done = command(file)
+    assert done.exit_code == 2 and "no node runs there" in done.stderr
