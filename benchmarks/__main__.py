@@ -6,7 +6,9 @@ import importlib
 import platform
 import sys
 
-BENCHMARKS = ("engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "sweep", "kernel", "audit")
+BENCHMARKS = (
+    "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "sweep", "kernel", "audit",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> None:

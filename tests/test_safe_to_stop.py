@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from views_outcomes import HOSTILE
 
 from hawb.cli import main
 from hawb.cluster import Cluster
-from hawb.planning.safe_to_stop import WAYS, Forecast, safe_to_stop
-from hawb.scenario.load import load
+from hawb.planning.safe_to_stop import WAYS, Forecast, safe_to_stop, safe_to_stop_in
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.forecast import mark, summary, table_html, text
@@ -115,6 +118,42 @@ def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
             assert {*forecast.quorum_critical, *forecast.mirror_sync_critical} == up
         assert text([forecast]).count(forecast.node) >= len(WAYS)
     assert (outcome(run), len(run.steps)) == (before, steps)
+
+
+@st.composite
+def exports(draw: st.DrawFn) -> Scenario:
+    """A cluster as an export has it, with queues that are alike and others."""
+    queues = []
+    for number in range(draw(st.integers(1, 3))):
+        some = draw(st.permutations("abcd"))[: draw(st.integers(1, 4))]
+        kind = draw(st.sampled_from(["ha", "limited", "qq"]))
+        place = {"type": "quorum", "leader": some[0], "members": some}
+        if kind != "qq":
+            synchronised = [node for node in some[1:] if draw(st.booleans())]
+            place = {"master": some[0], "mirrors": some[1:], "synchronised_mirrors": synchronised}
+            place["durable"] = draw(st.booleans())
+        counts = draw(st.lists(st.sampled_from([0, 5, 5, 800]), min_size=1, max_size=4))
+        queues += [{"queue": f"{kind}{number}.{at}", "messages": count} | place for at, count in enumerate(counts)]
+    settings = draw(st.sampled_from([{"ha-mode": "all"}, {"ha-mode": "all", "ha-promote-on-shutdown": "always"}]))
+    policies = [{"name": name, "pattern": f"^{name}", "definition": settings | more}
+                for name, more in (("ha", {}), ("limited", {"max-length": 6, "message-ttl": 90_000}))]  # fmt: skip
+    down = draw(st.sampled_from([{}, {"d": "stopped"}]))
+    cluster = {"nodes": list("abcd"), "version": draw(st.sampled_from(["3.8", "3.10"])), "down": down}
+    return read_scenario({"scenario": "x", "cluster": cluster, "policies": policies, "queues": queues})
+
+
+@settings(max_examples=60)
+@given(exports())
+def test_one_queue_of_each_kind_tells_what_becomes_of_all(scenario: Scenario):
+    assert safe_to_stop_in(scenario)[1] == safe_to_stop(Run.of(scenario))
+
+
+def test_of_very_many_queues_the_worst_are_shown():
+    queues = [{"queue": f"q{number:03}", "master": "a", "messages": number} for number in range(150)]
+    scenario = read_scenario({"scenario": "x", "cluster": {"nodes": ["a", "b"]}, "queues": queues})
+    played, (first, _) = safe_to_stop_in(scenario)
+    assert len(played.moment().ledger) == 2 and len(first.effects["stop"]) == 150
+    assert text([first]).count("and 50 more queues") == 2
 
 
 def test_a_node_is_told_in_words_and_names_are_escaped():

@@ -15,8 +15,8 @@ from hawb.planning.upgrade_search import search
 from hawb.views import upgrade
 from hawb.views.upgrade_runbook import block, line, markdown, runbook, stop_runbook, word
 
-NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`reboot`", "a;b", "a\nb", "\x1b[31m", "\\x41",
-         "a\\'\x07", "ünïcode", "```", "a|b", "*"]  # fmt: skip
+NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`reboot`", "a;b", "a\nb", "\x1b[31m",
+         "\\x41", "a\\'\x07", "ünïcode", "```", "a|b", "*"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "\0" not in name])

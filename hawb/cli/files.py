@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -17,6 +18,7 @@ from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 
 STDIN = "-"
+Done = TypeVar("Done")
 
 
 def refusing(command: Callable) -> Callable:
@@ -46,8 +48,13 @@ def read(file: Path) -> Scenario:
 def play(file: Path) -> tuple[Scenario, Run]:
     """A scenario file and its run. Raises ScenarioRefused, which names the file."""
     scenario = read(file)
+    return scenario, refused_in(file, Run.of, scenario)
+
+
+def refused_in(file: Path, work: Callable[..., Done], *arguments: object) -> Done:
+    """What is done with a file's scenario. Raises ScenarioRefused, which names the file."""
     try:
-        return scenario, Run.of(scenario)
+        return work(*arguments)
     except ScenarioRefused as refused:
         refused.file = str(file)
         raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, play, refuse, refusing, write_scenario
+from hawb.cli.files import STDIN, play, read, refuse, refused_in, refusing, write_scenario
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
@@ -36,11 +36,10 @@ def safe(file: Path, node: str | None, as_json: bool) -> None:
     """
     from msgspec import to_builtins
 
-    from hawb.planning.safe_to_stop import safe_to_stop
+    from hawb.planning.safe_to_stop import safe_to_stop_in
     from hawb.views.forecast import text
 
-    played = play(file)[1]
-    forecasts = safe_to_stop(played, None if node is None else [node])
+    played, forecasts = refused_in(file, safe_to_stop_in, read(file), None if node is None else [node])
     if not forecasts:
         running = [played.settings.names[index] for index in played.moment().state.running()]
         given = "no node runs there" if node is None else f"--node: '{node}' is none of the nodes that run there"

@@ -7,17 +7,20 @@ mirrors, of messages that do not last, or of what the policy makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.engine import runs
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.state import CLASSIC, QUORUM, RUNNING, Queue, Side, State
+from hawb.planning.alike import alike, full_name
 from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import QueueEntry, Scenario
 from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run
 
@@ -76,6 +79,49 @@ def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]
     ]
 
 
+def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> tuple[Run, list[Forecast]]:
+    """The same for where a scenario ends, and what was played for it: of an export one queue of each kind
+    (`hawb.planning.alike`), which tells what becomes of all of them."""
+    kinds = alike(scenario)
+    run = Run.of(kinds.scenario)
+    return run, [_of_all(forecast, kinds.kinds) for forecast in safe_to_stop(run, nodes)]
+
+
+def _of_all(forecast: Forecast, kinds: Mapping[str, Sequence[QueueEntry]]) -> Forecast:
+    """A forecast for the queues that stand for others, as one for all."""
+
+    def every(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(name for one in names for name in _names(one, kinds)))
+
+    effects = {way: [other for one in those for other in _alike(one, kinds)] for way, those in forecast.effects.items()}
+    return Forecast(
+        forecast.node,
+        {way: tuple(sorted(those, key=_worst_first)) for way, those in effects.items()},
+        every(forecast.quorum_critical),
+        every(forecast.mirror_sync_critical),
+    )
+
+
+def _names(name: str, kinds: Mapping[str, Sequence[QueueEntry]]) -> list[str]:
+    return [full_name(entry) for entry in kinds[name]] if name in kinds else [name]
+
+
+def _alike(effect: Effect, kinds: Mapping[str, Sequence[QueueEntry]]) -> Iterator[Effect]:
+    """The effects on all queues that one stands for. It has lost all that it held, or what is the same for all."""
+    entries = kinds.get(effect.queue, ())
+    if len(entries) < 2:
+        yield effect
+        return
+    everything = effect.lost == entries[0].messages
+    for entry in entries:
+        lost = entry.messages if everything else effect.lost
+        yield replace(effect, queue=full_name(entry), lost=lost)
+
+
+def _worst_first(effect: Effect) -> tuple:
+    return -effect.lost, not effect.down, -effect.unavailable_s, effect.queue
+
+
 def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
     """What one way to end a node does to each queue."""
     ahead, before = run.copy(), run.moment()
@@ -84,7 +130,7 @@ def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
     reasons = _reasons(after, len(run.steps))
     found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if _usable(before.state, name)]
     felt = [effect for effect in found if effect.hurts or effect.unavailable_s]
-    return tuple(sorted(felt, key=lambda effect: (-effect.lost, not effect.down, -effect.unavailable_s, effect.queue)))
+    return tuple(sorted(felt, key=_worst_first))
 
 
 def _effect(name: str, before: Moment, after: Moment, reason: str | None) -> Effect:

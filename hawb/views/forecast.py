@@ -25,6 +25,7 @@ CHECKS = {
 """RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
 
 REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
+MOST_QUEUES = 100
 COLUMNS = ("node", "way", "queue", "what happens", "why")
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
 CELLS = (f"{ledger.NAME_CELL};vertical-align:top", TEXT_CELL, TEXT_CELL)
@@ -115,8 +116,12 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
 
 
 def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
-    """A row for each queue that feels it, or one for none."""
-    rows = [(effect.queue, happens(effect), why(effect)) for effect in forecast.effects[way]]
+    """A row for each queue that feels it, the worst first, or one for none. Of very many the last row tells the
+    number."""
+    effects = forecast.effects[way]
+    rows = [(effect.queue, happens(effect), why(effect)) for effect in effects[:MOST_QUEUES]]
+    if len(effects) > MOST_QUEUES:
+        rows.append(("", f"and {counted(len(effects) - MOST_QUEUES, 'more queue')}", ""))
     return rows or [("", "nothing", "")]
 
 
