@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hawb.cli import main
 from hawb.planning.alike import alike
 from hawb.planning.full_stop import full_stop, plan_full_stop
-from hawb.planning.upgrade import MEASURES, Plan, Task, Turn, baselines, follow, prediction, task_of
+from hawb.planning.safe_to_stop import quorum_critical
+from hawb.planning.upgrade import MEASURES, Plan, Task, Turn, baselines, follow, followed, prediction, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, search
 from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, wait_for, ways
 from hawb.scenario.dump import dump
@@ -82,8 +83,8 @@ POLICIES = st.fixed_dictionaries(
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> Run:
-    nodes = "abcd"[: draw(st.integers(2, 4))]
+def clusters(draw: st.DrawFn, most_nodes: int = 4) -> Run:
+    nodes = "abcd"[: draw(st.integers(2, most_nodes))]
     queues = []
     for number in range(draw(st.integers(1, 3))):
         some = "".join(draw(st.permutations(nodes)))[: draw(st.integers(1, len(nodes)))]
@@ -134,6 +135,26 @@ def test_the_search_finds_the_least_of_all_plans(objective: tuple[str, ...]) -> 
     costs = [plan.prediction.cost(answer.objective) for plan in plans]
     assert answer.plan.prediction.cost(answer.objective) == min(costs)
     assert max(costs) > min(costs)
+
+
+@settings(max_examples=4)
+@given(clusters(most_nodes=3))
+def test_no_plan_of_any_cluster_is_better_than_the_one_found(run: Run) -> None:
+    answer, task = planned(run), task_of(run)
+    assume(answer.exact and answer.kinds == answer.queues)
+    for order in permutations(task.nodes):
+        for chosen in product((answer.waits[0], answer.waits[-1]), repeat=len(order)):
+            plan = follow(run, task, [Turn(node, wait) for node, wait in zip(order, chosen, strict=True)])
+            assert answer.plan.prediction.cost() <= plan.prediction.cost()
+
+
+def test_a_queue_counts_as_often_as_it_stands_for_others():
+    run = cluster(mirrored("ha"), mirrored("single", "a"), ha=ALL)
+    ahead, stages = followed(run, task_of(run), [Turn("a", READY)])
+    once, often = (prediction(run.moment(), ahead, stages, counts) for counts in (None, {"single": 10}))
+    down = {effect.queue: effect.down_s for effect in once.effects}
+    assert often.outage_s == pytest.approx(once.outage_s + 9 * down["single"])
+    assert often.skew == 10 and once.skew == 1
 
 
 # The known worst cases
@@ -230,6 +251,26 @@ def test_each_wait_begins_with_the_weaker_ones():
     assert over == sorted(over) and over[0] < over[1]
     found = ways(run, "b", WAITS)
     assert [go.over_s for go in found] == sorted({go.over_s for go in found})
+
+
+def test_a_member_that_catches_up_is_waited_for_though_it_is_online():
+    run = cluster(quorum("qq"))
+    for step in ({"stop": "c"}, {"publish": {"queue": "qq", "count": 2000, "size": 1_000_000}}, {"start": "c"}):
+        run.apply_plain(step)
+    ready, abreast = (wait_for(run, "a", wait) for wait in (READY, QUORUM_PLUS_ONE))
+    assert abreast.over_s > ready.over_s + 10
+    then = run.moment_at(ready.at).state
+    assert quorum_critical(then, 0, "3.10") == () and 2 not in then.queues["qq"].synchronised
+
+
+def test_only_the_queues_of_the_next_node_are_waited_for():
+    policies = {name: {"ha-mode": "nodes", "ha-params": list(nodes), "ha-sync-mode": "automatic"}
+                for name, nodes in (("short", "ab"), ("long", "ac"))}  # fmt: skip
+    run = cluster(mirrored("short", "ba", 90_000), mirrored("long", "ca", 900_000), **policies)
+    run.apply_plain({"stop": "a"})
+    run.apply_plain({"start": "a"})
+    short, long = (wait_for(run, node, SYNCED).over_s - run.reached_s for node in "bc")
+    assert 8 < short < 9 and 35 < long < 36
 
 
 def test_kubernetes_goes_by_numbers():
@@ -375,3 +416,12 @@ def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
     file.write_text(dump(alone))
     done = command(file)
     assert done.exit_code == 2 and "no node runs there" in done.stderr
+
+
+@pytest.mark.parametrize("file", sorted((DATA / "scenarios").glob("*.yaml"))[4::60], ids=lambda file: file.stem)
+def test_any_scenario_can_be_gone_on_from(file: Path):
+    run = Run.of(load(file))
+    task = task_of(run, away_s=5)
+    answer = planned(run)
+    assert sorted(turn.node for turn in answer.plan.turns) == sorted(task.nodes)
+    assert plan_full_stop(run, task).plan.stuck is None
