@@ -24,6 +24,7 @@ from hawb.scenario.dump import dump
 from hawb.scenario.expect import check
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.run import Run
+from hawb.views.upgrade import text
 
 DATA = Path(__file__).parents[1] / "data"
 ALL = {"ha-mode": "all"}
@@ -206,6 +207,22 @@ def test_a_quorum_queue_waits_for_one_more_than_a_majority():
     answer = planned(cluster(quorum("qq", "abc"), quorum("qr", "bca")))
     assert waits(answer) == [QUORUM_PLUS_ONE] * 3
     assert answer.plan.stages[1].reason.startswith("Without a wait queues could not be used for")
+
+
+def test_draining_a_node_waits_for_no_other():
+    run = cluster(quorum("qq", "abc"))
+    task = task_of(run, drain=True)
+    naive, none = (follow(run, task, turns) for turns in list(baselines(task).values())[:2])
+    assert none.stages[1].stop_s < none.stages[0].end_s < naive.stages[1].stop_s
+    assert none.prediction.outage_s > naive.prediction.outage_s + 9
+    assert [step.name for step in naive.rehearsal.steps[:4]] == ["drain", "stop", "wait", "start"]
+
+
+def test_what_rabbitmqs_command_would_wait_for_in_vain_is_told():
+    answer = planned(cluster(quorum("qq"), quorum("pair", "ab"), quorum("one", "c")))
+    assert answer.never == ("one", "pair")
+    assert "would wait for ever on the nodes of one and pair" in text(answer)
+    assert planned(cluster(quorum("one", "a"), nodes="a")).never == ()
 
 
 def test_the_objective_decides():

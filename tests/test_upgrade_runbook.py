@@ -82,7 +82,7 @@ next node must not go.
 | planned | 0 | 0 | 0.33 s | 1 | 109.8 s |
 | planned, then rabbitmq-queues rebalance all | 0 | 0 | 0.33 s | 1 | 109.8 s |
 | naive: the order given, ready probe only | 1,000 | 0 | 0.30 s | 1 | 108.9 s |
-| without any wait | 1,000 | 0 | 10.60 s | 2 | 108.6 s |
+| without any wait | 1,000 | 0 | 10.60 s | 2 | 100.3 s |
 | Kubernetes: reverse ordinal, ready probe only | 1,000 | 0 | 0.30 s | 2 | 109.8 s |
 
 Searched for the least of lost_confirmed, lost, outage_s, skew, duration_s, in this order, with the waits \

@@ -127,7 +127,7 @@ def upgrade(run: Run, task: Task, node: str, go: Go) -> Stage:
         at = None
     if task.drain:
         run.apply(Step(Drain(node), at))
-        at = None
+        at = None if at is None else round(at + HASTE_S, 6)
     run.apply(Step(Stop((node,)), at))
     stop_s, moment = run.reached_s, run.moment()
     down_s = next((entry.t_us / MICROSECONDS for entry in reversed(moment.trace(run.moment_at(stop_s).entries_so_far))

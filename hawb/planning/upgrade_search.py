@@ -111,6 +111,9 @@ def search(
 
 
 def _never_more(run: Run) -> tuple[str, ...]:
+    """In a cluster of one node the command does not wait."""
+    if sum(node.member for node in run.moment().state.nodes) < 2:
+        return ()
     quorum = (queue for queue in run.moment().state.queues.values() if queue.type == QUORUM)
     return tuple(sorted(queue.name for queue in quorum if is_critical(len(queue.members), len(queue.members))))
 
