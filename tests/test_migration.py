@@ -43,9 +43,9 @@ from hawb.scenario.verbs import Declare
 from hawb.study.draining import drains
 from hawb.views import migration as view
 from hawb.views.features import matrix
+from hawb.views.migration_runbook import runbook
 from hawb.views.plans import planned as plan_from
 from hawb.views.plans import texts
-from hawb.views.runbook import runbook
 from hawb.views.words import size
 
 MATRIX = matrix()

@@ -110,8 +110,8 @@ class _Told:
 
 def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> _Told:
     from hawb.planning.upgrade_search import CAREFUL, search
-    from hawb.views import upgrade_runbook
     from hawb.views import upgrade as view
+    from hawb.views import upgrade_runbook
 
     def told(nodes: int, plans: int, tried: int) -> None:
         if sys.stderr.isatty():
@@ -119,19 +119,19 @@ def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, 
             click.echo(f"\r\x1b[K{line}", nl=nodes == len(task.nodes), err=True)
 
     answer = search(run, task, measures, waits or CAREFUL, told, orders)
-    views = view.text, view.plain_answer, runbook.runbook
+    views = view.text, view.plain_answer, upgrade_runbook.runbook
     return _Told(answer, answer.plan, views, task, run.scenario.scenario)
 
 
 def _full_stop(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> _Told:
     from hawb.planning.full_stop import plan_full_stop
-    from hawb.views import upgrade_runbook
     from hawb.views import upgrade as view
+    from hawb.views import upgrade_runbook
 
     if waits or orders or task.drain:
         raise click.UsageError("--wait, --order and --drain do not go with --full-stop")
     found = plan_full_stop(run, task, measures)
-    views = view.stop_text, view.plain_stop, runbook.stop_runbook
+    views = view.stop_text, view.plain_stop, upgrade_runbook.stop_runbook
     return _Told(found, found.plan, views, task, run.scenario.scenario)
 
 

@@ -9,7 +9,17 @@ and may also be messages that have left the queue since that disk was written: t
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, failover, membership, metadata, queues, quorum_membership, quorum_sight, runs, sides
+from hawb.engine import (
+    bookkeeping,
+    failover,
+    membership,
+    metadata,
+    queues,
+    quorum_membership,
+    quorum_sight,
+    runs,
+    sides,
+)
 from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.mirroring import with_content
 from hawb.engine.runs import EMPTY

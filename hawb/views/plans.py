@@ -13,7 +13,7 @@ from hawb.planning.migration import Migration, migrate
 from hawb.study.draining import drains
 from hawb.views import migration as view
 from hawb.views.features import matrix
-from hawb.views.runbook import BESIDE, DEFINITIONS, runbook
+from hawb.views.migration_runbook import BESIDE, DEFINITIONS, runbook
 
 RUNBOOK, REPORT = "runbook.md", "report.html"
 

@@ -4,7 +4,7 @@ Names come from outside. In a command each is one word of bash, on one line, wha
 could mean something else than itself is escaped, and a block of commands has a fence that none of them can close.
 
 Source: `rabbitmqctl`, `rabbitmq-upgrade` and `rabbitmq-queues` of 3.8.9 to 4.0.5. Their `await_online_…` commands end
-when RabbitMQ's checks pass; `await_online_synchronized_mirror` and the check beside it are gone in 4.0, with mirroring.
+when RabbitMQ's checks pass; those about mirrors do nothing in 4.0, which has none.
 """
 
 from __future__ import annotations
