@@ -159,8 +159,8 @@ def close(turn: Turn, name: str, reason: str) -> None:
 
 
 def channel_down(turn: Turn, event: ChannelDown) -> None:
-    """A quorum queue takes it in that a consumer's channel is gone. With its whole node gone only those are seen to that
-    still consume (`rabbit_fifo:apply`, `noconnection`): one that was cancelled keeps what it holds until a new leader
+    """A quorum queue takes it in that a consumer's channel is gone. If its whole node is, only those that still consume
+    are seen to (`rabbit_fifo:apply`, `noconnection`): one that was cancelled keeps what it holds until a new leader
     looks for its channel and finds none (`noproc`), or the node is no member any more."""
     name, queue = event.consumer, turn.queues[event.queue]
     consumer = turn.consumers[name]
