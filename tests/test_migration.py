@@ -597,4 +597,4 @@ def test_a_policy_that_nothing_but_defaults_tells_apart():
 def test_a_name_in_a_clash_is_no_markup():
     made = cluster(policy("a|b`<i>", "^q", ha_mode="all", max_length=1), queues=BOTH[:2])
     text = runbook(planned(made, "3.13"), [], MATRIX)
-    assert r"a\|b\`\<i\> (classic), a\|b\`\<i\>-quorum (quorum)" in text
+    assert r"a\|b\`&lt;i&gt; (classic), a\|b\`&lt;i&gt;-quorum (quorum)" in text

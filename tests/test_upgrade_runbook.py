@@ -13,7 +13,8 @@ from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.upgrade import task_of
 from hawb.planning.upgrade_search import search
 from hawb.views import upgrade
-from hawb.views.upgrade_runbook import block, line, markdown, runbook, stop_runbook, word
+from hawb.views.markdown import bash_word, block, plain
+from hawb.views.upgrade_runbook import line, runbook, stop_runbook
 
 NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`reboot`", "a;b", "a\nb", "\x1b[31m",
          "\\x41", "a\\'\x07", "ünïcode", "```", "a|b", "*"]  # fmt: skip
@@ -21,9 +22,9 @@ NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "\0" not in name])
 def test_bash_reads_every_name_as_it_is(name: str):
-    found = subprocess.run(["bash", "-c", f"printf %s {word(name)}"], capture_output=True, check=True)
+    found = subprocess.run(["bash", "-c", f"printf %s {bash_word(name)}"], capture_output=True, check=True)
     assert found.stdout == name.encode()
-    assert word(name).isprintable()
+    assert bash_word(name).isprintable()
 
 
 def test_options_cannot_be_made_of_names():
@@ -37,7 +38,7 @@ def test_a_block_has_a_fence_that_no_name_closes():
 
 
 def test_markdown_takes_names_as_they_are():
-    assert markdown("a|b_*<b>`$x`[y](z)") == r"a\|b\_\*&lt;b&gt;\`\$x\`\[y\](z)"
+    assert plain("a|b_*<b>`$x`[y](z)") == r"a\|b\_\*&lt;b&gt;\`\$x\`\[y\](z)"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,9 +6,7 @@ Names come from outside. In text they stand in code spans, in commands quoted fo
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hawb.planning.migrated_definitions import beside, vhosts
 from hawb.planning.migration import Migration, Move
@@ -16,9 +14,10 @@ from hawb.rules import quorum_declaration
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import PROFILES
 from hawb.study.draining import Drain
+from hawb.views.markdown import bash_word, block, code, plain, table
 from hawb.views.policy_commands import clear_arguments
 from hawb.views.study import left
-from hawb.views.words import counted, listing, shown
+from hawb.views.words import counted, listing
 
 DEFINITIONS, BESIDE = "definitions.json", "definitions-beside.json"
 
@@ -99,7 +98,7 @@ def _summary(plan: Migration) -> str:
         told = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
         lines.append(f"Left out of every file, for they can hold secrets: {told}. They are set by hand.")
     if unknown := [move for move in plan.moved if quorum_declaration.refusal(move.arguments, "", plan.source)]:
-        names = words(listing(move.queue.full_name for move in unknown))
+        names = plain(listing(move.queue.full_name for move in unknown))
         lines.append(
             f"{plan.source.release} would refuse to declare {names} so: for a move before the upgrade plan with"
             f" `--to {plan.source.version}`."
@@ -117,15 +116,15 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     parts = [
         "## Before",
         "Keep a copy of what there is. It holds password hashes, and what parameters hold: keep it as safe as those.",
-        fence(["rabbitmqctl export_definitions before.json"]),
+        block(["rabbitmqctl export_definitions before.json"]),
         "Ask who writes the applications about what no file tells. A quorum queue does not have these:",
         table(("feature", "what becomes of it", "source"), client),
     ]
     if plan.clashes:
-        rows = [(clash.code, code(clash.name), words(clash.what)) for clash in plan.clashes]
+        rows = [(clash.code, code(clash.name), plain(clash.what)) for clash in plan.clashes]
         parts += ["Clashes to be settled first:", table(("clash", "where", "what"), rows)]
     if kept := [move for move in plan.moves if move.verdict == "not"]:
-        rows = [(code(move.queue.full_name), words("; ".join(one.what for one in move.reasons))) for move in kept]
+        rows = [(code(move.queue.full_name), plain("; ".join(one.what for one in move.reasons))) for move in kept]
         parts += ["These stay classic queues:", table(("queue", "why"), rows)]
     return parts
 
@@ -178,16 +177,16 @@ def _new_vhosts(plan: Migration) -> list[str]:
         "## In new virtual hosts of the same cluster",
         IN_TURN,
         table(WAYS, NEW_VHOST),
-        fence([
+        block([
             *lines,
             f"rabbitmqctl import_definitions {BESIDE}",
             *(_line("list_queues", "-p", names[vhost], "name", "type", "policy", "leader", "members", "online")
               for vhost in used),
         ]),
         "Move the publishers, and ask until there is nothing left:",
-        fence([_line("list_queues", "-p", vhost, "name", "messages", "consumers") for vhost in used]),
+        block([_line("list_queues", "-p", vhost, "name", "messages", "consumers") for vhost in used]),
         "Move the consumers, and delete what is empty. A queue that is not empty is not deleted:",
-        fence([_delete(move) for move in moved]),
+        block([_delete(move) for move in moved]),
     ]  # fmt: skip
 
 
@@ -199,10 +198,10 @@ def _in_place(plan: Migration) -> list[str]:
         STANDSTILL,
         table(WAYS, IN_PLACE),
         "The commands that delete queues are those above. Then:",
-        fence([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+        block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
     ]
     if clear:
-        parts += ["Policies of which nothing is left stay until they are cleared:", fence(clear)]
+        parts += ["Policies of which nothing is left stay until they are cleared:", block(clear)]
     if not PROFILES[plan.target.version].declare_knows_type:
         parts.append("3.8 puts a new quorum queue under any policy that matches, until policies change: set one again"
                      " after the import.")  # fmt: skip
@@ -214,13 +213,13 @@ def _new_cluster(plan: Migration) -> list[str]:
         "## In a new cluster",
         ELSEWHERE,
         table(WAYS, NEW_CLUSTER),
-        fence([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+        block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
     ]
 
 
 def _afterwards(plan: Migration) -> list[str]:
     parts = ["## Afterwards", "Each queue has its members, spread over the nodes, and its leader:"]
-    parts.append(fence(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
+    parts.append(block(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
     if plan.target.version == "4.0":
         parts.append(AFTER_THE_LAST)
     return parts
@@ -232,46 +231,4 @@ def _delete(move: Move) -> str:
 
 
 def _line(*arguments: str) -> str:
-    return " ".join(["rabbitmqctl", *map(_quoted, arguments)])
-
-
-def _quoted(argument: str) -> str:
-    """An argument for a shell; one with characters that do not print as bash, zsh and ksh write those."""
-    if argument.isprintable():
-        return shlex.quote(argument)
-    visible = (
-        character if character.isprintable() and character not in "\\'" else _bytes(character) for character in argument
-    )
-    return f"$'{''.join(visible)}'"
-
-
-def _bytes(character: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in character.encode())
-
-
-# Markdown
-
-
-def code(text: str) -> str:
-    """A name in a code span that it cannot end, in a table or outside."""
-    visible = shown(text).replace("\n", " ").replace("|", "\\|")
-    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", visible)), default=0))
-    return f"{ticks} {visible} {ticks}" if "`" in visible else f"{ticks}{visible}{ticks}"
-
-
-def words(text: str) -> str:
-    """Text with names in it that have no place of their own: nothing in it is markup."""
-    return re.sub(r"([\\`*|<>\[\]])", r"\\\1", shown(text))
-
-
-def fence(lines: Iterable[str]) -> str:
-    """Commands in a block that none of them ends."""
-    text = "\n".join(lines)
-    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{ticks}console\n{text}\n{ticks}"
-
-
-def table(headers: Sequence[str], rows: Rows) -> str:
-    """A table; cells are text of our own, or `code`."""
-    lines = [headers, ["---"] * len(headers), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return " ".join(["rabbitmqctl", *map(bash_word, arguments)])

@@ -1,34 +1,25 @@
 """A plan as a runbook in Markdown: what to type, in bash, what to wait for and why, and what is predicted.
 
-Names come from outside. In a command each is one word of bash, on one line, whatever is in it; in Markdown whatever
-could mean something else than itself is escaped, and a block of commands has a fence that none of them can close.
-
 Source: `rabbitmqctl`, `rabbitmq-upgrade` and `rabbitmq-queues` of 3.8.9 to 4.0.5. Their `await_online_…` commands end
 when RabbitMQ's checks pass; those about mirrors do nothing in 4.0, which has none.
 """
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
 
 from hawb.engine.naming import split_queue
 from hawb.planning.full_stop import Stopped
 from hawb.planning.upgrade import Plan, Prediction, Stage, Task
 from hawb.planning.upgrade_search import Answer
 from hawb.planning.waits import QUORUM_PLUS_ONE, SYNCED
+from hawb.views.markdown import bash_word, block, plain, table
 from hawb.views.upgrade import MEASURED, compared, extent, never, stuck
 from hawb.views.words import counted, seconds, shown
 
 TIMEOUT_S = 3600
 """How long the commands that wait do so before they fail, and with them the upgrade."""
 
-MEANS_SOMETHING = re.compile(r"([\\`*_\[\]#|~$])")
-"""Nothing that is written here begins a line with a name: what only means something there stays as it is."""
-
-BACKTICKS = re.compile(r"`+")
 MOST_EFFECTS = 20
 
 AWAITS = {
@@ -41,36 +32,10 @@ CHECKS = {
 }
 
 
-def word(name: str) -> str:
-    """A name as one word of bash, on one line."""
-    if name.isprintable():
-        return shlex.quote(name)
-    return f"$'{''.join(map(_letter, name))}'"
-
-
-def _letter(letter: str) -> str:
-    """A letter within bash's $'…'."""
-    if letter.isprintable() and letter not in "'\\":
-        return letter
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
-
-
 def line(tool: str, verb: str, node: str, *options: str, names: Sequence[str] = ()) -> str:
     """A command that is asked of a node; names come last, also those that begin with a dash."""
     dashes = ["--"] if any(name.startswith("-") for name in names) else []
-    return " ".join([tool, f"--node={word(node)}", verb, *options, *dashes, *map(word, names)])
-
-
-def markdown(name: object) -> str:
-    """A name as it can stand in a paragraph, a heading or a cell."""
-    return MEANS_SOMETHING.sub(r"\\\1", escape(shown(name), quote=False))
-
-
-def block(lines: Sequence[str]) -> str:
-    """Commands as a block of code."""
-    longest = max((len(ticks) for ticks in BACKTICKS.findall("\n".join(lines))), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}bash\n" + "\n".join(lines) + f"\n{fence}"
+    return " ".join([tool, f"--node={bash_word(node)}", verb, *options, *dashes, *map(bash_word, names)])
 
 
 def commands(stage: Stage, task: Task, before: str | None = None) -> list[str]:
@@ -97,7 +62,7 @@ def sync_lines(node: str, queues: Sequence[str]) -> Iterator[str]:
     """Queues that are told to synchronise, all at once: each command ends when its queue has."""
     for queue in queues:
         vhost, name = split_queue(queue)
-        yield line("rabbitmqctl", "sync_queue", node, f"--vhost={word(vhost)}", names=[name]) + " &"
+        yield line("rabbitmqctl", "sync_queue", node, f"--vhost={bash_word(vhost)}", names=[name]) + " &"
     if queues:
         yield "wait"
 
@@ -106,17 +71,17 @@ def runbook(answer: Answer, task: Task, title: str) -> str:
     """The plan of a rolling upgrade as Markdown."""
     plan, before = answer.plan, None
     parts = [
-        f"# Rolling upgrade: {markdown(title)}",
+        f"# Rolling upgrade: {plain(title)}",
         "Written by hawb from a simulation, with the rules of one release and the times of a model; rehearse it before "
         f"you type it. Each node is away for {seconds(task.away_s)} s beside its stop and its boot. If a command "
         "fails, stop there: the next node must not go.",
         "## What is predicted",
-        table([compared(one.name, one.prediction) for one in (plan, *answer.others)], ("plan", *MEASURED)),
-        *filter(None, [markdown(never(answer))]),
+        table(("plan", *MEASURED), in_cells(compared(one.name, one.prediction) for one in (plan, *answer.others))),
+        *filter(None, [plain(never(answer))]),
         extent(answer),
     ]
     for number, stage in enumerate(plan.stages, 1):
-        parts += [f"## {number}. {markdown(stage.node)}", _about(stage), block(commands(stage, task, before))]
+        parts += [f"## {number}. {plain(stage.node)}", _about(stage), block(commands(stage, task, before))]
         before = stage.node
     if before is not None:
         parts += ["## At the end", block([started(before)]), _at_the_end(answer)]
@@ -125,7 +90,7 @@ def runbook(answer: Answer, task: Task, title: str) -> str:
 
 def _about(stage: Stage) -> str:
     """What to wait for, why, and when it happens."""
-    told = [f"Wait for: {stage.wait}. {markdown(stage.reason)}"]
+    told = [f"Wait for: {stage.wait}. {plain(stage.reason)}"]
     if stage.sync:
         told.append(f"{counted(len(stage.sync), 'queue')} will not synchronise unless told to.")
     runs = "it does not come back" if stage.end_s is None else f"runs again at {seconds(stage.end_s)} s"
@@ -147,7 +112,7 @@ def _felt(told: Prediction) -> Iterator[str]:
         rows = [[one.queue, f"{one.lost:,}", f"{one.down_s:,.3f} s", f"{one.blocked_s:,.3f} s"]
                 for one in told.effects[:MOST_EFFECTS]]  # fmt: skip
         yield "## Queues that feel it"
-        yield table(rows, ("queue", "lost", "nobody serves it", "blocked"))
+        yield table(("queue", "lost", "nobody serves it", "blocked"), in_cells(rows))
         if len(told.effects) > MOST_EFFECTS:
             yield f"And {counted(len(told.effects) - MOST_EFFECTS, 'more queue')}."
 
@@ -160,11 +125,11 @@ def stop_runbook(stopped: Stopped, task: Task, title: str) -> str:
         starts += [f"# on the host of {shown(node)}", "systemctl start rabbitmq-server", started(node)]
     rows = [[*compared(one.name, one.prediction), stuck(one)] for one in (plan, *stopped.others)]
     return "\n\n".join([
-        f"# Full stop and start: {markdown(title)}",
+        f"# Full stop and start: {plain(title)}",
         "Written by hawb from a simulation, with the rules of one release and the times of a model. The node that "
         "stops last has to start first: every other node waits for one that still ran when it stopped.",
         "## What is predicted",
-        table(rows, ("plan", *MEASURED, "deadlock")),
+        table(("plan", *MEASURED, "deadlock"), in_cells(rows)),
         "## Stop, one after the other",
         block([line("rabbitmqctl", "stop", node) for node in plan.stops]),
         "## Start, each once the one before runs",
@@ -173,7 +138,6 @@ def stop_runbook(stopped: Stopped, task: Task, title: str) -> str:
     ]) + "\n"  # fmt: skip
 
 
-def table(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> str:
-    """A Markdown table."""
-    lines = [columns, ["---"] * len(columns), *([markdown(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def in_cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    """Rows of anything, as text."""
+    return [[plain(cell) for cell in row] for row in rows]
