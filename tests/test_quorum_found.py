@@ -274,3 +274,30 @@ def test_a_policy_that_is_cleared_at_a_time_is_cleared_where_nodes_run():
     run = played(*steps, cluster_partition_handling="pause_minority")
     assert queue(run).policy is None and refusals(run) == []
     assert not run.moment().state.groups["q"].waiting
+
+
+# A name that is taken again
+
+
+def test_a_consumer_that_takes_the_name_of_one_that_was_left_behind_begins_with_nothing():
+    run = played(
+        DECLARE, publish(10), {"consume": CONSUME["consume"] | {"node": "c"}}, {"cancel": "c"}, {"kill": "c"},
+        {"consume": CONSUME["consume"] | {"prefetch": 2}},
+    )  # fmt: skip
+    told_of = outcome(run)["consumers"]["c"]
+    assert (told_of["state"], told_of["unacknowledged"]) == ("active", [[1, 2]])
+    assert told(run, "messages_requeued")[-1].detail["ids"] == [[1, 5]]
+
+
+def test_a_name_is_not_free_for_another_queue_while_its_channel_s_end_is_not_committed():
+    arguments = {"x-queue-type": "quorum", "x-quorum-initial-group-size": 2}
+    other = DECLARE["declare"] | {"queue": "q2", "arguments": arguments}
+    run = played(
+        DECLARE, {"declare": other}, {"publish": {"queues": ["q", "q2"], "count": 10, "node": "a"}},
+        {"consume": CONSUME["consume"] | {"queue": "q2", "node": "d"}}, {"partition": [["d"], ["a", "b", "c", "e"]]},
+        {"wait": 100}, {"heal": True}, {"consume": CONSUME["consume"]},
+        nodes="abcde", cluster_partition_handling="pause_minority",
+    )  # fmt: skip
+    consumers = run.moment().state.consumers
+    assert all(consumers[name].queue == queue.name for queue in run.moment().state.queues.values()
+               for name in queue.consumers)  # fmt: skip

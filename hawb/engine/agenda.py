@@ -1,4 +1,4 @@
-"""What is to happen: a heap of entries (time_us, priority, number, the trace entry behind it, the step behind it, the
+"""What is to happen: entries (time_us, priority, number, the trace entry behind it, the step behind it, the
 side it belongs to, event), as `State.agenda` has them, while a turn takes from it and adds to it.
 
 Events of one queue are found without looking at those of the others: a node that goes concerns every queue, and each of
@@ -24,6 +24,8 @@ class Agenda:
 
     def __init__(self, entries: Iterable[tuple]):
         self._heap = list(entries)
+        # Without what was taken off its middle a heap need not be one.
+        heapq.heapify(self._heap)
         self._pending = sum(entry[PRIORITY] != TIMER for entry in self._heap)
         self._gone: set[int] = set()
         self._of_queue: dict[str | None, dict[int, tuple]] | None = None

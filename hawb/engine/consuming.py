@@ -27,7 +27,7 @@ from hawb.engine.contents import in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
 from hawb.engine.naming import described
-from hawb.engine.operations import Get, InVain, Operation, Settle
+from hawb.engine.operations import ChannelDown, Get, InVain, Operation, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import is_single_active, step_back
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Parked, Queue, UnderWay
@@ -284,13 +284,28 @@ def still_holds(known: Consumer) -> bool:
 
 
 def let_go(turn: Turn, name: str) -> None:
-    """What a channel held that is gone goes back. A channel that takes its name begins with nothing of that."""
-    consumer = turn.consumers.get(name)
-    if consumer is not None and consumer.state == "closed" and consumer.held:
-        held = runs.within(consumer.in_sequence, consumer.held)
-        turn.change_consumer(name, held=EMPTY, stale=EMPTY, settled_early=EMPTY)
-        put_back(turn, consumer.queue, held, "consumer_gone")
-        deliver(turn, consumer.queue)
+    """What a channel held that is gone goes back."""
+    consumer = turn.consumers[name]
+    held = runs.within(consumer.in_sequence, consumer.held)
+    turn.change_consumer(name, held=EMPTY, stale=EMPTY, settled_early=EMPTY)
+    put_back(turn, consumer.queue, held, "consumer_gone")
+    deliver(turn, consumer.queue)
+
+
+def is_left_behind(turn: Turn, consumer: Consumer) -> bool:
+    """Whether a quorum queue knows a channel only by what that held when its node went, and nobody has found yet that
+    it is gone."""
+    if consumer.state != "closed" or not consumer.held or consumer.queue not in turn.groups:
+        return False
+    waiting = [one.operation for one in turn.groups[consumer.queue].waiting]
+    noticed = any(isinstance(one, ChannelDown) and one.consumer == consumer.name for one in waiting)
+    return not noticed and consumer.name not in turn.queues[consumer.queue].consumers
+
+
+def give_up_name(turn: Turn, name: str) -> None:
+    """A channel that takes a name begins with nothing of one that was left behind."""
+    if name in turn.consumers and is_left_behind(turn, turn.consumers[name]):
+        let_go(turn, name)
 
 
 def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
@@ -319,7 +334,7 @@ def get(turn: Turn, operation: Get) -> None:
         )  # fmt: skip
         return
     expiry.used(turn, queue.name)
-    let_go(turn, operation.holder or "")
+    give_up_name(turn, operation.holder or "")
     queue = turn.queues[queue.name]
     ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
     numbers = runs.head(ordered, operation.count)

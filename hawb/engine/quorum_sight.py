@@ -128,10 +128,8 @@ def purge(turn: Turn, node: int) -> None:
 
 def let_go_of_dead(turn: Turn, name: str, chosen: Callable[[int], bool]) -> None:
     """What channels hold that are gone with one of the chosen nodes is to go back."""
-    pending = {one.operation.consumer for one in turn.groups[name].waiting if isinstance(one.operation, ChannelDown)}
     for consumer in list(turn.consumers.values()):
-        gone = consumer.queue == name and consumer.state == "closed" and consumer.held and consumer.name not in pending
-        if gone and chosen(consumer.node):
+        if consumer.queue == name and chosen(consumer.node) and consuming.is_left_behind(turn, consumer):
             put(turn, name, ChannelDown(name, consumer.node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 

@@ -25,6 +25,7 @@ from hawb.engine.access import fail, is_replicated, served
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import (
     deliver,
+    give_up_name,
     holds_of_another,
     is_elsewhere,
     let_go,
@@ -49,7 +50,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         return
     if refused_by_channel(turn, operation):
         return
-    let_go(turn, operation.consumer)
+    give_up_name(turn, operation.consumer)
     known = turn.consumers.get(operation.consumer)
     if known is not None and known.state == "active":
         refuse_tag(turn, known)
