@@ -276,6 +276,12 @@ def test_a_policy_that_is_cleared_at_a_time_is_cleared_where_nodes_run():
     assert not run.moment().state.groups["q"].waiting
 
 
+def test_a_member_that_is_added_again_on_a_drained_node_runs():
+    run = played(DECLARE, {"drain": "a"}, {"delete_member": {"queue": "q", "node": "a"}},
+                 {"add_member": {"queue": "q", "node": "a"}})  # fmt: skip
+    assert outcome(run)["queues"]["q"]["online"] == ["a", "b", "c"]
+
+
 # A name that is taken again
 
 

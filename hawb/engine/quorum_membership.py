@@ -46,8 +46,9 @@ def add_member(turn: Turn, name: str, node: int) -> None:
         turn.refuse(None, "node_not_running")
     elif is_led(turn, queue):
         group = turn.groups[name]
-        if node not in group.members:
-            turn.groups[name] = group.with_member(start(node))
+        if node not in group.members or node in group.stopped:
+            # One that a drain had stopped went with its removal; the new one is started although the node is drained.
+            turn.groups[name] = replace(group.with_member(start(node)), stopped=group.stopped - {node})
         raft_host.feed(turn, name, queue.master, Join(node))
 
 
