@@ -18,6 +18,7 @@ from hawb.engine import (
     metadata,
     mirroring,
     quorum_queues,
+    quorum_view,
     runs,
     subscriptions,
 )
@@ -246,7 +247,7 @@ def delete(turn: Turn, operation: Delete) -> None:
     if queue is None or not turn.is_running(operation.node) or metadata.stall(turn, operation):
         return
     if queue.type == QUORUM:
-        if quorum_queues.goes_on_all_sides(turn, queue.name):
+        if quorum_view.goes_on_all_sides(turn, queue.name):
             remove(turn, queue.name, "client")
     elif queue.failed:
         remove(turn, queue.name, "client")

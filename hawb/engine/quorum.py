@@ -28,7 +28,6 @@ from hawb.engine import (
     limits,
     metadata,
     quorum_log,
-    quorum_queues,
     quorum_view,
     raft_host,
     runs,
@@ -92,7 +91,7 @@ def refused_by_channel(turn: Turn, event: object) -> bool:
     """Whether a channel refuses an operation by itself, so that no majority is asked; then its step was refused."""
     if isinstance(event, Consume):
         return subscriptions.refused_by_channel(turn, event)
-    if isinstance(event, Delete) and not quorum_queues.goes_on_all_sides(turn, event.queue):
+    if isinstance(event, Delete) and not quorum_view.goes_on_all_sides(turn, event.queue):
         return True
     flags = [flag for flag in ("if_unused", "if_empty") if isinstance(event, Delete) and getattr(event, flag)]
     if flags:

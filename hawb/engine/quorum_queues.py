@@ -110,21 +110,6 @@ def choose_leader(turn: Turn, locator: int, client: int, members: list[int]) -> 
     return locators.locate(strategy, client, candidates, count, drawn)
 
 
-def goes_on_all_sides(turn: Turn, name: str) -> bool:
-    """Whether a queue that a client deletes is gone for everybody who runs; if not, the step was refused. A real one
-    would stay on the sides that do not hear of it, with what is left of its members (`rabbit_quorum_queue:delete`,
-    force_delete_queue)."""
-    elsewhere = {value.side for node, value in enumerate(turn.nodes) if turn.runs_anywhere(node)} - {turn.focus.number}
-    if not any(name in turn.sides[side].queues for side in elsewhere):
-        return True
-    turn.refuse(
-        None,
-        f"not simulated: {described(name)} deleted on one side of a partition, while another side knows it; accepted "
-        "when all nodes that run are on one side",
-    )
-    return False
-
-
 def disband(turn: Turn, queue: Queue) -> None:
     """A queue's group is gone with it. What had not been committed was never taken."""
     turn.groups.pop(queue.name, None)

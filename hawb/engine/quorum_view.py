@@ -10,6 +10,7 @@ Source: `rabbit_quorum_queue` (`become_leader`, `is_minority`, `i`).
 from __future__ import annotations
 
 from hawb.engine import bookkeeping, fifo
+from hawb.engine.naming import described
 from hawb.engine.quorum_group import Group, Proposal
 from hawb.engine.quorum_losses import end_with_log
 from hawb.engine.raft_events import MajorityReached, ProposalGivenUp, RegistrationGivenUp
@@ -125,3 +126,18 @@ def change_members(turn: Turn, name: str, members: tuple[int, ...]) -> None:
     gone = set(queue.members) - set(members)
     contents = tuple(None if node in gone and node != queue.holder else had for node, had in enumerate(queue.contents))
     turn.change_queue(name, members=tuple(sorted(members)), contents=contents)
+
+
+def goes_on_all_sides(turn: Turn, name: str) -> bool:
+    """Whether a queue that a client deletes is gone for everybody who runs; if not, the step was refused. A real one
+    would stay on the sides that do not hear of it, with what is left of its members (`rabbit_quorum_queue:delete`,
+    force_delete_queue)."""
+    elsewhere = {value.side for node, value in enumerate(turn.nodes) if turn.runs_anywhere(node)} - {turn.focus.number}
+    if not any(name in turn.sides[side].queues for side in elsewhere):
+        return True
+    turn.refuse(
+        None,
+        f"not simulated: {described(name)} deleted on one side of a partition, while another side knows it; accepted "
+        "when all nodes that run are on one side",
+    )
+    return False
