@@ -60,6 +60,33 @@ def case(number: int) -> Case:
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 
+def quorum_case(number: int) -> Case:
+    """The case of a number, with a quorum queue."""
+    choose = Chooser(number)
+    design = a_quorum_design(choose)
+    environment = an_environment(choose)
+    return Case(number, design, environment, tuple(choose.chosen.items()))
+
+
+def a_quorum_design(choose: Chooser) -> Design:
+    """A quorum queue."""
+    nodes = choose("nodes", (1, 2, 3, 3, 3, 4, 5, 5))
+    return Design(
+        queue_type="quorum",
+        nodes=nodes,
+        replicas=choose("replicas", (None, *range(1, nodes + 1), nodes)),
+        version=choose("version", ("3.8", "3.10", "3.13")),
+        cluster_partition_handling=a_handling(choose, nodes),
+        net_ticktime=choose("net_ticktime", (60.0, 5.0)),
+        quorum_commands_soft_limit=choose("quorum_commands_soft_limit", (None, 2)),
+        upgrade=Upgrade(
+            drain=choose("drain", (False, True)),
+            rebalance=choose("rebalance", (False, True)),
+            between_s=choose("between_s", (0.0, 12.5)),
+        ),
+    )
+
+
 def a_design(choose: Chooser) -> Design:
     """A classic queue, mirrored or not."""
     nodes = choose("nodes", (1, 2, 2, 3, 3, 4, 5))
@@ -148,6 +175,7 @@ def an_environment(choose: Chooser) -> Environment:
             link_latency_s=choose("link_latency_s", (0.0005, 0.02, 0.0)),
             sync_messages_s=choose("sync_messages_s", (30_000.0, 100.0)),
             boot_retry_s=choose("boot_retry_s", (30.0, 2.0)),
+            election_s=choose("election_s", (0.2, 0.002, 3.0)),
         ),
     )
 

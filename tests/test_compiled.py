@@ -1,10 +1,14 @@
-"""What is compiled is compiled once for each combination of types, whatever constants it is called with."""
+"""What is compiled is compiled once for each combination of types, whatever constants it is called with, and once more
+with other parts."""
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit, types
 
-from hawb.study.compiled import inner
+from hawb.study.compiled import Assembly, inner, with_parts
+from hawb.study.kernel import flows, trial, upkeep
+from hawb.study.kernel.state import TRIAL
 
 
 def product(a, b=7):
@@ -26,3 +30,35 @@ def test_constants_and_defaults_make_no_function_of_their_own():
 def test_a_default_is_that_of_the_function():
     times = inner(product)
     assert njit(lambda x: times(x))(10) == 70
+
+
+def test_a_function_with_other_parts_is_compiled_from_its_own_code():
+    history, horizon_us = np.empty((0, 3), np.int64), 5
+
+    @inner
+    def stand(t):
+        t.moment.poll_us = 7
+
+    @inner
+    def before(t, time_us):
+        t.moment.now_us = time_us + t.moment.poll_us
+
+    trials = np.zeros(1, TRIAL)
+    with_parts(trial.play, {trial.stand: stand, trial.before: before})(trials[0], history, horizon_us)
+    assert trials["moment"]["now_us"] == 12
+    assert with_parts(trial.play, {}) is trial.play
+
+
+def test_parts_are_found_at_any_depth():
+    @inner
+    def next_change_us(t):
+        return 11
+
+    @inner
+    def look(t):
+        t.moment.poll_us = 99
+
+    parts = Assembly({flows.next_change_us: next_change_us, upkeep.look: look})
+    assert parts.of(upkeep.next_us) is not upkeep.next_us
+    assert parts.of(trial.before).py_func.__globals__["next_us"] is parts.of(upkeep.next_us)
+    assert parts.of(trial.stand) is trial.stand

@@ -156,7 +156,7 @@ def with_traffic(**fields: object) -> Environment:
 @pytest.mark.parametrize(
     ("design", "environment", "named"),
     [
-        (classic(queue_type="quorum"), PLAIN, "queue_type"),
+        (classic(queue_type="quorum", version="4.0"), PLAIN, "version"),
         (classic(arguments={"x-max-length": 3}), PLAIN, "arguments"),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
@@ -210,10 +210,10 @@ def test_presets_are_played_or_refused_by_name(file):
         design for design, env in study.cells if setup.refused(study.designs[design], study.environments[env]) is None
     }
     assert played == {
-        "monthly-failures": {"mirrored"},
+        "monthly-failures": set(study.designs),
         "policies": set(study.designs),
-        "backlogs": set(study.designs) - {"quorum"},
-        "upgrades": {"mirrored-hurried", "mirrored-patient", "mirrored-awaiting", "mirrored-draining"},
+        "backlogs": set(study.designs),
+        "upgrades": set(study.designs),
         "replicas": set(),
     }[file]
 

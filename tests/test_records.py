@@ -35,9 +35,10 @@ def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
     assert sum(row["outages"] for row in rows) > 0
 
 
-def test_kernel_and_engine_tell_the_same():
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_kernel_and_engine_tell_the_same(design: str):
     asked = study()
-    given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
+    given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
     by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
@@ -52,11 +53,12 @@ def test_what_nobody_plays_is_refused_by_name(environment: dict, named: str):
         records.records(study(**environment), "mirrored", "one", 0, 1)
 
 
-def test_the_kernel_is_compiled_by_one_trial_of_what_it_plays(monkeypatch: pytest.MonkeyPatch):
+def test_the_kernel_is_compiled_by_one_trial_of_each_type_of_queue(monkeypatch: pytest.MonkeyPatch):
     played = []
     monkeypatch.setattr(records.block, "rows", lambda *asked: played.append(asked))
     asked = study()
     records.compile_kernel(asked)
-    assert [(one[0], one[3], one[4]) for one in played] == [(asked.designs["mirrored"], 0, 1)]
+    designs = [asked.designs["mirrored"], asked.designs["quorum"]]
+    assert sorted(((one[0], one[3], one[4]) for one in played), key=repr) == [(one, 0, 1) for one in designs]
     records.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
-    assert len(played) == 1
+    assert len(played) == 2

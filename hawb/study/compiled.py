@@ -74,3 +74,45 @@ def rule(function: FunctionType) -> Callable:
     bound = {name: rule(other) for name, other in called.items() if isinstance(other, FunctionType)}
     code = FunctionType(function.__code__, function.__globals__ | bound, function.__name__)
     return inner(code)
+
+
+def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
+    """A compiled function with other `parts` in place of some that it calls, at whatever depth: compiled anew from its
+    own code, as is all in between."""
+    return Assembly(parts).of(function)
+
+
+class Assembly:
+    """Compiled functions with other parts in place of some."""
+
+    def __init__(self, parts: dict[Callable, Callable]):
+        self._known = dict(parts)
+
+    def of(self, function: Callable) -> Callable:
+        """A function as it is with these parts: itself if it calls none of them."""
+        if function not in self._known:
+            self._known[function] = function
+            plain = getattr(function, "py_func", function)
+            names = plain.__code__.co_names if is_compiled(plain) else ()
+            called = {name: plain.__globals__.get(name) for name in names}
+            bound = {name: self.of(part) for name, part in called.items() if is_part(part)}
+            if any(bound[name] is not called[name] for name in bound):
+                code = FunctionType(plain.__code__, plain.__globals__ | bound, plain.__name__, plain.__defaults__)
+                code.__qualname__, code.__module__ = plain.__qualname__, plain.__module__
+                self._known[function] = compiled(code) if is_entry(function) else inner(code)
+        return self._known[function]
+
+
+def is_part(given: object) -> bool:
+    """Whether something is a function of the kernel."""
+    return callable(given) and is_compiled(getattr(given, "py_func", given))
+
+
+def is_compiled(plain: object) -> bool:
+    """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call."""
+    return isinstance(plain, FunctionType) and Path(plain.__code__.co_filename).parent == HERE / "kernel"
+
+
+def is_entry(function: Callable) -> bool:
+    """Whether Python calls a compiled function."""
+    return not getattr(function, "targetoptions", {}).get("no_cpython_wrapper", False)

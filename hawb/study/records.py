@@ -52,13 +52,13 @@ def player(design: Design, environment: Environment) -> Player:
 
 
 def compile_kernel(study: Study) -> None:
-    """Plays one trial of the kernel, if it plays any: what that takes is compiled then, and kept. Workers that begin
-    together would compile it each for itself."""
+    """Plays one trial of the kernel for each type of queue that it plays: what that takes is compiled then, and kept.
+    Workers that begin together would compile it each for itself."""
     cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
-    for design, environment in cells:
-        if setup.refused(design, environment) is None:
-            block.rows(design, environment, study.seed, 0, 1, histories.DAY_US)
-            return
+    by_type = {design.queue_type: (design, environment) for design, environment in reversed(cells)
+               if setup.refused(design, environment) is None}  # fmt: skip
+    for design, environment in by_type.values():
+        block.rows(design, environment, study.seed, 0, 1, histories.DAY_US)
 
 
 def by_kernel(

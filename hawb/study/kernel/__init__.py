@@ -3,7 +3,7 @@
 The kernel plays what the engine plays, event by event: the same events at the same microseconds in the same order, with
 the same counter behind the same draws, for one queue, without a trace. What RabbitMQ decides it asks of the functions
 of `hawb.rules`, compiled. What it leaves out, `setup.refused` refuses by name. That both do the same is what
-`tests/test_kernel_agreement.py` holds.
+`tests/test_kernel_agreement.py` and `tests/test_kernel_quorum.py` hold.
 
 Messages are counted by those that the queue has taken, refused ones left out. So a queue's content is a few windows,
 and a mirror's what of it was taken after the mirror came (`since`).
@@ -18,6 +18,21 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `nodes`: nodes that go and come
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
+
+The same for a quorum queue, message by message of its Raft group, so far as it is otherwise. What it shares with a
+classic queue's trial is compiled from the same code with other parts (`hawb.study.compiled.with_parts`), so that a
+study of the one does not wait until the other is compiled.
+
+- `quorum_state`: what a trial is made of
+- `raft`, `raft_messages`, `raft_log`, `raft_election`, `raft_replication`: what members make of what they hear
+- `raft_host`, `raft_timers`: what carries their messages, writes their logs and calls elections
+- `raft_flows`: what is committed without time passing
+- `quorum_group`, `quorum_view`, `quorum_log`: what waits and what is in logs, who leads, where logs are cut
+- `quorum`, `enqueuers`: what clients ask, and what comes of it once it is committed
+- `fifo`: the queue's messages and its consumer
+- `channels`: what publishers are told
+- `quorum_nodes`, `quorum_flows`, `quorum_trial`: what of a trial is otherwise than with a classic queue
+
 - `setup`: design and environment as whole numbers
 - `block`: many trials, one after another
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hawb.study import histories
-from hawb.study.compiled import compiled, inner
+from hawb.study.compiled import compiled, inner, with_parts
 from hawb.study.design import Design
 from hawb.study.draws import draw
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
-from hawb.study.kernel import setup, windows
+from hawb.study.kernel import quorum_state, quorum_trial, setup, windows
 from hawb.study.kernel.state import WORDS_BEFORE_TABLES
 from hawb.study.kernel.trial import play, told
 from hawb.study.played import PLACEMENT
@@ -22,16 +22,24 @@ FIELDS = len(Record.__struct_fields__)
 def rows(design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
     """What comes of `count` trials from number `first` on, with the study's `seed`: a row each, in the order of
     `Record`, times in microseconds. Raises ValueError with the reason for what the kernel cannot do."""
-    begun, table = setup.begin(design, environment, 0), histories.sources(environment, design.nodes)
-    seed = np.uint64(seed & (2**64 - 1))
-    return played(begun, begun.view(np.int64), table, seed, first, count, horizon_us)
+    table = histories.sources(environment, design.nodes)
+    return rows_in(setup.begin(design, environment, 0), table, seed, first, count, horizon_us)
+
+
+def rows_in(begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
+    """The rows of trials that are played in the memory of one that has begun (`setup.begin`), with the sources of their
+    histories. The last one is left there."""
+    quorum = begun.dtype == quorum_state.QUORUM_TRIAL
+    words, seed = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
+    beginning = words[: quorum_state.WORDS_BEFORE_TABLES if quorum else WORDS_BEFORE_TABLES].copy()
+    return (quorum_played if quorum else played)(begun, words, beginning, table, seed, first, count, horizon_us)
 
 
 @compiled
-def played(trials, words, table, seed, first, count, horizon_us):
+def played(trials, words, beginning, table, seed, first, count, horizon_us):
     """The rows of trials, given the sources of their histories and one trial that has begun, also as plain numbers
-    (`words`)."""
-    t, beginning = trials[0], words[:WORDS_BEFORE_TABLES].copy()
+    (`words`), which begin so."""
+    t = trials[0]
     told_of = np.empty((count, FIELDS), np.int64)
     for k in range(count):
         begin_again(t, words, beginning)
@@ -59,3 +67,7 @@ def begin_again(t, words, beginning):
 def own_seed(seed, number):
     """The seed of what RabbitMQ draws in a trial: `hawb.study.played.own_seed`."""
     return np.int64(draw(seed, np.uint64(PLACEMENT), np.uint64(number), np.uint64(0)) >> np.uint64(2))
+
+
+quorum_played = with_parts(played, quorum_trial.PARTS | {begin_again: quorum_trial.begin_again})
+"""The rows of a quorum queue's trials."""

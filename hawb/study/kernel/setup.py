@@ -7,12 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from hawb.engine.settings import Settings
+from hawb.engine.state import Queue
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import beginning
 from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
 from hawb.study.kernel import nodes
+from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import TRIAL
 from hawb.study.played import scenario
 
@@ -28,12 +32,12 @@ LARGEST = 2**62
 
 
 def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
-    """A trial before it is played: one row of `state.TRIAL`. Raises ValueError with the reason for what the kernel
-    cannot do."""
+    """A trial before it is played: one row of `state.TRIAL`, for a quorum queue of `quorum_state.QUORUM_TRIAL`. Raises
+    ValueError with the reason for what the kernel cannot do."""
     reason = refused(design, environment)
     if reason is not None:
         raise ValueError(f"the kernel does not play {reason}")
-    trial = np.zeros(1, TRIAL)
+    trial = np.zeros(1, QUORUM_TRIAL if design.queue_type == "quorum" else TRIAL)
     begun = scenario(design, environment, seed)
     settings = beginning.settings_of(begun)
     (queue,) = beginning.begin(begun, settings).state.queues.values()
@@ -63,11 +67,28 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
             "sync_automatic": int(mirroring.sync_mode.name == "AUTOMATIC"),
             "sync_batch_size": mirroring.sync_batch_size or settings.sync_batch_size,
         }  # fmt: skip
+    if design.queue_type == "quorum":
+        values |= group(queue, settings)
+    else:
+        trial["listed"][0, : len(listed)] = listed
     for name, value in values.items():
         trial["setup"][name] = value
-    trial["rates"] = rates(traffic)
-    trial["listed"][0, : len(listed)], trial["preferred"][0, : len(preferred)] = listed, preferred
+    trial["rates"], trial["preferred"][0, : len(preferred)] = rates(traffic), preferred
     return trial
+
+
+def group(queue: Queue, settings: Settings) -> dict[str, int]:
+    """What a quorum queue and its group go by."""
+    profile = QUORUM_PROFILES[settings.profile.version]
+    return {
+        "group_size": queue.quorum_settings.group_size, "shuffles": not profile.places_by_load,
+        "registers": profile.registers_enqueuers, "asks_leader_first": profile.asks_leader_first,
+        "least_cut": profile.least_cut, "snapshot_every": profile.snapshot_every,
+        "snapshot_every_at_most": profile.snapshot_every_at_most,
+        "drain_stops_members": settings.profile.drain_stops_members,
+        "soft_limit": settings.quorum_commands_soft_limit, "election_us": settings.timing.election_us,
+        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
+    }  # fmt: skip
 
 
 def procedure(design: Design, environment: Environment) -> dict[str, int]:
@@ -128,6 +149,8 @@ def unknown_settings(design: Design) -> set[str]:
 
 def is_too_slow(design: Design, environment: Environment) -> bool:
     """Whether a synchronisation's batch could take net_ticktime, and part the nodes."""
+    if design.queue_type == "quorum":
+        return False
     batch_size = design.definition.get("ha-sync-batch-size") or design.mirroring_sync_batch_size or 4096
     size_bytes = batch_size * environment.traffic.message_size_bytes
     return size_bytes >= design.net_ticktime * environment.timing.network_mb_s * 1_000_000
@@ -149,7 +172,7 @@ def rate_of_day(environment: Environment) -> float:
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "queue_type: quorum queues": lambda design, _: design.queue_type == "quorum",
+    "version: quorum queues of 4.0": lambda design, _: design.queue_type == "quorum" and design.version == "4.0",
     "arguments: arguments of queues": lambda design, _: bool(design.arguments),
     "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
@@ -157,7 +180,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "disk_loss_share: lost disks": some("disk_loss_share"),
     "partitions: links that drop everything": lambda _, environment: environment.partitions is not None,
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
-        design.upgrade.drain and PROFILES[design.version].drain_moves_masters
+        design.queue_type == "classic" and design.upgrade.drain and PROFILES[design.version].drain_moves_masters
     ),
     "consume_per_s: another rate by the hour": lambda _, environment: any(
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)

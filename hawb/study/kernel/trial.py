@@ -150,12 +150,18 @@ def one(t, stop_us):
         return False
     flow(t, min(due_us, change_us))
     if due_us <= change_us:
-        number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
-        a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-        strike(t, row)
-        handle(t, number, kind, a, b, c, d)
+        happen(t, row)
     react(t)
     return True
+
+
+@inner
+def happen(t, row):
+    """What is planned in a row happens."""
+    number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
+    a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
+    strike(t, row)
+    handle(t, number, kind, a, b, c, d)
 
 
 @inner

@@ -1,0 +1,239 @@
+"""What publishers of a quorum queue are told: `hawb.engine.confirms` and `steady_confirms`, where the queue answers in
+place of replicas."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel import windows
+from hawb.study.kernel.answers import beats_by, can_tell, room
+from hawb.study.kernel.quorum_state import (
+    AFTER_OF,
+    CLIENT,
+    CLOCK_BEATS,
+    CLOCK_PER_US,
+    CLOCK_US,
+    COUNT_OF,
+    DELAY,
+    DUE,
+    FROM_AFTER,
+    FROM_BEAT,
+    HOW_MANY,
+    NUMBER_OF,
+    OF_NODE,
+    OF_PUBLISHER,
+    REJECTED,
+    WHOSE,
+)
+from hawb.study.kernel.state import CONFIRMS_DUE, NEVER, move_row, next_number, schedule
+
+
+@inner
+def tell(t, node, after, count, confirmed):
+    """Messages are confirmed to a client at a node, or not."""
+    if t.setup.confirms and can_tell(t, node):
+        if confirmed:
+            windows.add(t.confirmed, after, after + count)
+        else:
+            t.book.nacked += count
+
+
+# Batches
+
+
+@inner
+def await_batch(t, client, publisher, after, count):
+    """A channel waits for the queue's answer to a batch."""
+    room(t.awaiting, t.moment.awaiting)
+    row = t.awaiting[t.moment.awaiting]
+    t.moment.awaiting += 1
+    row[NUMBER_OF], row[CLIENT], row[WHOSE], row[AFTER_OF], row[COUNT_OF] = (
+        next_number(t), client, publisher, after, count
+    )  # fmt: skip
+    row[DUE], row[REJECTED] = NEVER, 0
+    schedule(t, 0, CONFIRMS_DUE, row[NUMBER_OF], client)
+
+
+@inner
+def settle_batch(t, number):
+    """The queue's answer to a batch has arrived, if there was one."""
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        if row[NUMBER_OF] == number and row[DUE] <= t.moment.now_us:
+            tell(t, row[CLIENT], row[AFTER_OF], row[COUNT_OF], not row[REJECTED])
+            for other in range(k, t.moment.awaiting - 1):
+                move_row(t.awaiting, other + 1, other)
+            t.moment.awaiting -= 1
+            return
+
+
+@inner
+def answer(t, client, after, count, rejected, delay_us):
+    """The queue has decided about messages that a channel sent, whose answer arrives so much later."""
+    k, last = 0, after + count
+    while k < t.moment.awaiting:
+        row = t.awaiting[k]
+        first, end = row[AFTER_OF], row[AFTER_OF] + row[COUNT_OF]
+        if row[CLIENT] != client or end <= after or last <= first:
+            k += 1
+            continue
+        k = decide(t, k, max(first, after), min(end, last), rejected, t.moment.now_us + delay_us)
+    answer_steady(t, client, after, last, rejected, t.moment.now_us + delay_us)
+
+
+@inner
+def decide(t, k, after, last, rejected, due_us):
+    """Of a batch a stretch has been decided about; what was before or behind goes on waiting. The row behind."""
+    row = t.awaiting[k]
+    first, end, was_due = row[AFTER_OF], row[AFTER_OF] + row[COUNT_OF], row[DUE]
+    row[NUMBER_OF], row[AFTER_OF], row[COUNT_OF] = next_number(t), after, last - after
+    row[DUE], row[REJECTED] = due_us, rejected
+    schedule(t, max(0, due_us - t.moment.now_us), CONFIRMS_DUE, row[NUMBER_OF], row[CLIENT])
+    if after == first and last == end:
+        return k + 1
+    if after != first and last != end:
+        raise OverflowError("an answer to the midst of a batch")
+    room(t.awaiting, t.moment.awaiting)
+    for other in range(t.moment.awaiting, k + 1, -1):
+        move_row(t.awaiting, other - 1, other)
+    rest = t.awaiting[k + 1]
+    move_row(t.awaiting, k, k + 1)
+    rest[NUMBER_OF], rest[DUE], rest[REJECTED] = next_number(t), was_due, 0
+    rest[AFTER_OF] = last if after == first else first
+    rest[COUNT_OF] = end - first - (last - after)
+    t.moment.awaiting += 1
+    return k + 2
+
+
+# Single messages of a steady publisher
+
+
+@inner
+def await_each(t, after, count, delay_us):
+    """The publisher's channel waits for answers to its next `count` messages, each so long after its beat."""
+    publisher, last = t.publisher, t.moment.unanswered - 1
+    room(t.unanswered, last + 1)
+    row = t.unanswered[last + 1]
+    row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.start_us
+    row[CLOCK_BEATS], row[CLOCK_PER_US] = publisher.per_beats, publisher.per_us
+    row[FROM_BEAT], row[FROM_AFTER], row[HOW_MANY], row[DELAY] = publisher.beats + 1, after, count, delay_us
+    if last >= 0 and goes_on(t.unanswered[last], row):
+        t.unanswered[last, HOW_MANY] += count
+    else:
+        t.moment.unanswered += 1
+
+
+@inner
+def goes_on(row, more):
+    """Whether messages go on as others ended, and wait for the same."""
+    for column in (OF_PUBLISHER, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, DELAY):
+        if row[column] != more[column]:
+            return False
+    return (
+        row[FROM_BEAT] + row[HOW_MANY] == more[FROM_BEAT] and row[FROM_AFTER] + row[HOW_MANY] == more[FROM_AFTER]
+    )
+
+
+@inner
+def settle_each(t):
+    """What has been answered for by now is confirmed."""
+    left = 0
+    for k in range(t.moment.unanswered):
+        row = t.unanswered[k]
+        heard = 0
+        if row[DELAY] != NEVER:
+            so_far = beats_by(row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US], t.moment.now_us - row[DELAY])
+            heard = min(row[HOW_MANY], max(0, so_far - row[FROM_BEAT] + 1))
+        if heard:
+            tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
+        if heard < row[HOW_MANY]:
+            skip(row, heard)
+            move_row(t.unanswered, k, left)
+            left += 1
+    t.moment.unanswered = left
+
+
+@inner
+def skip(row, count):
+    """A row without its first `count` messages."""
+    row[FROM_BEAT] += count
+    row[FROM_AFTER] += count
+    row[HOW_MANY] -= count
+
+
+@inner
+def answer_steady(t, client, after, last, rejected, due_us):
+    """The queue has decided about messages of steady publishers: those that it has taken count as published with the
+    last of them, and are answered for then."""
+    k = 0
+    while k < t.moment.unanswered:
+        row = t.unanswered[k]
+        first, end = row[FROM_AFTER], row[FROM_AFTER] + row[HOW_MANY]
+        if row[OF_NODE] == client and first < last and after < end and row[DELAY] == NEVER:
+            if first < after:
+                split(t, k, after - first)
+            else:
+                if last < end:
+                    split(t, k, last - first)
+                if rejected:
+                    tell(t, client, first, row[HOW_MANY], False)
+                    row[HOW_MANY] = 0
+                else:
+                    hear(row, due_us)
+        k += 1
+    left = 0
+    for k in range(t.moment.unanswered):
+        if t.unanswered[k, HOW_MANY]:
+            move_row(t.unanswered, k, left)
+            left += 1
+    t.moment.unanswered = left
+
+
+@inner
+def split(t, k, count):
+    """A row becomes two: its first `count` messages, and behind them the rest."""
+    room(t.unanswered, t.moment.unanswered)
+    for other in range(t.moment.unanswered, k, -1):
+        move_row(t.unanswered, other - 1, other)
+    t.unanswered[k, HOW_MANY] = count
+    skip(t.unanswered[k + 1], count)
+    t.moment.unanswered += 1
+
+
+@inner
+def hear(row, due_us):
+    """A row is answered for as a whole then."""
+    last_us = row[CLOCK_US] - (-(row[FROM_BEAT] + row[HOW_MANY] - 1) * row[CLOCK_PER_US] // row[CLOCK_BEATS])
+    row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US] = last_us - 1, row[HOW_MANY], 1
+    row[FROM_BEAT], row[DELAY] = 1, due_us - last_us
+
+
+# Clients that go
+
+
+@inner
+def client_gone(t, node):
+    """The node of publishers is gone: they never hear."""
+    left = 0
+    for k in range(t.moment.awaiting):
+        if t.awaiting[k, CLIENT] != node:
+            move_row(t.awaiting, k, left)
+            left += 1
+    t.moment.awaiting, left = left, 0
+    for k in range(t.moment.unanswered):
+        if t.unanswered[k, OF_NODE] != node:
+            move_row(t.unanswered, k, left)
+            left += 1
+    t.moment.unanswered = left
+
+
+@inner
+def undecided(t):
+    """For how many of the publisher's messages the queue has not answered."""
+    count = 0
+    for k in range(t.moment.unanswered):
+        if t.unanswered[k, OF_PUBLISHER] == t.publisher.number and t.unanswered[k, DELAY] == NEVER:
+            count += t.unanswered[k, HOW_MANY]
+    for k in range(t.moment.awaiting):
+        if t.awaiting[k, WHOSE] == t.publisher.number and t.awaiting[k, DUE] == NEVER:
+            count += t.awaiting[k, COUNT_OF]
+    return count

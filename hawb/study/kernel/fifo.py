@@ -1,0 +1,368 @@
+"""The queue's messages and its consumer: `hawb.engine.consuming`, `subscriptions` and `fifo` for a quorum queue with
+one consumer, without a delivery limit.
+
+A line is a table of windows (`windows`) that need not be sorted: messages in the order in which they go.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import fifo
+from hawb.study.compiled import inner
+from hawb.study.kernel import windows
+from hawb.study.kernel.answers import beats_by
+from hawb.study.kernel.state import (
+    ACTIVE,
+    CLOSED,
+    DELIVERY_ARRIVES,
+    RUNNING,
+    STOPPING,
+    is_running,
+    link_us,
+    move_row,
+    next_number,
+    schedule,
+)
+
+PREFETCH = fifo.UNLIMITED_PREFETCH
+NOT_LATE = -1
+"""In place of the number behind which messages stand."""
+
+
+# Lines
+
+
+@inner
+def put_behind(line, after, last):
+    """Puts messages at the end of a line."""
+    count = line[0, 0]
+    if last <= after:
+        return
+    if count and line[count, 1] == after:
+        line[count, 1] = last
+        return
+    if count + 1 == len(line):
+        raise OverflowError("more windows than a trial has room for")
+    line[count + 1, 0], line[count + 1, 1] = after, last
+    line[0, 0] = count + 1
+
+
+@inner
+def pass_to(line, to, most):
+    """Moves up to `most` messages from the head of a line to the end of another; how many they are."""
+    moved = 0
+    while moved < most and line[0, 0]:
+        after, last = windows.take(line, most - moved)
+        put_behind(to, after, last)
+        moved += last - after
+    return moved
+
+
+@inner
+def has_of(t, after, last):
+    """How many of the messages the queue holds."""
+    return windows.common(t.ready, after, last) + windows.common(t.returns, after, last) + windows.common(
+        t.held, after, last
+    )
+
+
+# Deliveries
+
+
+@inner
+def waits(t):
+    """How many messages are ready."""
+    return windows.size(t.ready) + windows.size(t.returns)
+
+
+@inner
+def capacity(t):
+    """How many more messages the consumer takes."""
+    return 0 if t.setup.automatic else max(0, PREFETCH - windows.size(t.held))
+
+
+@inner
+def come_back(t, more_room):
+    """A consumer that had no room has some again."""
+    consumer = t.consumer
+    if consumer.blocked and (more_room or capacity(t)):
+        consumer.blocked = 0
+
+
+@inner
+def deliver(t, flowing, more_room):
+    """Sends what is ready to the consumer, as far as it has room or makes `more_room` meanwhile."""
+    consumer = t.consumer
+    if not t.queue.up or not consumer.subscribed or consumer.blocked:
+        return
+    waiting = waits(t)
+    if not waiting:
+        return
+    room = capacity(t) + more_room
+    if room:
+        windows.clear(t.hand)
+        room -= pass_to(t.returns, t.hand, room)
+        room -= pass_to(t.ready, t.hand, room)
+        hand_over(t, flowing)
+    if not room:
+        consumer.blocked = 1
+
+
+@inner
+def hand_over(t, flowing):
+    """Messages are sent to the client; of what flows to one that acknowledges automatically the queue has let go."""
+    consumer, sender = t.consumer, t.queue.master
+    if t.queue.moved:
+        check_out(t)
+    if not t.setup.automatic:
+        for k in range(1, t.hand[0, 0] + 1):
+            put_behind(t.held, t.hand[k, 0], t.hand[k, 1])
+    delay_us = 0 if flowing else link_us(t, sender, consumer.node)
+    if not delay_us or not is_running(t, consumer.node):
+        if is_heard(t, sender):
+            receive_hand(t)
+            receive_missing(t)
+        else:
+            for k in range(1, t.hand[0, 0] + 1):
+                lose(t, t.hand[k, 0], t.hand[k, 1])
+        return
+    schedule(t, delay_us, DELIVERY_ARRIVES, sender)
+    for k in range(1, t.hand[0, 0] + 1):
+        row = t.moment.sent
+        if row == len(t.sent):
+            raise OverflowError("more is on its way than a trial has room for")
+        t.sent[row, 0], t.sent[row, 1], t.sent[row, 2] = t.moment.counter, t.hand[k, 0], t.hand[k, 1]
+        t.moment.sent += 1
+
+
+@inner
+def take_late(t, after):
+    """Messages from `after` on are committed. Where others with higher numbers were before them, they stand behind
+    those: the number of the last of these, NOT_LATE otherwise."""
+    end = t.moved[t.queue.moved - 1, 0] if t.queue.moved else 0
+    for k in range(1, t.ready[0, 0] + 1):
+        end = max(end, t.ready[k, 1])
+    for k in range(1, t.returns[0, 0] + 1):
+        end = max(end, t.returns[k, 1])
+    for k in range(1, t.held[0, 0] + 1):
+        end = max(end, t.held[k, 1])
+    return end if after < end else NOT_LATE
+
+
+@inner
+def note_row(rows, count, first, after, last):
+    """Writes a row behind `count` others; how many there are then."""
+    if count == len(rows):
+        raise OverflowError("more messages are late than a trial has room for")
+    rows[count, 0], rows[count, 1], rows[count, 2] = first, after, last
+    return count + 1
+
+
+@inner
+def check_out(t):
+    """What is in `hand` is not ready any more, late or not."""
+    count = 0
+    for k in range(t.queue.moved):
+        windows.clear(t.fresh)
+        windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
+        for j in range(1, t.hand[0, 0] + 1):
+            windows.cut(t.fresh, t.hand[j, 0], t.hand[j, 1])
+        for j in range(1, t.fresh[0, 0] + 1):
+            count = note_row(t.staying, count, t.moved[k, 0], t.fresh[j, 0], t.fresh[j, 1])
+    for k in range(count):
+        move_row_to(t.staying[k], t.moved[k])
+    t.queue.moved = count
+
+
+@inner
+def move_row_to(row, to):
+    """Writes a row over one of another table."""
+    for column in range(len(row)):
+        to[column] = row[column]
+
+
+@inner
+def within(t, rows, count, index, after, last):
+    """Writes rows of those messages that are still in the queue behind others; how many rows there are then."""
+    for k in range(1, t.ready[0, 0] + 1):
+        count = overlap(rows, count, index, after, last, t.ready[k])
+    for k in range(1, t.returns[0, 0] + 1):
+        count = overlap(rows, count, index, after, last, t.returns[k])
+    for k in range(1, t.held[0, 0] + 1):
+        count = overlap(rows, count, index, after, last, t.held[k])
+    return count
+
+
+@inner
+def overlap(rows, count, index, after, last, window):
+    """Writes a row of what is in a window."""
+    first, end = max(after, window[0]), min(last, window[1])
+    return note_row(rows, count, index, first, end) if first < end else count
+
+
+@inner
+def is_heard(t, sender):
+    """Whether what a node sends gets to the consumer."""
+    return t.status[sender] in (RUNNING, STOPPING) and is_running(t, t.consumer.node)
+
+
+@inner
+def arrive_at_client(t, number, sender):
+    """A delivery reaches the client, or does not."""
+    heard, left = is_heard(t, sender), 0
+    windows.clear(t.hand)
+    for k in range(t.moment.sent):
+        if t.sent[k, 0] != number:
+            move_row(t.sent, k, left)
+            left += 1
+        elif heard:
+            windows.add(t.hand, t.sent[k, 1], t.sent[k, 2])
+        else:
+            lose(t, t.sent[k, 1], t.sent[k, 2])
+    t.moment.sent = left
+    if heard:
+        receive_hand(t)
+        receive_missing(t)
+
+
+@inner
+def receive_hand(t):
+    """The client has messages, unless its channel is gone."""
+    if t.consumer.state != CLOSED:
+        for k in range(1, t.hand[0, 0] + 1):
+            windows.copy(t.delivered, t.delivered_twice, t.hand[k, 0], t.hand[k, 1])
+        for k in range(1, t.hand[0, 0] + 1):
+            windows.add(t.delivered, t.hand[k, 0], t.hand[k, 1])
+
+
+@inner
+def receive_missing(t):
+    """The client notices a gap and fetches what did not arrive."""
+    if t.missing[0, 0]:
+        windows.clear(t.hand)
+        for k in range(1, t.missing[0, 0] + 1):
+            for j in range(1, t.held[0, 0] + 1):
+                windows.add(t.hand, max(t.missing[k, 0], t.held[j, 0]), min(t.missing[k, 1], t.held[j, 1]))
+        windows.clear(t.missing)
+        receive_hand(t)
+
+
+@inner
+def lose(t, after, last):
+    """Messages do not arrive, which the queue still has."""
+    for k in range(1, t.held[0, 0] + 1):
+        windows.add(t.missing, max(after, t.held[k, 0]), min(last, t.held[k, 1]))
+
+
+@inner
+def deliver_missing(t):
+    """The member on the consumer's own node delivers what the last leader could not."""
+    node = t.consumer.node
+    if t.missing[0, 0] and t.queue.abreast >> node & 1 and is_running(t, node):
+        receive_missing(t)
+
+
+# Answers
+
+
+@inner
+def arrived(t):
+    """How many messages the consumer holds, as it believes."""
+    return windows.size(t.held) - windows.size(t.missing)
+
+
+@inner
+def settle(t, count, flowing):
+    """The consumer acknowledges its oldest `count` messages."""
+    if not t.missing[0, 0]:
+        while count > 0 and t.held[0, 0]:
+            after, last = windows.take(t.held, count)
+            count -= last - after
+    elif count > 0:
+        settle_beside_gap(t, count)
+    come_back(t, 0)
+    deliver(t, flowing, 0)
+
+
+@inner
+def settle_beside_gap(t, count):
+    """Those that have not arrived it does not know."""
+    windows.clear(t.hand)
+    for k in range(1, t.held[0, 0] + 1):
+        after, end = t.held[k, 0], t.held[k, 1]
+        while after < end:
+            last, known = stretch(t, after, end)
+            if known and count > 0:
+                taken = min(count, last - after)
+                count -= taken
+                put_behind(t.hand, after + taken, last)
+            else:
+                put_behind(t.hand, after, last)
+            after = last
+    windows.clear(t.held)
+    for k in range(1, t.hand[0, 0] + 1):
+        put_behind(t.held, t.hand[k, 0], t.hand[k, 1])
+
+
+@inner
+def stretch(t, after, end):
+    """Up to which message those behind `after` have all arrived, or all not, and which of the two."""
+    for k in range(1, t.missing[0, 0] + 1):
+        first, last = t.missing[k, 0], t.missing[k, 1]
+        if first <= after < last:
+            return min(last, end), False
+        if after < first < end:
+            return first, True
+    return end, True
+
+
+# Subscriptions
+
+
+@inner
+def subscribe(t, node):
+    """The queue takes it in that a client consumes, and begins to send."""
+    consumer = t.consumer
+    if not is_running(t, node) or consumer.state == ACTIVE:
+        return
+    consumer.state, consumer.subscription, consumer.node, consumer.subscribed = ACTIVE, next_number(t), node, 1
+    consumer.start_us, consumer.beats, consumer.blocked = t.moment.now_us, 0, 0
+    deliver(t, False, 0)
+
+
+@inner
+def unsubscribe(t):
+    """The queue takes it in that the consumer's channel is gone: what it held is ready again."""
+    consumer = t.consumer
+    consumer.state, consumer.subscribed, consumer.blocked = CLOSED, 0, 0
+    windows.clear(t.missing)
+    pass_to(t.held, t.returns, windows.size(t.held))
+
+
+@inner
+def serve_nobody(t):
+    """What a client asked that is gone was sent to it in vain, and comes back."""
+    windows.clear(t.hand)
+    left = PREFETCH - pass_to(t.returns, t.hand, PREFETCH)
+    pass_to(t.ready, t.hand, left)
+    check_out(t)
+    pass_to(t.hand, t.returns, PREFETCH)
+    deliver(t, False, 0)
+
+
+# Beats
+
+
+@inner
+def is_rated(t):
+    """Whether the consumer answers at its beats."""
+    return t.consumer.state != CLOSED and is_running(t, t.consumer.node)
+
+
+@inner
+def consumer_beats(t):
+    """How many beats of the consumer have reached the queue since the last time."""
+    consumer, setup = t.consumer, t.setup
+    lag_us = link_us(t, consumer.node, t.queue.master)
+    return max(
+        0, beats_by(consumer.start_us, setup.consume_beats, setup.consume_us, t.moment.now_us - lag_us) - consumer.beats
+    )

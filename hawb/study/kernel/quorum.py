@@ -1,0 +1,236 @@
+"""What clients ask of a quorum queue, and what comes of it once it is committed: `hawb.engine.quorum` and
+`quorum_sight` for one queue without limits."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
+from hawb.study.kernel.enqueuers import BEYOND_TICKTIME_US, await_registration, is_registered, register
+from hawb.study.kernel.fifo import (
+    NOT_LATE,
+    deliver,
+    note_row,
+    put_behind,
+    serve_nobody,
+    settle,
+    subscribe,
+    take_late,
+    unsubscribe,
+)
+from hawb.study.kernel.publishing import UNHINDERED, lag_us
+from hawb.study.kernel.quorum_group import is_from, is_in_any_log, is_in_log, row_of, withdraw
+from hawb.study.kernel.quorum_log import cut
+from hawb.study.kernel.quorum_state import (
+    ASKS,
+    AT_NODE,
+    CHANNEL_DOWN,
+    COMMIT,
+    CONNECTION_FAILS,
+    CONSUMES,
+    ENQUEUE,
+    ENQUEUED,
+    GONE,
+    IN_VAIN,
+    NOWHERE,
+    OWNER,
+    PROPOSAL,
+    PROPOSAL_GIVEN_UP,
+    PUT_AFTER,
+    PUT_COUNT,
+    SENT_BY,
+    SETTLES,
+)
+from hawb.study.kernel.quorum_view import refresh
+from hawb.study.kernel.raft_flows import commit_at_once
+from hawb.study.kernel.raft_host import command
+from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, link_us, next_number, schedule, unschedule
+
+# What is asked
+
+
+@inner
+def ask_for(t, asks, node, owner, after, count):
+    """A channel at `node` (NOWHERE: the leader itself) wants something done."""
+    row = t.queue.waiting
+    if row == len(t.waiting):
+        raise OverflowError("more waits for the queue than a trial has room for")
+    proposal = t.waiting[row]
+    proposal[PROPOSAL], proposal[ASKS], proposal[AT_NODE], proposal[SENT_BY] = next_number(t), asks, node, node
+    proposal[OWNER], proposal[PUT_AFTER], proposal[PUT_COUNT] = owner, after, count
+    number = proposal[PROPOSAL]
+    t.queue.waiting += 1
+    if asks == ENQUEUE and not is_registered(t, owner):
+        await_registration(t, owner, node)
+    if asks == CONSUMES and not t.queue.up:
+        schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, number)
+    offer(t, number)
+
+
+@inner
+def offer(t, number):
+    """A proposal gets to the leader. One that does not take it leaves it waiting for the next."""
+    queue = t.queue
+    if queue.master == NOWHERE:
+        return
+    proposal = t.waiting[row_of(t, number)]
+    asks, owner = proposal[ASKS], proposal[OWNER]
+    if asks == ENQUEUE and queue.up:
+        register(t, owner, proposal[SENT_BY])
+    if asks != ENQUEUE or is_registered(t, owner):
+        command(t, queue.master, proposal)
+
+
+@inner
+def offer_again(t, leader, owner):
+    """The proposals that wait and that a leader has not in its log get to it; of one publisher, or all (NOBODY)."""
+    k, last = 0, t.moment.counter
+    while k < t.queue.waiting:
+        proposal = t.waiting[k]
+        number = proposal[PROPOSAL]
+        chosen = number <= last and proposal[AT_NODE] != GONE and (owner == NOBODY or is_from(proposal, owner))
+        if chosen and not is_in_log(t, leader, number, t.members[leader, COMMIT]):
+            offer(t, number)
+        k += 1
+
+
+@inner
+def drop_orphans(t):
+    """Withdraws what no member has in its log and nobody is left to send."""
+    row = 0
+    while row < t.queue.waiting:
+        proposal = t.waiting[row]
+        if proposal[AT_NODE] == GONE and not is_in_any_log(t, proposal[PROPOSAL]):
+            unschedule(t, PROPOSAL_GIVEN_UP, proposal[PROPOSAL])
+            if proposal[ASKS] == ENQUEUE:
+                t.book.refused += proposal[PUT_COUNT]
+            withdraw(t, row)
+        else:
+            row += 1
+
+
+@inner
+def give_up_proposal(t, number):
+    """A client that consumes has waited long enough, and its connection ends."""
+    row = row_of(t, number)
+    if row != NOBODY:
+        node = t.waiting[row, SENT_BY]
+        withdraw(t, row)
+        schedule(t, 0, CONNECTION_FAILS, node)
+
+
+@inner
+def channel_down(t):
+    """The consumer's channel is gone, which the leader notices."""
+    t.consumer.state = CLOSED
+    ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
+
+
+@inner
+def connection_fails(t, node):
+    """The consumer's connection has ended with an error."""
+    if t.consumer.node == node and t.consumer.state != CLOSED:
+        channel_down(t)
+
+
+# Publishing
+
+
+@inner
+def publish(t, count, node, owner):
+    """A batch reaches the queue's channel."""
+    after = t.book.published
+    t.book.published += count
+    if not is_running(t, node):
+        t.book.refused += count
+        return
+    if t.queue.up:
+        register(t, owner, node)
+    ask_to_take(t, node, owner, after, count)
+    if t.setup.confirms:
+        await_batch(t, node, owner, after, count)
+
+
+@inner
+def ask_to_take(t, node, owner, after, count):
+    """A channel sends messages, behind what it has sent and is not decided."""
+    if t.queue.master != NOWHERE and t.queue.waiting:
+        offer_again(t, t.queue.master, owner)
+    ask_for(t, ENQUEUE, node, owner, after, count)
+
+
+@inner
+def come(t, count):
+    """Messages of the steady publisher reach its channel one after the other; those to a queue that can commit are
+    committed by now."""
+    publisher, after = t.publisher, t.book.published
+    t.book.published += count
+    if t.queue.up:
+        register(t, publisher.number, publisher.node)
+    if t.queue.up and is_registered(t, publisher.number):
+        commit_at_once(t, ENQUEUED, count, t.setup.size_bytes)
+        cut(t, True)
+        put_behind(t.ready, after, after + count)
+        await_each(t, after, count, lag_us(t) + answer_us(t, publisher.node))
+        return
+    ask_to_take(t, publisher.node, publisher.number, after, count)
+    await_each(t, after, count, NEVER)
+
+
+@inner
+def answer_us(t, client):
+    """How long after a message has reached the leader the client has the queue's answer."""
+    transfer_us = 2 * t.setup.link_us if bits_in(t.setup.members) > 1 else 0
+    return transfer_us + (t.setup.fsync_us if t.setup.persistent else 0) + link_us(t, t.queue.master, client)
+
+
+@inner
+def credit(t):
+    """How many messages more the publisher's channel may send; UNHINDERED where nothing holds it up."""
+    return UNHINDERED if t.queue.up else max(0, t.setup.soft_limit + 1 - undecided(t))
+
+
+# What is committed
+
+
+@inner
+def do_committed(t):
+    """The queue does what is committed, one after the other."""
+    done = 0
+    while done < t.queue.committed:
+        entry = t.committed[done]
+        number, asks, client = entry[PROPOSAL], entry[ASKS], entry[SENT_BY]
+        after, count = entry[PUT_AFTER], entry[PUT_COUNT]
+        done += 1
+        row = row_of(t, number)
+        waits_for_it = row != NOBODY and t.waiting[row, AT_NODE] != GONE
+        if row != NOBODY:
+            withdraw(t, row)
+        unschedule(t, PROPOSAL_GIVEN_UP, number)
+        if asks == CONSUMES and not waits_for_it:
+            asks = IN_VAIN
+        apply(t, asks, client, after, count)
+        cut(t, asks == ENQUEUE)
+        if done == t.queue.committed:
+            t.queue.committed = done = 0
+            refresh(t)
+
+
+@inner
+def apply(t, asks, client, after, count):
+    """A command that is committed is done."""
+    if asks == ENQUEUE:
+        behind = take_late(t, after)
+        if behind != NOT_LATE:
+            t.queue.moved = note_row(t.moved, t.queue.moved, behind, after, after + count)
+        put_behind(t.ready, after, after + count)
+        answer(t, client, after, count, 0, link_us(t, t.queue.master, client))
+        deliver(t, False, 0)
+    elif asks == SETTLES:
+        settle(t, count, False)
+    elif asks == CONSUMES:
+        subscribe(t, client)
+    elif asks == CHANNEL_DOWN:
+        unsubscribe(t)
+    else:
+        serve_nobody(t)

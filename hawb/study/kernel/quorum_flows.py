@@ -1,0 +1,95 @@
+"""What flows between two events to and from a quorum queue: what is otherwise than in `flows`."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner, with_parts
+from hawb.study.kernel import flows, publishing, windows
+from hawb.study.kernel.channels import settle_each
+from hawb.study.kernel.fifo import come_back, consumer_beats, deliver, is_rated, settle, waits
+from hawb.study.kernel.publishing import UNHINDERED, lag_us, published_by, publishes
+from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
+from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
+from hawb.study.kernel.raft_flows import commit_at_once
+from hawb.study.kernel.state import NOBODY, link_us
+
+
+@inner
+def flow(t, until_us):
+    """Takes in what flows until then, and time stands there; with it the queue commits what the logs had before."""
+    t.moment.now_us = max(t.moment.now_us, until_us)
+    answers, busy = is_rated(t), not t.queue.up
+    beats = consumer_beats(t) if answers else 0
+    useful = useful_beats(t, beats)
+    arrived = leave(t)
+    t.consumer.beats += beats
+    if answers and busy:
+        answer_later(t, useful)
+    elif arrived or useful:
+        come_back(t, useful)
+        deliver(t, True, useful)
+        if useful and t.held[0, 0]:
+            commit_at_once(t, SETTLED, min(useful, windows.size(t.held)), 0)
+            settle(t, useful, True)
+    settle_each(t)
+    do_committed(t)
+
+
+@inner
+def leave(t):
+    """What the publisher may send leaves it; with the first message that it may not, it is blocked. Returns how many
+    did."""
+    if not publishes(t):
+        return 0
+    publisher = t.publisher
+    count = max(0, published_by(t, t.moment.now_us - lag_us(t)) - publisher.beats)
+    free = credit(t)
+    sent = count if free == UNHINDERED else min(count, free)
+    if sent:
+        come(t, sent)
+        publisher.beats += sent
+    if sent < count:
+        publisher.blocked = 1
+    return sent
+
+
+@inner
+def useful_beats(t, count):
+    """At how many of its next `count` beats the consumer finds something to answer for."""
+    consumer = t.consumer
+    if count == 0 or not t.queue.up or not consumer.subscribed:
+        return count
+    has = windows.size(t.held) + waits(t)
+    first, last = has + coming_by(t, consumer.beats + 1), has + coming_by(t, consumer.beats + count)
+    return max(0, min(count, first + count - 1, last))
+
+
+@inner
+def coming_by(t, beat):
+    """How many messages more will have come by a beat of the consumer."""
+    consumer, publisher, setup = t.consumer, t.publisher, t.setup
+    if not publishes(t):
+        return 0
+    since_us = consumer.start_us + link_us(t, consumer.node, t.queue.master) - lag_us(t) - publisher.start_us
+    above, below_ = since_us * setup.consume_beats + beat * setup.consume_us, setup.consume_beats * publisher.per_us
+    come_ = above // below_ * publisher.per_beats + above % below_ * publisher.per_beats // below_
+    return max(0, come_ - publisher.beats)
+
+
+@inner
+def answer_later(t, beats):
+    """Answers to a queue that cannot commit wait at the client, for no more than it has."""
+    has = windows.size(t.held)
+    for row in range(t.queue.waiting):
+        if t.waiting[row, ASKS] == SETTLES:
+            has -= t.waiting[row, PUT_COUNT]
+    if min(beats, has) > 0:
+        ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(beats, has))
+
+
+blocks_us = with_parts(flows.blocks_us, {publishing.credit: credit})
+
+
+@inner
+def next_change_us(t):
+    """When next a flow changes more than how many messages there are: the publisher is blocked. NEVER if it is not."""
+    return blocks_us(t)

@@ -1,0 +1,146 @@
+"""What waits for a quorum queue, and what of it stands in logs: `hawb.engine.quorum_group`."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.quorum_state import (
+    APPEND,
+    ASKS,
+    AT_NODE,
+    ENQUEUE,
+    ENTRY_FIRST,
+    ENTRY_LAST,
+    ENTRY_TERM,
+    FIRST,
+    GONE,
+    LOG_CUT,
+    OWNER,
+    PROPOSAL,
+    PUT_COUNT,
+    RAFT_ARRIVES,
+    SENT_BY,
+    SNAPSHOT,
+    THIRD,
+)
+from hawb.study.kernel.raft_log import has_entry, is_member
+from hawb.study.kernel.state import KIND, NOBODY, C, move_row, schedule
+
+
+@inner
+def row_of(t, number):
+    """Where a proposal waits; NOBODY if it is decided."""
+    for row in range(t.queue.waiting):
+        if t.waiting[row, PROPOSAL] == number:
+            return row
+    return NOBODY
+
+
+@inner
+def withdraw(t, row):
+    """A proposal does not wait any more."""
+    for other in range(row, t.queue.waiting - 1):
+        move_row(t.waiting, other + 1, other)
+    t.queue.waiting -= 1
+
+
+@inner
+def is_from(proposal, owner):
+    """Whether a publisher has sent it."""
+    return proposal[ASKS] == ENQUEUE and proposal[OWNER] == owner
+
+
+@inner
+def pending(t):
+    """How many messages are not decided yet."""
+    count = 0
+    for row in range(t.queue.waiting):
+        if t.waiting[row, ASKS] == ENQUEUE:
+            count += t.waiting[row, PUT_COUNT]
+    return count
+
+
+# Entries in which a client asks for something
+
+
+@inner
+def enter(t, proposal, first, last, term):
+    """A leader's log has what a client asks."""
+    if t.queue.entries > len(t.entries) // 2:
+        forget_entries(t)
+    row = t.queue.entries
+    if row == len(t.entries):
+        raise OverflowError("logs have more in them than a trial has room for")
+    for column in range(SENT_BY + 1):
+        t.entries[row, column] = proposal[column]
+    t.entries[row, ENTRY_FIRST], t.entries[row, ENTRY_LAST], t.entries[row, ENTRY_TERM] = first, last, term
+    t.queue.entries += 1
+
+
+@inner
+def forget_entries(t):
+    """Entries that no log has any more, but in a snapshot, and that are on their way to nobody."""
+    least = 0
+    for row in range(t.moment.agenda):
+        planned = t.agenda[row]
+        if planned[KIND] == RAFT_ARRIVES and planned[C] == APPEND and planned[THIRD] > planned[FIRST]:
+            least = min(least, planned[FIRST]) if least else planned[FIRST]
+    left = 0
+    for k in range(t.queue.entries):
+        if is_logged(t, t.entries[k]) or (least and t.entries[k, ENTRY_LAST] > least):
+            move_row(t.entries, k, left)
+            left += 1
+    t.queue.entries = left
+
+
+@inner
+def is_logged(t, entry):
+    """Whether any log has an entry behind its snapshot."""
+    for node in range(t.setup.nodes):
+        if is_member(t, node) and has_entry(t, node, entry, t.members[node, SNAPSHOT]):
+            return True
+    return False
+
+
+@inner
+def is_in_log(t, node, number, after):
+    """Whether a member's log has a proposal behind an index."""
+    for k in range(t.queue.entries):
+        if t.entries[k, PROPOSAL] == number and has_entry(t, node, t.entries[k], after):
+            return True
+    return False
+
+
+@inner
+def is_in_any_log(t, number):
+    """Whether any member has a proposal that is not applied in its log."""
+    for node in range(t.setup.nodes):
+        if is_member(t, node) and is_in_log(t, node, number, t.queue.applied):
+            return True
+    return False
+
+
+@inner
+def take_committed(t, node, first, last):
+    """What nobody has committed before is on its way into the queue."""
+    queue = t.queue
+    if last <= queue.applied:
+        return
+    for k in range(queue.entries):
+        entry = t.entries[k]
+        if entry[ENTRY_FIRST] <= last and has_entry(t, node, entry, max(first - 1, queue.applied)):
+            if queue.committed == len(t.committed):
+                raise OverflowError("more is committed at once than a trial has room for")
+            for column in range(len(entry)):
+                t.committed[queue.committed, column] = entry[column]
+            queue.committed += 1
+    apply_up_to(t, last)
+
+
+@inner
+def apply_up_to(t, index):
+    """What is committed is taken in. What stands in other logs at the same places is nowhere any more."""
+    t.queue.applied = index
+    for k in range(t.queue.waiting):
+        if t.waiting[k, AT_NODE] == GONE:
+            schedule(t, 0, LOG_CUT)
+            break

@@ -1,0 +1,128 @@
+"""What a trial of a quorum queue is made of beside what any trial has (`hawb.study.kernel.state`).
+
+A log is a place in a tree. An entry is known by its index and its term, and the leader of a term appended all that its
+term has, behind one entry of an earlier term (Raft's log matching). So a log is told by index and term of its last
+entry, and `terms` says of each term behind which entry it began. What entries say is kept once for all logs: `entries`
+are those in which a client asks for something, and `runs` says where rows of entries begin that say the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.environment import HOURS
+from hawb.study.kernel.state import (
+    BOOK,
+    MOMENT,
+    MOST_NODES,
+    MOST_WINDOWS,
+    PUBLISHER,
+    SETUP,
+    WORK,
+    record,
+)
+
+NOWHERE, GONE = -1, -2
+"""In place of a node: the leader itself, and a channel that is no more."""
+
+(
+    RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
+    REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS,
+) = range(100, 110)  # fmt: skip
+"""What stands on the agenda for a quorum queue, beside `state`'s."""
+
+TARGET, SOURCE, TYPE, TERM_SENT, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 13)
+"""The columns of a message on the agenda, behind time, priority, number and kind; the same in `out` and `pump`."""
+
+PRE_VOTE_ASKED, PRE_VOTE_TOLD, VOTE_ASKED, VOTE_TOLD, APPEND, APPENDED, INSTALL = range(7)
+"""Messages. The first two columns of what each says: for a question the last index and its term; for an answer whether
+it is granted; APPEND: the index before, its term, the last index, its term, the commit index; APPENDED: whether it
+fitted, the next index, the last index on disk, the commit index; INSTALL: the snapshot's index and term."""
+
+SEND, WRITE, COMMITTED, START_TIMER, SAY = range(5)
+"""What a member wants done, in column KIND of `out`: a message, what is in the log on disk (FIRST: generation, SECOND:
+index), entries from FIRST to SECOND for the queue, a timer. SAY is what stands in `pump` for an answer of the disk."""
+
+(
+    LAST, LAST_TERM, SNAPSHOT, SNAPSHOT_TERM, WRITTEN, GENERATION, TERM, VOTED_FOR, ROLE, LEADER, COMMIT, VOTES, AGREED,
+    ASKED,
+) = range(14)  # fmt: skip
+"""The columns of `members`: see `hawb.engine.raft_member`. The first six are its log."""
+
+FOLLOWER, PRE_VOTING, CANDIDATE, LEADING = range(4)
+"""A member's role."""
+
+NEXT, MATCH, COMMIT_SENT, COMMIT_HEARD, RECEIVING = range(5)
+"""The columns of `peers`, for each leader and each other member."""
+
+BASE_INDEX, BASE_TERM = 1, 2
+"""The columns of `terms`, behind the term itself."""
+
+NOOP, ENQUEUED, SETTLED, PROPOSED = range(4)
+"""What entries say: a term begins, something has flowed to the queue or has been settled, a client has asked."""
+
+ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN = range(5)
+"""What a client asks."""
+
+PROPOSAL, ASKS, AT_NODE, OWNER, PUT_AFTER, PUT_COUNT, SENT_BY = range(7)
+"""The columns of `waiting`: a number, what is asked, where the channel is that asks and sends again, which publisher it
+is, of which messages or how many answers it is, and the node where it was first. `entries` and `committed` have the
+same, and behind it where they stand in logs."""
+ENTRY_FIRST, ENTRY_LAST, ENTRY_TERM = 7, 8, 9
+
+NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
+"""The columns of `awaiting`: a batch that waits for the queue's answer (`hawb.engine.confirms`)."""
+
+OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTER, HOW_MANY, DELAY = range(9)
+"""The columns of `unanswered`: messages of a steady publisher (`hawb.engine.steady_confirms`)."""
+
+MOST_TERMS, MOST_RUNS, MOST_PUMPED, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
+COLUMNS = 13
+
+QUORUM_SETUP = record(
+    " ".join(SETUP.names) + " members registers asks_leader_first drain_stops_members least_cut snapshot_every"
+    " snapshot_every_at_most soft_limit ticktime_us election_us group_size shuffles"
+)
+"""What does not change; `members` are bits."""
+
+QUORUM_CONSUMER = record("state subscribed subscription node start_us beats blocked wanted")
+QUORUM = record(
+    "master up syncing holder abreast number applied stopped cut_at published_at_place places waiting entries runs"
+    " registered out pumped committed moved requeued was_down"
+)
+"""The queue and its group: `abreast` and `stopped` are bits, `number` is the group's; from `places` on how many rows
+tables have, and whether somebody has noticed that the queue is down."""
+
+QUORUM_TRIAL = np.dtype(
+    [
+        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("book", BOOK), ("publisher", PUBLISHER),
+        ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
+        *((name, np.int64, (MOST_NODES,)) for name in (
+            "status", "believes", "boots", "awaits", "drained", "wanted", "preferred", "available", "drawn",
+        )),
+        ("members", np.int64, (MOST_NODES, ASKED + 1)), ("peers", np.int64, (MOST_NODES, MOST_NODES, RECEIVING + 1)),
+        ("message", np.int64, (COLUMNS,)),
+        ("out", np.int64, (65, COLUMNS)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
+        ("terms", np.int64, (MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
+        ("pump", np.int64, (MOST_PUMPED, COLUMNS)), ("places", np.int64, (MOST_PLACES,)),
+        ("waiting", np.int64, (MOST_ASKED, SENT_BY + 1)), ("entries", np.int64, (MOST_ASKED, ENTRY_TERM + 1)),
+        ("committed", np.int64, (MOST_ASKED, ENTRY_TERM + 1)), ("registered", np.int64, (MOST_ASKED, 3)),
+        ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
+        *((name, np.int64, (517, 3)) for name in ("sent", "moved", "requeued", "staying")),
+        *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
+            "ready", "returns", "held", "missing", "hand", "moved_before", "fresh", "confirmed", "delivered",
+            "delivered_twice",
+        )),
+    ]
+)  # fmt: skip
+"""One trial of a quorum queue, in one piece of memory.
+
+Of the messages: `ready` and `returns` in the order in which they are served, `held` in the order in which the consumer
+has got them, as rows of windows that need not be sorted (`lines`); `missing` are those of `held` that have not arrived,
+`hand` is for one delivery only. `moved` are those of the ready ones that came later than others with higher numbers,
+rows (behind which number, after, last), and `requeued` are rows (index, after, last) of those that count as written
+anew for that (`hawb.engine.quorum_log`); `moved_before`, `fresh` and `staying` are for that alone.
+"""
+
+WORDS_BEFORE_TABLES = QUORUM_TRIAL.fields["out"][1] // 8
+"""How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""

@@ -1,0 +1,245 @@
+"""One trial of a quorum queue: what of `trial`, `nodes`, `upkeep` and `flows` is otherwise than for a classic queue."""
+
+from __future__ import annotations
+
+from hawb.engine import chance
+from hawb.study.compiled import inner
+from hawb.study.draws import below
+from hawb.study.kernel import flows, nodes, publishing, trial, upkeep, windows
+from hawb.study.kernel.channels import settle_batch
+from hawb.study.kernel.enqueuers import registration_given_up
+from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
+from hawb.study.kernel.nodes import give_up_boot, look_around, stopped
+from hawb.study.kernel.quorum import (
+    ask_for,
+    channel_down,
+    connection_fails,
+    credit,
+    do_committed,
+    drop_orphans,
+    give_up_proposal,
+    offer_again,
+    publish,
+)
+from hawb.study.kernel.quorum_flows import flow, next_change_us
+from hawb.study.kernel.quorum_group import pending
+from hawb.study.kernel.quorum_nodes import boot, come_up, drain, kill, notice_gone, shut_down
+from hawb.study.kernel.quorum_state import (
+    AGREED,
+    BASE_INDEX,
+    BASE_TERM,
+    COMMIT,
+    CONNECTION_FAILS,
+    CONSUMES,
+    ELECTION_DUE,
+    LAST,
+    LAST_TERM,
+    LEADER,
+    LEADER_ELECTED,
+    LOG_CUT,
+    MAJORITY_REACHED,
+    MEMBERS_ABREAST,
+    NOOP,
+    NOWHERE,
+    PROPOSAL_GIVEN_UP,
+    RAFT_ARRIVES,
+    RAFT_WRITTEN,
+    REGISTRATION_GIVEN_UP,
+    TERM,
+    VOTED_FOR,
+    WRITTEN,
+)
+from hawb.study.kernel.quorum_view import level
+from hawb.study.kernel.raft_host import arrive, election_due, stand_for_election, written
+from hawb.study.kernel.raft_log import note_run
+from hawb.study.kernel.raft_timers import call_elections
+from hawb.study.kernel.state import (
+    BOOT,
+    BOOT_GIVES_UP,
+    CLOSED,
+    CONFIRMS_DUE,
+    CONSUME,
+    CONSUMER_CLOSES,
+    DELIVERY_ARRIVES,
+    KIND,
+    LOOK_AROUND,
+    NEVER,
+    NOBODY,
+    NODE_DRAINS,
+    NODE_GONE,
+    NUMBER,
+    PUBLISH,
+    RUNNING,
+    SHUT_DOWN,
+    STOPPED,
+    A,
+    B,
+    D,
+    is_running,
+    next_number,
+    strike,
+)
+
+MEMBERS = chance.MEMBERS
+look_again = upkeep.look
+
+
+# The beginning
+
+
+@inner
+def stand(t):
+    """The cluster and its queue before anything has happened: all nodes run, and the first one asks to be elected."""
+    everybody = (1 << t.setup.nodes) - 1
+    for node in range(t.setup.nodes):
+        t.status[node], t.believes[node], t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
+    t.moment.poll_us, t.consumer.wanted = 0, 1
+    t.book.down_since = NEVER
+    t.consumer.node = t.publisher.node = t.queue.master = NOBODY
+    t.setup.members = chosen(t, everybody)
+    t.queue.number, t.queue.applied = next_number(t), 1
+    t.terms[1, 0], t.terms[1, BASE_INDEX], t.terms[1, BASE_TERM] = 1, 0, 0
+    note_run(t, 1, 1, NOOP)
+    for node in range(t.setup.nodes):
+        member = t.members[node]
+        member[LAST] = member[LAST_TERM] = member[WRITTEN] = member[TERM] = member[COMMIT] = member[AGREED] = 1
+        member[VOTED_FOR] = member[LEADER] = NOWHERE
+    level(t)
+    stand_for_election(t, 0)
+    call_elections(t)
+
+
+@inner
+def chosen(t, everybody):
+    """The nodes of the queue's members, as bits: that of the client and as many others as are asked for."""
+    count, drawn = t.setup.nodes - 1, next_number(t)
+    if t.setup.group_size == 0 or t.setup.nodes <= t.setup.group_size:
+        return everybody
+    for k in range(count):
+        t.drawn[k] = k + 1
+    if t.setup.shuffles:
+        for i in range(count - 1, 0, -1):
+            j = below(i + 1, t.setup.seed, MEMBERS, 0, drawn + count - 1 - i)
+            t.drawn[i], t.drawn[j] = t.drawn[j], t.drawn[i]
+    bits = 1
+    for k in range(t.setup.group_size - 1):
+        bits |= 1 << t.drawn[k]
+    return bits
+
+
+@inner
+def begin_again(t, words, beginning):
+    """Takes out of a trial's memory what the last one left there."""
+    for k in range(len(beginning)):
+        words[k] = beginning[k]
+    windows.clear(t.ready)
+    windows.clear(t.returns)
+    windows.clear(t.held)
+    windows.clear(t.missing)
+    windows.clear(t.moved_before)
+    windows.clear(t.confirmed)
+    windows.clear(t.delivered)
+    windows.clear(t.delivered_twice)
+
+
+# Events
+
+
+@inner
+def happen(t, row):
+    """What is planned happens, and what is committed by it."""
+    for column in range(len(t.message)):
+        t.message[column] = t.agenda[row, column]
+    strike(t, row)
+    handle(t, t.message)
+    do_committed(t)
+
+
+@inner
+def handle(t, event):
+    """Who handles an event is who does in the engine (`hawb.engine.advance`)."""
+    kind, a, b = event[KIND], event[A], event[B]
+    if kind == RAFT_ARRIVES:
+        arrive(t, event)
+    elif kind == RAFT_WRITTEN:
+        written(t, event)
+    elif kind == LOG_CUT:
+        drop_orphans(t)
+    elif kind == ELECTION_DUE:
+        election_due(t, a)
+    elif kind == LEADER_ELECTED:
+        deliver_missing(t)
+        drop_orphans(t)
+        offer_again(t, a, NOBODY)
+    elif kind == MAJORITY_REACHED:
+        if t.queue.master == a:
+            offer_again(t, a, NOBODY)
+    elif kind == MEMBERS_ABREAST:
+        deliver_missing(t)
+    elif kind == REGISTRATION_GIVEN_UP:
+        registration_given_up(t, a)
+    elif kind == PROPOSAL_GIVEN_UP:
+        give_up_proposal(t, a)
+    elif kind == CONNECTION_FAILS:
+        connection_fails(t, a)
+    elif kind == CONFIRMS_DUE:
+        settle_batch(t, a)
+    elif kind == DELIVERY_ARRIVES:
+        arrive_at_client(t, event[NUMBER], a)
+    elif kind == NODE_GONE:
+        notice_gone(t, a)
+    elif kind == NODE_DRAINS:
+        drain(t, a)
+    elif kind == SHUT_DOWN:
+        shut_down(t, a)
+    elif kind == STOPPED:
+        stopped(t, a, b)
+    elif kind == BOOT:
+        boot(t, a, b)
+    elif kind == BOOT_GIVES_UP:
+        give_up_boot(t, a, b)
+    elif kind == LOOK_AROUND:
+        look_around(t)
+    elif kind == PUBLISH:
+        publish(t, a, b, event[D])
+    elif kind == CONSUME and is_running(t, b):
+        ask_for(t, CONSUMES, b, NOBODY, 0, 0)
+    elif kind == CONSUMER_CLOSES and t.consumer.state != CLOSED:
+        channel_down(t)
+
+
+# Who looks after it, and what has come of it
+
+
+@inner
+def look(t):
+    """Whoever is not content tries again with the next second."""
+    down = int(t.book.down_since != NEVER)
+    t.book.outages += down and not t.queue.was_down
+    t.queue.was_down = down
+    look_again(t)
+
+
+@inner
+def may_go(t, node):
+    """No procedure waits for a mirror of a queue that has none."""
+    return True
+
+
+@inner
+def told(t, row):
+    """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds."""
+    book = t.book
+    down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
+    row[:] = 0
+    row[0], row[1], row[2], row[3] = book.published, windows.size(t.confirmed), book.nacked, book.refused
+    row[6], row[9], row[10], row[11] = windows.size(t.delivered_twice), book.outages, down_us, down_us
+    row[13] = book.bytes_replicated
+    row[14] = windows.size(t.held) + waits(t) + pending(t)
+
+
+PARTS = {
+    trial.stand: stand, trial.happen: happen, trial.told: told, flows.flow: flow, flows.next_change_us: next_change_us,
+    publishing.credit: credit, nodes.kill: kill, nodes.come_up: come_up, upkeep.look: look, upkeep.may_go: may_go,
+}  # fmt: skip
+"""What a trial of a quorum queue does in place of what one of a classic queue does."""

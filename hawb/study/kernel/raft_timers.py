@@ -1,0 +1,77 @@
+"""When members stand for election: `hawb.engine.raft_host`, for nodes of which none is silent."""
+
+from __future__ import annotations
+
+from hawb.engine import chance, raft_host
+from hawb.study.compiled import inner
+from hawb.study.draws import below
+from hawb.study.kernel.quorum_state import ELECTION_DUE, FOLLOWER, LAST, LAST_TERM, LEADER, LEADING, NOWHERE, ROLE, TERM
+from hawb.study.kernel.quorum_view import hosts
+from hawb.study.kernel.raft_election import up_to_date
+from hawb.study.kernel.raft_log import is_member, most
+from hawb.study.kernel.state import KIND, A, schedule
+
+ELECTION, LEAST_PATIENCE_US = chance.ELECTION, raft_host.LEAST_PATIENCE_US
+
+
+@inner
+def misses_leader(t, node):
+    """Whether a member knows of no leader that runs."""
+    if not is_member(t, node) or t.members[node, ROLE] == LEADING:
+        return False
+    leader = t.members[node, LEADER]
+    return leader == NOWHERE or t.members[leader, ROLE] != LEADING or not hosts(t, leader)
+
+
+@inner
+def call_elections(t):
+    """Members that miss their leader get ready to be elected."""
+    for node in range(t.setup.nodes):
+        if hosts(t, node) and misses_leader(t, node):
+            arm(t, node)
+
+
+@inner
+def arm(t, node):
+    """Sets a member's election timer where a majority hears it."""
+    member, electors = t.members[node], 0
+    for other in range(t.setup.nodes):
+        hears = is_member(t, other) and (other == node or hosts(t, other))
+        if hears and (member[ROLE] == FOLLOWER or up_to_date(t, other, member[LAST], member[LAST_TERM])):
+            electors += 1
+    if electors < most(t):
+        return
+    for row in range(t.moment.agenda):
+        if t.agenda[row, KIND] == ELECTION_DUE and t.agenda[row, A] == node:
+            return
+    schedule(t, patience_us(t, node), ELECTION_DUE, node)
+
+
+@inner
+def patience_us(t, node):
+    """How long a member waits before it asks, by its place in the drawn order of those that run."""
+    round_us = 4 * t.setup.link_us
+    apart_us = max(t.setup.election_us, 2 * round_us)
+    asked = t.members[node, ROLE] != FOLLOWER
+    first_us = max(LEAST_PATIENCE_US, apart_us if asked else t.setup.election_us - round_us)
+    return first_us + place(t, node) * apart_us
+
+
+@inner
+def place(t, node):
+    """A member's place among those that run, in the order drawn for the latest term: `hawb.engine.chance.shuffled`."""
+    count = term = 0
+    for other in range(t.setup.nodes):
+        if is_member(t, other):
+            t.drawn[count] = other
+            count += 1
+            term = max(term, t.members[other, TERM])
+    for i in range(count - 1, 0, -1):
+        j = below(i + 1, t.setup.seed, ELECTION, t.queue.number, 16 * term + count - 1 - i)
+        t.drawn[i], t.drawn[j] = t.drawn[j], t.drawn[i]
+    before = 0
+    for k in range(count):
+        if t.drawn[k] == node:
+            break
+        before += hosts(t, t.drawn[k])
+    return before
