@@ -1,4 +1,5 @@
-"""The kernel of studies: trials a second of the yardstick's mirrored queue, alone, against the engine and on Spark.
+"""The kernel of studies: trials a second of the yardstick's mirrored queue, alone, against the engine and on Spark, and
+of its quorum queue, alone and against the engine.
 
 A trial is a year of three nodes that each fail once a month, under steady load; all play the same ones.
 """
@@ -25,13 +26,14 @@ from hawb.study.spark import session
 STUDY = Path(__file__).parent.parent / "data" / "studies" / "monthly-failures.yaml"
 YEAR_US = 365 * histories.DAY_US
 TRIALS, BY_ENGINE, ON_SPARK, ROUNDS = 20_000, 3, 100_000, 5
+QUORUM_TRIALS = 4_000
 CORES = os.cpu_count() or 1
 
 
 def figures() -> list[str]:
     """The lines that `make bench` prints."""
-    study = load(STUDY)
-    study = replace(study, designs={"mirrored": study.designs["mirrored"]}, trials=ON_SPARK)
+    yardstick = load(STUDY)
+    study = replace(yardstick, designs={"mirrored": yardstick.designs["mirrored"]}, trials=ON_SPARK)
     given = study.designs["mirrored"], study.environments["monthly"], study.seed
     began = perf_counter()
     block.rows(*given, 0, 1, YEAR_US)
@@ -50,6 +52,23 @@ def figures() -> list[str]:
         ratio(f"kernel, {CORES} cores against one", alone, TRIALS, together, CORES * TRIALS, wanted=1.8),
         ratio(f"Spark, {CORES} cores against one", spark[1], ON_SPARK, spark[CORES], ON_SPARK, wanted=1.8),
         ratio("Spark against the kernel", together, CORES * TRIALS, spark[CORES], ON_SPARK, wanted=0.85),
+        *quorum_figures(yardstick),
+    ]
+
+
+def quorum_figures(study: Study) -> list[str]:
+    """The lines about the quorum queue."""
+    given = study.designs["quorum"], study.environments["monthly"], study.seed
+    began = perf_counter()
+    block.rows(*given, 0, 1, YEAR_US)
+    first_s = perf_counter() - began
+    alone = seconds(lambda: block.rows(*given, 0, QUORUM_TRIALS, YEAR_US), ROUNDS)
+    engine = seconds(lambda: records.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
+    return [
+        duration("first trial of a quorum queue, compiled or from the cache", [first_s], unit="s"),
+        rate("trials of a quorum queue, kernel, one core", QUORUM_TRIALS, alone),
+        rate("trials of a quorum queue, engine", BY_ENGINE, engine),
+        ratio("quorum queue: kernel against the engine", engine, BY_ENGINE, alone, QUORUM_TRIALS, wanted=200),
     ]
 
 
