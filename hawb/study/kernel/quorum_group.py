@@ -25,6 +25,9 @@ from hawb.study.kernel.quorum_state import (
 from hawb.study.kernel.raft_log import has_entry, is_member
 from hawb.study.kernel.state import KIND, NOBODY, C, move_row, schedule
 
+FEW_ENTRIES = 32
+"""So many entries are not looked through for those that no log has any more."""
+
 
 @inner
 def row_of(t, number):
@@ -65,8 +68,9 @@ def pending(t):
 @inner
 def enter(t, proposal, first, last, term):
     """A leader's log has what a client asks."""
-    if t.queue.entries > len(t.entries) // 2:
+    if t.queue.entries >= max(FEW_ENTRIES, t.queue.looked):
         forget_entries(t)
+        t.queue.looked = 2 * t.queue.entries
     row = t.queue.entries
     if row == len(t.entries):
         raise OverflowError("logs have more in them than a trial has room for")
