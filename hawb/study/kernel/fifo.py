@@ -150,7 +150,11 @@ def take_late(t, after):
 
 @inner
 def note_row(rows, count, first, after, last):
-    """Writes a row behind `count` others; how many there are then."""
+    """Writes a row behind `count` others, or makes the last one longer if it goes on as that ended; how many there are
+    then."""
+    if count and rows[count - 1, 0] == first and rows[count - 1, 2] == after:
+        rows[count - 1, 2] = last
+        return count
     if count == len(rows):
         raise OverflowError("more messages are late than a trial has room for")
     rows[count, 0], rows[count, 1], rows[count, 2] = first, after, last

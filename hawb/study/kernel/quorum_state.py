@@ -108,7 +108,7 @@ QUORUM_TRIAL = np.dtype(
         ("waiting", np.int64, (MOST_ASKED, SENT_BY + 1)), ("entries", np.int64, (MOST_ASKED, ENTRY_TERM + 1)),
         ("committed", np.int64, (MOST_ASKED, ENTRY_TERM + 1)), ("registered", np.int64, (MOST_ASKED, 3)),
         ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
-        *((name, np.int64, (517, 3)) for name in ("sent", "moved", "requeued", "staying")),
+        *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "staying")),
         *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
             "ready", "returns", "held", "missing", "hand", "moved_before", "fresh", "confirmed", "delivered",
             "delivered_twice",
