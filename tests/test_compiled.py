@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit, types
 
 from hawb.study.compiled import Assembly, inner, with_parts
-from hawb.study.kernel import flows, trial, upkeep
+from hawb.study.kernel import flows, quorum_trial, trial, upkeep
 from hawb.study.kernel.state import TRIAL
 
 
@@ -47,6 +47,31 @@ def test_a_function_with_other_parts_is_compiled_from_its_own_code():
     with_parts(trial.play, {trial.stand: stand, trial.before: before})(trials[0], history, horizon_us)
     assert trials["moment"]["now_us"] == 12
     assert with_parts(trial.play, {}) is trial.play
+
+
+def reads(number):
+    """Part of a trial that takes no time, and leaves a number behind."""
+
+    @inner
+    def before(t, time_us):
+        t.moment.now_us = number
+
+    return before
+
+
+def test_a_function_with_other_parts_is_never_taken_for_another_of_its_name():
+    history, trials = np.empty((0, 3), np.int64), np.zeros(1, TRIAL)
+    stand = inner(lambda t: None)
+    for number in (3, 8):
+        with_parts(trial.play, {trial.stand: stand, trial.before: reads(number)})(trials[0], history, 0)
+        assert trials["moment"]["now_us"] == number
+
+
+def test_what_is_kept_has_a_name_of_its_own():
+    parts = with_parts(trial.play, {trial.stand: quorum_trial.stand})
+    assert parts.py_func.__qualname__ != trial.play.py_func.__qualname__
+    assert parts._cache.cache_path == trial.play._cache.cache_path
+    assert with_parts(trial.play, {trial.stand: reads(1)})._cache.cache_path is None
 
 
 def test_parts_are_found_at_any_depth():

@@ -37,9 +37,9 @@ def fingerprint() -> str:
 config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
 
 
-def compiled(function: FunctionType) -> Callable:
+def compiled(function: FunctionType, kept: bool = True) -> Callable:
     """The decorator of what is compiled in studies and called from Python, which other threads run beside."""
-    return once(njit(cache=True, nogil=True, error_model="numpy")(function))
+    return once(njit(cache=kept, nogil=True, error_model="numpy")(function))
 
 
 def inner(function: FunctionType) -> Callable:
@@ -83,10 +83,17 @@ def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
 
 
 class Assembly:
-    """Compiled functions with other parts in place of some."""
+    """Compiled functions with other parts in place of some.
+
+    numba keeps what it has compiled by the function's name and types alone. So a function with other parts is named
+    after them, and kept only where all of them stand in the kernel's folder, which the cache's own name stands for.
+    """
 
     def __init__(self, parts: dict[Callable, Callable]):
         self._known = dict(parts)
+        pairs = sorted(f"{name_of(part)}={name_of(other)}" for part, other in parts.items())
+        self._mark = hashlib.sha256(" ".join(pairs).encode()).hexdigest()[:16]
+        self._kept = all(map(is_part, parts.values()))
 
     def of(self, function: Callable) -> Callable:
         """A function as it is with these parts: itself if it calls none of them."""
@@ -98,9 +105,15 @@ class Assembly:
             bound = {name: self.of(part) for name, part in called.items() if is_part(part)}
             if any(bound[name] is not called[name] for name in bound):
                 code = FunctionType(plain.__code__, plain.__globals__ | bound, plain.__name__, plain.__defaults__)
-                code.__qualname__, code.__module__ = plain.__qualname__, plain.__module__
-                self._known[function] = compiled(code) if is_entry(function) else inner(code)
+                code.__qualname__, code.__module__ = f"{plain.__qualname__}_{self._mark}", plain.__module__
+                self._known[function] = compiled(code, kept=self._kept) if is_entry(function) else inner(code)
         return self._known[function]
+
+
+def name_of(function: Callable) -> str:
+    """Module and name of a function, compiled or not."""
+    plain = getattr(function, "py_func", function)
+    return f"{plain.__module__}.{plain.__qualname__}"
 
 
 def is_part(given: object) -> bool:
