@@ -62,7 +62,7 @@ def ask_for(t, asks, node, owner, after, count):
     t.queue.waiting += 1
     if asks == ENQUEUE and not is_registered(t, owner):
         await_registration(t, owner, node)
-    if asks == CONSUMES and not t.queue.up:
+    if asks == CONSUMES:
         schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, number)
     offer(t, number)
 
@@ -83,13 +83,14 @@ def offer(t, number):
 
 @inner
 def offer_again(t, leader, owner):
-    """The proposals that wait and that a leader has not in its log get to it; of one publisher, or all (NOBODY)."""
+    """The proposals that wait and that a leader has not in its log get to it, if it is the one that channels know of;
+    of one publisher, or all (NOBODY)."""
     k, last = 0, t.moment.counter
     while k < t.queue.waiting:
         proposal = t.waiting[k]
         number = proposal[PROPOSAL]
         chosen = number <= last and proposal[AT_NODE] != GONE and (owner == NOBODY or is_from(proposal, owner))
-        if chosen and not is_in_log(t, leader, number, t.members[leader, COMMIT]):
+        if chosen and t.queue.master == leader and not is_in_log(t, leader, number, t.members[leader, COMMIT]):
             offer(t, number)
         k += 1
 
