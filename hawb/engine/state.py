@@ -266,7 +266,7 @@ class Side(Struct, frozen=True):
 
 class State(Struct, frozen=True):
     """The whole cluster at one moment. `sides` has the one of the first running node first, and one that nobody has on
-    his disk any more is gone. `agenda` is what will happen, a heap of (time_us, priority, number, the trace entry
+    his disk any more is gone. `agenda` is what will happen, in no order: (time_us, priority, number, the trace entry
     behind it, the step behind it, the side it belongs to, event).
 
     `connections` are those that clients have opened: name, node, virtual host. `stalled` is what waits because a change
