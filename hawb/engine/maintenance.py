@@ -58,7 +58,7 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
     known = (turn.queues[name] for name in turn.queue_names())
     queues = [queue for queue in known if queue.up and (queue.type == QUORUM or is_replicated(queue))]
     masters = [queue.master for queue in queues]
-    lengths = [runs.size(queue.content) for queue in queues]
+    lengths = [length(turn, queue) for queue in queues]
     tried = [0] * len(queues)
     hosts = may_get_masters(turn, turn.running())
     if not hosts:
@@ -72,6 +72,15 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
         if to != rebalancing.NOTHING:
             masters[moving] = to
             turn.schedule(0, TransferLeadership(queues[moving].name, to))
+
+
+def length(turn: Turn, queue: Queue) -> int:
+    """How long rebalancing takes a queue for: its messages, or the entries in the log of a quorum queue's member on the
+    node that is asked, 0 where that has none (`rabbit_quorum_queue:queue_length`)."""
+    if queue.type != QUORUM:
+        return runs.size(queue.content)
+    member = turn.groups[queue.name].members.get(turn.running()[0])
+    return 0 if member is None else member.log.last_index - member.log.snapshot.index
 
 
 def candidates(turn: Turn, queue: Queue) -> list[int]:

@@ -1,7 +1,8 @@
 """Which masters `rabbitmq-queues rebalance` moves, and where to.
 
 Source: `rabbit_amqqueue:rebalance`, `iterative_rebalance`, `maybe_migrate`. Plain functions over integers, see
-`hawb.rules.selection`: `masters[queue]` is the node of a queue's master, `lengths[queue]` its messages.
+`hawb.rules.selection`: `masters[queue]` is the node of a queue's master, `lengths[queue]` its messages, or its log's
+entries.
 """
 
 NOTHING = -1

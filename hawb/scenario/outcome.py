@@ -157,21 +157,31 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
     """One queue, as a side sees it, and where others see it differently how."""
     queue = side.queues[name]
     content = queue.content
-    unacknowledged = runs.common(content, queue.unacknowledged)
+    counted = counted_here(queue)
+    unacknowledged = runs.common(counted, queue.unacknowledged)
+    discarded = runs.common(counted, fifo.discarded(queue))
     common = {
         "type": queue.type,
         "durable": queue.durable,
         "policy": queue.policy,
         "operator_policy": queue.operator_policy,
-        "messages": runs.size(content),
-        "messages_ready": runs.size(content) - runs.size(unacknowledged) - runs.size(fifo.discarded(queue)),
+        "messages": runs.size(counted),
+        "messages_ready": runs.size(counted) - runs.size(unacknowledged) - runs.size(discarded),
         "messages_unacknowledged": runs.size(unacknowledged),
         "ids": as_lists(ids_in_order(state, queue, content)),
-        "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, unacknowledged))),
+        "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, queue.unacknowledged))),
         "replicas": replicas_outcome(state, settings, queue, side),
     }
     special = classic_outcome if queue.type == CLASSIC else quorum_outcome
     return common | special(state, settings, queue, side) | views_outcome(state, settings, name)
+
+
+def counted_here(queue: Queue) -> runs.Runs:
+    """The messages that a look from one side counts: it asks the leader that this side knows, and one that has lost its
+    majority knows nothing of what another has done since (`rabbit_quorum_queue:i`)."""
+    if queue.type == CLASSIC or queue.master in (NOWHERE, queue.holder) or queue.contents[queue.master] is None:
+        return queue.content
+    return runs.common(queue.content, runs.union(queue.contents[queue.master], queue.pending))
 
 
 def ids_in_order(state: State, queue: Queue, content: runs.Runs) -> runs.Runs:
