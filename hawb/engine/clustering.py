@@ -191,6 +191,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
         mirrors=tuple(node for node in queue.mirrors if node != heir),
         contents=with_content(queue.contents, held | {queue.master: None, heir: content}),
         redelivered=content,
+        uncounted_from=0,
     )
     bookkeeping.lose(turn, name, missing, reason)
     bookkeeping.take_back(turn, name, returned)

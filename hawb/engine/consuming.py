@@ -214,7 +214,7 @@ def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
     turn.change_queue(
         name,
         unacknowledged=runs.minus(queue.unacknowledged, numbers),
-        redelivered=runs.union(queue.redelivered, numbers),
+        redelivered=runs.union(queue.redelivered, queue.counted(numbers)),
     )
     limits.drop_excess(turn, name)
     expiry.drop_expired(turn, name)

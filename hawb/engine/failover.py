@@ -228,6 +228,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         unwritten=EMPTY,
         redelivered=content,
         unacknowledged=EMPTY,
+        uncounted_from=0,
     )
     note_silent(turn, name)
     bookkeeping.lose(turn, name, missing, "unsynchronised_promotion", because=entry)
@@ -306,13 +307,13 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
     confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
     kept = runs.minus(on_disks(turn, queue, [queue.master])[queue.master] or EMPTY, queue.unwritten)
     bookkeeping.lose(turn, name, runs.minus(queue.content, kept), loss_with_process(turn, queue), because=entry)
-    delivered = runs.union(queue.redelivered, queue.unacknowledged)
     turn.change_queue(
         name,
         synchronised=(),
         contents=with_content(queue.contents, on_disks(turn, queue, queue.mirrors) | {queue.master: kept}),
-        redelivered=runs.common(delivered, kept) if queue.stopped else kept,
+        redelivered=runs.common(queue.delivered, kept) if queue.stopped else kept,
         unacknowledged=EMPTY,
+        uncounted_from=uncounted_from(turn, queue, kept),
         parked=tuple(publishing.strike(consuming.unheard(parked), name) for parked in queue.parked),
         abandoned=True,
         absent=not is_replicated(queue) and not turn.is_running(queue.master),
@@ -325,6 +326,19 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         subscriptions.lose_master(turn, name)
     else:
         queues.remove(turn, name, "node_down")
+
+
+def uncounted_from(turn: Turn, queue: Queue, kept: Runs) -> int:
+    """From which message on a master that comes back with what it has `kept` forgets who was sent it; 0: from none.
+
+    It counts how far deliveries have come, message by message, and writes that down when it is shut down. A transient
+    message that was not delivered by then never will be, so the count stands still there (`rabbit_variable_queue`,
+    next_deliver_seq_id; seen on a 3.10.8 cluster). After any other end all that is left counts as delivered.
+    """
+    if not (queue.stopped and turn.settings.profile.counts_deliveries):
+        return 0
+    never = runs.minus(runs.minus(queue.content, kept), queue.delivered)
+    return queue.uncounted_from or (never[0][0] if never else 0)
 
 
 def loss_with_process(turn: Turn, queue: Queue) -> str:

@@ -214,6 +214,7 @@ def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: li
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
     fields["parked"] = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
+    fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
     fields["fifo"] = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)

@@ -146,7 +146,7 @@ def perhaps_delivered(turn: Turn, name: str, node: int, content: Runs) -> Runs:
     queue = remembered.queues.get(name) if remembered else None
     if queue is None or queue.master != node or not queue.stopped or queue.up:
         return content
-    return runs.common(runs.union(queue.redelivered, queue.unacknowledged), content)
+    return runs.common(queue.delivered, content)
 
 
 def leave(side: Records, name: str, node: int) -> Runs:

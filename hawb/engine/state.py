@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from hawb.engine.clients import Consumer, Publisher, Unconfirmed
 from hawb.engine.quorum_group import Group
-from hawb.engine.runs import EMPTY, Runs, union
+from hawb.engine.runs import EMPTY, Runs, common, union
 from hawb.engine.sync_effort import Effort
 from hawb.rules.limits import NO_LIMITS, Limits
 from hawb.rules.policies import Mirroring, Policy
@@ -151,8 +151,9 @@ class Queue(Struct, frozen=True, cache_hash=True):
 
     `contents[node]` is what the replica at `node` holds or, where the node is down, what it would find on its disk;
     None where there is no copy. The master's content is the queue. Messages handed to consumers and not yet
-    acknowledged are part of it; which those are is in `unacknowledged`. `owner` is the connection (its name and node)
-    of an exclusive queue.
+    acknowledged are part of it; which those are is in `unacknowledged`. `redelivered` are those that have been and are
+    not any more; from the message `uncounted_from` on, unless that is 0, the queue does not remember who was sent it.
+    `owner` is the connection (its name and node) of an exclusive queue.
 
     `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
     lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
@@ -205,6 +206,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
     unwritten: Runs = EMPTY
     redelivered: Runs = EMPTY
     unacknowledged: Runs = EMPTY
+    uncounted_from: int = 0
     consumers: tuple[str, ...] = ()
     active_consumer: str | None = None
     crashed: frozenset[int] = frozenset()
@@ -222,6 +224,15 @@ class Queue(Struct, frozen=True, cache_hash=True):
     limits_in_effect: Limits = NO_LIMITS
     ttl_timer_us: int | None = None
     bindings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def delivered(self) -> Runs:
+        """What the queue would call redelivered if all its clients went away now."""
+        return union(self.redelivered, self.counted(self.unacknowledged))
+
+    def counted(self, numbers: Runs) -> Runs:
+        """Those of delivered messages of which the queue remembers it."""
+        return common(numbers, ((1, self.uncounted_from - 1),)) if self.uncounted_from else numbers
 
     @property
     def content(self) -> Runs:

@@ -28,7 +28,8 @@ class Profile(Struct, frozen=True):
     which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often a node that boots and finds
     nobody goes through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure
     does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
-    node waited ten minutes. `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte
+    node waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they
+    have come, and not each (3.10.0). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte
     (`~p`).
     """
 
@@ -50,6 +51,7 @@ class Profile(Struct, frozen=True):
     rebalance_spares_drained: bool
     exclusive_counts_as_mirrored: bool
     late_answers_count: bool
+    counts_deliveries: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -134,6 +136,7 @@ PROFILES: dict[str, Profile] = {
         rebalance_spares_drained=False,
         exclusive_counts_as_mirrored=True,
         late_answers_count=False,
+        counts_deliveries=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -158,6 +161,7 @@ PROFILES: dict[str, Profile] = {
         rebalance_spares_drained=True,
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
+        counts_deliveries=True,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -182,6 +186,7 @@ PROFILES: dict[str, Profile] = {
         rebalance_spares_drained=True,
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
+        counts_deliveries=True,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -206,6 +211,7 @@ PROFILES: dict[str, Profile] = {
         rebalance_spares_drained=True,
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
+        counts_deliveries=True,
         unicode_errors=True,
     ),
 }

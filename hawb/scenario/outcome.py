@@ -169,7 +169,7 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
         "messages_ready": runs.size(counted) - runs.size(unacknowledged) - runs.size(discarded),
         "messages_unacknowledged": runs.size(unacknowledged),
         "ids": as_lists(ids_in_order(state, queue, content)),
-        "redelivered": as_lists(runs.common(content, runs.union(queue.redelivered, queue.unacknowledged))),
+        "redelivered": as_lists(runs.common(content, queue.delivered)),
         "replicas": replicas_outcome(state, settings, queue, side),
     }
     special = classic_outcome if queue.type == CLASSIC else quorum_outcome
