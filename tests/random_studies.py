@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.engine import chance
 from hawb.scenario.document import PauseIfAllDown, Timing
@@ -21,6 +22,7 @@ from hawb.study.environment import (
     Environment,
     Failures,
     GroupFailures,
+    Partitions,
     Traffic,
 )
 
@@ -57,6 +59,15 @@ def case(number: int) -> Case:
     choose = Chooser(number)
     design = a_design(choose)
     environment = an_environment(choose)
+    return Case(number, design, environment, tuple(choose.chosen.items()))
+
+
+def any_case(number: int, *, quorum: bool) -> Case:
+    """The case of a number with all that may happen, which only the engine plays."""
+    choose = Chooser(number)
+    design = a_quorum_design(choose) if quorum else a_design(choose)
+    environment = with_partitions(choose, with_losses(choose, an_environment(choose)))
+    design = replace(design, net_ticktime=choose("net_ticktime", (60.0, 5.0)))
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 
@@ -187,6 +198,26 @@ def failing(choose: Chooser, what: str, every_s: Sequence[float]) -> dict[str, o
         "repair": a_distribution(choose, f"{what} repair", choose(f"{what} repair_s", (3.0, 60.0, 200.0))),
         "controlled_share": choose(f"{what} controlled_share", (0.0, 0.4, 1.0)),
     }
+
+
+def with_losses(choose: Chooser, environment: Environment) -> Environment:
+    """Some of what fails loses power, or its disk."""
+    power, disk = choose("power_off", (0.0, 0.5, 1.0)), choose("disk_loss", (0.0, 0.0, 0.3))
+    given = {name: getattr(environment, name) for name in ("node_failures", "host_failures", "rack_failures")}
+    return replace(environment, **{
+        name: replace(
+            one, power_off_share=power * (1 - one.controlled_share), disk_loss_share=disk * (1 - one.controlled_share)
+        )
+        for name, one in given.items() if one is not None
+    })  # fmt: skip
+
+
+def with_partitions(choose: Chooser, environment: Environment) -> Environment:
+    """Links fail now and then, for shorter and for longer than net_ticktime."""
+    racks = ("one_rack",) if environment.rack_failures else ()
+    cut = choose("partitions", (None, "one_node", "half", "one_link", *racks))
+    lasts = Distribution(mean_s=choose("partitions last_s", (30.0, 150.0)))
+    return replace(environment, partitions=cut and Partitions(every=Distribution(mean_s=200), lasts=lasts, cut=cut))
 
 
 def a_distribution(choose: Chooser, what: str, mean_s: float) -> Distribution:

@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-import numpy as np
-from msgspec.structs import replace
+from collections import Counter
 
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from random_studies import HORIZON_US, SEED, any_case
+
+from hawb.engine import runs
+from hawb.engine.ledger import imbalance
+from hawb.engine.state import RUNNING
 from hawb.scenario.document import Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import Close, Consume, Kill, Publisher, Start, Stop
+from hawb.scenario.verbs import (
+    Close,
+    Consume,
+    Cut,
+    ForgetClusterNode,
+    Heal,
+    Join,
+    Kill,
+    Partition,
+    PowerOff,
+    Publisher,
+    Start,
+    Stop,
+    Wipe,
+)
+from hawb.study import histories
 from hawb.study.design import QUEUE, Design, Upgrade
 from hawb.study.environment import Bursts, Calendar, Distribution, Environment, Traffic
 from hawb.study.histories import (
     BURST,
     CONSUMERS_AWAY,
     CONSUMERS_BACK,
+    CUT,
+    CUT_LINK,
+    HEAL,
     KILL,
+    LOSE_DISK,
     MAINTENANCE,
+    POWER_OFF,
     ROLLING_UPGRADE,
     START,
     STOP,
 )
-from hawb.study.played import play, scenario
+from hawb.study.played import Played, play, scenario
 from hawb.study.record import Record
 
 DESIGN = Design(
@@ -116,3 +143,93 @@ def test_a_rolling_upgrade_takes_one_node_after_another():
 def test_a_node_stopped_twice_is_started_when_nothing_keeps_it_down():
     found = played((50, STOP, 0b010), (50.5, START, 0b010))
     assert found == written(Step(Stop(("b",)), at=50), Step(Start(("b",)), at=52))
+
+
+def test_a_node_that_lost_power_is_missed_after_net_ticktime():
+    found = played((100, POWER_OFF, 0b001), (110, START, 0b001))
+    assert found == written(
+        Step(PowerOff(("a",)), at=100), publisher(2, "b", 101), Step(Start(("a",)), at=110), consumer("a", 117)
+    )
+    assert found.publish_down_s == 15
+    assert played((100, POWER_OFF, 0b001)).publish_down_s == 60
+
+
+def test_a_node_without_its_disk_is_forgotten_and_joins_again():
+    found = played((100, KILL, 0b001), (100, LOSE_DISK, 0b001), (160.5, START, 0b001))
+    assert found == written(
+        Step(Kill(("a",)), at=100), Step(Wipe("a"), at=100), publisher(2, "b", 101), consumer("b", 101),
+        Step(ForgetClusterNode("a"), at=161), Step(Join("a"), at=161),
+    )  # fmt: skip
+    assert found.lost == 0
+
+
+def test_who_waits_for_a_node_without_its_disk_is_made_to_boot():
+    everybody_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
+    assert played(*everybody_down).publish_down_s == 200
+    assert played(*everybody_down, (120, START, 0b111)).publish_down_s == 200
+    trial = Played(DESIGN, ENVIRONMENT, 5)
+    rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in (*everybody_down, (120, START, 0b111))]
+    trial.through(rows, 1_000_000_000)
+    assert [(node.status, node.virgin, node.member) for node in trial.turn.nodes] == [(RUNNING, False, True)] * 3
+    assert trial.queue.up
+
+
+def test_a_queue_that_is_gone_with_its_disk_is_declared_again():
+    unmirrored = replace(DESIGN, replicas=1, policy={})
+    rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
+    found = play(unmirrored, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
+    assert (found.refused, found.lost_confirmed, found.messages) == (1001, 1000, 0)
+    assert found.publish_down_s == 101
+
+
+def test_a_lone_node_without_its_disk_begins_anew():
+    lone = replace(DESIGN, nodes=1, replicas=1, policy={})
+    rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
+    assert 100 < play(lone, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000).publish_down_s < 120
+
+
+def test_a_quorum_queue_has_a_member_on_a_node_that_joined_again():
+    trial = Played(replace(DESIGN, queue_type="quorum", replicas=3, policy={}), ENVIRONMENT, 5)
+    trial.through([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (120_000_000, START, 1)], 300_000_000)
+    told = [entry.event for entry in trial.turn.entries if entry.event.startswith(("member_", "node_"))]
+    assert trial.queue.members == (0, 1, 2)
+    assert told.index("node_joined") < told.index("member_added")
+    assert trial.record().lost == 0
+
+
+@pytest.mark.parametrize("handling", ["ignore", "autoheal", "pause_minority"])
+def test_a_partition_is_one_cluster_again_once_it_has_healed(handling: str):
+    trial = Played(replace(DESIGN, cluster_partition_handling=handling), ENVIRONMENT, 5)
+    trial.through([(100_000_000, CUT, 0b001), (200_000_000, HEAL, 0b001)], 300_000_000)
+    assert (len(trial.turn.sides), trial.turn.cuts) == (1, {})
+    assert [node.status for node in trial.turn.nodes] == [RUNNING] * 3
+    assert trial.record().promotions == 1
+
+
+def test_a_side_is_given_up_by_hand_where_partitions_are_ignored():
+    found = played((100, CUT, 0b001), (200.5, HEAL, 0b001))
+    assert found.outages == 0  # the trace has each side's, the record those of the queue
+    assert replace(found, outages=2) == written(
+        Step(Partition((("a",), ("b", "c"))), at=100), Step(Heal(), at=200.5),
+        Step(Stop(("b", "c")), at=201), Step(Start(("b", "c")), at=203),
+    )  # fmt: skip
+
+
+def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
+    found = played((100, CUT_LINK, 0b011), (130, HEAL, 0b011))
+    assert found == written(Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130))
+    assert found.promotions == found.lost == found.outages == 0
+
+
+@pytest.mark.parametrize("quorum", [False, True])
+def test_whatever_happens_the_books_balance(quorum: bool):
+    mended = Counter()
+    for number in range(20):
+        given = any_case(number, quorum=quorum)
+        trial = Played(given.design, given.environment, number)
+        history = histories.history(given.environment, given.design.nodes, SEED, number, HORIZON_US)
+        trial.through(history.tolist(), HORIZON_US)
+        contents = [side.queues[QUEUE].content for side in trial.turn.sides.values() if QUEUE in side.queues]
+        assert imbalance(trial.account, runs.normal(pair for content in contents for pair in content)) is None
+        mended.update({entry.event for entry in trial.turn.entries})
+    assert min(mended[event] for event in ("disk_lost", "node_joined", "links_timed_out", "node_lost_power")) >= 1

@@ -1,10 +1,9 @@
-"""The rows of trials: the kernel's and the engine's are the same, and what nobody plays is refused by name."""
+"""The rows of trials: the kernel's and the engine's are the same, and what the one does not play the other does."""
 
 from __future__ import annotations
 
 import pytest
 
-from hawb.scenario.refused import ScenarioRefused
 from hawb.study import histories, records
 from hawb.study.load import read_study
 from hawb.study.question import Study
@@ -43,14 +42,16 @@ def test_kernel_and_engine_tell_the_same(design: str):
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-@pytest.mark.parametrize(("environment", "named"), [
-    ({"partitions": {"every": {"mean_s": 86400}, "lasts": {"mean_s": 60}}}, "partitions"),
-    ({"node_failures": FAILURES | {"power_off_share": 0.1}}, "losses of power"),
-    ({"node_failures": FAILURES | {"disk_loss_share": 0.1}}, "lost disks"),
-])  # fmt: skip
-def test_what_nobody_plays_is_refused_by_name(environment: dict, named: str):
-    with pytest.raises(ScenarioRefused, match=named):
-        records.records(study(**environment), "mirrored", "one", 0, 1)
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_what_the_kernel_does_not_play_the_engine_does(design: str):
+    asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
+    given = asked.designs[design], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US
+    rows = records.records(asked, design, "one", 0, 2)
+    assert rows.drop_columns("trial").to_pydict() == {
+        name: list(column) for name, column in zip(records.NAMES, records.by_engine(*given), strict=True)
+    }
+    assert records.slow(asked) == {"partitions: links that drop everything": 2}
+    assert records.slow(study()) == {}
 
 
 def test_the_kernel_is_compiled_by_one_trial_of_each_type_of_queue(monkeypatch: pytest.MonkeyPatch):

@@ -72,10 +72,11 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
     from hawb.study.load import load as load_study
 
     with of_the_extra():
-        from hawb.study.records import compile_kernel, player, records
+        from hawb.study.records import compile_kernel, records, slow
     asked = load_study(file)
-    for design, environment in asked.cells:
-        player(asked.designs[design], asked.environments[environment])
+    for reason, count in slow(asked).items():
+        click.echo(f"{count} of {len(asked.cells)} pairs are played by the engine, some thousand times as slowly as by"
+                   f" the kernel, which does not play {reason}", err=True)  # fmt: skip
     if master.startswith("local"):
         compile_kernel(asked)
     with spark_session(master) as spark:

@@ -7,7 +7,9 @@ Clients and the service managers of nodes do what these do in operation, whichev
   meanwhile does what a channel does (`hawb.engine.subscriptions`).
 * A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
 * Another rate is another publisher on the same node, as soon as the last one is not held up.
-* Planned work is done as `hawb.study.work` says.
+* Planned work is done as `hawb.study.work` says, and what a person mends as `hawb.study.repairs` says.
+* While a partition lasts everybody sees of the cluster what the side of his node does; a client connects to the first
+  node that takes clients whatever side that is on.
 
 Seconds in which nothing has changed since the last try are left out: a try would end as that one did.
 """
@@ -20,17 +22,18 @@ import numpy as np
 
 from hawb.engine import advance, chance, publishers, runs
 from hawb.engine.ledger import Account
-from hawb.engine.state import DOWN, Queue
+from hawb.engine.state import DOWN, RUNNING, Queue
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.document import Scenario
 from hawb.scenario.forms import Verb
-from hawb.scenario.verbs import Close, Consume, Kill, Publisher, Start, Stop
+from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, PowerOff, Publisher, Start, Stop, Wipe
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.record import Record
+from hawb.study.repairs import Repairs
 from hawb.study.work import Work
 
 LOOK_US = 1_000_000
@@ -67,18 +70,6 @@ def play(design: Design, environment: Environment, history: np.ndarray, seed: in
     return played.record()
 
 
-def refused(environment: Environment) -> str | None:
-    """What an environment has that no history is played with; None if there is nothing."""
-    given = (environment.node_failures, environment.host_failures, environment.rack_failures)
-    failures = [one for one in given if one is not None]
-    left_out = {
-        "partitions": environment.partitions is not None,
-        "losses of power": any(one.power_off_share for one in failures),
-        "lost disks": any(one.disk_loss_share for one in failures),
-    }
-    return next((what for what, there in left_out.items() if there), None)
-
-
 class Played:
     """A trial under way: the engine's turn, and what those want who look after it."""
 
@@ -92,7 +83,7 @@ class Played:
         self._consumes = True
         self._connections, self._rate = 0, 0.0
         self._hour, self._bursts = 0, False
-        self._work = Work(design, environment)
+        self._work, self._repairs = Work(design, environment), Repairs(design)
         self._look_us: int | None = 0
         self._outages, self._was_down = 0, False
 
@@ -122,13 +113,18 @@ class Played:
             consume_down_s=down_s,
             sync_blocked_s=account.syncing.at(now_us) / SECOND_US,
             bytes_replicated=account.bytes_replicated,
-            messages=runs.size(self.queue.content),
+            messages=runs.size(self._held()),
         )
 
     @property
-    def queue(self) -> Queue:
-        """The queue as it stands."""
-        return self.turn.queues[self._name]
+    def queue(self) -> Queue | None:
+        """The queue as the side in focus has it; None if that knows of none."""
+        return self.turn.queues.get(self._name)
+
+    def _held(self) -> runs.Runs:
+        """What is in the queue, on whatever side."""
+        queues = [side.queues[self._name] for side in self.turn.sides.values() if self._name in side.queues]
+        return runs.normal(pair for queue in queues for pair in queue.content)
 
     @property
     def account(self) -> Account:
@@ -169,7 +165,8 @@ class Played:
 
     def _content(self) -> bool:
         publishes = self._rate_in_use() == self.rate
-        return publishes and self._is_consuming() == self._consumes and not self._idle() and not self._work.left
+        connected = publishes and self._is_consuming() == self._consumes
+        return connected and not self.idle() and not self._work.left and not self._repairs.left(self.turn)
 
     @property
     def rate(self) -> float:
@@ -186,13 +183,17 @@ class Played:
         consumer = self.turn.consumers.get(CONSUMER)
         return consumer is not None and consumer.state == "active"
 
-    def _idle(self) -> list[int]:
+    def idle(self) -> list[int]:
         """The nodes that are down though nothing keeps them down."""
         return [
             node
             for node, value in enumerate(self.turn.nodes)
             if value.status == DOWN and node not in self._kept_down and node != self._work.keeps_down
         ]
+
+    def kept_down(self) -> set[int]:
+        """The nodes that something keeps down."""
+        return self._kept_down | {self._work.keeps_down} - {None}
 
     @property
     def _publisher(self) -> str:
@@ -202,12 +203,13 @@ class Played:
 
     def _look_after(self) -> None:
         self._work.go_on(self)
+        self._repairs.go_on(self)
         self._start_idle()
         self._publish()
         if not self._consumes:
             if self._is_consuming():
                 self.do(Close(CONSUMER))
-        elif not self._is_consuming() and self._is_served() and (nodes := self._open_nodes()):
+        elif not self._is_consuming() and (nodes := self._open_nodes()) and self._is_served_at(nodes[0]):
             self._consume_at(nodes[0])
         self._look_us = None
         changes_us = min(advance.next_time_us(self.turn), self._work.due_us(self.turn.now_us))
@@ -226,17 +228,19 @@ class Played:
 
     def _open_nodes(self) -> list[int]:
         """The nodes that take clients."""
-        return [node for node in self.turn.running() if not self.turn.nodes[node].drained]
+        nodes = enumerate(self.turn.nodes)
+        return [node for node, value in nodes if value.status == RUNNING and not value.drained]
 
     def _is_connected(self) -> bool:
         publisher = self.turn.publishers.get(self._publisher)
         return publisher is not None and not publisher.closed
 
-    def _is_served(self) -> bool:
-        return self.queue.up and self.queue.sync is None
+    def _is_served_at(self, node: int) -> bool:
+        self.turn.look_from(node)
+        return self.queue is not None and self.queue.up and self.queue.sync is None
 
     def _start_idle(self) -> None:
-        if idle := self._idle():
+        if idle := [node for node in self.idle() if not self.turn.nodes[node].virgin]:
             self.do(Start(self.names(idle)))
 
     def _publish_at(self, node: int) -> None:
@@ -287,6 +291,37 @@ class Played:
         """Nodes die."""
         self._keep_down(Kill, nodes)
 
+    def power_off(self, nodes: int) -> None:
+        """Nodes lose power."""
+        self._keep_down(PowerOff, nodes)
+
+    def lose_disk(self, nodes: int) -> None:
+        """The disks of nodes are lost, and whatever runs there by then with them."""
+        self._keep_down(Kill, nodes)
+        for name in self.names(self._among(nodes)):
+            self.do(Wipe(name))
+        self._notice()
+
+    def cut(self, nodes: int) -> None:
+        """The links between some nodes and all others drop everything."""
+        here = self._among(nodes)
+        others = [node for node in range(len(self.turn.nodes)) if node not in here]
+        if here and others:
+            self.do(Partition((self.names(here), self.names(others))))
+        self._notice()
+
+    def cut_link(self, nodes: int) -> None:
+        """The link between two nodes drops everything."""
+        ends = self.names(self._among(nodes))
+        if len(ends) == 2:
+            self.do(Cut((ends,)))
+        self._notice()
+
+    def heal(self, _about: int) -> None:
+        """All links work again."""
+        self.do(Heal())
+        self._notice()
+
     def consumers_away(self, _about: int) -> None:
         """The consumer closes its channel, and stays away."""
         self._consumes = False
@@ -319,7 +354,7 @@ class Played:
         self._work.begin(kind, self._among(nodes))
         self._notice()
 
-    def _keep_down(self, verb: type[Stop | Kill], nodes: int) -> None:
+    def _keep_down(self, verb: type[Stop | Kill | PowerOff], nodes: int) -> None:
         self._kept_down |= set(self._among(nodes))
         self.do(verb(self.names(self._among(nodes))))
         self._notice()
@@ -329,9 +364,14 @@ class Played:
 
 
 EVENTS = {
+    histories.HEAL: Played.heal,
     histories.START: Played.start,
+    histories.POWER_OFF: Played.power_off,
     histories.STOP: Played.stop,
     histories.KILL: Played.kill,
+    histories.LOSE_DISK: Played.lose_disk,
+    histories.CUT: Played.cut,
+    histories.CUT_LINK: Played.cut_link,
     histories.CONSUMERS_AWAY: Played.consumers_away,
     histories.CONSUMERS_BACK: Played.consumers_back,
     histories.RATE: Played.rate_changes,

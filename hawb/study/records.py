@@ -1,18 +1,18 @@
 """What the trials of a study come to, as rows: played by the kernel, or by the engine where the kernel refuses.
 
 Both play the same histories and tell the same record, so nobody sees from a row who played it; the engine takes some
-thousand times as long.
+thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple, fields
 
-from hawb.scenario.refused import ScenarioRefused
 from hawb.study import histories, played
 from hawb.study.blocks import TRIAL
 from hawb.study.design import Design
@@ -34,7 +34,7 @@ SCHEMA = pa.schema([
 
 def records(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
     """The records of `count` trials from number `first` on, a row each with its number. A trial's row depends on the
-    study's seed and its number alone. Raises ScenarioRefused where nothing can play them."""
+    study's seed and its number alone."""
     given, around = study.designs[design], study.environments[environment]
     play, horizon_us = player(given, around), round(study.horizon_days * histories.DAY_US)
     columns = play(given, around, study.seed, first, count, horizon_us)
@@ -42,13 +42,14 @@ def records(study: Study, design: str, environment: str, first: int, count: int)
 
 
 def player(design: Design, environment: Environment) -> Player:
-    """Who plays a design in an environment. Raises ScenarioRefused where nobody can."""
-    if setup.refused(design, environment) is None:
-        return by_kernel
-    reason = played.refused(environment)
-    if reason is not None:
-        raise ScenarioRefused(f"no trial can be played: {reason}")
-    return by_engine
+    """Who plays a design in an environment."""
+    return by_engine if setup.refused(design, environment) else by_kernel
+
+
+def slow(study: Study) -> Counter[str]:
+    """How many pairs of design and environment the engine plays, by the reason why the kernel does not."""
+    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
+    return Counter(filter(None, (setup.refused(*cell) for cell in cells)))
 
 
 def compile_kernel(study: Study) -> None:

@@ -47,7 +47,8 @@ FAILING = Failures(
 )
 PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
 """Assumed: each node fails once a month and is back within an hour, one failure in five is a controlled stop; steady
-traffic with consumers that keep up (`data/studies/replicas.yaml`, without what the engine's histories leave out)."""
+traffic with consumers that keep up. Losses of power, lost disks and partitions, which `data/studies/replicas.yaml` has,
+are left out: a table is to be there in a minute."""
 
 NORMAL = 1.959964
 """Of 97.5 %."""

@@ -34,8 +34,8 @@ class Operated(Protocol):
     turn: Turn
 
     @property
-    def queue(self) -> Queue:
-        """The queue as it stands."""
+    def queue(self) -> Queue | None:
+        """The queue as the side in focus has it."""
 
     def names(self, nodes: Iterable[int]) -> tuple[str, ...]:
         """The names of nodes."""
@@ -99,8 +99,9 @@ class Work:
                 self._from_us = now_us + self._down_us[self._kind]
 
     def _bring_back(self, played: Operated) -> None:
+        played.turn.look_from(self.left[0])
         queue = played.queue
-        if self._upgrade.sync_queue and queue.mirrored and queue.up:
+        if self._upgrade.sync_queue and queue is not None and queue.mirrored and queue.up:
             played.do(SyncQueue(QUEUE))
         self.left = self.left[1:]
         if self._upgrade.rebalance and not self.left:
@@ -109,8 +110,10 @@ class Work:
         self._from_us = played.turn.now_us + microseconds(self._upgrade.between_s)
 
     def _is_content(self, played: Operated) -> bool:
-        queue, turn = played.queue, played.turn
+        turn = played.turn
+        turn.look_from(self.left[0])
+        queue = played.queue
         if not self._upgrade.await_online_synchronized_mirror or not mirror_check_applies(len(turn.nodes)):
             return True
-        here = queue.mirrored and queue.up and queue.master == self.left[0]
+        here = queue is not None and queue.mirrored and queue.up and queue.master == self.left[0]
         return not here or any(turn.is_running(node) for node in queue.synchronised)

@@ -1,0 +1,107 @@
+"""What a person mends while a trial is played by the engine.
+
+* A node whose disk was lost comes back as another: those that run forget it (`rabbitmqctl forget_cluster_node`), it
+  joins them (`join_cluster`), and a quorum queue whose member the disk had gets one there again (`rabbitmq-queues
+  add_member`). A cluster of one node begins anew (`reset`).
+* Where nobody runs, since all wait for such a node, the first that still has its disk is made to boot (`force_boot`),
+  once nothing keeps down any that has. A cluster of which no disk is left stays down.
+* Sides that are left when all links work again become one by hand where no handling does it: the nodes on other sides
+  than the first running node's are stopped, and started again (guide "Clustering and Network Partitions", #recovering).
+* A queue that is gone, as one without mirrors goes with its node, is declared again by its clients.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hawb.engine.state import QUORUM, RUNNING, Node
+from hawb.engine.turn import Turn
+from hawb.scenario.verbs import AddMember, Declare, ForceBoot, ForgetClusterNode, Join, Reset, Stop
+from hawb.study.design import QUEUE, Design
+from hawb.study.work import Operated
+
+
+class Mended(Operated, Protocol):
+    """The cluster that is mended, as somebody plays it."""
+
+    def idle(self) -> list[int]:
+        """The nodes that are down though nothing keeps them down."""
+
+    def kept_down(self) -> set[int]:
+        """The nodes that something keeps down."""
+
+
+class Repairs:
+    """What is still to be mended, and what is done about it."""
+
+    def __init__(self, design: Design):
+        self._arguments = design.queue().arguments | {"x-queue-type": design.queue_type}
+        self._without_member: set[int] = set()
+
+    def left(self, turn: Turn) -> bool:
+        """Whether there is anything to mend, empty nodes that are down apart."""
+        return bool(self._without_member or self._parted(turn) or (turn.first_running() >= 0 and self._is_gone(turn)))
+
+    def go_on(self, played: Mended) -> None:
+        """The next thing is done that can be done now."""
+        turn = played.turn
+        for node in played.idle():
+            if turn.nodes[node].virgin:
+                self._replace(played, node)
+        self._let_one_boot(played)
+        if parted := self._parted(turn):
+            played.do(Stop(played.names(parted)))
+        if turn.first_running() >= 0 and self._is_gone(turn):
+            played.do(Declare(QUEUE, arguments=self._arguments))
+        self._add_members(played)
+
+    def _replace(self, played: Mended, node: int) -> None:
+        """The others forget an empty node, and it joins as another."""
+        turn, (name,) = played.turn, played.names([node])
+        if len(turn.nodes) == 1:
+            played.do(Reset(name))
+        elif turn.first_running() >= 0:
+            if queue := self._quorum_queue(turn):
+                self._without_member |= {node} & set(queue.members)
+            if turn.nodes[node].member:
+                played.do(ForgetClusterNode(name))
+            if not turn.nodes[node].member:
+                played.do(Join(name))
+
+    def _let_one_boot(self, played: Mended) -> None:
+        nodes = played.turn.nodes
+        whole = {node for node, value in enumerate(nodes) if not value.virgin}
+        stuck = any(map(_is_missed, nodes)) and not any(value.status == RUNNING for value in nodes)
+        able = [node for node in played.idle() if node in whole]
+        if stuck and able and not whole & played.kept_down():
+            played.do(ForceBoot(*played.names(able[:1])))
+
+    def _add_members(self, played: Mended) -> None:
+        turn = played.turn
+        queue = self._quorum_queue(turn)
+        for node in sorted(self._without_member):
+            if turn.runs_anywhere(node) and queue is not None:
+                if node in queue.members:
+                    self._without_member.remove(node)
+                elif queue.up:
+                    played.do(AddMember(QUEUE, *played.names([node])))
+
+    def _parted(self, turn: Turn) -> list[int]:
+        """The running nodes that a person restarts so that there is one side again."""
+        if len(turn.sides) == 1 or turn.cuts or turn.settings.partition_handling.heals:
+            return []
+        shown = turn.nodes[turn.first_running()].side
+        return [node for node, value in enumerate(turn.nodes) if value.status == RUNNING and value.side != shown]
+
+    def _is_gone(self, turn: Turn) -> bool:
+        """Whether the first running node knows of no queue."""
+        return not turn.sides[turn.nodes[turn.first_running()].side].queues
+
+    def _quorum_queue(self, turn: Turn):
+        turn.look_from_outside()
+        return next((queue for queue in turn.queues.values() if queue.type == QUORUM), None)
+
+
+def _is_missed(node: Node) -> bool:
+    """Whether the others count an empty node as one of theirs."""
+    return node.virgin and node.member
