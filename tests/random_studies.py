@@ -54,11 +54,14 @@ class Chooser:
         return value
 
 
-def case(number: int) -> Case:
-    """The case of a number."""
+def case(number: int, *, losses: bool = True) -> Case:
+    """The case of a number, with or without losses of power."""
     choose = Chooser(number)
     design = a_design(choose)
     environment = an_environment(choose)
+    if losses:
+        environment = with_losses(choose, environment)
+        design = replace(design, net_ticktime=choose("net_ticktime", (60.0, 5.0)))
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 

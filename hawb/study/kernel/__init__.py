@@ -15,6 +15,7 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `publishing`: what publishers send
 - `flows`: what flows between two events
 - `mirrors`, `failover`: the queue's replicas
+- `metadata`: what waits for nodes that do not answer
 - `nodes`: nodes that go and come
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon

@@ -16,6 +16,7 @@ from hawb.study.kernel.state import (
     NUMBERED,
     PER_BEATS,
     PER_US,
+    SENDER,
     START_US,
     is_mirror,
     is_running,
@@ -111,13 +112,14 @@ def room(rows, count):
 
 
 @inner
-def await_batch(t, client, after, count, answered):
-    """A channel waits for the replicas that a batch was sent to; for nobody where no queue took it (`after` is
-    NOT_TAKEN then), and `answered` is what it is told."""
+def await_batch(t, client, publisher, after, count, answered):
+    """A publisher's channel waits for the replicas that a batch was sent to; for nobody where no queue took it (`after`
+    is NOT_TAKEN then), and `answered` is what it is told."""
     room(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
+    row[SENDER] = publisher
     ask_nobody(row)
     due_us = t.moment.now_us
     if after != NOT_TAKEN:
@@ -286,5 +288,9 @@ def unheard(t, node):
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
         if row[NUMBERED] == t.publisher.number and row[FIRST_NODE + node] == NEVER:
+            count += row[COUNT]
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        if row[SENDER] == t.publisher.number and row[FIRST_NODE + node] == NEVER:
             count += row[COUNT]
     return count

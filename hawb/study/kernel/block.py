@@ -61,6 +61,7 @@ def begin_again(t, words, beginning):
     windows.clear(t.delivered)
     windows.clear(t.delivered_twice)
     windows.clear(t.lost)
+    windows.clear(t.unwritten)
 
 
 @inner

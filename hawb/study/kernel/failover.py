@@ -7,6 +7,7 @@ from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import forget_replicas
 from hawb.study.kernel.deliveries import deliver, detach, release, subscribe
+from hawb.study.kernel.metadata import stall
 from hawb.study.kernel.mirrors import (
     add_mirrors,
     drop_mirrors,
@@ -18,10 +19,14 @@ from hawb.study.kernel.mirrors import (
 )
 from hawb.study.kernel.publishing import keep
 from hawb.study.kernel.state import (
+    AFTER,
     AUTOMATIC_SYNC,
     CANCELLED,
     COPIED,
+    COUNT,
+    FIRST_NODE,
     POLICY_TAKES_EFFECT,
+    REPLICA_GONE,
     RESUME,
     STRUCK,
     count_times,
@@ -59,13 +64,14 @@ def alive_bits(t):
 
 
 @inner
-def bury(t):
+def bury(t, at_once):
     """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
-    everything to it."""
+    everything to it, and so they do, unless it has to be settled `at_once`, while a node does not answer."""
     queue = t.queue
     replicas = mirror_bits(t) | 1 << queue.master
     alive = alive_bits(t)
-    if not queue.abandoned and is_unmissed(t, queue.master):
+    stalled = not at_once and queue.mirrors and stall(t, REPLICA_GONE, 0)
+    if stalled or (not queue.abandoned and is_unmissed(t, queue.master)):
         missed = 0
         for node in range(t.setup.nodes):
             if (replicas & ~alive) >> node & 1 and not is_unmissed(t, node):
@@ -156,6 +162,16 @@ def lose(t, last):
 
 
 @inner
+def lose_unwritten(t):
+    """A host has lost power: messages that its master had not yet answered for are not on its disk."""
+    windows.clear(t.unwritten)
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        if row[FIRST_NODE + t.queue.master] > t.moment.now_us:
+            windows.add(t.unwritten, row[AFTER], row[AFTER] + row[COUNT])
+
+
+@inner
 def promote(t, heir):
     """The oldest mirror becomes master with what it holds; what only the old master held is lost."""
     queue = t.queue
@@ -166,6 +182,7 @@ def promote(t, heir):
     replicas = mirror_bits(t) | 1 << queue.master
     keep_alive = mirror_bits(t) & running_bits(t) & ~(1 << heir)
     lose(t, t.since[heir])
+    windows.clear(t.unwritten)
     for node in range(t.setup.nodes):
         if keep_alive >> node & 1:
             t.since[node] = 0 if is_synchronised(t, node) else max(t.since[node], t.since[heir])
@@ -190,6 +207,10 @@ def abandon(t):
     goes_on = detach(t)
     if not t.setup.persistent:
         lose(t, queue.taken)
+    for k in range(1, t.unwritten[0, 0] + 1):
+        windows.copy(t.content, t.lost, t.unwritten[k, 0], t.unwritten[k, 1])
+        windows.cut(t.content, t.unwritten[k, 0], t.unwritten[k, 1])
+    windows.clear(t.unwritten)
     queue.synchronised = 0
     keep(t, STRUCK)
     queue.abandoned, queue.absent = 1, int(not t.setup.mirrored and not is_running(t, queue.master))

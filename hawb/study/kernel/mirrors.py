@@ -8,6 +8,7 @@ from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import forget_replicas
 from hawb.study.kernel.deliveries import deliver, park, release
+from hawb.study.kernel.metadata import stall
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
     MANUAL_SYNC,
@@ -119,6 +120,8 @@ def join(t, node, returning):
     if not t.setup.mirrored or is_mirror(t, node) or (queue.up and node == queue.master) or not is_running(t, node):
         return
     if not queue.up and not queue.abandoned:
+        if returning:
+            stall(t, MIRROR_JOINS, node)
         return
     replicas = mirror_bits(t) | 1 << queue.master | 1 << node
     if node not in wanted(t, replicas):

@@ -7,7 +7,8 @@ from hawb.rules import partitions
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel.answers import client_gone
 from hawb.study.kernel.deliveries import close
-from hawb.study.kernel.failover import bury, end_master, recover, shut_down_master
+from hawb.study.kernel.failover import bury, end_master, lose_unwritten, recover, shut_down_master
+from hawb.study.kernel.metadata import release_stalled, unstall_deaths
 from hawb.study.kernel.mirrors import mirror_bits, strike_mirrors, wanted
 from hawb.study.kernel.state import (
     BOOT,
@@ -57,16 +58,43 @@ def stop(t, node):
 @inner
 def kill(t, bits):
     """Nodes die without warning, all at the same moment."""
+    known = struck(t, bits)
+    for node in range(t.setup.nodes):
+        if known >> node & 1:
+            end_master_at(t, node)
+            schedule(t, t.setup.link_us, NODE_GONE, node)
+
+
+@inner
+def power_off(t, bits):
+    """Hosts lose power, all at the same moment: others find out when net_ticktime is over, and what had not been
+    written to disk is on none."""
+    known = struck(t, bits)
+    for node in range(t.setup.nodes):
+        if known >> node & 1:
+            end_master_at(t, node)
+            t.queue.silent |= 1 << node
+            if t.queue.master == node:
+                lose_unwritten(t)
+            put(t, t.setup.ticktime_us, TIMER, NODE_GONE, node, 0, 0, 0)
+
+
+@inner
+def struck(t, bits):
+    """Nodes are gone from one moment to the next; those whose absence others have to notice, as bits."""
     known = 0
     for node in range(t.setup.nodes):
         if bits >> node & 1:
             known |= int(t.status[node] in (RUNNING, STOPPING)) << node
             t.status[node], t.awaits[node] = DOWN, 0
-    for node in range(t.setup.nodes):
-        if known >> node & 1:
-            if t.queue.up and t.queue.master == node:
-                end_master(t, 0)
-            schedule(t, t.setup.link_us, NODE_GONE, node)
+    return known
+
+
+@inner
+def end_master_at(t, node):
+    """A master goes with its node."""
+    if t.queue.up and t.queue.master == node:
+        end_master(t, 0)
 
 
 @inner
@@ -116,16 +144,18 @@ def stopped(t, node, boot):
 @inner
 def notice_gone(t, gone):
     """Whoever still took a node for running learns that it is gone."""
+    t.queue.silent &= ~(1 << gone)
     for node in range(t.setup.nodes):
         if is_running(t, node):
             t.believes[node] &= ~(1 << gone)
     decide_who_pauses(t)
     client_gone(t, gone)
     if (mirror_bits(t) | 1 << t.queue.master) >> gone & 1:
-        bury(t)
+        bury(t, 0)
     if t.consumer.node == gone:
         close(t)
     pause(t)
+    release_stalled(t)
 
 
 @inner
@@ -258,6 +288,8 @@ def come_up(t, node):
     mirror where policy wants it."""
     if unschedule(t, NODE_GONE, node):
         notice_gone(t, node)
+    if unstall_deaths(t):
+        bury(t, 1)
     others = running_bits(t)
     t.status[node], t.believes[node], t.awaits[node], t.drained[node] = RUNNING, others, 0, 0
     for other in range(t.setup.nodes):

@@ -153,11 +153,11 @@ def publish(t, count, node, how, number):
     if how & STRUCK or not t.queue.up:
         refuse(t, count)
         if t.setup.confirms:
-            await_batch(t, node, NOT_TAKEN, count, int(not how & STRUCK and is_unknown(t)))
+            await_batch(t, node, number, NOT_TAKEN, count, int(not how & STRUCK and is_unknown(t)))
         return
     store(t, count)
     if t.setup.confirms:
-        await_batch(t, node, t.queue.taken - count, count, 0)
+        await_batch(t, node, number, t.queue.taken - count, count, 0)
     deliver(t, False)
 
 

@@ -81,7 +81,7 @@ COLUMNS = 13
 
 QUORUM_SETUP = record(
     " ".join(SETUP.names) + " members registers asks_leader_first drain_stops_members least_cut snapshot_every"
-    " snapshot_every_at_most soft_limit ticktime_us election_us group_size shuffles"
+    " snapshot_every_at_most soft_limit election_us group_size shuffles"
 )
 """What does not change; `members` are bits."""
 

@@ -240,6 +240,7 @@ def told(t, row):
 
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.told: told, flows.flow: flow, flows.next_change_us: next_change_us,
-    publishing.credit: credit, nodes.kill: kill, nodes.come_up: come_up, upkeep.look: look, upkeep.may_go: may_go,
+    publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, nodes.come_up: come_up, upkeep.look: look,
+    upkeep.may_go: may_go,
 }  # fmt: skip
-"""What a trial of a quorum queue does in place of what one of a classic queue does."""
+"""What a trial of a quorum queue does in place of what one of a classic queue does. It never meets a loss of power."""

@@ -55,6 +55,7 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
         "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
+        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
         "listed": len(listed), "preferred": len(preferred),
         "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
         **procedure(design, environment),
@@ -87,7 +88,6 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "snapshot_every_at_most": profile.snapshot_every_at_most,
         "drain_stops_members": settings.profile.drain_stops_members,
         "soft_limit": settings.quorum_commands_soft_limit, "election_us": settings.timing.election_us,
-        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
     }  # fmt: skip
 
 
@@ -176,7 +176,9 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "arguments: arguments of queues": lambda design, _: bool(design.arguments),
     "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
-    "power_off_share: losses of power": some("power_off_share"),
+    "power_off_share: losses of power of a quorum queue's nodes": lambda design, environment: (
+        design.queue_type == "quorum" and some("power_off_share")(design, environment)
+    ),
     "disk_loss_share: lost disks": some("disk_loss_share"),
     "partitions: links that drop everything": lambda _, environment: environment.partitions is not None,
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (

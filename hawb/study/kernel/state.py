@@ -47,7 +47,7 @@ def record(names: str) -> np.dtype:
 SETUP = record(
     "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
     " lone_boot_rounds handling link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
-    " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic"
+    " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
     " consume_beats consume_us listed preferred"
     " between_us awaits_mirror await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
@@ -56,7 +56,7 @@ are in the lists of that name. The last eight are the procedure of planned work.
 
 QUEUE = record(
     "master up stopped abandoned absent mirrors synchronised unburied depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us parked"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us parked silent stalled"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
@@ -69,6 +69,8 @@ WORK = record("left away coming from_us asked_us down_us")
 
 NUMBERED, AT, ANSWERED, START_US, PER_BEATS, PER_US, BEAT, AFTER, COUNT, FIRST_NODE = range(10)
 """The columns of `awaiting` and `unanswered`."""
+SENDER = START_US
+"""Of a batch: the number of its publisher, which has no clock to keep."""
 
 MOST_NODES = len(NODES)
 MOST_PLANNED, MOST_WAITING, MOST_WINDOWS = 257, 65, 1028
@@ -85,7 +87,8 @@ TRIAL = np.dtype(
         *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
             "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
         )),
-        ("unburied", np.int64, (MOST_NODES + 1, 2)),
+        ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
+        *((name, np.int64, (MOST_NODES + 1, 2)) for name in ("unburied", "stalled")),
         ("agenda", np.int64, (MOST_PLANNED, 8)), ("parked", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
@@ -98,8 +101,10 @@ TRIAL = np.dtype(
 Of each node: its status, the nodes that it believes running, how often it has booted, whether it is to pause or is
 drained, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those that are synchronised, in
 their orders; after which message each mirror holds all (`since`); the dead that its record still counts, with whether
-they count as synchronised; what it holds, and what the consumer believes to hold (`deliveries`), as `windows`. What is
-planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after, last).
+they count as synchronised; what it holds, what a master that lost power had not written, and what the consumer believes
+to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`; which, as bits, is `silent`).
+What is planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after,
+last).
 
 `awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
 answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it

@@ -123,7 +123,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LOOK_AROUND:
         look_around(t)
     elif kind == REPLICA_GONE:
-        bury(t)
+        bury(t, 0)
     elif kind == PUBLISH:
         publish(t, a, b, c, d)
     elif kind == SETTLE:

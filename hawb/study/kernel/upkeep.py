@@ -7,7 +7,7 @@ from hawb.rules import health_checks
 from hawb.study import histories
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel.flows import next_change_us
-from hawb.study.kernel.nodes import kill, start, stop
+from hawb.study.kernel.nodes import kill, power_off, start, stop
 from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -27,7 +27,7 @@ from hawb.study.kernel.state import (
 )
 from hawb.study.played import LOOK_US
 
-START, STOP, KILL = histories.START, histories.STOP, histories.KILL
+START, STOP, KILL, POWER_OFF = histories.START, histories.STOP, histories.KILL, histories.POWER_OFF
 CONSUMERS_AWAY, CONSUMERS_BACK = histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK
 RATE, BURST = histories.RATE, histories.BURST
 MAINTENANCE, ROLLING_UPGRADE = histories.MAINTENANCE, histories.ROLLING_UPGRADE
@@ -220,7 +220,7 @@ def act(t, kind, about):
             if about >> node & 1:
                 t.wanted[node] = 1
         start_idle(t)
-    elif kind in (KILL, STOP):
+    elif kind in (KILL, STOP, POWER_OFF):
         keep_down(t, kind, about)
     elif kind == CONSUMERS_AWAY:
         t.consumer.wanted = 0
@@ -248,6 +248,8 @@ def keep_down(t, kind, nodes):
                 stop(t, node)
     if kind == KILL:
         kill(t, nodes)
+    elif kind == POWER_OFF:
+        power_off(t, nodes)
 
 
 @inner
