@@ -55,7 +55,7 @@ class Chooser:
 
 
 def case(number: int, *, losses: bool = True) -> Case:
-    """The case of a number, with or without losses of power."""
+    """The case of a number, with or without losses of power and of disks."""
     choose = Chooser(number)
     design = a_design(choose)
     environment = an_environment(choose)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hawb.study import histories, records
+from hawb.study.kernel import block
+from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import read_study
 from hawb.study.question import Study
 
@@ -52,6 +54,15 @@ def test_what_the_kernel_does_not_play_the_engine_does(design: str):
     }
     assert records.slow(asked) == {"partitions: links that drop everything": 2}
     assert records.slow(study()) == {}
+
+
+def test_what_the_kernel_hands_over_the_engine_plays():
+    asked = study(node_failures=FAILURES | {"every": {"mean_s": 900}, "disk_loss_share": 0.5})
+    given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, histories.DAY_US
+    rows = block.rows(*given)
+    assert 0 < sum(rows[:, 0] == HANDED_OVER) <= len(rows)
+    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 def test_the_kernel_is_compiled_by_one_trial_of_each_type_of_queue(monkeypatch: pytest.MonkeyPatch):

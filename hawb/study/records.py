@@ -18,6 +18,7 @@ from hawb.study.blocks import TRIAL
 from hawb.study.design import Design
 from hawb.study.environment import Environment
 from hawb.study.kernel import block, setup
+from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.question import Study
 from hawb.study.record import Record
 
@@ -65,9 +66,15 @@ def compile_kernel(study: Study) -> None:
 def by_kernel(
     design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int
 ) -> list[np.ndarray]:
-    """The columns of the trials' records, played by the kernel."""
-    columns = zip(NAMES, block.rows(design, environment, seed, first, count, horizon_us).T, strict=True)
-    return [column / played.SECOND_US if name[-2:] == "_s" else column for name, column in columns]
+    """The columns of the trials' records, played by the kernel, and those that it hands over by the engine."""
+    rows = block.rows(design, environment, seed, first, count, horizon_us)
+    named = zip(NAMES, rows.T, strict=True)
+    columns = [column / played.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
+    for place in np.flatnonzero(rows[:, 0] == HANDED_OVER):
+        told = by_engine(design, environment, seed, first + int(place), 1, horizon_us)
+        for column, (value,) in zip(columns, told, strict=True):
+            column[place] = value
+    return columns
 
 
 def by_engine(

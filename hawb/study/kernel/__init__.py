@@ -2,7 +2,8 @@
 
 The kernel plays what the engine plays, event by event: the same events at the same microseconds in the same order, with
 the same counter behind the same draws, for one queue, without a trace. What RabbitMQ decides it asks of the functions
-of `hawb.rules`, compiled. What it leaves out, `setup.refused` refuses by name. That both do the same is what
+of `hawb.rules`, compiled. What it leaves out, `setup.refused` refuses by name; the few trials in which only what happens
+shows that the kernel cannot follow it hands over (`disks`). That both do the same is what
 `tests/test_kernel_agreement.py` and `tests/test_kernel_quorum.py` hold.
 
 Messages are counted by those that the queue has taken, refused ones left out. So a queue's content is a few windows,
@@ -16,7 +17,7 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `flows`: what flows between two events
 - `mirrors`, `failover`: the queue's replicas
 - `metadata`: what waits for nodes that do not answer
-- `nodes`: nodes that go and come
+- `nodes`, `disks`: nodes that go and come, also as others
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
 

@@ -21,7 +21,8 @@ FIELDS = len(Record.__struct_fields__)
 
 def rows(design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
     """What comes of `count` trials from number `first` on, with the study's `seed`: a row each, in the order of
-    `Record`, times in microseconds. Raises ValueError with the reason for what the kernel cannot do."""
+    `Record`, times in microseconds; of a trial that the kernel hands over each number is `trial.HANDED_OVER`. Raises
+    ValueError with the reason for what the kernel cannot do."""
     table = histories.sources(environment, design.nodes)
     return rows_in(setup.begin(design, environment, 0), table, seed, first, count, horizon_us)
 

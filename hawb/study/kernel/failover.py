@@ -70,7 +70,7 @@ def bury(t, at_once):
     queue = t.queue
     replicas = mirror_bits(t) | 1 << queue.master
     alive = alive_bits(t)
-    stalled = not at_once and queue.mirrors and stall(t, REPLICA_GONE, 0)
+    stalled = not at_once and queue.mirrors and stall(t, REPLICA_GONE, 0, 0)
     if stalled or (not queue.abandoned and is_unmissed(t, queue.master)):
         missed = 0
         for node in range(t.setup.nodes):
@@ -205,7 +205,7 @@ def abandon(t):
     queue = t.queue
     forget_replicas(t, mirror_bits(t) | 1 << queue.master)
     goes_on = detach(t)
-    if not t.setup.persistent:
+    if not t.setup.persistent or t.moment.virgin >> queue.master & 1:
         lose(t, queue.taken)
     for k in range(1, t.unwritten[0, 0] + 1):
         windows.copy(t.content, t.lost, t.unwritten[k, 0], t.unwritten[k, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.engine import chance
 from hawb.study.compiled import inner
 from hawb.study.draws import below
-from hawb.study.kernel import flows, nodes, publishing, trial, upkeep, windows
+from hawb.study.kernel import disks, flows, nodes, publishing, trial, upkeep, windows
 from hawb.study.kernel.channels import settle_batch
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
@@ -221,6 +221,11 @@ def look(t):
 
 
 @inner
+def mend(t):
+    """There is nothing to mend: no disk is lost."""
+
+
+@inner
 def may_go(t, node):
     """No procedure waits for a mirror of a queue that has none."""
     return True
@@ -240,7 +245,8 @@ def told(t, row):
 
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.told: told, flows.flow: flow, flows.next_change_us: next_change_us,
-    publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, nodes.come_up: come_up, upkeep.look: look,
-    upkeep.may_go: may_go,
+    publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill, nodes.come_up: come_up,
+    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go,
 }  # fmt: skip
-"""What a trial of a quorum queue does in place of what one of a classic queue does. It never meets a loss of power."""
+"""What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of power
+and of disks."""

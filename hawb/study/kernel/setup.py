@@ -56,7 +56,7 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
         "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
         "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
-        "listed": len(listed), "preferred": len(preferred),
+        "listed": len(listed), "preferred": len(preferred), "client_local": places_by_client(design),
         "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
         **procedure(design, environment),
     }  # fmt: skip
@@ -89,6 +89,12 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "drain_stops_members": settings.profile.drain_stops_members,
         "soft_limit": settings.quorum_commands_soft_limit, "election_us": settings.timing.election_us,
     }  # fmt: skip
+
+
+def places_by_client(design: Design) -> bool:
+    """Whether a queue that is declared gets its master where its client is."""
+    keys = set(design.definition) | set(design.operator_policy)
+    return design.queue_master_locator == "client-local" and "queue-master-locator" not in keys
 
 
 def procedure(design: Design, environment: Environment) -> dict[str, int]:
@@ -127,11 +133,11 @@ def refused(design: Design, environment: Environment) -> str | None:
     return next((reason for reason, applies in REFUSALS.items() if applies(design, environment)), None)
 
 
-def some(share: str) -> Callable[[Design, Environment], bool]:
-    """Whether any failures have a share of something."""
+def of_quorum_queues(share: str) -> Callable[[Design, Environment], bool]:
+    """Whether any failures have a share of something, and the queue is a quorum queue."""
 
-    def applies(_design: Design, environment: Environment) -> bool:
-        return any(getattr(given, share) for given in failures(environment))
+    def applies(design: Design, environment: Environment) -> bool:
+        return design.queue_type == "quorum" and any(getattr(given, share) for given in failures(environment))
 
     return applies
 
@@ -176,10 +182,8 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "arguments: arguments of queues": lambda design, _: bool(design.arguments),
     "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
-    "power_off_share: losses of power of a quorum queue's nodes": lambda design, environment: (
-        design.queue_type == "quorum" and some("power_off_share")(design, environment)
-    ),
-    "disk_loss_share: lost disks": some("disk_loss_share"),
+    "power_off_share: losses of power of a quorum queue's nodes": of_quorum_queues("power_off_share"),
+    "disk_loss_share: lost disks of a quorum queue's nodes": of_quorum_queues("disk_loss_share"),
     "partitions: links that drop everything": lambda _, environment: environment.partitions is not None,
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
         design.queue_type == "classic" and design.upgrade.drain and PROFILES[design.version].drain_moves_masters

@@ -8,6 +8,7 @@ from hawb.study.compiled import compiled, inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
+from hawb.study.kernel.disks import declare, forget_late
 from hawb.study.kernel.failover import bury
 from hawb.study.kernel.flows import flow, next_change_us
 from hawb.study.kernel.mirrors import (
@@ -36,6 +37,7 @@ from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     CONSUME,
     CONSUMER_CLOSES,
+    DECLARE,
     DELIVERY_ARRIVES,
     DEPTH_FELL,
     GIVE_UP,
@@ -46,6 +48,7 @@ from hawb.study.kernel.state import (
     NEVER,
     NOBODY,
     NODE_DRAINS,
+    NODE_FORGOTTEN,
     NODE_GONE,
     NUMBER,
     POLICY_TAKES_EFFECT,
@@ -68,6 +71,9 @@ from hawb.study.kernel.state import (
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
 from hawb.study.played import SECOND_US
 from hawb.study.record import Record
+
+HANDED_OVER = -1
+"""In place of every number of a trial that only the engine plays."""
 
 
 @inner
@@ -138,6 +144,10 @@ def handle(t, number, kind, a, b, c, d):
         synchronise_by_hand(t)
     elif kind == CONSUMER_CLOSES:
         close(t)
+    elif kind == NODE_FORGOTTEN:
+        forget_late(t, a, b)
+    elif kind == DECLARE:
+        declare(t, a)
 
 
 @inner
@@ -186,6 +196,8 @@ def play(t, history, horizon_us):
     k = 0
     while True:
         stop_us = min(horizon_us, history[k, 0] if k < len(history) else horizon_us)
+        if t.moment.handed:
+            return
         before(t, stop_us)
         if t.moment.poll_us == t.moment.now_us and t.moment.now_us < stop_us:
             look_after(t)
@@ -198,7 +210,11 @@ def play(t, history, horizon_us):
 
 @compiled
 def told(t, row):
-    """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds."""
+    """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds: HANDED_OVER
+    everywhere for one that is handed over."""
+    if t.moment.handed:
+        row[:] = HANDED_OVER
+        return
     book, now_us = t.book, t.moment.now_us
     lost_confirmed = book.refused_confirmed
     for k in range(1, t.lost[0, 0] + 1):

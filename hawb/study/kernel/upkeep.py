@@ -6,6 +6,7 @@ from __future__ import annotations
 from hawb.rules import health_checks
 from hawb.study import histories
 from hawb.study.compiled import inner, rule
+from hawb.study.kernel.disks import hand_over, lose_disk, replace
 from hawb.study.kernel.flows import next_change_us
 from hawb.study.kernel.nodes import kill, power_off, start, stop
 from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
@@ -13,6 +14,7 @@ from hawb.study.kernel.state import (
     ACTIVE,
     CONSUME,
     CONSUMER_CLOSES,
+    DECLARE,
     DOWN,
     MANUAL_SYNC,
     NEVER,
@@ -23,11 +25,13 @@ from hawb.study.kernel.state import (
     earliest,
     is_running,
     link_us,
+    running_bits,
     schedule,
 )
 from hawb.study.played import LOOK_US
 
 START, STOP, KILL, POWER_OFF = histories.START, histories.STOP, histories.KILL, histories.POWER_OFF
+LOSE_DISK = histories.LOSE_DISK
 CONSUMERS_AWAY, CONSUMERS_BACK = histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK
 RATE, BURST = histories.RATE, histories.BURST
 MAINTENANCE, ROLLING_UPGRADE = histories.MAINTENANCE, histories.ROLLING_UPGRADE
@@ -55,8 +59,8 @@ def idle(t):
 
 @inner
 def start_idle(t):
-    """Starts them."""
-    bits = idle(t)
+    """Starts those of them that have their disks."""
+    bits = idle(t) & ~t.moment.virgin
     if bits:
         start(t, bits)
 
@@ -90,6 +94,8 @@ def look(t):
 def look_after(t):
     """Whoever is not content tries."""
     go_on(t)
+    if t.moment.virgin:
+        mend(t)
     start_idle(t)
     keep_publishing(t)
     if not t.consumer.wanted:
@@ -127,6 +133,36 @@ def open_node(t):
         if is_running(t, node) and not t.drained[node]:
             return node
     return NOBODY
+
+
+# What a person mends
+
+
+@inner
+def mend(t):
+    """Empty nodes come back, and what has gone with them."""
+    empty = idle(t) & t.moment.virgin
+    for node in range(t.setup.nodes):
+        if empty >> node & 1:
+            replace(t, node)
+    if must_force_boot(t):
+        hand_over(t)
+    if t.queue.gone:
+        node = open_node(t)
+        if node == NOBODY or not t.setup.client_local:
+            hand_over(t)
+        schedule(t, 0, DECLARE, node)
+
+
+@inner
+def must_force_boot(t):
+    """Whether all that could run wait for a node that has lost its disk."""
+    if running_bits(t) or not t.moment.virgin & ~t.moment.strangers:
+        return False
+    kept = kept_down(t) & ~t.moment.virgin
+    for node in range(t.setup.nodes):
+        kept |= int(not t.wanted[node] and not t.moment.virgin >> node & 1) << node
+    return not kept and idle(t) & ~t.moment.virgin != 0
 
 
 # Planned work
@@ -220,7 +256,7 @@ def act(t, kind, about):
             if about >> node & 1:
                 t.wanted[node] = 1
         start_idle(t)
-    elif kind in (KILL, STOP, POWER_OFF):
+    elif kind in (KILL, STOP, POWER_OFF, LOSE_DISK):
         keep_down(t, kind, about)
     elif kind == CONSUMERS_AWAY:
         t.consumer.wanted = 0
@@ -250,6 +286,8 @@ def keep_down(t, kind, nodes):
         kill(t, nodes)
     elif kind == POWER_OFF:
         power_off(t, nodes)
+    elif kind == LOSE_DISK:
+        lose_disk(t, nodes)
 
 
 @inner
