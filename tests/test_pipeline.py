@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
@@ -252,13 +253,49 @@ def test_the_estimates_are_the_arithmetic_of_the_rows(spark: SparkSession, tmp_p
             row, values = told[*cell, measure], rows[measure].to_pylist()
             means = [statistics.fmean(values[batch::BATCHES]) for batch in range(BATCHES)]
             half = STUDENT_T * statistics.stdev(means) / BATCHES**0.5
-            assert row.trials == 400
+            assert row.trials == row.effective_trials == 400
             assert row.mean == pytest.approx(statistics.fmean(values))
             assert (row.mean_low, row.mean_high) == pytest.approx((row.mean - half, row.mean + half))
             assert row.share == sum(value > 0 for value in values) / 400
             assert row.share_low < row.share < row.share_high
     few = estimates(run(spark, study(), tmp_path / "few", made_up()), ["lost"]).first()
     assert (few.mean_low, few.mean_high) == (None, None)
+
+
+def regressed(weights: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
+    """The mean of weighted values less a line of the weights, and what is left of each."""
+    slope = np.polyfit(weights, weights * values, 1)[0]
+    return float(np.mean(weights * values) - slope * (np.mean(weights) - 1)), weights * values - slope * weights
+
+
+@pytest.mark.spark
+def test_weighted_trials_are_estimated_by_the_formulas(spark: SparkSession):
+    draw, count = np.random.RandomState(4), 3_200
+    rare = draw.random_sample(count) < 0.1
+    weights = np.where(rare, 0.05, 1.05) * draw.uniform(0.5, 1.5, count)
+    columns = {"lost": np.where(rare, 900.0, 0.0), "published": np.full(count, 7e9), "refused": np.zeros(count)}
+    table = pa.table({"design": ["one"] * count, "environment": ["calm"] * count, "trial": range(count)} | columns)
+    rows = {row.measure: row for row in estimates(spark.createDataFrame(
+        table.append_column("weight", pa.array(weights)))).collect()}  # fmt: skip
+    assert set(rows) == set(columns)
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    assert [row.effective_trials for row in rows.values()] == pytest.approx([effective] * 3)
+    lost, values = rows["lost"], columns["lost"]
+    mean, left = regressed(weights, values)
+    batches = [float(np.mean(left[batch::BATCHES])) for batch in range(BATCHES)]
+    assert lost.mean == pytest.approx(mean)
+    assert lost.mean_high - lost.mean == pytest.approx(STUDENT_T * statistics.stdev(batches) / BATCHES**0.5)
+    share, left = regressed(weights, values > 0)
+    plain = share * (1 - share) / (np.var(left) / count)
+    centre, half = share * plain + 1.920729, 1.959964 * (share * (1 - share) * plain + 0.960365) ** 0.5
+    assert (lost.share, lost.share_low, lost.share_high) == pytest.approx(
+        (share, (centre - half) / (plain + 3.841459), (centre + half) / (plain + 3.841459))
+    )
+    same, none = rows["published"], rows["refused"]
+    assert (same.mean, same.mean_low, same.mean_high, same.share) == pytest.approx((7e9, 7e9, 7e9, 1))
+    assert same.share_low == pytest.approx(effective / (effective + 3.841459))
+    assert (none.mean, none.share, none.share_low) == (0, 0, 0)
+    assert none.share_high == pytest.approx(3.841459 / (effective + 3.841459))
 
 
 @pytest.mark.spark

@@ -49,7 +49,7 @@ def test_what_the_kernel_does_not_play_the_engine_does(design: str):
     asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
     given = asked.designs[design], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US
     rows = records.records(asked, design, "one", 0, 2)
-    assert rows.drop_columns("trial").to_pydict() == {
+    assert rows.drop_columns(["trial", "weight"]).to_pydict() == {
         name: list(column) for name, column in zip(records.NAMES, records.by_engine(*given), strict=True)
     }
     assert records.slow(asked) == {"partitions: links that drop everything": 2}
@@ -61,6 +61,22 @@ def test_what_the_kernel_hands_over_the_engine_plays():
     given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, histories.DAY_US
     rows = block.rows(*given)
     assert 0 < sum(rows[:, 0] == HANDED_OVER) <= len(rows)
+    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_a_trial_counts_for_what_its_history_weighs():
+    asked = study(failure_biasing={"times": 100, "after_s": 60})
+    rows = records.records(asked, "mirrored", "one", 1, 2).to_pylist()
+    weights = histories.weights_of(asked.environments["one"], 3, 7, 1, 2, 5 * histories.DAY_US)
+    assert [row["weight"] for row in rows] == weights.tolist() != [1.0, 1.0]
+    assert {row["weight"] for row in records.records(study(), "mirrored", "one", 0, 3).to_pylist()} == {1.0}
+
+
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_kernel_and_engine_tell_the_same_of_biased_failures(design: str):
+    asked = study(failure_biasing={"times": 300, "after_s": 60})
+    given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
     by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 

@@ -73,6 +73,7 @@ FULL = {
                 "every": {"mean_s": 1e7},
                 "repair": {"mean_s": 600, "distribution": "constant"},
             },
+            "failure_biasing": {"times": 20, "after_s": 60},
             "partitions": {"every": {"mean_s": 1e6}, "lasts": {"mean_s": 300}, "cut": "one_rack"},
             "rolling_upgrades": {"every_days": 30, "first_day": 10, "at_hour": 3.5, "down_s": 120},
             "maintenance": {"every_days": 7, "down_s": 600},
@@ -144,7 +145,7 @@ def test_every_field_of_the_structs_is_in_that_example() -> None:
     written = {key for path, _ in leaves(FULL) for key in path}
     own = [part for part in vars(environment).values() if getattr(part, "__module__", "") == environment.__name__]
     parts = [part for part in own if isinstance(part, type) and issubclass(part, Part)]
-    assert len(parts) == 9
+    assert len(parts) == 10
     for part in [Study, Design, Upgrade, *parts]:
         assert set(part.__struct_fields__) <= written, part
 
@@ -185,6 +186,17 @@ def test_a_strange_value_is_accepted_or_refused_where_it_stands(path: tuple[str 
         ((*WORST, "node_failures", "repair", "distribution"), "exponential", "shape: exponential has none"),
         ((*WORST, "host_failures", "groups"), 0, "environments.worst.host_failures.groups"),
         ((*WORST, "rack_failures"), ..., "partitions.cut: one_rack, but there are no rack_failures"),
+        ((*WORST, "failure_biasing", "times"), 0.5, "failure_biasing.times"),
+        ((*WORST, "failure_biasing", "times"), ..., "times is missing"),
+        ((*WORST, "failure_biasing", "after"), 5, "did you mean after_s"),
+        (
+            (*WORST, "rack_failures", "every", "distribution"), "constant",
+            "failure_biasing: rack_failures.every is constant, and what is not drawn cannot be biased",
+        ),
+        (
+            ("environments", "calm", "failure_biasing"), {"times": 2},
+            r"failure_biasing: there are no failures to bias; they are node_failures, host_failures, rack_failures",
+        ),
         ((*WORST, "rolling_upgrades", "first_day"), 365, "first_day: 365 is not before the end, 365 days"),
         ((*WORST, "rolling_upgrades", "at_hour"), 24, "an hour of the day"),
         ((*WORST, "traffic", "publish_per_s"), [1, 2, 3], "a list of 24 of them"),

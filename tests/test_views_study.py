@@ -7,8 +7,9 @@ from hawb.study.pipeline import Progress
 from hawb.views.study import left, number, pace, percent, report
 
 ROW = {
-    "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "mean": 12345.6, "mean_low": 1.23456,
-    "mean_high": 23456.7, "share": 0.002, "share_low": 0.0004, "share_high": 0.0071,
+    "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "effective_trials": 1000.0,
+    "mean": 12345.6, "mean_low": 1.23456, "mean_high": 23456.7,
+    "share": 0.002, "share_low": 0.0004, "share_high": 0.0071,
 }  # fmt: skip
 
 
@@ -19,6 +20,14 @@ def test_a_table_for_each_measure_that_any_trial_had():
     assert "two       12,346  1.235 to 23,457  0.2 %             0.04 % to 0.71 %" in told
     assert "few       12,346                   0.2 %" in told
     assert told.endswith("In no trial any: refused")
+
+
+def test_weighted_trials_are_told_with_how_many_they_are_worth():
+    plain, biased = report("A study", [ROW]), report("A study", [ROW, ROW | {"effective_trials": 333.4}])
+    assert "effective" not in plain
+    header, *rows = biased.splitlines()[3:]
+    assert "design    effective trials    mean" in header
+    assert [row.split("two")[1].split("  12,346")[0].strip() for row in rows] == ["1,000 of 1,000", "333 of 1,000"]
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,9 @@ TRIALS_IN_A_BLOCK = 10_000
 """Seconds of work, a file of a megabyte: little is lost with a task, and a million trials are a hundred files."""
 
 TRIALS = "trials"
-TRIAL = "trial"
-"""The folder of the files, and the column with a trial's number."""
+TRIAL, WEIGHT = "trial", "weight"
+"""The folder of the files, and the columns with a trial's number and with what it counts for (`hawb.study.renewals`);
+where rows have no weight it is 1."""
 
 Records = Callable[[Study, str, str, int, int], pa.RecordBatch]
 """What plays a block: (study, design, environment, number of the first trial, how many) to a row for each trial, in

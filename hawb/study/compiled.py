@@ -29,7 +29,7 @@ def fingerprint() -> str:
     told = hashlib.sha256(numba.__version__.encode())
     folders = (Path(rules.__file__).parent, Path(engine.__file__).parent, HERE / "kernel")
     files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
-    for file in (*files, *(HERE / f"{name}.py" for name in ("compiled", "draws", "histories", "played"))):
+    for file in (*files, *(HERE / f"{name}.py" for name in ("compiled", "draws", "renewals", "histories", "played"))):
         told.update(file.read_bytes())
     return told.hexdigest()[:16]
 

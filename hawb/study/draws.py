@@ -156,3 +156,36 @@ def length_us(kind, scale_us, shape, u):
     elif kind == LOGNORMAL:
         times = exponential(-shape * normal_quantile(u))
     return np.int64(min(max(scale_us * times + 0.5, 1.0), float(LONGEST_US)))
+
+
+@compiled
+def normal_tail(z):
+    """The probability that a standard normal variable is above a number: by a series near 0 (G. Marsaglia, "Evaluating
+    the normal distribution", 2004), further out by Laplace's continued fraction."""
+    size, density = abs(z), exponential(-z * z / 2) * 0.3989422804014327
+    if size < 2.5:
+        term = series = size
+        for k in range(3, 101, 2):
+            term *= size * size / k
+            series += term
+        tail = 0.5 - density * series
+    else:
+        fraction = size
+        for k in range(80, 0, -1):
+            fraction = size + k / fraction
+        tail = density / fraction
+    return tail if z >= 0 else 1 - tail
+
+
+@compiled
+def hazard(kind, scale_us, shape, time_us):
+    """What the hazard of a length of time adds up to by `time_us`: minus the logarithm of the probability that it is
+    longer. `kind`, `scale_us` and `shape` are as in `Lengths`; a constant has no hazard."""
+    if time_us <= 0:
+        return 0.0
+    if kind == EXPONENTIAL:
+        return time_us / scale_us
+    logarithm_of_times = logarithm(time_us / scale_us)
+    if kind == WEIBULL:
+        return exponential(shape * logarithm_of_times)
+    return -logarithm(normal_tail(logarithm_of_times / shape))

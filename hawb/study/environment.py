@@ -33,6 +33,10 @@ ByHour = Annotated[
 ]
 
 
+FAILURES = ("node_failures", "host_failures", "rack_failures")
+"""What takes nodes down that nobody planned."""
+
+
 class Distribution(Part, frozen=True):
     """A length of time that is drawn, with its mean.
 
@@ -78,6 +82,19 @@ class GroupFailures(Failures, frozen=True, kw_only=True):
     nodes are dealt out in turn: the first node is in the first, the second in the second."""
 
     groups: AtLeastOne
+
+
+class FailureBiasing(Part, frozen=True, kw_only=True):
+    """Failures are drawn more often than they happen, where they matter most, and each trial counts for less by as much
+    (`hawb.study.renewals`): a way to see rare losses in few trials that changes no expectation.
+
+    While nodes are away, and until they have been back for `after_s` (that their mirrors may be synchronised), nodes,
+    hosts and racks that would take down another one fail `times` as often. One such failure in two trials is best.
+    Planned work does not count as being away.
+    """
+
+    times: Times
+    after_s: Seconds = 0.0
 
 
 class Partitions(Part, frozen=True, kw_only=True):
@@ -142,6 +159,7 @@ class Environment(Part, frozen=True, kw_only=True):
     node_failures: Failures | None = None
     host_failures: GroupFailures | None = None
     rack_failures: GroupFailures | None = None
+    failure_biasing: FailureBiasing | None = None
     partitions: Partitions | None = None
     rolling_upgrades: Calendar | None = None
     maintenance: Calendar | None = None
@@ -151,3 +169,16 @@ class Environment(Part, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.partitions and self.partitions.cut == "one_rack" and self.rack_failures is None:
             raise ValueError("partitions.cut: one_rack, but there are no rack_failures to say how many racks there are")
+        if self.failure_biasing:
+            self._check_biasing()
+
+    def _check_biasing(self) -> None:
+        given = {name: getattr(self, name) for name in FAILURES if getattr(self, name)}
+        if not given:
+            raise ValueError(f"failure_biasing: there are no failures to bias; they are {', '.join(FAILURES)}")
+        for name, failures in given.items():
+            if failures.every.distribution == "constant":
+                raise ValueError(
+                    f"failure_biasing: {name}.every is constant, and what is not drawn cannot be biased; what can:"
+                    " exponential, weibull, lognormal"
+                )

@@ -5,6 +5,15 @@ never seen. That of a mean is of batch means (A. M. Law, "Simulation Modeling an
 are dealt to `BATCHES` batches by their numbers, whose means are about normal where single trials, mostly nothing and
 rarely a whole queue, are far from it; with Student's t for that many. It is too narrow as long as few trials of a cell
 had any; the share tells how many.
+
+Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`):
+the mean is that of weight · value, less what goes with how far the mean weight is from 1 by chance, a line fitted to
+the trials (T. Hesterberg, "Weighted average importance sampling and defensive mixture distributions", 1995, the
+regression estimate). So what is the same in all trials is told exactly, and what is rare about as well as without the
+line. The fit's own bias falls with the number of trials, the error with the root of it. The interval of a share is that
+of as many plain trials as would tell it as well. `effective_trials` are L. Kish's, the square of the sum
+of weights over the sum of their squares: how many plain trials the weights are worth to what is not rare. A small part
+of all trials says that failures are biased too much. With weights of 1 all this is the plain mean and share.
 """
 
 from __future__ import annotations
@@ -14,48 +23,72 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql.types import NumericType
 
-from hawb.study.blocks import TRIAL
+from hawb.study.blocks import TRIAL, WEIGHT
 
 BATCHES = 32
 STUDENT_T = 2.039513
 """Of 31 degrees of freedom, at 97.5 %."""
 
+NOISE = 1e-9
+"""A variance below this part of what it is the difference of is rounding."""
+
 ESTIMATES = f"""\
 WITH told AS (
-  SELECT design, environment, trial % {BATCHES} AS batch, stack({{count}}, {{columns}}) AS (measure, value)
+  SELECT design, environment, trial % {BATCHES} AS batch, {{weight}} AS weight,
+         stack({{count}}, {{columns}}) AS (measure, value)
   FROM {{{{trials}}}}
 ), batches AS (
-  SELECT design, environment, measure, batch,
-         count(*) AS trials, count_if(value > 0) AS some, sum(value) AS total, avg(value) AS mean
+  SELECT design, environment, measure, batch, count(*) AS trials,
+         sum(weight) AS w, sum(weight * weight) AS ww,
+         sum(weight * value) AS x, sum(weight * weight * value) AS wx,
+         sum(if(value > 0, weight, 0)) AS some, sum(if(value > 0, weight * weight, 0)) AS wsome
   FROM told
   GROUP BY design, environment, measure, batch
 ), cells AS (
-  SELECT design, environment, measure,
-         sum(trials) AS trials, sum(some) AS some, sum(total) / sum(trials) AS mean,
-         CASE WHEN count(*) = {BATCHES} AND sum(trials) >= 2 * {BATCHES}
-              THEN {STUDENT_T}D * stddev_samp(mean) / sqrt({BATCHES}) END AS half,
-         1.959964D * sqrt(sum(some) * (sum(trials) - sum(some)) / sum(trials) + 0.960365D) AS spread
+  SELECT design, environment, measure, count(*) AS batches, sum(trials) AS n,
+         sum(w) / sum(trials) AS w, sum(ww) / sum(trials) AS ww,
+         sum(x) / sum(trials) AS x, sum(wx) / sum(trials) AS wx,
+         sum(some) / sum(trials) AS some, sum(wsome) / sum(trials) AS wsome,
+         var_samp(x / trials) AS x_var, var_samp(w / trials) AS w_var, covar_samp(x / trials, w / trials) AS xw_cov
   FROM batches
   GROUP BY design, environment, measure
+), fitted AS (
+  SELECT *, if(ww - w * w > {NOISE}D * ww, 1 / (ww - w * w), 0) AS per_var,
+         (wx - w * x) * per_var AS x_slope, (wsome - w * some) * per_var AS some_slope
+  FROM cells
+), estimated AS (
+  SELECT *, x - x_slope * (w - 1) AS mean,
+         CASE WHEN batches = {BATCHES} AND n >= 2 * {BATCHES} THEN {STUDENT_T}D * sqrt(
+              greatest(0, x_var + x_slope * (x_slope * w_var - 2 * xw_cov)) / {BATCHES}) END AS half,
+         least(1, greatest(0, some - some_slope * (w - 1))) AS share,
+         wsome - some * some - some_slope * (wsome - w * some) AS share_var,
+         n * (w * w / ww) AS effective_trials
+  FROM fitted
+), compared AS (
+  SELECT *, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
+         1.959964D * sqrt(share * (1 - share) * plain + 0.960365D) AS spread
+  FROM estimated
 )
-SELECT design, environment, measure, trials,
+SELECT design, environment, measure, n AS trials, effective_trials,
        mean, mean - half AS mean_low, mean + half AS mean_high,
-       some / trials AS share,
-       greatest(0, (some + 1.920729D - spread) / (trials + 3.841459D)) AS share_low,
-       least(1, (some + 1.920729D + spread) / (trials + 3.841459D)) AS share_high
-FROM cells
+       share,
+       greatest(0, (share * plain + 1.920729D - spread) / (plain + 3.841459D)) AS share_low,
+       least(1, (share * plain + 1.920729D + spread) / (plain + 3.841459D)) AS share_high
+FROM compared
 ORDER BY measure, environment, design"""
 """One row for each design, environment and measure; the mean has no interval with fewer than two trials a batch."""
 
 
 def measures(trials: DataFrame) -> list[str]:
-    """The columns that can be averaged: all numbers but the trial's own."""
-    fields = trials.schema.fields
-    return [field.name for field in fields if isinstance(field.dataType, NumericType) and field.name != TRIAL]
+    """The columns that can be averaged: all numbers but the trial's own and its weight."""
+    numbers = [field.name for field in trials.schema.fields if isinstance(field.dataType, NumericType)]
+    return [name for name in numbers if name not in (TRIAL, WEIGHT)]
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
     """What `ESTIMATES` makes of the trials, of the measures named or of all."""
     names = measures(trials) if of is None else of
     columns = ", ".join(f"'{name}', CAST(`{name}` AS double)" for name in names)
-    return trials.sparkSession.sql(ESTIMATES.format(count=len(names), columns=columns), trials=trials)
+    weight = WEIGHT if WEIGHT in trials.columns else "1D"
+    statement = ESTIMATES.format(count=len(names), columns=columns, weight=weight)
+    return trials.sparkSession.sql(statement, trials=trials)

@@ -19,8 +19,9 @@ from __future__ import annotations
 import numpy as np
 
 from hawb.study.compiled import compiled, inner
-from hawb.study.draws import Lengths, below, length_us, uniform
+from hawb.study.draws import Lengths, below, uniform
 from hawb.study.environment import HOURS, ByHour, Calendar, Environment, Failures, GroupFailures, Traffic
+from hawb.study.renewals import DISK, HOW, biased, drawn_as, lasts_us, until_us, weights
 
 HEAL, START, POWER_OFF, KILL, STOP, LOSE_DISK, CUT, CUT_LINK = range(8)
 CONSUMERS_BACK, CONSUMERS_AWAY, BURST, RATE, MAINTENANCE, ROLLING_UPGRADE = range(8, 14)
@@ -37,9 +38,6 @@ NAMES = (
 NODE_FAILURES, HOST_FAILURES, RACK_FAILURES, PARTITIONS, BURSTS, CONSUMER_OUTAGES = range(101, 107)
 """Purposes of draws."""
 
-UNTIL, HOW, DISK, LASTS = range(4)
-"""What is drawn for each failure: when, how, whether the disk is lost, how long it lasts."""
-
 ONE_NODE, ONE_RACK, HALF, ONE_LINK = range(4)
 CUTS = {"one_node": ONE_NODE, "one_rack": ONE_RACK, "half": HALF, "one_link": ONE_LINK}
 
@@ -51,17 +49,28 @@ def history(environment: Environment, nodes: int, seed: int, trial: int, horizon
     return drawn(sources(environment, nodes), nodes, np.uint64(seed & (2**64 - 1)), trial, horizon_us)
 
 
+def weights_of(
+    environment: Environment, nodes: int, seed: int, first: int, count: int, horizon_us: int
+) -> np.ndarray:
+    """What the histories of trials count for (`hawb.study.renewals`): 1 each, unless failures are biased."""
+    if environment.failure_biasing is None:
+        return np.ones(count)
+    return weights(sources(environment, nodes), np.uint64(seed & (2**64 - 1)), first, count, horizon_us)
+
+
 SOURCE = np.dtype(
     [
         *((name, np.int64) for name in ("purpose", "unit", "nodes", "cut", "every_kind", "lasts_kind")),
         *((name, np.float64) for name in ("every_us", "every_shape", "lasts_us", "lasts_shape")),
         *((name, np.float64) for name in ("controlled", "powered_off", "disk_lost")),
-        *((name, np.int64) for name in ("first_us", "again_us")),
+        *((name, np.int64) for name in ("first_us", "again_us", "after_us")),
+        ("times", np.float64),
     ]
 )
 """One source of events: what fails, or what is planned. `unit` numbers those of a purpose, `nodes` are those that it
 takes down. `controlled` and `powered_off` are shares of all failures, `disk_lost` the share among those that are not
-controlled. What is planned (`again_us` above 0) begins at `first_us`."""
+controlled. What is planned (`again_us` above 0) begins at `first_us`. Failures that are biased come `times` as often
+until nodes have been back for `after_us`."""
 
 
 def sources(environment: Environment, nodes: int) -> np.ndarray:
@@ -72,6 +81,10 @@ def sources(environment: Environment, nodes: int) -> np.ndarray:
         table += [failing(environment.node_failures, NODE_FAILURES, node, 1 << node) for node in range(nodes)]
     for purpose, groups in ((HOST_FAILURES, environment.host_failures), (RACK_FAILURES, environment.rack_failures)):
         table += [failing(groups, purpose, unit, taken) for unit, taken in enumerate(dealt(groups, nodes)) if taken]
+    if environment.failure_biasing:
+        biasing = environment.failure_biasing
+        how = {"times": biasing.times, "after_us": round(biasing.after_s * SECOND_US)}
+        table = [source | how for source in table]
     if environment.partitions:
         cut = CUTS[environment.partitions.cut]
         table.append({"purpose": PARTITIONS, "cut": cut, "nodes": everybody} | times(environment.partitions))
@@ -151,9 +164,14 @@ def drawn(table, nodes, seed, trial, horizon_us):
     for source in range(len(table)):
         purpose = table[source].purpose
         if purpose >= NODE_FAILURES:
-            spells, count = renewals(table, source, nodes, seed, trial, horizon_us, spells, count)
+            if table[source].times == 0:
+                spells, count = renewals(table, source, nodes, seed, trial, horizon_us, spells, count)
         elif purpose != ONE_RACK:
             events, told = calendar(table[source], purpose, nodes, horizon_us, events, told)
+    failures, failed, _ = biased(table, seed, trial, horizon_us)
+    for k in range(failed):
+        begin_us, end_us, source, failure = failures[k]
+        spells, count = with_spell(table, source, nodes, seed, trial, failure, begin_us, end_us, spells, count)
     events, told = falls(spells[:count], nodes, horizon_us, events, told)
     return in_order(events, told)
 
@@ -217,25 +235,30 @@ def calendar(source, kind, nodes, horizon_us, events, told):
 
 @inner
 def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
-    """The spells of one source: rows (begin_us, end_us, kind, nodes, disk lost)."""
-    source = table[number]
-    purpose, time_us, failure = source.purpose, 0, 0
+    """The spells of one source that knows of no other."""
+    time_us, failure = 0, 0
     while True:
-        n = source.unit << 26 | failure << 2
-        time_us += length_us(source.every_kind, source.every_us, source.every_shape, uniform(seed, purpose, trial, n))
+        time_us += until_us(table[number], seed, trial, failure)
         if time_us >= horizon_us:
             return spells, count
-        u = uniform(seed, purpose, trial, n | LASTS)
-        end_us = time_us + length_us(source.lasts_kind, source.lasts_us, source.lasts_shape, u)
-        kind, taken, lost = kind_of(source, seed, trial, n), source.nodes, 0
-        if purpose == PARTITIONS:
-            taken = cut_off(table, source.cut, nodes, seed, trial, n)
-        elif kind != STOP and source.disk_lost > 0:
-            lost = int(uniform(seed, purpose, trial, n | DISK) < source.disk_lost)
-        spells = grown(spells, count)
-        spells[count, 0], spells[count, 1], spells[count, 2] = time_us, end_us, kind
-        spells[count, 3], spells[count, 4] = taken, lost
-        count, failure, time_us = count + 1, failure + 1, end_us
+        end_us = time_us + lasts_us(table[number], seed, trial, failure)
+        spells, count = with_spell(table, number, nodes, seed, trial, failure, time_us, end_us, spells, count)
+        failure, time_us = failure + 1, end_us
+
+
+@inner
+def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spells, count):
+    """One spell more: a row (begin_us, end_us, kind, nodes, disk lost)."""
+    source, n = table[number], drawn_as(table[number], failure)
+    kind, taken, lost = kind_of(source, seed, trial, n), source.nodes, 0
+    if source.purpose == PARTITIONS:
+        taken = cut_off(table, source.cut, nodes, seed, trial, n)
+    elif kind != STOP and source.disk_lost > 0:
+        lost = int(uniform(seed, source.purpose, trial, n | DISK) < source.disk_lost)
+    spells = grown(spells, count)
+    spells[count, 0], spells[count, 1], spells[count, 2] = begin_us, end_us, kind
+    spells[count, 3], spells[count, 4] = taken, lost
+    return spells, count + 1
 
 
 @inner

@@ -1,7 +1,8 @@
 """What the trials of a study come to, as rows: played by the kernel, or by the engine where the kernel refuses.
 
 Both play the same histories and tell the same record, so nobody sees from a row who played it; the engine takes some
-thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`).
+thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`). What a trial counts for
+(`WEIGHT`) depends on its history alone, so neither of them knows of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pyarrow as pa
 from msgspec.structs import astuple, fields
 
 from hawb.study import histories, played
-from hawb.study.blocks import TRIAL
+from hawb.study.blocks import TRIAL, WEIGHT
 from hawb.study.design import Design
 from hawb.study.environment import Environment
 from hawb.study.kernel import block, setup
@@ -30,16 +31,18 @@ NAMES = Record.__struct_fields__
 SCHEMA = pa.schema([
     (TRIAL, pa.int64()),
     *((field.name, pa.int64() if field.name[-2:] != "_s" else pa.float64()) for field in fields(Record)),
+    (WEIGHT, pa.float64()),
 ])  # fmt: skip
 
 
 def records(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
-    """The records of `count` trials from number `first` on, a row each with its number. A trial's row depends on the
-    study's seed and its number alone."""
+    """The records of `count` trials from number `first` on, a row each with its number and what it counts for. A
+    trial's row depends on the study's seed and its number alone."""
     given, around = study.designs[design], study.environments[environment]
     play, horizon_us = player(given, around), round(study.horizon_days * histories.DAY_US)
     columns = play(given, around, study.seed, first, count, horizon_us)
-    return pa.RecordBatch.from_arrays([np.arange(first, first + count), *columns], schema=SCHEMA)
+    weights = histories.weights_of(around, given.nodes, study.seed, first, count, horizon_us)
+    return pa.RecordBatch.from_arrays([np.arange(first, first + count), *columns, weights], schema=SCHEMA)
 
 
 def player(design: Design, environment: Environment) -> Player:

@@ -9,11 +9,13 @@ from hawb.views.findings import columns
 from hawb.views.words import shown
 
 COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "95 % interval")
+EFFECTIVE = "effective trials"
 SMALLEST_SHARE = 1e-6
 
 
 def report(title: str, estimates: Iterable[Mapping[str, object]]) -> str:
-    """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any."""
+    """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
+    weights each row tells how many they are worth."""
     by_measure: dict[str, list[Mapping[str, object]]] = {}
     for row in estimates:
         by_measure.setdefault(row["measure"], []).append(row)
@@ -21,12 +23,20 @@ def report(title: str, estimates: Iterable[Mapping[str, object]]) -> str:
     idle = []
     for measure, rows in by_measure.items():
         if any(row["share"] or row["mean"] for row in rows):
-            parts.append(f"{measure}\n{columns([_cells(row) for row in rows], COLUMNS)}")
+            parts.append(f"{measure}\n{_table(rows)}")
         else:
             idle.append(measure)
     if idle:
         parts.append(f"In no trial any: {', '.join(idle)}")
     return "\n\n".join(parts)
+
+
+def _table(rows: list[Mapping[str, object]]) -> str:
+    if all(row["effective_trials"] == row["trials"] for row in rows):
+        return columns([_cells(row) for row in rows], COLUMNS)
+    told = [f"{row['effective_trials']:,.0f} of {row['trials']:,}" for row in rows]
+    cells = [[*_cells(row)[:2], effective, *_cells(row)[2:]] for row, effective in zip(rows, told, strict=True)]
+    return columns(cells, (*COLUMNS[:2], EFFECTIVE, *COLUMNS[2:]))
 
 
 def _cells(row: Mapping[str, object]) -> list[str]:

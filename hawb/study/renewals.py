@@ -1,0 +1,194 @@
+"""When things fail and for how long: each by itself, or, biased, more often while others are away.
+
+Biased drawing (`hawb.study.environment.FailureBiasing`) is importance sampling. A source of failures (a node, host or
+rack) whose time to a failure has the hazard h(age) fails with `times` · h(age) instead while nodes are away, or were
+`after_us` ago, and it would take down another one. What a trial counts for is its weight, the likelihood ratio of its
+failures: drawn plainly against drawn so. Of each source it is, with H(age) the integral of its hazard,
+
+    times ** -(its failures meanwhile) · exp((times - 1) · (what H grew meanwhile)),
+
+exactly, for any distribution that has a hazard, because whether a source is biased depends on the past alone. Failures
+that others do not make worse are drawn plainly, so that a year of dozens of them does not wear the weight out.
+
+A factor that is too large does: what is biased for long without a failure counts ever more. So a source is no longer
+biased once so many failures of it are expected in the trial that all sources together would come to `MOST_EXPECTED`.
+Hence no weight is above e ** MOST_EXPECTED, however long a repair takes, and an estimate has a finite variance wherever
+it has one without biasing. It is there for repairs of heavy tails: much less, and what happens after it is seen too
+rarely for an interval to tell.
+
+Sources: failure biasing is E. E. Lewis and F. Böhm's ("Monte Carlo simulation of Markov unreliability models", 1984);
+by hazards, for other distributions than the exponential: V. F. Nicola, M. K. Nakayama, P. Heidelberger and A. Goyal,
+"Fast simulation of highly dependable systems with general failure and repair processes", 1993. The limit is our own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.compiled import compiled, inner
+from hawb.study.draws import exponential, hazard, length_us, logarithm, uniform
+
+UNTIL, HOW, DISK, LASTS = range(4)
+"""What is drawn for each failure: when, how, whether the disk is lost, how long it lasts."""
+
+MOST_EXPECTED = 6.0
+"""How many failures are expected at most, in a trial, of those that are drawn more often."""
+
+SINCE, END, FROM, DUE, FAILURE, RUNS_OUT = range(6)
+"""A biased source's clock: up since, down until, counted up to, when something happens to it, the number of its next
+failure, and whether what happens is that it is no longer biased."""
+
+GOAL, SPENT, LEFT, FACTOR, LOGARITHM = range(5)
+"""How far its hazard adds up until it fails and how far it has, how much of it may still be biased, how many times as
+often it fails now, and the logarithm of its likelihood ratio."""
+
+
+@inner
+def drawn_as(source, failure):
+    """What the draws of a source's failure are numbered by."""
+    return source.unit << 26 | failure << 2
+
+
+@inner
+def until_us(source, seed, trial, failure):
+    """How long a source is up until a failure."""
+    u = uniform(seed, source.purpose, trial, drawn_as(source, failure) | UNTIL)
+    return length_us(source.every_kind, source.every_us, source.every_shape, u)
+
+
+@inner
+def lasts_us(source, seed, trial, failure):
+    """How long a failure lasts."""
+    u = uniform(seed, source.purpose, trial, drawn_as(source, failure) | LASTS)
+    return length_us(source.lasts_kind, source.lasts_us, source.lasts_shape, u)
+
+
+@compiled
+def weights(table, seed, first, count, horizon_us):
+    """What each of `count` trials counts for, from number `first` on."""
+    found = np.empty(count)
+    for k in range(count):
+        found[k] = exponential(biased(table, seed, first + k, horizon_us)[2])
+    return found
+
+
+@inner
+def biased(table, seed, trial, horizon_us):
+    """(failures, how many, logarithm of the likelihood ratio) of the sources that are biased, a row each failure:
+    (begin_us, end_us, source, number of the failure)."""
+    failures, count, now_us = np.empty((64, 4), np.int64), 0, 0
+    clocks, shares = np.zeros((len(table), 6), np.int64), np.zeros((len(table), 5))
+    sources = [source for source in range(len(table)) if table[source].times > 0]
+    for source in sources:
+        shares[source, LEFT] = MOST_EXPECTED / len(sources)
+        renew(table[source], clocks[source], shares[source], seed, trial, 0)
+    while True:
+        away = gone(table, sources, clocks, now_us)
+        for source in sources:
+            aim(table[source], clocks[source], shares[source], away, now_us)
+        now_us = next_us(table, sources, clocks, now_us)
+        if now_us >= horizon_us:
+            return failures, count, ratio(table, sources, clocks, shares, horizon_us)
+        for source in sources:
+            if clocks[source, DUE] <= now_us and happen(
+                table[source], clocks[source], shares[source], seed, trial, now_us
+            ):
+                if count == len(failures):
+                    failures = np.concatenate((failures, np.empty_like(failures)))
+                failures[count, 0], failures[count, 1] = now_us, clocks[source, END]
+                failures[count, 2], failures[count, 3] = source, clocks[source, FAILURE] - 1
+                count += 1
+
+
+@inner
+def happen(source, clock, share, seed, trial, now_us):
+    """What is due of a source; whether it is a failure."""
+    if clock[END] == now_us:
+        renew(source, clock, share, seed, trial, now_us)
+        return False
+    settle(source, clock, share, now_us)
+    if clock[RUNS_OUT]:
+        share[LEFT], share[FACTOR] = 0.0, 0.0
+        return False
+    share[LOGARITHM] -= logarithm(share[FACTOR])
+    clock[END] = clock[DUE] = now_us + lasts_us(source, seed, trial, clock[FAILURE])
+    clock[FAILURE] += 1
+    return True
+
+
+@inner
+def ratio(table, sources, clocks, shares, horizon_us):
+    """The logarithm of the likelihood ratio at the horizon."""
+    total = 0.0
+    for source in sources:
+        if clocks[source, END] <= horizon_us:
+            settle(table[source], clocks[source], shares[source], horizon_us)
+        total += shares[source, LOGARITHM]
+    return total
+
+
+@inner
+def renew(source, clock, share, seed, trial, now_us):
+    """A source is up, as good as new."""
+    u = uniform(seed, source.purpose, trial, drawn_as(source, clock[FAILURE]) | UNTIL)
+    clock[SINCE] = clock[FROM] = now_us
+    share[GOAL], share[SPENT], share[FACTOR] = -logarithm(u), 0.0, 0.0
+
+
+@inner
+def gone(table, sources, clocks, now_us):
+    """The nodes that are away, or were until not long ago."""
+    away = 0
+    for source in sources:
+        if clocks[source, END] and now_us < clocks[source, END] + table[source].after_us:
+            away |= table[source].nodes
+    return away
+
+
+@inner
+def aim(source, clock, share, away, now_us):
+    """How often a source that is up fails from now on, and hence when."""
+    if clock[END] > now_us:
+        return
+    is_worse = away != 0 and source.nodes & ~away != 0
+    factor = source.times if is_worse and share[LEFT] > 0 else 1.0
+    if factor == share[FACTOR]:
+        return
+    settle(source, clock, share, now_us)
+    share[FACTOR] = factor
+    ahead = share[GOAL] - share[SPENT]
+    clock[RUNS_OUT] = int(factor > 1 and share[LEFT] < ahead)
+    if clock[RUNS_OUT]:
+        ahead = share[LEFT]
+    reached = ahead / factor + aged(source, clock[FROM] - clock[SINCE])
+    age_us = length_us(source.every_kind, source.every_us, source.every_shape, exponential(-reached))
+    clock[DUE] = max(now_us, clock[SINCE] + age_us)
+
+
+@inner
+def settle(source, clock, share, now_us):
+    """What has passed of a source's time is counted."""
+    passed = aged(source, now_us - clock[SINCE]) - aged(source, clock[FROM] - clock[SINCE])
+    if share[FACTOR] > 1:
+        share[LOGARITHM] += (share[FACTOR] - 1) * passed
+        share[LEFT] -= share[FACTOR] * passed
+    share[SPENT] += share[FACTOR] * passed
+    clock[FROM] = now_us
+
+
+@inner
+def aged(source, age_us):
+    """What a source's hazard adds up to at an age."""
+    return hazard(source.every_kind, source.every_us, source.every_shape, age_us)
+
+
+@inner
+def next_us(table, sources, clocks, now_us):
+    """When something happens next, or nodes have been back for long enough."""
+    found = clocks[sources[0], DUE] if len(sources) else np.int64(1 << 62)
+    for source in sources:
+        found = min(found, clocks[source, DUE])
+        back_us = clocks[source, END] + table[source].after_us
+        if clocks[source, END] and back_us > now_us:
+            found = min(found, back_us)
+    return found
