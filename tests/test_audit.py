@@ -96,15 +96,26 @@ def test_the_rows_say_what_the_linter_says():
         "notes": own["notes"].to_pylist()[0],
     }  # fmt: skip
     rows = {row["queue"]: row for row in queues.to_pylist()}
+    assert [row["queue"] for row in queues.to_pylist()] == [one.queue.name for one in found.assigned.assignments]
     for one, findings in zip(found.assigned.assignments, found.queues, strict=True):
         row = rows[one.queue.name]
         assert row["policy"] == one.in_force.policy
+        assert (row["type"], row["messages"]) == (one.queue.type, one.queue.facts.messages)
         assert {finding.code for finding in findings} <= set(row["findings"])
     assert rows["orders.tmp.carts"]["silenced"] == ["orders-safe"]
     assert rows["avail.ticks"]["findings"] == ["blocks-quorum", "promotes-always-on-shutdown"]
     assert rows["avail.ticks"]["blockers"] == ["not durable"]
     assert rows["ha.audit"]["definition"] == '{"ha-mode":"all"}'
     assert rows["qq.pair"]["members"] == ["a@10.77.9.1", "b@10.77.9.2"]
+
+
+def test_queues_of_the_same_kind_keep_their_names_and_virtual_hosts(tmp_path: Path):
+    same = {"type": "classic", "node": "a"}
+    listed = [{"name": f"q{n}", "vhost": "ab"[n % 2], "messages": n // 4} | same for n in range(8)]
+    (tmp_path / "one.json").write_text(json.dumps(listed))
+    rows = audited(clusters([tmp_path])[0])[0].to_pylist()
+    read = {"name": "queue", "vhost": "vhost", "messages": "messages", "type": "type", "node": "master"}
+    assert [{key: row[column] for key, column in read.items()} for row in rows] == listed
 
 
 def test_a_file_that_cannot_be_read_is_listed_and_the_rest_is_read(fleet: Path):

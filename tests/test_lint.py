@@ -8,6 +8,7 @@ import json
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from hawb.cluster import Cluster
 from hawb.planning import assignments, inventory
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import MOST_GIVEN_UP, assign
-from hawb.planning.beginnings import beginning
+from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report, lint
 from hawb.rules.patterns import Match, matches, pattern_error
@@ -258,6 +259,7 @@ patterns = st.lists(part, max_size=6).map("".join).map("^".__add__).filter(lambd
 @given(patterns, st.text("abA.-", max_size=6))
 def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, name: str):
     assert not matches(pattern, name) or name.startswith(beginning(pattern))
+    assert not is_all(pattern) or matches(pattern, name) == name.startswith(beginning(pattern))
 
 
 def test_beginnings_are_as_long_as_they_can_be():
@@ -290,6 +292,36 @@ def test_what_is_found_of_a_real_cluster():
         ("one-replica", "qq.single"),
     }
     assert [policy.name for policy in found.assigned.assignments[8].silenced] == ["orders-safe"]
+
+
+def told_of(given: Inventory, found: Report) -> list[tuple]:
+    """What a report says of each queue: its names, what is in force, the policies and the findings."""
+    one_by_one = zip(given.queues, found.assigned.assignments, found.queues, strict=True)
+    return [
+        (queue.full_name, one.in_force, one.policies, [finding.plain() for finding in findings])
+        for queue, one, findings in one_by_one
+    ]
+
+
+@pytest.mark.parametrize("files", [FILES, FILES[:1], FILES[1:2]], ids=["both", "export", "listing"])
+def test_queues_looked_at_together_are_told_what_each_alone_is(files: list[Path]):
+    """Queues that differ in their names alone are looked at once."""
+    given = inventory.of_files(files)
+    given.queues += [Queue(vhost, f"{one.name}.2", one.facts) for one in given.queues for vhost in (one.vhost, "other")]
+    found = lint(given)
+    assert len(found.kinds) < len(given.queues)
+    alone = []
+    for one in given.queues:
+        just = msgspec.structs.replace(given, queues=[one])
+        alone += told_of(just, lint(just))
+    assert told_of(given, found) == alone
+
+
+def test_queues_under_one_policy_that_silences_another_for_some_are_told_apart():
+    silenced = policy("mirrors", "^qa", priority=0, **HA)
+    found = lint(cluster(policy("ttl", "^q", priority=1, message_ttl=9), silenced, queues=[queue("q"), queue("qa")]))
+    one, other = ({finding.code for finding in findings} for findings in found.queues)
+    assert other - one == {"mirroring-silenced"}
 
 
 def test_a_listing_alone_tells_what_is_in_force():

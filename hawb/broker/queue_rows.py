@@ -65,7 +65,7 @@ class Row(Struct, gc=False):
     online: NodeNames = UNSET
 
 
-class QueueFacts(Struct, gc=False):
+class QueueFacts(Struct, gc=False, omit_defaults=True):
     """What listings tell of a queue; None: not told. `node` is where its process runs, `mirrors` are oldest first."""
 
     type: str | None = None

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.msgpack import encode
 from msgspec.structs import replace
 
-from hawb.planning.beginnings import beginning
+from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.patterns import Match, searched
 from hawb.rules.policies import (
@@ -96,10 +97,9 @@ def assign(inventory: Inventory) -> Assigned:
     operator = _Table(inventory.operator_policies, profile, operator=True)
     kept: dict[tuple[str, str | None, str | None], InForce] = {}
     assignments = []
+    if not inventory.policies_told:
+        return Assigned(_as_listed(inventory.queues, profile), [])
     for queue in inventory.queues:
-        if not inventory.policies_told:
-            assignments.append(Assignment(queue, _as_listed(queue, profile), [], []))
-            continue
         policies, operators = plain.matching(queue), operator.matching(queue)
         mine, theirs = policies[0] if policies else None, operators[0] if operators else None
         key = (queue.vhost, mine and mine.name, theirs and theirs.name)
@@ -110,14 +110,26 @@ def assign(inventory: Inventory) -> Assigned:
     return Assigned(assignments, [*plain.reaches, *operator.reaches])
 
 
-def _as_listed(queue: Queue, profile: Profile) -> InForce:
-    """What a listing says is in force, where no file tells the policies."""
-    facts = queue.facts
-    definition = facts.effective_definition
-    if definition:
-        accepted = _accepted(Policy.of("", "", definition), profile, operator=False)[0]
-        definition = accepted.definition if accepted else {}
-    return InForce(facts.policy, facts.operator_policy, definition, mirroring(definition) if definition else None)
+def _as_listed(queues: Iterable[Queue], profile: Profile) -> list[Assignment]:
+    """What a listing says is in force, where no file tells the policies. Most queues are under one of a few."""
+    kept: dict[tuple[str | None, str | None, bytes], InForce] = {}
+    assignments = []
+    for queue in queues:
+        facts = queue.facts
+        key = facts.policy, facts.operator_policy, encode(facts.effective_definition)
+        if key not in kept:
+            definition = _known(facts.effective_definition, profile)
+            kept[key] = InForce(key[0], key[1], definition, mirroring(definition) if definition else None)
+        assignments.append(Assignment(queue, kept[key], [], []))
+    return assignments
+
+
+def _known(definition: dict[str, object] | None, profile: Profile) -> dict[str, object] | None:
+    """What a release makes of a definition in force; None where nothing tells."""
+    if not definition:
+        return definition
+    accepted = _accepted(Policy.of("", "", definition), profile, operator=False)[0]
+    return accepted.definition if accepted else {}
 
 
 class _Table:
@@ -141,11 +153,11 @@ class _Table:
         if key not in self._candidates:
             self._candidates[key] = self._of(*key)
         in_order, passed_over = self._candidates[key]
-        found = [one for one in in_order if name.startswith(one.begins) and self._matches(one.policy.pattern, name)]
+        found = [one for one in in_order if name.startswith(one.begins) and self._matches(one, name)]
         if found:
             _count(found, queue.type)
         for one in passed_over:
-            if name.startswith(one.begins) and self._matches(one.policy.pattern, name):
+            if name.startswith(one.begins) and self._matches(one, name):
                 one.reach.passed_over[queue.type] += 1
         return [one.policy for one in found]
 
@@ -162,11 +174,17 @@ class _Table:
         ]
 
         def known(policies: list[Policy]) -> list[_Candidate]:
-            return [_Candidate(one, reach[vhost, one.name], beginning(one.pattern)) for one in policies]
+            return [
+                _Candidate(one, reach[vhost, one.name], beginning(one.pattern), is_all(one.pattern)) for one in policies
+            ]
 
         return known(in_order), known(passed_over)
 
-    def _matches(self, pattern: str, name: str) -> bool:
+    def _matches(self, candidate: _Candidate, name: str) -> bool:
+        """Whether a name that begins as it must has the pattern in it."""
+        if candidate.begins_is_all:
+            return True
+        pattern = candidate.policy.pattern
         given_up = self._given_up[pattern]
         if len(given_up) >= MOST_GIVEN_UP:
             return False
@@ -177,11 +195,12 @@ class _Table:
 
 
 class _Candidate(NamedTuple):
-    """A policy that queues can be under by their names, which begin so."""
+    """A policy that queues can be under by their names, which begin so; whether that is all that it asks."""
 
     policy: Policy
     reach: Reach
     begins: str
+    begins_is_all: bool
 
 
 def _count(found: list[_Candidate], queue_type: str) -> None:

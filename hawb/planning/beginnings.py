@@ -24,3 +24,9 @@ def beginning(pattern: str) -> str:
         return ""
     told = plain[1] if plain.end() == len(pattern) else LAST.sub("", plain[1])
     return told.replace("\\", "")
+
+
+@lru_cache(maxsize=1024)
+def is_all(pattern: str) -> bool:
+    """Whether a pattern asks for nothing but its beginning, so that there is nothing left to search."""
+    return PLAIN.fullmatch(pattern) is not None

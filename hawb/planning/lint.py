@@ -6,23 +6,36 @@ from collections import defaultdict
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.msgpack import Encoder
 
 from hawb.planning.advice import SEVERITIES
 from hawb.planning.assignments import Assigned, Assignment, assign
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory
 from hawb.planning.policy_checks import policy_findings
-from hawb.planning.queue_checks import node_findings, queue_findings
+from hawb.planning.queue_checks import Found, node_findings, queue_found
 
 
 class Report(Struct, frozen=True):
-    """What each queue is under, and the findings: those of policies, those of each queue in the order of the
-    assignments, and those of nodes."""
+    """What each queue is under, and the findings: those of policies, those of queues, and those of nodes.
+
+    Queues that differ in their names alone are of one kind: `kinds` has the first of each with what is found of it, and
+    `kind_of`, in the order of the assignments, which kind each queue is of.
+    """
 
     assigned: Assigned
     policies: list[Finding]
-    queues: list[list[Finding]]
+    kinds: list[tuple[Assignment, list[Found]]]
+    kind_of: list[int]
     nodes: list[Finding]
+
+    @property
+    def queues(self) -> list[list[Finding]]:
+        """The findings of each queue, in the order of the assignments."""
+        return [
+            [Finding(code, "queue", one.queue.full_name, detail) for code, detail in self.kinds[kind][1]]
+            for one, kind in zip(self.assigned.assignments, self.kind_of, strict=True)
+        ]
 
     @property
     def findings(self) -> list[Finding]:
@@ -38,6 +51,7 @@ def lint(inventory: Inventory) -> Report:
     for one in assigned.assignments:
         applied[False, one.queue.vhost, one.in_force.policy].append(one)
         applied[True, one.queue.vhost, one.in_force.operator_policy].append(one)
+    firsts, kind_of = _kinds(assigned.assignments)
     return Report(
         assigned,
         [
@@ -47,6 +61,23 @@ def lint(inventory: Inventory) -> Report:
                 reach, applied[reach.operator, reach.policy.vhost, reach.policy.name], inventory
             )
         ],
-        [list(queue_findings(one, inventory)) for one in assigned.assignments],
+        [(one, queue_found(one, inventory)) for one in firsts],
+        kind_of,
         list(node_findings(inventory)),
     )
+
+
+def _kinds(assignments: list[Assignment]) -> tuple[list[Assignment], list[int]]:
+    """(the first of each kind, which kind each is of). Most queues of an export are of a few kinds; those of a listing
+    differ in what is in them."""
+    encode = Encoder().encode
+    places: dict[tuple, int] = {}
+    firsts, kind_of = [], []
+    for one in assignments:
+        matching = (*map(id, one.policies), None, *map(id, one.operator_policies))
+        about = id(one.in_force), matching, one.queue.vhost, encode(one.queue.facts)
+        place = places.setdefault(about, len(firsts))
+        if place == len(firsts):
+            firsts.append(one)
+        kind_of.append(place)
+    return firsts, kind_of

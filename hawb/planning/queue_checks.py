@@ -1,7 +1,6 @@
 """What is found of a cluster's queues: each check looks at one queue and what is in force for it.
 
-Two million queues pass here in an audit, so a check is a plain function that mostly returns at once, and what does not
-depend on the queue is kept with what is in force.
+No check looks at a queue's name, so that queues which are otherwise the same are looked at once (`hawb.planning.lint`).
 """
 
 from __future__ import annotations
@@ -26,32 +25,29 @@ PILED = 1.5
 """A node with more than so many times its equal share of masters and leaders has too many."""
 
 
-def queue_findings(assignment: Assignment, inventory: Inventory) -> Iterator[Finding]:
+Found = tuple[str, dict[str, object]]
+"""A finding's code and facts: what it is but for the name of its queue."""
+
+
+def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
     """Whatever is to be said of one queue. An exclusive one goes with its connection, and is not replicated."""
     queue = assignment.queue
     if queue.facts.exclusive:
-        return
-    for check in CHECKS.get(queue.type, ()):
-        found = check(assignment, inventory)
-        if found is not None:
-            code, detail = found
-            yield Finding(code, "queue", queue.full_name, detail)
-
-
-Found = tuple[str, dict[str, object]] | None
-"""A finding's code and facts, or nothing."""
+        return []
+    told = (check(assignment, inventory) for check in CHECKS.get(queue.type, ()))
+    return [found for found in told if found is not None]
 
 
 # Policies
 
 
-def _no_policy(assignment: Assignment, inventory: Inventory) -> Found:
+def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
     in_force = assignment.in_force
     alone = inventory.policies_told and in_force.policy is None and in_force.mirroring is None
     return ("no-policy", {}) if alone else None
 
 
-def _silenced(assignment: Assignment, inventory: Inventory) -> Found:
+def _silenced(assignment: Assignment, inventory: Inventory) -> Found | None:
     """The mirrors that a silenced policy asks for, or its settings that nothing else gives."""
     if len(assignment.policies) < 2:
         return None
@@ -67,7 +63,7 @@ def _silenced(assignment: Assignment, inventory: Inventory) -> Found:
     return None
 
 
-def _listed_otherwise(assignment: Assignment, inventory: Inventory) -> Found:
+def _listed_otherwise(assignment: Assignment, inventory: Inventory) -> Found | None:
     listed, policy = assignment.queue.facts.policy, assignment.in_force.policy
     if listed is None or listed == policy:
         return None
@@ -77,7 +73,7 @@ def _listed_otherwise(assignment: Assignment, inventory: Inventory) -> Found:
 # Replicas
 
 
-def _one_replica(assignment: Assignment, inventory: Inventory) -> Found:
+def _one_replica(assignment: Assignment, inventory: Inventory) -> Found | None:
     """A classic queue under a policy that has no mirror all the same."""
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
     if said is None:
@@ -90,7 +86,7 @@ def _one_replica(assignment: Assignment, inventory: Inventory) -> Found:
     return None
 
 
-def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found:
+def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
     if not facts.mirrors or facts.synchronised is None:
         return None
@@ -99,7 +95,7 @@ def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found:
     return ("unsynchronised-mirrors", told) if behind else None
 
 
-def _members(assignment: Assignment, inventory: Inventory) -> Found:
+def _members(assignment: Assignment, inventory: Inventory) -> Found | None:
     members = _members_count(assignment.queue)
     if members is None or members < 1:
         return None
@@ -119,7 +115,7 @@ def _members_count(queue: Queue) -> int | None:
     return asked if isinstance(asked, int) else None
 
 
-def _offline(assignment: Assignment, inventory: Inventory) -> Found:
+def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
     if not facts.members or facts.online is None:
         return None
@@ -130,7 +126,7 @@ def _offline(assignment: Assignment, inventory: Inventory) -> Found:
 # What its mirrors cost, and what they ask of publishers
 
 
-def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found:
+def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found | None:
     """A batch of a synchronisation against net_ticktime, and against the guide's example."""
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
     if said is None or said.count == 1:
@@ -155,7 +151,7 @@ def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found:
     }
 
 
-def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found:
+def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | None:
     said = assignment.in_force.mirroring
     if said is None or said.promote_on_failure is not Promote.WHEN_SYNCED or said.count == 1:
         return None
@@ -164,7 +160,7 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found:
     return None if inventory.confirmed else ("when-synced-without-confirms", {"published": inventory.published})
 
 
-def _blocks_quorum(assignment: Assignment, inventory: Inventory) -> Found:
+def _blocks_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
     blockers = quorum_blockers(assignment, inventory.profile)
     return ("blocks-quorum", {"blockers": "; ".join(blockers)}) if blockers else None
 

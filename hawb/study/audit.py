@@ -9,7 +9,9 @@ installed there.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -93,8 +95,22 @@ def audit_share(share: Iterable[ClusterFiles], file: Path) -> list[pa.RecordBatc
             own.append(row)
             yield rows
 
-    write_parquet(file, QUEUE_SCHEMA, queues())
+    with collecting_later():
+        write_parquet(file, QUEUE_SCHEMA, queues())
     return own
+
+
+@contextmanager
+def collecting_later() -> Iterator[None]:
+    """Python does not look for cycles meanwhile. A cluster is a hundred thousand small objects without one, gone with
+    its last name; to look through them again and again takes a third of an audit."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def summary(spark: SparkSession, folder: Path) -> Summary:

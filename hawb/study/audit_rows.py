@@ -7,7 +7,7 @@ This is what a Spark task does and knows no Spark. The rules and the findings ar
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,7 @@ from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, of_files
 from hawb.planning.lint import Report, lint
+from hawb.planning.queue_checks import Found
 from hawb.study.fleet import ClusterFiles, readable
 
 TEXT, TEXTS, COUNT = pa.string(), pa.list_(pa.string()), pa.int64()
@@ -123,42 +124,42 @@ def _plain(finding: Finding) -> dict[str, str]:
 
 
 def _queue_rows(cluster: str, found: Report) -> pa.RecordBatch:
-    assignments = found.assigned.assignments
-    return pa.RecordBatch.from_arrays(
+    """The rows of all queues: those of the kinds, each as often as there are queues of it, with their own names."""
+    firsts = [one for one, _ in found.kinds]
+    kinds = pa.RecordBatch.from_arrays(
         [
-            pa.array([cluster] * len(assignments), TEXT),
-            *(pa.array([read(one) for one in assignments], kind) for kind, read in QUEUES.values()),
-            pa.array(list(_definitions(assignments)), TEXT),
+            pa.array([cluster] * len(firsts), TEXT),
+            *(pa.array([read(one) for one in firsts], kind) for kind, read in QUEUES.values()),
+            pa.array([_definition(one) for one in firsts], TEXT),
             pa.array(list(_codes(found)), TEXTS),
-            pa.array([_blockers(of_queue) for of_queue in found.queues], TEXTS),
+            pa.array([_blockers(of_kind) for _, of_kind in found.kinds], TEXTS),
         ],
         schema=QUEUE_SCHEMA,
     )
+    rows = kinds.take(pa.array(found.kind_of, pa.int32()))
+    names = pa.array([one.queue.name for one in found.assigned.assignments], TEXT)
+    return rows.set_column(QUEUE_SCHEMA.get_field_index("queue"), QUEUE_SCHEMA.field("queue"), names)
 
 
-def _definitions(assignments: Iterable[Assignment]) -> Iterator[str | None]:
-    """The effective definitions as JSON; many queues share one."""
-    written: dict[int, str | None] = {}
-    for one in assignments:
-        definition = one.in_force.definition
-        if id(definition) not in written:
-            written[id(definition)] = None if definition is None else msgspec.json.encode(definition).decode()
-        yield written[id(definition)]
+def _definition(one: Assignment) -> str | None:
+    """The effective definition as JSON."""
+    definition = one.in_force.definition
+    return None if definition is None else msgspec.json.encode(definition).decode()
 
 
 def _codes(found: Report) -> Iterator[list[str]]:
-    """The codes of each queue's findings and of the policies that apply to it."""
+    """The codes of what is found of each kind of queue and of the policies that apply to it."""
     of_policies: dict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in found.policies:
         of_policies[finding.kind, finding.name].append(finding.code)
-    for one, of_queue in zip(found.assigned.assignments, found.queues, strict=True):
-        codes = [finding.code for finding in of_queue]
+    for one, of_kind in found.kinds:
+        codes = [code for code, _ in of_kind]
         for kind, name in (("policy", one.in_force.policy), ("operator policy", one.in_force.operator_policy)):
             if name is not None and of_policies:
                 codes += of_policies.get((kind, join_queue(one.queue.vhost, name)), ())
         yield codes
 
 
-def _blockers(of_queue: list[Finding]) -> list[str]:
-    told = [finding.detail["blockers"].split("; ") for finding in of_queue if finding.code == "blocks-quorum"]
+def _blockers(of_kind: list[Found]) -> list[str]:
+    told = [detail["blockers"].split("; ") for code, detail in of_kind if code == "blocks-quorum"]
     return told[0] if told else []
