@@ -1,8 +1,8 @@
 """What the trials of a study come to, as rows: played by the kernel, or by the engine where the kernel refuses.
 
 Both play the same histories and tell the same record, so nobody sees from a row who played it; the engine takes some
-thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`). What a trial counts for
-(`WEIGHT`) depends on its history alone, so neither of them knows of it.
+thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`). What a trial counts
+for (`WEIGHT`) depends on its history alone, so neither of them knows of it.
 """
 
 from __future__ import annotations
