@@ -6,10 +6,11 @@ UV_VERSION := 0.13.8
 
 VENV := .venv
 BIN := $(VENV)/bin
+STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner test test-broker test-long bench lock clean
+.PHONY: help setup lab app learner test test-broker test-long bench studies lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +39,11 @@ test-long: setup ## the property tests at their full counts
 
 bench: setup ## measure speed
 	$(BIN)/python -m benchmarks $(ARGS)
+
+studies: setup $(STUDIES:%=study-%) ## play the larger studies anew, and keep what they come to (minutes)
+
+study-%: setup
+	$(BIN)/hawb study data/studies/$*.yaml --output build/studies/$* --keep data/studies/results/$*.json
 
 lock: build/uv/installed ## write requirements.lock anew, keeping its pins (ARGS=--upgrade to renew them)
 	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --no-annotate \

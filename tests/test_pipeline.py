@@ -32,6 +32,7 @@ from hawb.study import blocks
 from hawb.study.blocks import Block, RowsRefused, done, missing, play
 from hawb.study.estimates import BATCHES, STUDENT_T, estimates
 from hawb.study.java import java_home
+from hawb.study.kept import kept
 from hawb.study.load import read_study
 from hawb.study.pipeline import Progress, run, trials
 from hawb.study.question import Study
@@ -343,6 +344,11 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
     assert {(row["design"], row["measure"], row["trials"]) for row in told} == {
         (design, measure, 30) for design in ("two", "quorum") for measure in ("lost", "publish_down_s")
     }
+    kept_in = tmp_path / "results.json"
+    assert command(file, "--output", tmp_path / "out", "--keep", kept_in).exit_code == 0
+    results = kept("results", tmp_path)
+    assert (results.played, results.trials, results.estimates[0]["measure"]) == (0, 30, "publish_down_s")
+    assert results.command == f"hawb study {file} --output {tmp_path / 'out'} --keep {kept_in}"
     file.write_text(FILE.replace("replicas: 2", "replicas: 1").replace("trials: 20", "trials: 30"))
     refused = command(file, "--output", tmp_path / "out")
     assert (refused.exit_code, "designs.two: changed" in refused.stderr) == (2, True)

@@ -224,7 +224,7 @@ def test_a_refusal_names_file_and_line(tmp_path: Path) -> None:
     file.write_text((STUDIES / "upgrades.yaml").read_text().replace("nodes: 3", "nodes: 30", 1))
     with pytest.raises(ScenarioRefused) as refused:
         load(file)
-    place = f"{file}, line 6: designs['mirrored-hurried'].nodes"
+    place = f"{file}, line 4: designs['manual-hurried'].nodes"
     assert str(refused.value).startswith(f"{place}: not accepted\n  given: 30")
     with pytest.raises(ScenarioRefused, match="the file is empty"):
         load("")

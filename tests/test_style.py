@@ -28,6 +28,8 @@ import hawb.views
 from hawb.planning.upgrade import Stage
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
+from hawb.views.estimate_figures import estimates_figure
+from hawb.views.estimates import LOSS, LOST
 from hawb.views.sweep_figures import sweep_figure
 from hawb.views.throughput_figures import throughput_figure
 from hawb.views.upgrade_figure import upgrade_figure
@@ -80,8 +82,19 @@ def upgraded() -> Figure:
     return upgrade_figure(stages)
 
 
+def estimated() -> Figure:
+    """What a study comes to, of both types, with none in one of the cells."""
+    ends = [("classic", 3.0, 1.0, 400.0), ("quorum", 0.0, 0.0, 0.1)]
+    rows = [
+        {"environment": "r", "design": name, "measure": "lost_confirmed", "trials": 9, "share": value, "share_low": low,
+         "share_high": high, "mean": value, "mean_low": low, "mean_high": high}
+        for name, value, low, high in ends
+    ]  # fmt: skip
+    return estimates_figure(rows, [LOSS, LOST], {name: name for name in TYPES})
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
+    "estimates_figure": estimated, "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
 }  # fmt: skip
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
@@ -97,7 +110,10 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     }
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
-    assert sorted(using) == ["style.py", "sweep_figures.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py"]
+    assert sorted(using) == [
+        "estimate_figures.py", "study_panel.py", "style.py", "sweep_figures.py", "throughput_figures.py", "upgrade.py",
+        "upgrade_figure.py",
+    ]  # fmt: skip
 
 
 @each

@@ -60,10 +60,12 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), required=True,
               help="The folder of its trials; a study that was stopped goes on there.")  # fmt: skip
+@click.option("--keep", "to_keep", type=click.Path(path_type=Path),
+              help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 @refusing
-def study(file: Path, output: Path, as_json: bool, master: str) -> None:
+def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master: str) -> None:
     """Play a study FILE and show what it comes to, each number with its interval.
 
     The trials are kept in --output as Parquet, a row each. Stop it whenever you like: nothing that is there is played
@@ -82,6 +84,7 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
     with spark_session(master) as spark:
         from hawb.study.blocks import RowsRefused
         from hawb.study.estimates import estimates
+        from hawb.study.kept import keep
         from hawb.study.pipeline import run as play_study
         from hawb.study.results import FolderRefused
         from hawb.views import study as view
@@ -94,9 +97,12 @@ def study(file: Path, output: Path, as_json: bool, master: str) -> None:
                 trials = play_study(
                     spark, asked, output, records, lambda now: bar.update(now.done - bar.pos, now)
                 )
+                last = bar.current_item
         except (FolderRefused, RowsRefused) as refused:
             raise SystemExit(refuse(refused)) from None
         rows = [row.asDict() for row in estimates(trials).collect()]
+    if to_keep is not None:
+        keep(to_keep, asked, f"hawb study {file} --output {output} --keep {to_keep}", rows, last.played, last.elapsed_s)
     click.echo(json.dumps(rows, indent=1) if as_json else view.report(asked.study, rows))
 
 

@@ -1,0 +1,108 @@
+"""A study in a notebook whose environment the reader sets: fields for some of its numbers, and what it then comes to.
+
+A small study, played by the kernel of the reader's own machine in a second or so, always the same for the same numbers.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from html import escape
+from io import BytesIO
+
+import ipywidgets as widgets
+from matplotlib.figure import Figure
+from msgspec import Struct
+
+from hawb.lab import fields
+from hawb.scenario.refused import ScenarioRefused
+from hawb.study.live import Path, changed, live
+from hawb.study.question import Study
+from hawb.views.estimate_figures import estimates_figure
+from hawb.views.estimates import Shown, estimates_in_words, estimates_table
+
+DPI = 90
+DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
+
+
+class Knob(Struct, frozen=True):
+    """A number that the reader sets: where it stands in the study, what a person reads, and what may be chosen, each
+    with the value that it stands for; the first one whose value is `begins` is chosen at first."""
+
+    label: str
+    path: Path
+    choices: Mapping[str, object]
+    begins: str
+
+
+def every(*path: str) -> Path:
+    """A path into each environment of a study."""
+    return ("environments", "*", *path)
+
+
+FAILURES = Knob(
+    "a node fails every", every("node_failures", "every", "mean_s"),
+    {"week": 7 * DAY_S, "month": 30 * DAY_S, "quarter": 91 * DAY_S, "year": 365 * DAY_S}, "month",
+)  # fmt: skip
+REPAIR = Knob(
+    "is back after", every("node_failures", "repair", "mean_s"),
+    {"1 minute": MINUTE_S, "10 minutes": 10 * MINUTE_S, "1 hour": HOUR_S, "4 hours": 4 * HOUR_S, "1 day": DAY_S},
+    "1 hour",
+)  # fmt: skip
+CONTROLLED = Knob(
+    "controlled stops", every("node_failures", "controlled_share"),
+    {"none": 0.0, "a fifth": 0.2, "half": 0.5, "all": 1.0}, "none",
+)  # fmt: skip
+PUBLISHED = Knob(
+    "messages a second", every("traffic", "publish_per_s"),
+    {str(rate): float(rate) for rate in (1, 10, 20, 50, 100, 150)}, "50",
+)  # fmt: skip
+AWAY = Knob(
+    "consumers are away, once a week, for", every("traffic", "consumer_outages"),
+    {text: hours and {"every": {"mean_s": 7 * DAY_S}, "lasts": {"mean_s": hours * HOUR_S}}
+     for text, hours in {"never": None, "1 hour": 1, "6 hours": 6, "1 day": 24}.items()}, "6 hours",
+)  # fmt: skip
+TRIALS = Knob("trials", ("trials",), {str(count): count for count in (64, 200, 1000)}, "200")
+
+
+class StudyPanel:
+    """`box` is what a notebook shows; a study is played when it is asked for."""
+
+    def __init__(self, study: Study, shown: Sequence[Shown], knobs: Sequence[Knob]) -> None:
+        self.study, self.shown, self.knobs = study, shown, knobs
+        self.choices = [_choice(knob) for knob in knobs]
+        self.answer = widgets.HTML()
+        parts = [fields.row(*self.choices[start : start + 3]) for start in range(0, len(knobs), 3)]
+        self.box = fields.column(*parts, fields.button("play", "play this study now", self.play), self.answer)
+
+    @property
+    def asked(self) -> Study:
+        """The study with the numbers that are chosen. Raises ScenarioRefused."""
+        return changed(self.study, {knob.path: each.value for knob, each in zip(self.knobs, self.choices, strict=True)})
+
+    def play(self) -> None:
+        """Plays it, and shows what it comes to."""
+        try:
+            asked = self.asked
+            estimates = live(asked)
+        except ScenarioRefused as refused:
+            self.answer.value = fields.message(str(refused))
+            return
+        types = {name: design.queue_type for name, design in asked.designs.items()}
+        words = estimates_in_words(estimates, self.shown)
+        drawn = picture(estimates_figure(estimates, self.shown, types), words)
+        self.answer.value = drawn + estimates_table(estimates, self.shown).to_html(border=0)
+
+
+def _choice(knob: Knob) -> widgets.Dropdown:
+    made = fields.dropdown(knob.label, ".".join(knob.path), list(knob.choices.items()))
+    made.value = knob.choices[knob.begins]
+    return made
+
+
+def picture(figure: Figure, words: str) -> str:
+    """A figure as HTML, with its text alternative."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
+    data = b64encode(drawn.getvalue()).decode()
+    return f'<img alt="{escape(words)}" src="data:image/png;base64,{data}">'

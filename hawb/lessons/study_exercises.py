@@ -1,0 +1,218 @@
+"""Exercises of the studies: an answer is a design, and a small study judges it.
+
+As in the lessons an answer is played as told and in environments that are held back: other seeds and other failures.
+Whoever judges says the first thing that is wrong in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from textwrap import fill
+
+from msgspec import Struct
+
+from hawb.lessons.exercises import Verdict
+from hawb.scenario.refused import ScenarioRefused, render
+from hawb.study.live import Estimate, live
+from hawb.study.load import read_study
+from hawb.study.prediction import NotMeasuredError
+from hawb.study.sync_duration import duration
+from hawb.study.throughput import one_queue
+from hawb.views.estimates import DOWN, LOSS, Shown, number, one
+from hawb.views.study import percent
+
+DAY_S = 86_400
+PAGE = 116
+TRIALS = 128
+MOST_LONGER = 1.02
+ENOUGH = 0.9
+
+
+class StudyExercise(Struct, frozen=True):
+    """An exercise: `judge` says what is wrong with an answer, or None. An answer is a map of just these `keys`."""
+
+    question: str
+    keys: tuple[str, ...]
+    judge: Callable[[dict], str | None]
+
+    def __repr__(self) -> str:
+        return fill(f"{self.question} An answer gives: {', '.join(self.keys)}.", PAGE, break_on_hyphens=False)
+
+
+def exercise(key: str) -> StudyExercise:
+    """The exercise of a key. Raises KeyError for a key that is none."""
+    return EXERCISES[key]
+
+
+def check(key: str, answer: Mapping[str, object]) -> Verdict:
+    """Plays an answer. Raises KeyError for a key that is none."""
+    exercise = EXERCISES[key]
+    if not isinstance(answer, dict) or set(answer) != set(exercise.keys):
+        return Verdict(False, f"{render(answer)}: an answer is a map of {', '.join(exercise.keys)}.")
+    try:
+        wrong = exercise.judge(answer)
+    except (ScenarioRefused, NotMeasuredError, TypeError) as refused:
+        return Verdict(False, f"The answer cannot be played: {refused}")
+    return Verdict(wrong is None, wrong or "Right, here and in environments that you have not seen.")
+
+
+def played(
+    design: Mapping[str, object], around: Mapping[str, object], seed: int, trials: int = TRIALS
+) -> list[Estimate]:
+    """What a design comes to in years of an environment. Raises ScenarioRefused."""
+    return live(read_study({
+        "study": "an answer", "seed": seed, "trials": trials, "horizon_days": 365,
+        "designs": {"answer": dict(design)}, "environments": {"given": dict(around)},
+    }))  # fmt: skip
+
+
+def told(estimates: list[Estimate], shown: Shown) -> float:
+    """A number of what a design came to."""
+    return one(estimates, "answer", "given", shown)[0]
+
+
+# Racks that fail
+
+
+def racks(every_days: float, groups: int) -> dict:
+    """Nothing but racks that fail, each for an hour."""
+    failing = {"groups": groups, "every": {"mean_s": every_days * DAY_S}, "repair": {"mean_s": 3600}}
+    return {"rack_failures": failing, "traffic": {"publish_per_s": 20, "consume_per_s": 100}}
+
+
+MOST_DOWN_MINUTES = 15
+
+
+def survives_racks(answer: dict) -> str | None:
+    """Whether a queue stays in use while one of three racks is away, and does so with the fewest members."""
+    members = answer["replicas"]
+    for every_days, seed in ((60, 1), (90, 2)):
+        down = told(played({"queue_type": "quorum", "version": "3.13"} | answer, racks(every_days, 3), seed), DOWN)
+        if down > MOST_DOWN_MINUTES:
+            return f"With {render(members)} members it is out of use for {number(down)} minutes a year."
+    return None if members <= 3 else f"{members} members do it, and so do fewer: every one writes every message."
+
+
+# A policy for a deep queue
+
+
+def nightly(every_days: float, controlled: float) -> dict:
+    """A queue that is worked off in four hours of the day, and nodes that often restart for ten minutes."""
+    constant = {"distribution": "constant"}
+    return {
+        "node_failures": {
+            "every": {"mean_s": every_days * DAY_S}, "repair": {"mean_s": 600}, "controlled_share": controlled,
+        },
+        "traffic": {
+            "publish_per_s": 100, "consume_per_s": 1000,
+            "consumer_outages": {"every": {"mean_s": 14_400} | constant, "lasts": {"mean_s": 72_000} | constant},
+        },
+    }  # fmt: skip
+
+
+def keeps_all(answer: dict) -> str | None:
+    """Whether a policy loses nothing, however nodes go down, without waiting for their return."""
+    for nodes, controlled, seed in ((2, 0.0, 1), (2, 1.0, 2), (3, 0.5, 3)):
+        design = {"queue_type": "classic", "nodes": nodes, "replicas": 2, "version": "3.10", "policy": answer}
+        estimates = played(design, nightly(5, controlled), seed)
+        how = {0.0: "are killed", 1.0: "are stopped"}.get(controlled, "are stopped or killed")
+        if loss := told(estimates, LOSS):
+            return f"Where {nodes} nodes {how}, {percent(loss)} of the years lose confirmed messages."
+        if (down := told(estimates, DOWN)) > 60:
+            return f"Where {nodes} nodes {how}, the queue is out of use for {number(down)} minutes a year."
+    return None
+
+
+# A procedure for upgrades
+
+
+def upgrades(down_s: float, publish_per_s: float) -> dict:
+    """An upgrade a month, in the middle of the day, of a queue that is worked off in the night."""
+    constant = {"distribution": "constant"}
+    return {
+        "rolling_upgrades": {"every_days": 30, "first_day": 14, "at_hour": 16, "down_s": down_s},
+        "traffic": {
+            "publish_per_s": publish_per_s, "consume_per_s": 500,
+            "consumer_outages": {"every": {"mean_s": 14_400} | constant, "lasts": {"mean_s": 72_000} | constant},
+        },
+    }  # fmt: skip
+
+
+def upgrades_well(answer: dict) -> str | None:
+    """Whether a procedure takes a queue with manual synchronisation through a year without loss and without a pause."""
+    design = {"queue_type": "classic", "nodes": 3, "replicas": 3, "version": "3.10"}
+    design |= {"policy": {"ha-sync-mode": "manual"}, "upgrade": {"between_s": 1} | answer}
+    for down_s, publish_per_s in ((20, 50), (120, 40)):
+        estimates = played(design, upgrades(down_s, publish_per_s), seed=1, trials=16)
+        when = f"Where each node is away for {down_s} s,"
+        if loss := told(estimates, LOSS):
+            return f"{when} {percent(loss)} of the years lose confirmed messages."
+        if (down := told(estimates, DOWN)) > 1:
+            return f"{when} the queue is out of use for {number(down)} minutes a year."
+    return None
+
+
+# The size of a batch
+
+
+def fits_the_link(answer: dict) -> str | None:
+    """Whether batches of a synchronisation are small enough for the link, and no smaller than costs nothing."""
+    batch_size = answer["ha-sync-batch-size"]
+    if batch_size == 1:
+        return "In a policy 1 means the broker's own batch size, 4,096 messages unless somebody has set another."
+    for size_bytes, network_mb_s in ((100_000, 50), (1_000_000, 100)):
+        asked = {"messages": 200_000, "size_bytes": size_bytes, "network_mb_s": network_mb_s}
+        found = duration(batch_size=batch_size, **asked)
+        if slow := [warning for warning in found.warnings if "net_ticktime" in warning]:
+            return f"With messages of {size_bytes:,} bytes on {network_mb_s} MB/s {slow[0]}."
+        if found.value > MOST_LONGER * duration(batch_size=4096, **asked).value:
+            return f"It takes {number(found.value)} s, more than batches of 4,096 would."
+    return None
+
+
+# How many unconfirmed messages
+
+
+def enough_in_flight(answer: dict) -> str | None:
+    """Whether a publisher's limits reach most of what a queue can do, and are not much higher than that takes."""
+    for queue_type, replicas in (("classic", 2), ("quorum", 3)):
+        limit, model = answer[queue_type], one_queue(queue_type)
+        asked = {"setup": "c5.4xlarge io1 3.8.4", "size_bytes": 1024, "replicas": replicas}
+        most = model.rate(in_flight=None, **asked).value
+        share = model.rate(in_flight=limit, **asked).value / most
+        if share < ENOUGH:
+            return f"With {render(limit)} unconfirmed messages a {queue_type} queue does {percent(share)} of its rate."
+        if model.rate(in_flight=max(1, limit // 2), **asked).value / most >= ENOUGH:
+            return f"Half of {render(limit)} would do for a {queue_type} queue, and halve the time that messages take."
+    return None
+
+
+EXERCISES: dict[str, StudyExercise] = {
+    "30-racks": StudyExercise(
+        "Nodes stand in three racks, in turn: the first in the first, the fourth in the first again. Now and then a "
+        "rack fails for an hour. How many nodes and members does a quorum queue need, at least, to stay in use?",
+        ("nodes", "replicas"), survives_racks,
+    ),
+    "31-policy": StudyExercise(
+        "A classic queue of 3.10 with two copies on two or three nodes, which restart every few days, and consumers "
+        "that work four hours a day. Write the policy with which no confirmed message is lost, whether nodes are "
+        "stopped or killed, and which does not keep the queue waiting for a node for more than an hour a year.",
+        ("ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure"), keeps_all,
+    ),
+    "32-batch": StudyExercise(
+        "200,000 messages are to be synchronised: of 100 kB over a link of 50 MB/s, or of 1 MB over one of 100 MB/s. "
+        "Choose a batch size that does not cut the nodes off from each other, and costs no time.",
+        ("ha-sync-batch-size",), fits_the_link,
+    ),
+    "33-procedure": StudyExercise(
+        "A mirrored queue of 3.10 on three nodes with ha-sync-mode manual is deep when the nodes are upgraded, once a "
+        "month. Choose a procedure (true or false for each) with which nothing is lost and the queue is not out of "
+        "use for even a minute a year.",
+        ("sync_queue", "await_online_synchronized_mirror", "drain"), upgrades_well,
+    ),
+    "35-limits": StudyExercise(
+        "One publisher, one queue, messages of 1 kB on the machines of the figures. How many unconfirmed messages does "
+        "the publisher need for nine tenths of the highest rate, for each type? Twice as many as needed is too many.",
+        ("classic", "quorum"), enough_in_flight,
+    ),
+}  # fmt: skip

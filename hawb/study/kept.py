@@ -1,0 +1,103 @@
+"""What larger studies came to, kept in the checkout's `data/studies/results`: their estimates, and how they were made.
+
+Only aggregates: the trials are hundreds of thousands of rows that anybody can play again (`make studies`). A file names
+the question that it answers by a digest of all that decides the rows, so that a changed question is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from hawb.scenario.checkout import data_folder_for
+from hawb.scenario.saving import write
+from hawb.study.live import Estimate
+from hawb.study.question import Study
+
+COLUMNS = (
+    "design", "environment", "measure", "mean", "mean_low", "mean_high", "share", "share_low", "share_high",
+)  # fmt: skip
+MEASURES = ("lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "bytes_replicated")
+"""What is kept of the records."""
+DIGITS = 4
+"""More says nothing: intervals are wider."""
+
+
+class Kept(Struct, frozen=True, forbid_unknown_fields=True):
+    """The results of one study: `trials` in each cell of `horizon_days`, of which `played` in all were played in
+    `played_s` seconds on `cores` cores when this was written."""
+
+    study: str
+    question: str
+    command: str
+    seed: int
+    trials: int
+    horizon_days: float
+    cores: int
+    played: int
+    played_s: float
+    columns: tuple[str, ...]
+    rows: list[list[str | float | None]]
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """The rows, as `hawb.study.live.live` gives them."""
+        return [dict(zip(self.columns, row, strict=True)) | {"trials": self.trials} for row in self.rows]
+
+    def __str__(self) -> str:
+        command = self.command.replace(" --", "\n    --")
+        return (
+            f"{self.study}\n{self.trials:,} trials of {self.horizon_days:g} days in each cell; {self.played:,} trials"
+            f" in {self.played_s:,.0f} s on {self.cores} cores, by\n  {command}"
+        )
+
+
+def digest(study: Study) -> str:
+    """What stands for all that decides a study's rows."""
+    told = msgspec.to_builtins(study)
+    decides = {name: told[name] for name in ("seed", "horizon_days", "designs", "environments", "trials")}
+    return hashlib.sha256(msgspec.json.encode(decides, order="deterministic")).hexdigest()[:16]
+
+
+def keep(
+    file: Path, study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float
+) -> None:
+    """Writes what a study came to, a row a line."""
+    found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
+    places = (place for place in product(study.environments, study.designs, MEASURES) if place in found)
+    rows = [[_rounded(found[place][column]) for column in COLUMNS] for place in places]
+    told = Kept(
+        study=study.study, question=digest(study), command=command, seed=study.seed, trials=study.trials,
+        horizon_days=study.horizon_days, cores=os.cpu_count() or 1, played=played, played_s=round(played_s, 1),
+        columns=COLUMNS, rows=[],
+    )  # fmt: skip
+    lines = [f' "{name}": {_json(value)}' for name, value in msgspec.to_builtins(told).items() if name != "rows"]
+    each = ",\n".join(f"  {_json(row)}" for row in rows)
+    write(file, "{\n" + ",\n".join([*lines, f' "rows": [\n{each}\n ]']) + "\n}\n")
+
+
+def kept(name: str, folder: Path | None = None) -> Kept:
+    """The results `NAME.json` of `folder` (by default `data/studies/results` of the checkout).
+
+    Raises FileNotFoundError without such a file, and msgspec.ValidationError where it is none.
+    """
+    return msgspec.json.decode(((folder or results_folder()) / f"{name}.json").read_bytes(), type=Kept)
+
+
+def results_folder() -> Path:
+    """`data/studies/results` of the checkout; raises FileNotFoundError where there is none."""
+    return data_folder_for("data/studies/results") / "studies" / "results"
+
+
+def _rounded(value: str | float | None) -> str | float | None:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
