@@ -141,7 +141,7 @@ def test_a_table_and_words_with_intervals() -> None:
     rows += [estimate(name, 0.25, 0.1, 0.31, "lost_confirmed") for name in "abcd"]
     table = estimates_table(rows, [DOWN, LOSS])
     assert list(table[DOWN.title]) == ["1.00 (0 to 1.50)", "< 0.01", "0", "0.200"]
-    assert set(table[LOSS.title]) == {"25.0 % (10.0 % to 31.0 %)"}
+    assert set(table[LOSS.title]) == {"25.0 % (10.0 to 31.0 %)"}
     words = estimates_in_words(rows, [DOWN, LOSS]).splitlines()
     assert words[:2] == ["rack: minutes out of use a year; years with a loss", "  a: 1.00; 25.0 %"]
 

@@ -36,7 +36,7 @@ class Shown(Struct, frozen=True):
 
 
 LOSS = Shown("lost_confirmed", "years with a loss", share=True)
-LOST = Shown("lost_confirmed", "confirmed messages lost a year")
+LOST = Shown("lost_confirmed", "messages lost a year")
 DOWN = Shown("publish_down_s", "minutes out of use a year", times=1 / 60)
 BLOCKED = Shown("sync_blocked_s", "minutes blocked a year", times=1 / 60)
 OUTAGES = Shown("outages", "outages a year")
@@ -75,7 +75,7 @@ def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -
     if low is None:
         return shown.told(value)
     told, least, most = map(shown.told, (value, max(low, 0.0), high))
-    return told if least == told == most else f"{told} ({least} to {most})"
+    return told if least == told == most else f"{told} ({least.removesuffix(' %')} to {most})"
 
 
 def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
