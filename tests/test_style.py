@@ -31,6 +31,7 @@ from hawb.views import style
 from hawb.views.estimate_figures import estimates_figure
 from hawb.views.estimates import LOSS, LOST
 from hawb.views.sweep_figures import sweep_figure
+from hawb.views.sync_duration import duration_figure
 from hawb.views.throughput_figures import throughput_figure
 from hawb.views.upgrade_figure import upgrade_figure
 
@@ -94,7 +95,8 @@ def estimated() -> Figure:
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "estimates_figure": estimated, "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
+    "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
+    "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
 }  # fmt: skip
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
@@ -111,7 +113,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "estimate_figures.py", "study_panel.py", "style.py", "sweep_figures.py", "throughput_figures.py", "upgrade.py",
+        "estimate_figures.py", "study_panel.py", "style.py", "sweep_figures.py", "sync_duration.py",
+        "throughput_figures.py", "upgrade.py",
         "upgrade_figure.py",
     ]  # fmt: skip
 

@@ -62,6 +62,16 @@ AWAY = Knob(
     {text: hours and {"every": {"mean_s": 7 * DAY_S}, "lasts": {"mean_s": hours * HOUR_S}}
      for text, hours in {"never": None, "1 hour": 1, "6 hours": 6, "1 day": 24}.items()}, "6 hours",
 )  # fmt: skip
+NETWORK = Knob(
+    "a link carries, MB/s", every("timing", "network_mb_s"), {f"{rate:g}": rate for rate in (12.5, 100.0, 625.0)}, "625"
+)
+NODE_AWAY = Knob(
+    "each node is away for", every("rolling_upgrades", "down_s"),
+    {"20 seconds": 20, "2 minutes": 2 * MINUTE_S, "10 minutes": 10 * MINUTE_S}, "2 minutes",
+)  # fmt: skip
+HOUR = Knob(
+    "upgrades begin at", every("rolling_upgrades", "at_hour"), {f"{hour}:00": hour for hour in range(24)}, "3:00"
+)
 TRIALS = Knob("trials", ("trials",), {str(count): count for count in (64, 200, 1000)}, "200")
 
 
