@@ -29,8 +29,8 @@ class Profile(Struct, frozen=True):
     nobody goes through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure
     does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
     node waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they
-    have come, and not each (3.10.0). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte by byte
-    (`~p`).
+    have come, and not each (3.10.0). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte
+    by byte (`~p`).
     """
 
     version: str
