@@ -88,6 +88,7 @@ CASES = {
     "when-synced-needs-confirms": cluster(policy(ha_promote_on_failure="when-synced", **HA)),
     "policy-differs": cluster(MIRRORED, queues=[queue(policy="older")]),
     "blocks-quorum": cluster(MIRRORED, queues=[queue(arguments={"x-max-priority": 5})]),
+    "changes-for-quorum": cluster(MIRRORED, queues=[queue(arguments={"x-queue-mode": "lazy"})]),
     "masters-piled": cluster(MIRRORED, queues=[queue(f"q{n}", node="b") for n in range(6)]),
 }
 
@@ -208,14 +209,21 @@ def test_what_blocks_a_move_to_quorum_queues():
         queue("q4", arguments={"x-dead-letter-routing-key": "dead", "x-dead-letter-exchange": ""}, exclusive=True),
     ]
     found = lint(cluster(policy(max_length=9, **HA), queues=kinds)).findings
-    told = {finding.name: finding.detail["blockers"] for finding in found if finding.code == "blocks-quorum"}
-    passed = "its policy is passed over, with max-length"
+    codes_of = {finding.name: finding.code for finding in found if finding.code.endswith("-quorum")}
+    told = {finding.name: [*finding.detail.values()] for finding in found if finding.code.endswith("-quorum")}
+    assert codes_of == {"q1": "blocks-quorum", "q2": "blocks-quorum", "q3": "changes-for-quorum"}
     assert told == {
-        "q1": f"not durable; auto-delete; {passed}",
-        "q2": f"argument x-queue-mode; argument x-max-priority; {passed}",
-        "q3": passed,
+        "q1": ["is not durable: temporary queues are not what quorum queues are for; goes with its last consumer"],
+        "q2": ["argument x-max-priority: messages have priorities, of which quorum queues know none before 4.0"],
+        "q3": ["its policy is passed over, with max-length"],
     }
-    assert "blocks-quorum" not in codes(lint(cluster(policy(**HA))))
+    assert not {"blocks-quorum", "changes-for-quorum"} & codes(lint(cluster(policy(**HA))))
+
+
+@pytest.mark.parametrize("key", ["x-queue-mode", "x-queue-master-locator", "x-queue-version"])
+def test_what_only_has_to_change_blocks_nothing(key: str):
+    found = lint(cluster(policy(**HA), queues=[queue(arguments={key: "default"})])).findings
+    assert [finding.code for finding in found if finding.code.endswith("-quorum")] == ["changes-for-quorum"]
 
 
 def test_a_release_that_gave_up_a_setting_goes_by_the_others():

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections import defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from hawb.planning.lint import lint
 from hawb.planning.migrated_definitions import beside, definitions
 from hawb.planning.migration import Migration, migrate
 from hawb.planning.policy_split import NOTHING
+from hawb.planning.quorum_translation import ROWS
 from hawb.planning.replication import members_for
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
@@ -304,13 +306,18 @@ PATTERNS, APPLY_TO = st.sampled_from(["^q", "1", "[0-4]$", "^z"]), st.sampled_fr
 POLICIES = st.lists(st.tuples(PATTERNS, st.integers(-1, 1), APPLY_TO, SETTINGS), max_size=4)
 
 
-@given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
-def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
-    made = cluster(
+def any_cluster(queues: list[dict], policies: list[tuple], version: str):
+    """A cluster with these queues under these policies."""
+    return cluster(
         *(policy(f"p{number}", pattern, priority, apply_to, **keys)
           for number, (pattern, priority, apply_to, keys) in enumerate(policies)),
-        queues=[queue(f"q{number}", **facts) for number, facts in enumerate(queues)], version=was,
+        queues=[queue(f"q{number}", **facts) for number, facts in enumerate(queues)], version=version,
     )  # fmt: skip
+
+
+@given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
+def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
+    made = any_cluster(queues, policies, was)
     plan = planned(made, to)
     accepted(plan)
     names = [(split.vhost, split.name) for split in plan.policies(False)]
@@ -319,14 +326,32 @@ def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
         assert (move.verdict == "not") == bool(move.weights["blocks"]) or move.verdict == "quorum already"
 
 
+@given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS))
+def test_the_linter_calls_a_blocker_what_a_move_within_the_release_stops_at(queues, policies, version):
+    made = any_cluster(queues, policies, version)
+    found = {(one.name, one.code): one.detail for one in lint(made).findings}
+    for move in planned(made, version).moves:
+        classic = move.queue.type == "classic" and not move.queue.facts.exclusive
+        stops = [reason.what for reason in move.weights["blocks"]] if classic else []
+        told = found.get((move.queue.full_name, "blocks-quorum"))
+        assert (told["blocks"] if told else "") == "; ".join(stops)
+        if classic and move.verdict == "ready with changes":
+            assert (move.queue.full_name, "changes-for-quorum") in found
+
+
+def test_each_row_is_about_the_releases_of_which_the_matrix_says_that_they_lack_it():
+    about = defaultdict(set)
+    for row in ROWS:
+        if row.feature is not None:
+            about[row.feature].update(row.versions)
+    for feature, versions in about.items():
+        assert versions == {one for one in VERSIONS if MATRIX[feature].cell("quorum", one).answer != "yes"}, feature
+
+
 @given(st.lists(QUEUES, max_size=6), POLICIES, st.sampled_from(VERSIONS))
 def test_whatever_applies_otherwise_is_named(queues, policies, version):
     """Within a release the settings of each queue are those that were translated for it, or a clash names the queue."""
-    made = cluster(
-        *(policy(f"p{number}", pattern, priority, apply_to, **keys)
-          for number, (pattern, priority, apply_to, keys) in enumerate(policies)),
-        queues=[queue(f"q{number}", **facts) for number, facts in enumerate(queues)], version=version,
-    )  # fmt: skip
+    made = any_cluster(queues, policies, version)
     plan = planned(made, version)
     named = {clash.name for clash in plan.clashes if clash.code == "other-settings"}
     now = [queue(move.queue.name, type=move.type, durable=move.type == "quorum") for move in plan.moves]

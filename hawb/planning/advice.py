@@ -234,10 +234,17 @@ ADVICE: dict[str, Advice] = {
     ),
     "blocks-quorum": Advice(
         "note",
-        "cannot be declared as a quorum queue as it is: {blockers}",
+        "cannot be declared as a quorum queue: {blocks}",
         "4.0 mirrors nothing; a queue is moved by declaring it anew with x-queue-type quorum.",
         "rabbit_quorum_queue:check_invalid_arguments, rabbit_queue_type_util:run_checks of the release",
-        "Change who declares it, or leave it classic and without mirrors.",
+        "Do without it, or leave the queue classic and without mirrors. hawb migrate tells what another release takes.",
+    ),
+    "changes-for-quorum": Advice(
+        "note",
+        "can be declared as a quorum queue with changes: {changes}",
+        "4.0 mirrors nothing; a queue is moved by declaring it anew with x-queue-type quorum.",
+        "rabbit_quorum_queue:check_invalid_arguments, capabilities; rabbit_policy:is_policy_applicable",
+        "Change who declares it, and the policy. hawb migrate writes both.",
     ),
     # --- nodes ---
     "masters-piled": Advice(

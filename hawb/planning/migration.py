@@ -141,13 +141,10 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
         reason = Reason("blocks", "is of another type, and stays so", "rabbit_amqqueue:declare")
         kept = {key: value for key, value in given.items() if key in STREAM_ARGUMENTS}
         return Move(queue=queue, verdict="not", reasons=[reason], arguments=kept, mirrored=False)
-    translated = translation.arguments(given, matrix, target)
-    from_policy = translation.definition(in_force.definition or {}, matrix, target)
-    reasons = [*translation.properties(queue, matrix, target.version), *translated.reasons]
-    reasons += [one for one in from_policy.reasons if one.weight != "note"]
+    becoming = translation.becoming(queue, in_force.definition or {}, matrix, target)
+    translated, from_policy, reasons = becoming.arguments, becoming.definition, becoming.reasons
     said = in_force.mirroring if not queue.facts.exclusive else None
     if queue.type == "classic":
-        reasons += _other_winner(given, in_force.definition or {}, target)
         wanted = members_for_mirrors(said, len(inventory.nodes) or None)
         default = len(inventory.nodes) if target.quorum_cluster_size is None else target.quorum_cluster_size
         if wanted != default and default and "x-quorum-initial-group-size" not in translated.settings:
@@ -183,14 +180,6 @@ def _as_classic(given: Mapping[str, object], target: Profile) -> dict[str, objec
         for key, value in given.items()
         if key in queue_arguments.COMPARED and not queue_arguments.refusal(exchange | {key: value}, "", target)
     }
-
-
-def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], target: Profile) -> Iterator[Reason]:
-    """A setting for which the argument counts in a classic queue, and the policy in a quorum queue."""
-    both = "x-overflow" in given and "overflow" in policy
-    if target.version != "3.8" and both and given["x-overflow"] != policy["overflow"]:
-        yield Reason("changes", "overflow: the policy's counts from now on, not the argument's",
-                     "rabbit_quorum_queue:overflow; rabbit_amqqueue_process:init_overflow")  # fmt: skip
 
 
 def _notes(

@@ -12,7 +12,7 @@ from hawb.engine.sync_effort import Effort
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue
-from hawb.planning.quorum_blockers import quorum_blockers
+from hawb.planning.quorum_blockers import before_quorum
 from hawb.rules.policies import Promote, mirroring
 from hawb.rules.quorum import tolerated_failures
 
@@ -160,15 +160,19 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | Non
     return None if inventory.confirmed else ("when-synced-without-confirms", {"published": inventory.published})
 
 
-def _blocks_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
-    blockers = quorum_blockers(assignment, inventory.profile)
-    return ("blocks-quorum", {"blockers": "; ".join(blockers)}) if blockers else None
+def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
+    """What blocks the move to a quorum queue; where nothing does, what has to change for it."""
+    found = before_quorum(assignment, inventory.profile)
+    for weight, code in (("blocks", "blocks-quorum"), ("changes", "changes-for-quorum")):
+        if found[weight]:
+            return code, {weight: "; ".join(found[weight])}
+    return None
 
 
 CHECKS = {
     "classic": (
         _no_policy, _silenced, _listed_otherwise, _one_replica, _unsynchronised, _sync_batch, _needs_confirms,
-        _blocks_quorum,
+        _before_quorum,
     ),
     "quorum": (_silenced, _listed_otherwise, _members, _offline),
 }  # fmt: skip

@@ -1,44 +1,34 @@
-"""What stands in the way of declaring a queue anew as a quorum queue, by the rules of its cluster's release.
+"""What stands in the way of declaring a queue anew as a quorum queue, by the rules of its cluster's release: what
+blocks, and what only has to change.
 
-Settings of policies block nothing: a policy that quorum queues do not take is passed over, and its settings are gone.
-Those of mirroring are not missed, the others are named.
+Which is which is the move's to say (`hawb.planning.quorum_translation`). A policy with settings of mirroring is passed
+over for quorum queues: those are not missed, the others have to come from another policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hawb.planning.assignments import Assignment
+from hawb.planning.quorum_translation import Weight, becoming
 from hawb.rules.profiles import HA_SETTINGS, Profile
-from hawb.rules.quorum_declaration import refusal
-
-PROPERTIES = (("durable", False, "not durable"), ("exclusive", True, "exclusive"), ("auto_delete", True, "auto-delete"))
-"""What a quorum queue cannot be: the fact, the value that blocks, and its name."""
-
-WITH = {"x-dead-letter-routing-key": {"x-dead-letter-exchange": ""}}
-"""An argument that is refused without another is tried with it."""
 
 
-def quorum_blockers(assignment: Assignment, profile: Profile) -> list[str]:
-    """What blocks the move of a classic queue, in a few words each; empty if nothing does."""
-    facts = assignment.queue.facts
-    found = [name for fact, blocks, name in PROPERTIES if getattr(facts, fact) is blocks]
-    if facts.arguments:
-        found += _arguments(facts.arguments, profile)
+def before_quorum(assignment: Assignment, profile: Profile) -> dict[Weight, list[str]]:
+    """What blocks the move of a classic queue, and what changes with it, in a few words each; both may be empty."""
+    facts, definition = assignment.queue.facts, assignment.in_force.definition or {}
+    found: dict[Weight, list[str]] = {"blocks": [], "changes": []}
+    if facts.arguments or facts.durable is False or facts.exclusive or facts.auto_delete or definition:
+        for reason in becoming(assignment.queue, definition, {}, profile).reasons:
+            found[reason.weight].append(reason.what)
     if assignment.policies:
-        found += _settings(assignment, profile)
+        found["changes"] += _passed_over(assignment, profile)
     return found
 
 
-def _arguments(arguments: Mapping[str, object], profile: Profile) -> Iterator[str]:
-    for key, value in arguments.items():
-        if key != "x-queue-type" and refusal({key: value} | WITH.get(key, {}), "", profile):
-            yield f"argument {key}"
-
-
-def _settings(assignment: Assignment, profile: Profile) -> Iterator[str]:
-    """The policy that would be passed over, where something beside mirroring goes with it."""
-    policy = assignment.policies[0]
-    keys = policy.definition.keys()
-    if keys & profile.unsupported_by("quorum") and (lost := sorted(keys - HA_SETTINGS)):
+def _passed_over(assignment: Assignment, profile: Profile) -> Iterator[str]:
+    """The policy that would be none for the queue, where a quorum queue could have some of its settings."""
+    keys = assignment.policies[0].definition.keys()
+    unsupported = profile.unsupported_by("quorum")
+    if keys & unsupported and (lost := sorted(keys - HA_SETTINGS - unsupported)):
         yield f"its policy is passed over, with {', '.join(lost)}"

@@ -1,8 +1,9 @@
 """What becomes of a classic queue's settings when it is declared as a quorum queue of a release, and why.
 
-Whether a quorum queue can do it is the matrix of features' to say (`hawb.rules.feature_matrix`); what stands in for a
-thing that it cannot do is here, a row each. Arguments (`x-…`) and settings of policies go by the same rows. No text
-holds a value of the file: an argument may be anything.
+What stands in for a thing that it cannot do is here, a row each; where RabbitMQ's code says that it cannot is the
+matrix of features' to say (`hawb.rules.feature_matrix`), so that without a matrix ({}) reasons name no such source.
+Arguments (`x-…`) and settings of policies go by the same rows. No text holds a value of the file: an argument may be
+anything.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 ANY = object()
 SINCE_3_10 = ("3.10", "3.13", "4.0")
-EVER = ("3.8", *SINCE_3_10)
+BEFORE_4_0 = ("3.8", "3.10", "3.13")
+EVER = (*BEFORE_4_0, "4.0")
 
 Weight = Literal["blocks", "changes", "note"]
 
@@ -34,23 +36,24 @@ class Reason(Struct, frozen=True, gc=False):
 
 
 class Row(Struct, frozen=True):
-    """A setting (without x-), or one value of it, that a quorum queue may not have. `into` is what it becomes, by
-    version; where a version is not listed nothing stands in for it, and the queue cannot be moved. `feature` is its row
-    in the matrix, None for a setting that no row is about: then `source` says where it stands. `versions` are those
-    that the row is about, all where there are none."""
+    """A setting (without x-), or one value of it, that a quorum queue of some `versions` may not have. `into` is what
+    it becomes, by version; where a version is not listed nothing stands in for it, and the queue cannot be moved.
+    `feature` is its row in the matrix, None for a setting that no row is about: then `source` says where it stands."""
 
     key: str
     told: str
+    versions: tuple[str, ...]
     into: Mapping[str, Mapping[str, object]] = {}
     value: object = ANY
     feature: str | None = None
     source: str = ""
-    versions: tuple[str, ...] = ()
 
-    def meets(self, key: str, value: object) -> bool:
-        """Whether the row is about a setting with this value."""
-        if key != self.key or self.value is ANY:
-            return key == self.key
+    def meets(self, value: object, version: str) -> bool:
+        """Whether the row is about this value of its setting, in a version."""
+        if version not in self.versions:
+            return False
+        if self.value is ANY:
+            return True
         return self.value(value) if callable(self.value) else value == self.value
 
 
@@ -70,40 +73,41 @@ LOCATOR_SOURCE = "rabbit_quorum_queue:capabilities; rabbit_queue_location:leader
 CAPABILITIES = "rabbit_quorum_queue:capabilities"
 
 ROWS = (
-    Row("message-ttl", "messages expire, which quorum queues learn with 3.10", feature="message-ttl"),
-    Row("expires", "the queue expires, which quorum queues learn with 3.10", feature="queue-ttl"),
-    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", {"4.0": {}},
-        feature="message-priority", versions=("4.0",)),
-    Row("max-priority", "messages have priorities, of which quorum queues know none before 4.0",
+    Row("message-ttl", "messages expire, which quorum queues learn with 3.10", ("3.8",), feature="message-ttl"),
+    Row("expires", "the queue expires, which quorum queues learn with 3.10", ("3.8",), feature="queue-ttl"),
+    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", ("4.0",),
+        {"4.0": {}}, feature="message-priority"),
+    Row("max-priority", "messages have priorities, of which quorum queues know none before 4.0", BEFORE_4_0,
         feature="message-priority"),
-    Row("overflow", "publishers are told no, which quorum queues learn with 3.10", value="reject-publish",
+    Row("overflow", "publishers are told no, which quorum queues learn with 3.10", ("3.8",), value="reject-publish",
         feature="reject-publish"),
     Row("overflow", "reject-publish in its place, for it would mean drop-head; what is refused is not dead-lettered",
-        _in_all(SINCE_3_10, overflow="reject-publish"), value="reject-publish-dlx", feature="reject-publish-dlx"),
-    Row("overflow", "left out, as it is the default", {"3.8": {}}, source="rabbit_quorum_queue:check_invalid_arguments",
-        versions=("3.8",), value="drop-head"),
-    Row("queue-mode", "max-in-memory-length 0 in its place keeps bodies out of memory",
-        {"3.8": {"max-in-memory-length": 0}}, value="lazy", feature="lazy", versions=("3.8",)),
-    Row("queue-mode", "left out: bodies are on disk alone without being asked", _in_all(SINCE_3_10), value="lazy",
-        feature="lazy"),
-    Row("queue-mode", "left out: quorum queues have no modes", _in_all(EVER), source=CAPABILITIES, versions=EVER),
-    Row("queue-version", "left out: quorum queues have no such versions", _in_all(EVER), source=CAPABILITIES,
-        versions=EVER),
-    Row("max-in-memory-length", "left out: no body stays in memory", _in_all(SINCE_3_10), feature="in-memory-limit"),
-    Row("max-in-memory-bytes", "left out: no body stays in memory", _in_all(SINCE_3_10), feature="in-memory-limit"),
-    Row("dead-letter-strategy", "left out: 3.8 dead-letters at most once", {"3.8": {}},
+        EVER, _in_all(SINCE_3_10, overflow="reject-publish"), value="reject-publish-dlx", feature="reject-publish-dlx"),
+    Row("overflow", "left out, as it is the default", ("3.8",), {"3.8": {}}, value="drop-head",
+        source="rabbit_quorum_queue:check_invalid_arguments"),
+    Row("queue-mode", "max-in-memory-length 0 in its place keeps bodies out of memory", ("3.8",),
+        {"3.8": {"max-in-memory-length": 0}}, value="lazy", feature="lazy"),
+    Row("queue-mode", "left out: bodies are on disk alone without being asked", SINCE_3_10, _in_all(SINCE_3_10),
+        value="lazy", feature="lazy"),
+    Row("queue-mode", "left out: quorum queues have no modes", EVER, _in_all(EVER), source=CAPABILITIES),
+    Row("queue-version", "left out: quorum queues have no such versions", EVER, _in_all(EVER), source=CAPABILITIES),
+    Row("max-in-memory-length", "left out: no body stays in memory", SINCE_3_10, _in_all(SINCE_3_10),
+        feature="in-memory-limit"),
+    Row("max-in-memory-bytes", "left out: no body stays in memory", SINCE_3_10, _in_all(SINCE_3_10),
+        feature="in-memory-limit"),
+    Row("dead-letter-strategy", "left out: 3.8 dead-letters at most once", ("3.8",), {"3.8": {}},
         feature="dead-letters-at-least-once"),
-    Row("queue-leader-locator", "left out: the declaring node leads", {"3.8": {}}, feature="leader-locator"),
-    Row("queue-master-locator", "queue-leader-locator balanced in its place",
-        _in_all(SINCE_3_10, queue_leader_locator="balanced"), value=_is_balanced, source=LOCATOR_SOURCE,
-        versions=SINCE_3_10),
-    Row("queue-master-locator", "left out: the declaring node leads", _in_all(EVER), source=LOCATOR_SOURCE,
-        versions=EVER),
+    Row("queue-leader-locator", "left out: the declaring node leads", ("3.8",), {"3.8": {}}, feature="leader-locator"),
+    Row("queue-master-locator", "queue-leader-locator balanced in its place", SINCE_3_10,
+        _in_all(SINCE_3_10, queue_leader_locator="balanced"), value=_is_balanced, source=LOCATOR_SOURCE),
+    Row("queue-master-locator", "left out: the declaring node leads", EVER, _in_all(EVER), source=LOCATOR_SOURCE),
     Row("delivery-limit", "left out: below 0 means no limit in 4.0, and the end with the first return before",
-        _in_all(("3.8", "3.10", "3.13")), value=_is_negative, source="rabbit_fifo:return_one",
-        versions=("3.8", "3.10", "3.13")),
+        BEFORE_4_0, _in_all(BEFORE_4_0), value=_is_negative, source="rabbit_fifo:return_one"),
 )  # fmt: skip
-"""Of several rows about one setting the first counts."""
+"""Of several rows about one setting the first counts. Where a row has a feature, the matrix says no or partly of its
+versions; a test holds the two together."""
+
+ROWS_OF = {key: [row for row in ROWS if row.key == key] for key in dict.fromkeys(row.key for row in ROWS)}
 
 PROPERTIES = (
     ("durable", False, "non-durable", "is not durable: temporary queues are not what quorum queues are for"),
@@ -128,6 +132,35 @@ class Translated(Struct):
     def blocked(self) -> bool:
         """Whether something has no counterpart."""
         return any(reason.weight == "blocks" for reason in self.reasons)
+
+
+class Becoming(Struct, frozen=True):
+    """A queue's arguments and its policy's settings as a quorum queue has them, and all that is to be said of it."""
+
+    arguments: Translated
+    definition: Translated
+    reasons: list[Reason]
+
+
+def becoming(
+    queue: Queue, in_force: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile
+) -> Becoming:
+    """What a queue becomes under the settings that are in force for it. What only mirrored is not missed."""
+    given = queue.facts.arguments or {}
+    of_arguments, of_policy = arguments(given, matrix, profile), definition(in_force, matrix, profile)
+    reasons = [*properties(queue, matrix, profile.version), *of_arguments.reasons]
+    reasons += [one for one in of_policy.reasons if one.weight != "note"]
+    if queue.type == "classic":
+        reasons += _other_winner(given, in_force, profile)
+    return Becoming(of_arguments, of_policy, reasons)
+
+
+def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], profile: Profile) -> Iterator[Reason]:
+    """A setting for which the argument counts in a classic queue, and the policy in a quorum queue."""
+    both = "x-overflow" in given and "overflow" in policy
+    if profile.version != "3.8" and both and given["x-overflow"] != policy["overflow"]:
+        yield Reason("changes", "overflow: the policy's counts from now on, not the argument's",
+                     "rabbit_quorum_queue:overflow; rabbit_amqqueue_process:init_overflow")  # fmt: skip
 
 
 def properties(queue: Queue, matrix: Mapping[str, Feature], version: str) -> Iterator[Reason]:
@@ -158,7 +191,7 @@ def _translated(
     kept, reasons = {}, []
     for key, value in given.items():
         name = called.format(key)
-        row = next((row for row in ROWS if row.meets(key, value) and _lacks(row, matrix, profile.version)), None)
+        row = next((row for row in ROWS_OF.get(key, ()) if row.meets(value, profile.version)), None)
         if row is not None:
             source = row.source or _cell_source(matrix, row.feature, profile.version)
             into = row.into.get(profile.version)
@@ -171,14 +204,8 @@ def _translated(
     return Translated(kept, reasons)
 
 
-def _lacks(row: Row, matrix: Mapping[str, Feature], version: str) -> bool:
-    if row.versions and version not in row.versions:
-        return False
-    return row.feature is None or matrix[row.feature].cell("quorum", version).answer != "yes"
-
-
 def _cell_source(matrix: Mapping[str, Feature], feature: str, version: str) -> str:
-    return matrix[feature].cell("quorum", version).source
+    return matrix[feature].cell("quorum", version).source if matrix else ""
 
 
 def _known_arguments(given: Mapping[str, object], profile: Profile) -> Callable[[str, object], Reason | None]:

@@ -161,5 +161,5 @@ def _codes(found: Report) -> Iterator[list[str]]:
 
 
 def _blockers(of_kind: list[Found]) -> list[str]:
-    told = [detail["blockers"].split("; ") for code, detail in of_kind if code == "blocks-quorum"]
+    told = [detail["blocks"].split("; ") for code, detail in of_kind if code == "blocks-quorum"]
     return told[0] if told else []
