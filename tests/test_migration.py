@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 from collections import defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ from hawb.broker.untrusted import ImportRefused
 from hawb.cli import main
 from hawb.cluster import Cluster
 from hawb.engine.naming import join_queue
-from hawb.lab.plan_panel import PlanPanel, plan_of, shown
 from hawb.planning import inventory
 from hawb.planning.assignments import assign
 from hawb.planning.lint import lint
@@ -482,24 +480,6 @@ def test_a_time_has_its_error_and_what_it_leaves_out():
 
 def test_a_size_that_nobody_measured_has_no_time():
     assert drains([queue("q", messages=5, message_bytes=5 * 2**24)])[0].seconds is None
-
-
-def test_the_panel_plans_what_is_uploaded():
-    panel = PlanPanel()
-    panel.plan.click()
-    assert "A definitions export" in panel.answer.value
-    assert panel.to.value == "4.0"
-    files = [(file.name, file.read_bytes()) for file in FILES]
-    answer = shown(plan_of(files, "4.0"))
-    assert answer == shown(plan_of(files, "4.0")) and "17 ready" in answer
-    assert re.findall('download="(.*?)"', answer) == [
-        "definitions.json", "definitions-beside.json", "runbook.md", "report.html",
-    ]  # fmt: skip
-    upload = {"name": "x.json", "type": "", "size": 2, "content": b"[1", "last_modified": datetime.now(UTC)}
-    panel.files.value = (upload,)
-    panel.plan.click()
-    assert "x.json" in panel.answer.value and "accepted" in panel.answer.value
-    assert "hawb-plan-" not in panel.answer.value
 
 
 # What the runbook says of its ways, played

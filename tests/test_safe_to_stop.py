@@ -196,3 +196,24 @@ def test_the_command_names_the_nodes_that_it_could_be_asked_about(tmp_path):
     refused = safe(tmp_path, "--node", "c")
     assert refused.exit_code == 2
     assert "'c' is none of the nodes that run there, which are a, b" in refused.stderr
+
+
+# A real cluster
+
+
+REAL = Path(__file__).parents[1] / "data" / "real"
+FILES = [str(REAL / name) for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
+
+
+def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
+    done = CliRunner().invoke(main, ["safe", *FILES, "-o", str(tmp_path / "safe.html")], catch_exceptions=False)
+    assert done.exit_code == 0 and "in none of these files, the scenario's defaults stand" in done.stderr
+    page = (tmp_path / "safe.html").read_text()
+    assert page.count("<h2>") == 3 and "plain.transient" in page
+    refused = CliRunner().invoke(main, ["safe", FILES[1]], catch_exceptions=False)
+    assert refused.exit_code == 2 and "no definitions export" in refused.stderr
+
+
+def test_queues_that_only_change_hands_are_one_row():
+    forecast = of(mirrored("a", "b").declare("ha.other", node="a"), "a")
+    assert [line.count("2: ha.other and ha.q") for line in text([forecast]).splitlines()[1:3]] == [1, 1]

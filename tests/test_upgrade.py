@@ -371,9 +371,10 @@ def file_of(folder: Path, run: Run) -> Path:
 
 def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL | {"ha-promote-on-shutdown": "always"})
-    file, outputs = file_of(tmp_path, run), [tmp_path / name for name in ("book.md", "again.yaml", "plan.svg")]
-    book, again, figure = outputs
-    done = command(file, "-o", book, "--scenario", again, "--gantt", figure)
+    file = file_of(tmp_path, run)
+    book, again, figure, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.svg", "plan.html"))
+    done = command(file, "-o", book, "--scenario", again, "--gantt", figure, "--report", report)
+    assert report.read_text().count("<h2>") == 4 and '<svg role="img"' in report.read_text()
     assert done.exit_code == 0
     assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
     assert "every order and wait was tried" in done.stdout

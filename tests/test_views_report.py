@@ -15,7 +15,7 @@ from hawb.views import report
 from hawb.views.story import sentences
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "data" / "scenarios").glob("*.yaml"))
-EMPTY = ("meta",)
+EMPTY = ("meta", "br")
 FETCHING = ("script", "link", "img", "iframe", "object", "embed", "base", "form", "a", "image", "use")
 ADDRESSES = ("src", "href", "srcset", "action", "data", "xlink:href", "background", "poster", "style")
 

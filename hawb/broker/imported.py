@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hawb.broker.definitions import Definitions, profile, read_definitions
+from hawb.broker.definitions import Definitions, holds_export, profile, read_definitions
 from hawb.broker.listings import Listings
 from hawb.broker.queue_entries import QueueEntries
-from hawb.broker.untrusted import named, quoted
+from hawb.broker.untrusted import ImportRefused, named, quoted
 from hawb.rules.profiles import PROFILES
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import read_scenario
 
 _SETTINGS = "cluster_partition_handling, queue_master_locator, the quorum and mirroring settings and the network"
 _MOST_MADE_UP_NODES = 7
@@ -55,6 +57,17 @@ def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ())
     unknown = _SETTINGS if told.net_ticktime else f"net_ticktime, {_SETTINGS}"
     notes.append(f"{unknown}: in none of these files, the scenario's defaults stand")
     return Imported(scenario, list(dict.fromkeys(notes)))
+
+
+def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:
+    """The cluster of some files, of which one is its definitions export, and what they do not tell, a line each. Raises
+    ImportRefused, and ScenarioRefused where a scenario cannot hold it."""
+    exports = [file for file in files if holds_export(split_source(file)[0])]
+    if not exports:
+        raise ImportRefused(split_source(files[0])[0], "all files", "no definitions export",
+                            "an export, as rabbitmqctl export_definitions writes it, and listings")  # fmt: skip
+    imported = import_cluster(exports[0], [file for file in files if file != exports[0]])
+    return read_scenario(imported.scenario), imported.notes
 
 
 def split_source(source: str | Path) -> tuple[Path, str | None]:

@@ -4,7 +4,7 @@ exit status 2."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
@@ -45,13 +45,37 @@ def read(file: Path) -> Scenario:
     return load(sys.stdin.buffer.read(), "standard input") if str(file) == STDIN else load(file)
 
 
+def is_scenario(file: str) -> bool:
+    """Whether a file is a scenario by its name, and no export or listing."""
+    return file == STDIN or file.endswith((".yaml", ".yml"))
+
+
+def cluster_of(files: Sequence[str]) -> Scenario:
+    """The scenario of a file, or of a definitions export and listings; what they do not tell goes to standard error.
+    Raises ScenarioRefused."""
+    from hawb.broker.imported import scenario_of
+    from hawb.broker.untrusted import ImportRefused
+
+    if any(map(is_scenario, files)):
+        if len(files) > 1:
+            raise SystemExit(refuse(f"{files[1]}: one scenario, or an export and listings, not both"))
+        return read(Path(files[0]))
+    try:
+        scenario, notes = scenario_of(files)
+    except ImportRefused as refused:
+        raise SystemExit(refuse(refused)) from None
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    return scenario
+
+
 def play(file: Path) -> tuple[Scenario, Run]:
     """A scenario file and its run. Raises ScenarioRefused, which names the file."""
     scenario = read(file)
     return scenario, refused_in(file, Run.of, scenario)
 
 
-def refused_in(file: Path, work: Callable[..., Done], *arguments: object) -> Done:
+def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) -> Done:
     """What is done with a file's scenario. Raises ScenarioRefused, which names the file."""
     try:
         return work(*arguments)
@@ -61,7 +85,7 @@ def refused_in(file: Path, work: Callable[..., Done], *arguments: object) -> Don
 
 
 def write_scenario(output: Path, text: str) -> None:
-    """Writes a scenario to a file, or to standard output."""
+    """Writes a scenario, or another text, to a file or to standard output."""
     if str(output) == STDIN:
         click.echo(text, nl=False)
         return

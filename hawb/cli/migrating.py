@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, play, refuse, refusing
+from hawb.cli.files import is_scenario, play, refuse, refusing
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
 
@@ -75,7 +75,7 @@ def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning import inventory
 
-    scenarios = [file for file in files if file == STDIN or file.endswith((".yaml", ".yml"))]
+    scenarios = [*filter(is_scenario, files)]
     if scenarios and len(files) > 1:
         raise SystemExit(refuse(f"{files[1]}: a scenario is a cluster by itself; give it alone"))
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, play, read, refuse, refused_in, refusing, write_scenario
+from hawb.cli.files import cluster_of, is_scenario, play, refuse, refused_in, refusing, write_scenario
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
@@ -24,26 +24,32 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True)
 @click.option("--node", metavar="NAME", help="This node alone; exit status 1 if a controlled stop of it would hurt.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The forecasts as JSON.")
 @refusing
-def safe(file: Path, node: str | None, as_json: bool) -> None:
-    """Is it safe to stop a node where a scenario FILE ends?
+def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json: bool) -> None:
+    """Is it safe to stop a node where a scenario ends, or in a cluster as its files tell of it?
 
-    For each node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own
-    checks say.
+    FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of its cluster. For each
+    node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
     """
     from msgspec import to_builtins
 
     from hawb.planning.safe_to_stop import safe_to_stop_in
     from hawb.views.forecast import text
+    from hawb.views.forecast_page import page
 
-    played, forecasts = refused_in(file, safe_to_stop_in, read(file), None if node is None else [node])
+    scenario = cluster_of(files)
+    played, forecasts = refused_in(files[0], safe_to_stop_in, scenario, None if node is None else [node])
     if not forecasts:
         running = [played.settings.names[index] for index in played.moment().state.running()]
         given = "no node runs there" if node is None else f"--node: '{node}' is none of the nodes that run there"
-        raise SystemExit(refuse(f"{file}: {given}, which are {', '.join(running)}" if running else f"{file}: {given}"))
+        told = f"{files[0]}: {given}"
+        raise SystemExit(refuse(f"{told}, which are {', '.join(running)}" if running else told))
+    if output is not None:
+        write_scenario(output, page(scenario.scenario, forecasts))
     click.echo(json.dumps(to_builtins(forecasts), sort_keys=True) if as_json else text(forecasts))
     raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
 
@@ -139,7 +145,7 @@ def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[
     """(name, cluster) of each scenario, and of all other files together. Raises ScenarioRefused, ImportRefused."""
     from hawb.planning import inventory
 
-    scenarios = [file for file in files if file == STDIN or file.endswith((".yaml", ".yml"))]
+    scenarios = [*filter(is_scenario, files)]
     exports = [file for file in files if file not in scenarios]
     found = [(file, inventory.of_run(play(Path(file))[1])) for file in scenarios]
     if exports:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, read, refuse, refusing, write_scenario
+from hawb.cli.files import STDIN, cluster_of, refuse, refusing, write_scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hawb.planning.upgrade import Task
-    from hawb.scenario.document import Scenario
     from hawb.scenario.run import Run
+    from hawb.views.planned_upgrade import PlannedUpgrade
 
 MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
 WAITS = ("none", "ready", "quorum + 1", "synced", "synced, quorum + 1")
@@ -37,11 +37,13 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The runbook to write, in Markdown; - prints it.")
 @click.option("--scenario", "rehearsal", type=click.Path(path_type=Path), help="The scenario that rehearses the plan.")
 @click.option("--gantt", type=click.Path(path_type=Path), help="The plan over time as a figure: .svg, .png or .pdf.")
+@click.option("--report", type=click.Path(path_type=Path), help="All of it as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 @refusing
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float, drain: bool,
-    full_stop: bool, output: Path | None, rehearsal: Path | None, gantt: Path | None, as_json: bool,
+    full_stop: bool, output: Path | None, rehearsal: Path | None, gantt: Path | None, report: Path | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Plan a rolling upgrade: the order of nodes, what to wait for before each, and what comes of it.
 
@@ -67,6 +69,8 @@ def upgrade(
         write_scenario(output, answer.runbook())
     if rehearsal is not None:
         write_scenario(rehearsal, answer.rehearsal())
+    if report is not None:
+        write_scenario(report, answer.page())
     if gantt is not None:
         _save(gantt, answer.figure())
     if as_json:
@@ -76,87 +80,25 @@ def upgrade(
     raise SystemExit(1 if answer.hurts else 0)
 
 
-class _Told:
-    """What is written of an answer, whatever was planned."""
-
-    def __init__(self, found, plan, views, task: Task, title: str):
-        self.found, self.plan, self.task, self.title = found, plan, task, title
-        self._text, self._plain, self._runbook = views
-
-    @property
-    def hurts(self) -> bool:
-        told = self.plan.prediction
-        return bool(told.lost or told.lost_confirmed or told.away)
-
-    def text(self) -> str:
-        return self._text(self.found)
-
-    def plain(self) -> dict:
-        return self._plain(self.found)
-
-    def runbook(self) -> str:
-        return self._runbook(self.found, self.task, self.title)
-
-    def rehearsal(self) -> str:
-        from hawb.scenario.dump import dump
-
-        return dump(self.plan.rehearsal)
-
-    def figure(self) -> Figure:
-        from hawb.views.upgrade_figure import upgrade_figure
-
-        return upgrade_figure(self.plan.stages, self.plan.rehearsal.scenario)
-
-
-def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> _Told:
-    from hawb.planning.upgrade_search import CAREFUL, search
-    from hawb.views import upgrade as view
-    from hawb.views import upgrade_runbook
+def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> PlannedUpgrade:
+    from hawb.views.planned_upgrade import rolling
 
     def told(nodes: int, plans: int, tried: int) -> None:
         if sys.stderr.isatty():
             line = f"{nodes} of {len(task.nodes)} nodes: {plans:,} plans, {tried:,} turns played"
             click.echo(f"\r\x1b[K{line}", nl=nodes == len(task.nodes), err=True)
 
-    answer = search(run, task, measures, waits or CAREFUL, told, orders)
-    views = view.text, view.plain_answer, upgrade_runbook.runbook
-    return _Told(answer, answer.plan, views, task, run.scenario.scenario)
+    return rolling(run, task, measures, waits, told, orders)
 
 
-def _full_stop(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> _Told:
-    from hawb.planning.full_stop import plan_full_stop
-    from hawb.views import upgrade as view
-    from hawb.views import upgrade_runbook
+def _full_stop(
+    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple
+) -> PlannedUpgrade:
+    from hawb.views.planned_upgrade import all_at_once
 
     if waits or orders or task.drain:
         raise click.UsageError("--wait, --order and --drain do not go with --full-stop")
-    found = plan_full_stop(run, task, measures)
-    views = view.stop_text, view.plain_stop, upgrade_runbook.stop_runbook
-    return _Told(found, found.plan, views, task, run.scenario.scenario)
-
-
-def cluster_of(files: tuple[str, ...]) -> Scenario:
-    """The scenario of a file, or of a definitions export and listings; what they do not tell goes to standard error.
-    Raises ScenarioRefused."""
-    from hawb.broker.definitions import holds_export
-    from hawb.broker.imported import import_cluster, split_source
-    from hawb.broker.untrusted import ImportRefused
-    from hawb.scenario.load import read_scenario
-
-    if any(file == STDIN or file.endswith((".yaml", ".yml")) for file in files):
-        if len(files) > 1:
-            raise SystemExit(refuse(f"{files[1]}: one scenario, or an export and listings, not both"))
-        return read(Path(files[0]))
-    try:
-        exports = [file for file in files if holds_export(split_source(file)[0])]
-        if not exports:
-            raise SystemExit(refuse(f"{files[0]}: no scenario (.yaml), and no definitions export is among the files"))
-        imported = import_cluster(exports[0], [file for file in files if file != exports[0]])
-    except ImportRefused as refused:
-        raise SystemExit(refuse(refused)) from None
-    for note in imported.notes:
-        click.echo(f"note: {note}", err=True)
-    return read_scenario(imported.scenario)
+    return all_at_once(run, task, measures)
 
 
 def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = False) -> tuple[str, ...]:

@@ -61,6 +61,11 @@ class Forecast(Struct, frozen=True):
         """The queues that lose messages or cannot be used while the node is away."""
         return [effect for effect in self.effects[way] if effect.hurts]
 
+    def missed(self, way: str) -> list[Effect]:
+        """Those of them for which neither of RabbitMQ's checks fails."""
+        critical = {*self.quorum_critical, *self.mirror_sync_critical}
+        return [effect for effect in self.hurt(way) if effect.queue not in critical]
+
 
 def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
     """The forecast for each node that runs, or for some `nodes` of these, from where the run stands once it has

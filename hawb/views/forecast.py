@@ -5,6 +5,7 @@ A node's mark is a word with a glyph, never a colour alone.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
@@ -116,13 +117,21 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
 
 
 def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
-    """A row for each queue that feels it, the worst first, or one for none. Of very many the last row tells the
-    number."""
-    effects = forecast.effects[way]
-    rows = [(effect.queue, happens(effect), why(effect)) for effect in effects[:MOST_QUEUES]]
-    if len(effects) > MOST_QUEUES:
-        rows.append(("", f"and {counted(len(effects) - MOST_QUEUES, 'more queue')}", ""))
-    return rows or [("", "nothing", "")]
+    """A row for each queue that is hurt, the worst first, and one for all that feel the same and are not; or one for
+    none. Of very many the last row tells the number."""
+    hurt, others = forecast.hurt(way), defaultdict(list)
+    rows = [(effect.queue, happens(effect), why(effect)) for effect in hurt[:MOST_QUEUES]]
+    if len(hurt) > MOST_QUEUES:
+        rows.append(("", f"and {counted(len(hurt) - MOST_QUEUES, 'more queue')}", ""))
+    for effect in forecast.effects[way]:
+        if not effect.hurts:
+            others[happens(effect), why(effect)].append(effect.queue)
+    return rows + [(many(names), *told) for told, names in others.items()] or [("", "nothing", "")]
+
+
+def many(names: Sequence[str]) -> str:
+    """One name, or several with their number."""
+    return names[0] if len(names) == 1 else f"{len(names):,}: {listing(names)}"
 
 
 def _node(forecast: Forecast) -> str:

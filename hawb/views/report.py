@@ -92,6 +92,11 @@ def pre(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
+def notes_html(notes: Iterable[str]) -> str:
+    """What a cluster's files do not tell, as a section; nothing where they tell all."""
+    return section("What the files do not tell", *(f"<p>{html(note)}</p>" for note in notes))
+
+
 def section(title: str, *parts: str) -> str:
     """A heading and what is below it; nothing without parts."""
     return f"<section><h2>{title}</h2>{''.join(parts)}</section>" if parts else ""

@@ -12,33 +12,56 @@ from hawb.planning.full_stop import FullStop, Stopped
 from hawb.planning.upgrade import Plan, Prediction
 from hawb.planning.upgrade_search import Answer
 from hawb.scenario.dump import plain
+from hawb.views.beside import Table
 from hawb.views.words import counted, listing, seconds, shown
 
 STAGES = ("", "node", "wait for", "sync_queue", "stop at", "runs at", "takes", "why")
 MEASURED = ("lost", "confirmed", "outage", "skew", "duration")
+STOPPED = ("plan", *MEASURED, "deadlock")
+FELT = ("queue", "lost", "confirmed", "nobody serves it", "blocked")
 MOST_EFFECTS = 10
+MOST_FELT = 20
+"""How many queues are shown in a terminal, and on a page."""
 
 
 def text(answer: Answer) -> str:
     """The plan as a table, what it is compared with, and the queues that feel it."""
-    rows = []
-    for number, stage in enumerate(answer.plan.stages, 1):
-        ends = stage.end_s if stage.end_s is not None else stage.start_s
-        until = "never" if stage.end_s is None else f"{seconds(stage.end_s)} s"
-        synced = counted(len(stage.sync), "queue") if stage.sync else ""
-        before = answer.plan.stages[number - 2].end_s if number > 1 else None
-        takes = f"{seconds(ends - (before or stage.begin_s))} s"
-        rows.append([number, shown(stage.node), stage.wait, synced, f"{seconds(stage.stop_s)} s", until, takes,
-                     shown(stage.reason)])  # fmt: skip
-    plans = [answer.plan, *answer.others]
     parts = [
-        _table(rows, STAGES),
-        _table([compared(plan.name, plan.prediction) for plan in plans], ("plan", *MEASURED)),
+        _table(stage_rows(answer), STAGES),
+        _table(_compared(answer), ("plan", *MEASURED)),
         effects(answer.plan.prediction),
         never(answer),
         extent(answer),
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def tables(answer: Answer) -> list[Table]:
+    """The plan, what it is compared with, and the queues that feel it, as a notebook and a page show them."""
+    stages = [tuple(row) for row in stage_rows(answer)]
+    return [
+        Table("The plan, node by node", STAGES, stages),
+        Table("What is predicted", ("plan", *MEASURED), [tuple(row) for row in _compared(answer)]),
+        *felt(answer.plan.prediction),
+    ]
+
+
+def stage_rows(answer: Answer) -> list[list[str]]:
+    """A row for each node's turn."""
+    rows, before = [], None
+    for number, stage in enumerate(answer.plan.stages, 1):
+        ends = stage.end_s if stage.end_s is not None else stage.start_s
+        until = "never" if stage.end_s is None else f"{seconds(stage.end_s)} s"
+        synced = counted(len(stage.sync), "queue") if stage.sync else ""
+        takes = f"{seconds(ends - (before or stage.begin_s))} s"
+        rows.append([f"{number}", shown(stage.node), stage.wait, synced, f"{seconds(stage.stop_s)} s", until, takes,
+                     shown(stage.reason)])  # fmt: skip
+        before = stage.end_s
+    return rows
+
+
+def _compared(answer: Answer) -> list[list[str]]:
+    return [compared(plan.name, plan.prediction) for plan in (answer.plan, *answer.others)]
 
 
 def compared(name: str, told: Prediction) -> list[str]:
@@ -50,16 +73,26 @@ def compared(name: str, told: Prediction) -> list[str]:
 
 def effects(told: Prediction) -> str:
     """The queues that feel a plan, the worst first."""
-    rows = [
-        [shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
-         f"{one.blocked_s:,.3f} s"]
-        for one in told.effects[:MOST_EFFECTS]
-    ]  # fmt: skip
+    rows = _effect_rows(told, MOST_EFFECTS)
     if not rows:
         return "No queue loses anything, and every queue stays in use."
     more = len(told.effects) - len(rows)
-    table = _table(rows, ("queue", "lost", "confirmed", "nobody serves it", "blocked"))
+    table = _table(rows, FELT)
     return table + (f"\nand {counted(more, 'more queue')}" if more else "")
+
+
+def felt(told: Prediction) -> list[Table]:
+    """The same as a table, none where none does."""
+    rows = [tuple(row) for row in _effect_rows(told, MOST_FELT)]
+    return [Table("Queues that feel it, the worst first", FELT, rows)] if rows else []
+
+
+def _effect_rows(told: Prediction, most: int) -> list[list[str]]:
+    return [
+        [shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
+         f"{one.blocked_s:,.3f} s"]
+        for one in told.effects[:most]
+    ]  # fmt: skip
 
 
 def never(answer: Answer) -> str:
@@ -87,16 +120,34 @@ def extent(answer: Answer) -> str:
 
 def stop_text(stopped: Stopped) -> str:
     """A full stop and start as text."""
+    table = _table([*map(_stop_row, (stopped.plan, *stopped.others))], STOPPED)
+    return "\n\n".join([orders(stopped), table, effects(stopped.plan.prediction), f"{stop_extent(stopped)}."])
+
+
+def orders(stopped: Stopped) -> str:
+    """In which order nodes stop and start, and why it cannot deadlock."""
     plan = stopped.plan
-    told = "every order was tried" if stopped.exact else "tried was each node as the last to stop, not every order"
     lines = [
         f"stop:  {', '.join(map(shown, plan.stops))}",
         f"start: {', '.join(map(shown, plan.starts))}, each once the one before runs",
         f"{shown(plan.stops[-1])} stops last and so waits for nobody; every other node finds it running.",
     ]
-    rows = [[*compared(one.name, one.prediction), stuck(one)] for one in (plan, *stopped.others)]
-    table = _table(rows, ("plan", *MEASURED, "deadlock"))
-    return "\n\n".join(["\n".join(lines), table, effects(plan.prediction), f"{told}."])
+    return "\n".join(lines)
+
+
+def stop_extent(stopped: Stopped) -> str:
+    """What was tried."""
+    return "every order was tried" if stopped.exact else "tried was each node as the last to stop, not every order"
+
+
+def stop_tables(stopped: Stopped) -> list[Table]:
+    """A full stop and start as tables."""
+    rows = [tuple(_stop_row(plan)) for plan in (stopped.plan, *stopped.others)]
+    return [Table("What is predicted", STOPPED, rows), *felt(stopped.plan.prediction)]
+
+
+def _stop_row(plan: FullStop) -> list[str]:
+    return [*compared(plan.name, plan.prediction), stuck(plan)]
 
 
 def stuck(plan: FullStop) -> str:

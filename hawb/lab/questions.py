@@ -1,0 +1,92 @@
+"""What can be asked about a cluster of one's own in a notebook: each question reads its files, and shows what it found.
+
+A question refuses files with a reason (ImportRefused, ScenarioRefused); what it writes to be taken away is what the
+command of the same name writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from hawb.broker.imported import scenario_of
+from hawb.planning import inventory
+from hawb.planning.safe_to_stop import Forecast, safe_to_stop_in
+from hawb.rules.profiles import PROFILES
+from hawb.study.replicas import WhatIf, what_if
+from hawb.views import forecast_page, migration, plans, replica_costs
+from hawb.views.features import matrix
+from hawb.views.forecast import Table as ForecastTable
+from hawb.views.planned_upgrade import PlannedUpgrade, upgrade_of
+
+Shown = Any
+"""Anything that shows itself as HTML."""
+
+
+class Question(Struct, frozen=True):
+    """A question: the button, what it tells, how files are read, what is shown of that, and the files to take away.
+    `choices` are what else is asked, by the names of the parameters of `ask`: what each can be, the default first."""
+
+    verb: str
+    tells: str
+    ask: Callable[..., Any]
+    show: Callable[[Any], Sequence[Shown]]
+    texts: Callable[[Any], Mapping[str, str]]
+    choices: Mapping[str, tuple[Any, ...]] = {}
+
+
+class Safety(Struct, frozen=True):
+    """What the end of each node does, in which cluster, and what that one's files do not tell."""
+
+    title: str
+    forecasts: list[Forecast]
+    notes: Sequence[str] = ()
+
+
+def safety_of(files: Sequence[str | Path]) -> Safety:
+    """The forecasts for the cluster of a definitions export and listings. Raises ImportRefused, ScenarioRefused."""
+    scenario, notes = scenario_of(files)
+    return Safety(scenario.scenario, safe_to_stop_in(scenario)[1], notes)
+
+
+def _safety_shown(found: Safety) -> list[Shown]:
+    return [forecast_page.by_queue(found.forecasts), ForecastTable(found.forecasts)]
+
+
+def _upgrade(files: Sequence[Path], nodes: str = "") -> PlannedUpgrade:
+    return upgrade_of(files, at_once=nodes == AT_ONCE)
+
+
+def _replicas(files: Sequence[Path], failures: int = 1) -> WhatIf:
+    return what_if(inventory.of_files(files), matrix(), failures, TRIALS)
+
+
+def _replicas_shown(found: WhatIf) -> Sequence[Shown]:
+    costs, columns, advice = replica_costs.tables(found)
+    return advice, costs, columns
+
+
+TRIALS = 5
+"""How often each number of replicas is played: somebody waits for it."""
+
+ONE_BY_ONE, AT_ONCE = "one after the other", "all at once"
+
+MOVE = Question(
+    "plan the move", "what becomes of each queue", plans.planned, migration.tables, plans.texts,
+    {"to": tuple(reversed(PROFILES))},
+)  # fmt: skip
+SAFE = Question(
+    "is it safe to stop?", "what a controlled stop and a kill of each node would do to each queue", safety_of,
+    _safety_shown, lambda found: {"report.html": forecast_page.page(found.title, found.forecasts, found.notes)},
+)  # fmt: skip
+UPGRADE = Question(
+    "plan the upgrade", "in which order nodes go, and what is waited for", _upgrade, PlannedUpgrade.tables,
+    PlannedUpgrade.texts, {"nodes": (ONE_BY_ONE, AT_ONCE)},
+)  # fmt: skip
+REPLICAS = Question(
+    "how many replicas?", "what one to seven replicas cost and bring; it takes half a minute", _replicas,
+    _replicas_shown, lambda found: {"report.html": replica_costs.page(found)}, {"failures": (1, 2, 3, 0)},
+)  # fmt: skip
