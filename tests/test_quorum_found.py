@@ -146,6 +146,21 @@ def test_a_channel_that_is_not_known_yet_sends_nothing_before_what_it_was_given_
     assert [entry.detail["ids"] for entry in told(run, "messages_published")] == [[[2, 3]], [[4, 5]]]
 
 
+def test_a_channel_that_waits_to_be_known_hears_of_a_leader_on_another_side():
+    run = played({"declare": DECLARE["declare"] | {"node": "b"}}, {"kill": "a"}, {"partition": [["b"], ["a", "c"]]},
+                 publish(7, "c"), {"wait": 100}, {"heal": True}, version="3.10")  # fmt: skip
+    assert len(run.moment().state.sides) == 2
+    assert [entry.detail["ids"] for entry in told(run, "messages_refused")] == [[[1, 1]]], "in its first 65 s"
+    assert run.moment().ledger["q"].confirmed == runs.run(2, 6)
+
+
+def test_a_channel_that_is_about_to_be_known_gives_up_all_the_same_if_the_leader_goes_before():
+    run = played(DECLARE, {"kill": ["b", "c"]}, publish(3, "d") | {"at": 1}, {"kill": "a"}, {"start": ["b", "c"]},
+                 {"start": "a"}, {"kill": ["b", "c"], "at": 66.0003}, {"wait": 300}, nodes="abcd",
+                 version="3.10")  # fmt: skip
+    assert run.moment().ledger["q"].refused == runs.run(1, 3)
+
+
 def test_a_channel_that_is_not_known_yet_rejects_nothing_that_one_before_it_has_sent():
     run = played({"declare": DECLARE["declare"] | {"node": "b"}}, publish(10, "b"), {"kill": "a"}, publish(1, "b"),
                  {"kill": "b"}, {"start": "b"}, publish(1, "b"), {"wait": 100}, {"start": "a"}, nodes="ab",

@@ -145,10 +145,9 @@ def await_registration(turn: Turn, name: str, channel: Channel) -> None:
     event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
     if event is not None and not turn.is_planned(event):
         patience_us, queue = registration_us(turn, name, channel), turn.queues[name]
+        turn.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=first.step)
         if patience_us and queue.up and turn.linked(first.node, queue.master):
             turn.schedule(turn.link_us(first.node, queue.master), MajorityReached(name, queue.master, group.number))
-        else:
-            turn.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=first.step)
     if channel not in dict(group.asked):
         turn.groups[name] = replace(group, asked=(*group.asked, (channel, turn.queues[name].holder)))
 

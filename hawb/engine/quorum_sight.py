@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, consuming, fifo, limits, runs
+from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, runs
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum import offer_again, put
-from hawb.engine.quorum_group import GONE
+from hawb.engine.quorum_group import GONE, Proposal
 from hawb.engine.raft_events import (
     LeaderElected,
     LogCut,
@@ -59,8 +59,12 @@ def links_healed(turn: Turn) -> None:
 
 def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
     """What the leader, whose side is in focus, has noticed itself and what channels there have waited with gets to
-    it."""
-    offer_again(turn, name, leader, lambda one: one.node == NOWHERE or turn.is_here(one.node))
+    it. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
+
+    def hears(one: Proposal) -> bool:
+        return one.node == NOWHERE or turn.is_here(one.node) or not enqueuers.is_registered(turn, name, one.operation)
+
+    offer_again(turn, name, leader, hears)
 
 
 def channels_gone(turn: Turn, node: int) -> None:

@@ -131,10 +131,9 @@ def await_registration(t, owner, node):
             break
     if first != NOBODY and not is_planned_about(t, REGISTRATION_GIVEN_UP, t.waiting[first, PROPOSAL]):
         number, patience_us = t.waiting[first, PROPOSAL], registration_us(t, owner)
+        put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, number, 0, 0, 0)
         if patience_us and t.queue.up:
             schedule(t, link_us(t, t.waiting[first, AT_NODE], t.queue.master), MAJORITY_REACHED, t.queue.master)
-        else:
-            put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, number, 0, 0, 0)
     known = registration(t, owner, node)
     if known[2] == NEVER:
         known[2] = t.queue.holder
