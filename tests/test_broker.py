@@ -193,6 +193,14 @@ def test_what_clients_hold_is_told_where_the_queue_counts_as_much() -> None:
     assert not {"received", "unacknowledged"} & consumer_of(subscriber("d", "q", [UNNUMBERED]), None, True).keys()
 
 
+def test_a_client_that_would_have_been_told_is_not_taken_for_cancelled_because_its_queue_is_down() -> None:
+    waiting = subscriber("c", "q", [1])
+    waiting.subscribed = True
+    assert consumer_of(waiting, None, counting=True)["state"] == "active"
+    waiting.cancel_notify = False
+    assert consumer_of(waiting, None, counting=True)["state"] == "cancelled"
+
+
 def subscriber(name: str, queue: str, numbers: list[int]) -> Subscriber:
     """A consumer that holds all that it has received."""
     held = list(enumerate(numbers, 1))

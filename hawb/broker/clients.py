@@ -46,7 +46,8 @@ class Account:
 
 @dataclass
 class Subscriber:
-    """A consumer, or the holder of a get. `held` are (delivery tag, number), oldest first."""
+    """A consumer, or the holder of a get. `held` are (delivery tag, number), oldest first; `cancel_notify` is whether
+    RabbitMQ tells it of the end of its subscription."""
 
     name: str
     queue: str
@@ -54,6 +55,7 @@ class Subscriber:
     node: str
     channel: Channel
     automatic: bool = False
+    cancel_notify: bool = True
     subscribed: bool = False
     state: str = "active"
     received: list[int] = field(default_factory=list)
@@ -237,7 +239,8 @@ class Clients:
         connection = await self.connection(verb.connection, node, vhost, verb.cancel_notify)
         channel = await connection.channel()
         subscriber = Subscriber(
-            verb.consumer, join_queue(vhost, name), verb.connection, node, channel, verb.ack == "auto"
+            verb.consumer, join_queue(vhost, name), verb.connection, node, channel, verb.ack == "auto",
+            verb.cancel_notify,
         )  # fmt: skip
         channel.pika.add_on_cancel_callback(lambda _: cancelled(subscriber))
         channel.on_close.append(lambda _: closed(subscriber))

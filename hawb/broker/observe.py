@@ -122,9 +122,11 @@ def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]
 def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
     """A consumer or holder; `status` is its place at its queue, None where the queue knows none. What it holds is told
     where that is `counting` with its queue, and numbers where all have one."""
-    deaf = subscriber.state == "active" and subscriber.subscribed and status is None
+    active = subscriber.state == "active" and subscriber.subscribed
+    deaf = active and status is None and not subscriber.cancel_notify
     told = {
-        # A client that cannot be told of the end of its subscription goes on believing in it.
+        # A client that cannot be told of the end of its subscription goes on believing in it. Of one that can be, and
+        # has not been, the channel tries to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
         "activity_status": status,
         "queue": subscriber.queue,
