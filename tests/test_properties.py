@@ -57,9 +57,10 @@ def get_well(run: Run) -> None:
         if not run.moment().state.running():
             waiting = [name for name, node in zip(run.settings.names, run.moment().state.nodes, strict=True)
                        if node.status == WAITING]  # fmt: skip
-            for name in waiting[:1]:
-                run.apply_plain({"kill": name})
-                run.apply_plain({"force_boot": name})
+            for name in waiting:
+                if not run.moment().state.running():
+                    run.apply_plain({"kill": name})
+                    run.apply_plain({"force_boot": name})
         for side in run.moment().state.sides[1:]:
             others = [run.settings.names[node] for node in run.moment().state.nodes_of(side)]
             running = [name for name in others if run.moment().state.nodes[run.settings.node(name)].status == RUNNING]

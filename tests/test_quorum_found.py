@@ -297,6 +297,18 @@ def test_a_member_that_is_added_again_on_a_drained_node_runs():
     assert outcome(run)["queues"]["q"]["online"] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("alone", [
+    {"force_boot": "b"}, {"forget_cluster_node": {"node": "a", "offline": True, "from": "b"}},
+])  # fmt: skip
+def test_a_node_does_not_boot_alone_with_a_classic_queue_that_others_know_as_a_quorum_queue(alone):
+    again = declared(quorum_initial_group_size=2)
+    run = played({"declare": {"queue": "q", "node": "a"}}, {"stop": "b"}, {"delete": {"queue": "q", "node": "a"}},
+                 again, publish(2), {"kill": ["a", "c"]}, alone, {"start": ["a", "b", "c"]}, {"wait": 10})  # fmt: skip
+    ((_, text),) = refusals(run)
+    assert "as the classic queue that node 'b' has on its disk, while others know it as a quorum queue; acc" in text
+    assert queue(run).content == runs.run(1, 2) and queue(run).up
+
+
 # A name that is taken again
 
 

@@ -22,8 +22,9 @@ from hawb.engine import (
 )
 from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.mirroring import with_content
+from hawb.engine.naming import described
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 
@@ -90,9 +91,24 @@ def force_boot(turn: Turn, node: int) -> None:
     name = turn.settings.names[node]
     if turn.nodes[node].status != DOWN:
         turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
-    else:
+    elif knows_same_types(turn, node):
         turn.change_node(node, may_boot_alone=True)
         membership.start(turn, [node])
+
+
+def knows_same_types(turn: Turn, node: int) -> bool:
+    """Whether a node may boot from the records on its disk without a name meaning a classic queue there and a quorum
+    queue, which came later, to others; if not, the step was refused. A real one serves the classic queue."""
+    remembered = turn.nodes[node].remembers
+    classic = () if remembered is None else (queue for queue in remembered.queues.values() if queue.type != QUORUM)
+    other = next((queue.name for queue in classic if queue.name in turn.groups), None)
+    if other is not None:
+        turn.refuse(
+            None,
+            f"not simulated: {described(other)} as the classic queue that node '{turn.settings.names[node]}' has on its "
+            "disk, while others know it as a quorum queue; accepted is a node that went down after that was declared",
+        )
+    return other is None
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
@@ -109,7 +125,7 @@ def forget_offline(turn: Turn, node: int, origin: int) -> None:
         turn.refuse(None, "removing_node_from_offline_node: other members are running")
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
-    else:
+    elif knows_same_types(turn, origin):
         turn.because = turn.emit("node_forgotten", node=node, origin=at)
         sides.go_back(turn, origin)
         turn.change_node(origin, may_boot_alone=True)
