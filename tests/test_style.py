@@ -113,9 +113,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "estimate_figures.py", "study_panel.py", "style.py", "sweep_figures.py", "sync_duration.py",
-        "throughput_figures.py", "upgrade.py",
-        "upgrade_figure.py",
+        "estimate_figures.py", "planned_upgrade.py", "study_panel.py", "style.py", "sweep_figures.py",
+        "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
 
