@@ -23,10 +23,11 @@ from hawb.scenario.run import Run
 pytestmark = pytest.mark.broker
 
 ALWAYS = ALL | {"ha-promote-on-shutdown": "always"}
+TWO = ALL | {"ha-mode": "nodes", "ha-params": ["c", "a"]}
 CLUSTERS = {
     "shutdown always": lambda: cluster(mirrored("ha", messages=100), ha=ALWAYS),
     "shutdown always, by themselves": lambda: cluster(mirrored("ha"), ha=ALWAYS | {"ha-sync-mode": "automatic"}),
-    "when synchronised": lambda: cluster(mirrored("ha", messages=100), mirrored("hb", "ca", 20), ha=ALL, hb=ALL),
+    "when synchronised": lambda: cluster(mirrored("ha", messages=100), mirrored("hb", "ca", 20), ha=ALL, hb=TWO),
     "quorum queues": lambda: cluster(quorum("qq", messages=100), quorum("pair", "bc", 20), quorum("one", "c", 5)),
     "both types": lambda: cluster(mirrored("ha", "bca", 100), mirrored("plain", "a", 7), quorum("qq"), ha=ALWAYS),
 }
