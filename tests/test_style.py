@@ -23,13 +23,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from msgspec.structs import replace
 
 import hawb.views
+from hawb.broker.queue_rows import QueueFacts
+from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.upgrade import Stage
+from hawb.rules.profiles import PROFILES
+from hawb.study.replicas import Played, Share, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
 from hawb.views.estimate_figures import estimates_figure
 from hawb.views.estimates import LOSS, LOST
+from hawb.views.features import matrix
+from hawb.views.replica_figure import replica_figure
 from hawb.views.sweep_figures import sweep_figure
 from hawb.views.sync_duration import duration_figure
 from hawb.views.throughput_figures import throughput_figure
@@ -94,9 +101,17 @@ def estimated() -> Figure:
     return estimates_figure(rows, [LOSS, LOST], {name: name for name in TYPES})
 
 
+def counted() -> Figure:
+    """One to seven replicas of a queue, each of which has lost something in one trial and was away in both."""
+    one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
+    made = what_if(one, matrix(), trials=0)
+    played = [replace(cell, played=Played(Share(1, 2), (0.0, float(cell.replicas)))) for cell in made.cells]
+    return replica_figure(replace(made, cells=played))
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
-    "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
+    "replica_figure": counted, "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
 }  # fmt: skip
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
@@ -113,8 +128,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "estimate_figures.py", "planned_upgrade.py", "study_panel.py", "style.py", "sweep_figures.py",
-        "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
+        "embedded.py", "estimate_figures.py", "planned_upgrade.py", "replica_figure.py", "study_panel.py", "style.py",
+        "sweep_figures.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
 

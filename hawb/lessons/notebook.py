@@ -15,12 +15,15 @@ from hawb.lessons import (
     answers,
     classic_and_quorum,
     confirms_and_flow,
+    how_many_replicas,
     mirrored_queues,
     moving_masters,
     moving_to_quorum_queues,
     partitions,
     predictions,
     quorum_queues,
+    rolling_upgrades,
+    safe_stops,
     stop_or_kill,
     synchronising,
 )
@@ -42,6 +45,9 @@ LESSONS = (
     partitions,
     classic_and_quorum,
     moving_to_quorum_queues,
+    safe_stops,
+    rolling_upgrades,
+    how_many_replicas,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

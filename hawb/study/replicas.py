@@ -109,7 +109,8 @@ class Advice(Struct, frozen=True):
 
 class WhatIf(Struct, frozen=True, kw_only=True):
     """The whole answer: the queues that it is about, how deep they are and how large their messages, the cells, and how
-    many members are recommended for so many failures. `nodes` is None where no file tells."""
+    many members are recommended for so many failures. `nodes` is None where no file tells; `notes` are what else the
+    files do not tell."""
 
     profile: Profile
     nodes: int | None
@@ -124,6 +125,7 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     trials: int
     seed: int
     rule: str = RULE
+    notes: tuple[str, ...] = ()
 
 
 def what_if(
@@ -144,6 +146,7 @@ def what_if(
         profile=inventory.profile, nodes=nodes, queues=queues, messages=messages, size_bytes=size_bytes,
         assumed_size=assumed, failures=failures, members=members_for(failures, nodes),
         advice=list(_advice(inventory, matrix, failures, nodes)), cells=cells, trials=trials, seed=seed,
+        notes=tuple(inventory.notes),
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ CHECKS = {
 """RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
 
 REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
+EITHER = "either way"
 MOST_QUEUES = 100
 COLUMNS = ("node", "way", "queue", "what happens", "why")
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
@@ -89,9 +90,9 @@ def checks(forecast: Forecast) -> Iterator[str]:
 def text(forecasts: Sequence[Forecast]) -> str:
     """The table for a terminal, and below it RabbitMQ's own checks."""
     rows = [
-        [shown(forecast.node), f"{way}: {mark(forecast, way)}", *map(shown, told)]
+        [shown(forecast.node), f"{name}: {mark(forecast, way)}", *map(shown, told)]
         for forecast in forecasts
-        for way in WAYS
+        for name, way in _ways(forecast)
         for told in _told(forecast, way)
     ]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
@@ -102,10 +103,10 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
     """The table as HTML, each node with RabbitMQ's own checks in its last row."""
     body = ""
     for forecast in forecasts:
-        for way in WAYS:
-            name, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
+        for name, way in _ways(forecast):
+            word, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
             glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
-            word = f'<td style="{TEXT_CELL};white-space:nowrap">{way}: {glyph} {name}</td>'
+            word = f'<td style="{TEXT_CELL};white-space:nowrap">{name}: {glyph}&nbsp;{word}</td>'
             for told in _told(forecast, way):
                 pairs = zip(told, CELLS, strict=True)
                 cells = "".join(f'<td style="{css}"><bdi>{html(cell)}</bdi></td>' for cell, css in pairs)
@@ -114,6 +115,12 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
         body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
     return ledger.table("Is it safe to stop a node now?", dict.fromkeys(COLUMNS, TEXT_CELL), body)
+
+
+def _ways(forecast: Forecast) -> list[tuple[str, str]]:
+    """The ways to end a node by their names; one for both where they do the same."""
+    same = len({tuple(_told(forecast, way)) for way in WAYS}) == 1
+    return [(EITHER, WAYS[0])] if same else [(way, way) for way in WAYS]
 
 
 def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:

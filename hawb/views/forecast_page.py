@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
 from hawb.views import style
 from hawb.views.beside import Table
-from hawb.views.forecast import MARKS, happens, many, table_html, why
+from hawb.views.forecast import EITHER, MARKS, happens, many, table_html, why
 from hawb.views.report import LIMITS, document, notes_html, section
 from hawb.views.words import html, seconds
 
@@ -42,7 +42,7 @@ def _cell(ways: dict[str, Effect]) -> str:
     """What each way does, both at once where they do the same."""
     told = {way: brief(effect) for way, effect in ways.items()}
     if len(told) == len(WAYS) and len(set(told.values())) == 1:
-        return f"either way: {told[WAYS[0]]}"
+        return f"{EITHER}: {told[WAYS[0]]}"
     return "; ".join(f"{way}: {words}" for way, words in told.items())
 
 

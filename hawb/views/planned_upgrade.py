@@ -5,11 +5,9 @@ figure, a runbook, a scenario that rehearses it, and one page with everything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 from msgspec import Struct
 
@@ -22,6 +20,7 @@ from hawb.scenario.dump import dump
 from hawb.scenario.run import Run
 from hawb.views import upgrade, upgrade_runbook
 from hawb.views.beside import Table
+from hawb.views.embedded import svg
 from hawb.views.report import LIMITS, document, figure, notes_html, pre, section
 from hawb.views.upgrade_figure import upgrade_figure
 from hawb.views.words import html
@@ -127,12 +126,3 @@ def upgrade_of(files: Sequence[str | Path], at_once: bool = False) -> PlannedUpg
     if not task.nodes:
         raise ImportRefused(Path(files[0]), "nodes", "none that runs", "a cluster with a node that runs")
     return (all_at_once if at_once else rolling)(run, task, notes=notes)
-
-
-def svg(drawn: Figure, said: str) -> str:
-    """A figure as part of a page, with what it shows said for who cannot see it; the same bytes each time."""
-    written = StringIO()
-    with mpl.rc_context({"svg.hashsalt": "hawb"}):
-        drawn.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    text = written.getvalue()
-    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{html(said)}"', 1)

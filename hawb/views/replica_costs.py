@@ -13,10 +13,12 @@ from tabulate import tabulate
 from hawb.study.prediction import Prediction
 from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf, mean_down_s
 from hawb.views.beside import Table
+from hawb.views.embedded import svg
 from hawb.views.findings import WIDTH, columns
-from hawb.views.report import document, section
+from hawb.views.replica_figure import replica_figure
+from hawb.views.report import document, figure, notes_html, section
 from hawb.views.study import percent
-from hawb.views.words import counted, listing, shown
+from hawb.views.words import counted, html, listing, shown
 
 COLUMNS = ("type", "replicas", "tolerates", "disk", "memory", "network", "messages/s", "loses confirmed", "out of use")
 ADVICE = ("now", "recommended", "tolerates", "queues", "why not quorum")
@@ -204,7 +206,8 @@ def page(found: WhatIf) -> str:
     title = "How many replicas?"
     costs, told, advised = (each._repr_html_() for each in tables(found))
     return document(title, [
-        f"<h1>{title}</h1>",
-        section("One to seven", costs, told),
+        f"<h1>{title}</h1><p>{html(heading(found))}</p>",
         section("Queue by queue", advised),
+        section("One to seven", costs, figure(svg(replica_figure(found), "The table's numbers as lines")), told),
+        notes_html(found.notes),
     ])  # fmt: skip

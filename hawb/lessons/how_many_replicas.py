@@ -1,0 +1,96 @@
+"""The exercises of notebook 23: the fewest members, and the fewest mirrors, that tolerate what is to be tolerated."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hawb.cluster import Cluster
+from hawb.lessons.classic_and_quorum import QUORUM
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.planning.replication import members_for
+from hawb.rules.quorum import tolerated_failures
+from hawb.views.words import counted, listing, shown, size
+
+MORE_NODES = ("d", "e")
+FAILURES, COPIES = 1, 3
+
+
+# Members
+
+
+def pair(variation: Variation) -> Cluster:
+    """Five nodes, and a quorum queue with members on two of them."""
+    first, second, third = variation.nodes
+    cluster = Cluster(first, second, third, *MORE_NODES, version="3.13", seed=variation.seed)
+    cluster.declare("orders", node=first, arguments=QUORUM | {"x-quorum-initial-group-size": 1})
+    return cluster.add_member("orders", second).publish("orders", variation.messages)
+
+
+def tolerates_one(cluster: Cluster, variation: Variation) -> str | None:
+    """Whichever node fails, the queue has its messages and takes more; and it has no member more than that takes."""
+    members = queue_of(cluster, "orders")["members"]
+    for node in (*variation.nodes, *MORE_NODES):
+        then = cluster.copy().kill(node).publish("orders", 1)
+        if size(then.ledger["orders"]["confirmed"]) == size(cluster.ledger["orders"]["confirmed"]):
+            return f"When {shown(node)} fails, nothing more is confirmed: {counted(len(members), 'member')} on " \
+                f"{listing(members)}."
+    if len(members) > (least := members_for(FAILURES)):
+        tolerated = tolerated_failures(len(members))
+        return f"{len(members)} members tolerate {counted(tolerated, 'failure')}, and write everything " \
+            f"{len(members)} times. {least} would do."
+    return None
+
+
+# Mirrors
+
+
+def unmirrored(variation: Variation) -> Cluster:
+    """Five nodes, and a classic queue on the first."""
+    cluster = Cluster(*variation.nodes, *MORE_NODES, version="3.13", seed=variation.seed)
+    name = f"orders.{variation.word}"
+    return cluster.declare(name, node=variation.nodes[0]).publish(name, variation.messages)
+
+
+def outlives_two(cluster: Cluster, variation: Variation) -> str | None:
+    """Whichever two nodes are killed at once, every message is there; and there is no copy more than that takes."""
+    name = f"orders.{variation.word}"
+    copies = 1 + len(queue_of(cluster, name)["mirrors"])
+    for nodes in combinations((*variation.nodes, *MORE_NODES), 2):
+        queue = cluster.copy().kill(*nodes).queues.get(name, {"messages": 0, "state": "gone"})
+        if queue["messages"] < variation.messages or queue["state"] != "running":
+            return f"When {listing(nodes)} are killed, {shown(name)} is {queue['state']} with " \
+                f"{counted(queue['messages'])} of {variation.messages:,}, of {counted(copies, 'copy', 'copies')}."
+    if copies > COPIES:
+        return f"There are {copies} copies. {COPIES} would outlive any two nodes."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="23-members",
+        question="Five nodes a to e of RabbitMQ 3.13. The quorum queue orders was declared while only a ran; later b "
+        "was added, and it has two members. See to it that any one node may fail with orders still taking messages, "
+        "with as few members as that takes.",
+        hints=(
+            "What is a majority of two, of three, of four?",
+            "{add_member: {queue: orders, node: c}} adds one.",
+        ),
+        form=Form.STEPS,
+        begin=pair,
+        judge=tolerates_one,
+        verbs=("add_member", "delete_member", "grow", "shrink", "wait"),
+    ),
+    Exercise(
+        key="23-mirrors",
+        question="Five nodes. A classic queue whose name begins with “orders.” has messages and no mirrors. Write a "
+        "policy after which any two nodes may be killed at once, and the queue is still in use with every message, "
+        "with as few copies as that takes.",
+        hints=(
+            "No majority is asked here. How many copies are left of n when two are gone?",
+            "A new mirror has nothing of what was there before it.",
+        ),
+        form=Form.POLICY,
+        begin=unmirrored,
+        judge=outlives_two,
+    ),
+)

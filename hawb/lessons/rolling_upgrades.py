@@ -1,0 +1,115 @@
+"""The exercises of notebook 22: a rolling restart by hand, and a policy for who waits for nothing but a probe."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.classic_and_quorum import QUORUM
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.planning.upgrade import baselines, follow, task_of
+from hawb.views.words import counted, listing, seconds, shown, size
+
+MOMENT_S = 1.0
+"""What nobody takes for an outage: a master is handed over, a leader elected."""
+
+QUEUES = ("calls", "orders", "votes")
+BY_PROBE = "Kubernetes"
+
+
+# By hand
+
+
+def at_work(variation: Variation) -> Cluster:
+    """Two mirrored queues, of which one is promoted whatever its mirrors have, and a quorum queue; masters and leader
+    are on the first node."""
+    first, second, third = variation.nodes
+    cluster = Cluster(first, second, third, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders$", {"ha-mode": "all"})
+    cluster.set_policy("calls", "^calls$", {"ha-mode": "all", "ha-promote-on-shutdown": "always"})
+    for queue in QUEUES:
+        cluster.declare(queue, node=first, arguments=QUORUM if queue == "votes" else {})
+        cluster.publish(queue, variation.messages)
+    return cluster
+
+
+def rolled(cluster: Cluster, variation: Variation) -> str | None:
+    """Each node was stopped and runs again, nothing is lost, and no queue was away for longer than a moment."""
+    stopped = {event["node"] for event in cluster.events if event["event"] == "node_stopped"}
+    if left := [node for node in variation.nodes if node not in stopped]:
+        return f"{listing(left)} {'was' if len(left) == 1 else 'were'} not restarted."
+    if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
+        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+    for queue in QUEUES:
+        queue_of(cluster, queue)
+        if lost := size(cluster.ledger[queue]["lost"]):
+            return f"{queue} lost {counted(lost)}."
+        if (down_s := cluster.outcome["availability"][queue]["publish_down_s"]) > MOMENT_S:
+            return f"{queue} was down for {seconds(down_s)} s."
+    return None
+
+
+# By a probe
+
+
+def of_two_copies(variation: Variation) -> Cluster:
+    """Queues with a master on each of the nodes, mirrored once."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("two", r"^orders\.", {"ha-mode": "exactly", "ha-params": 2}, priority=-1)
+    for number, node in enumerate(variation.nodes):
+        cluster.declare(f"orders.{variation.word}.{number}", node=node)
+        cluster.publish(f"orders.{variation.word}.{number}", variation.messages)
+    return cluster
+
+
+def survives_the_probe(cluster: Cluster, variation: Variation) -> str | None:
+    """Node after node is replaced, by numbers from the highest, each when the one before is ready: nothing is lost, and
+    no queue is away for longer than a moment."""
+    names = [f"orders.{variation.word}.{number}" for number in range(len(variation.nodes))]
+    for name in names:
+        if (left := queue_of(cluster, name)["messages"]) < variation.messages:
+            return f"{shown(name)} has {counted(left)} left of {variation.messages:,}."
+        if cluster.queues[name]["policy"] != "answer":
+            return f"{shown(name)} does not follow your policy."
+    task = task_of(cluster.run)
+    turns = next(turns for name, turns in baselines(task).items() if name.startswith(BY_PROBE))
+    told = follow(cluster.run, task, turns).prediction
+    for effect in told.effects:
+        if effect.lost:
+            return f"The probe lets the next node go, and {shown(effect.queue)} loses {counted(effect.lost)}."
+    for effect in sorted(told.effects, key=lambda one: -one.down_s):
+        if effect.down_s > MOMENT_S:
+            return f"The probe lets the next node go, and {shown(effect.queue)} is down for {seconds(effect.down_s)} s."
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        key="22-roll",
+        question="Nodes a, b and c of RabbitMQ 3.10. orders and calls are mirrored to all nodes (for calls "
+        "ha-promote-on-shutdown is always), votes is a quorum queue of three members, all with their masters, and the "
+        "leader, on a. Restart each node, one after the other. Nothing is to be lost, and none of the queues is to be "
+        "out of use for longer than a second.",
+        hints=(
+            "A mirror that was restarted has nothing. Before which stop does that matter?",
+            "A step without a time begins when all that came before is over, so a step that synchronises is waited "
+            "for. Which queues have to be told to?",
+        ),
+        form=Form.STEPS,
+        begin=at_work,
+        judge=rolled,
+        verbs=("stop", "start", "sync_queue", "wait"),
+    ),
+    Exercise(
+        key="22-probe",
+        question="Nodes a, b and c run as pods: node after node is replaced, in reverse order, the next one as soon as "
+        "the one before is ready. Nobody waits for mirrors. Queues whose names begin with “orders.” have a master on "
+        "each of the nodes, and one mirror (the policy two, priority -1). Write a policy for them under which such an "
+        "upgrade loses nothing, and leaves none of them out of use for longer than a second.",
+        hints=(
+            "Two copies of three nodes: where does the second one go when its node does?",
+            "How does a mirror get what it lacks, where nobody tells it to?",
+        ),
+        form=Form.POLICY,
+        begin=of_two_copies,
+        judge=survives_the_probe,
+    ),
+)

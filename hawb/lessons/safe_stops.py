@@ -1,0 +1,99 @@
+"""The exercises of notebook 21: a node that may be stopped, and a stop that no check warns of."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.classic_and_quorum import QUORUM
+from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
+from hawb.planning.safe_to_stop import Forecast, safe_to_stop
+from hawb.views.forecast import happens, why
+from hawb.views.words import counted, listing, shown
+
+QUEUES = ("jobs", "orders", "votes")
+
+
+def forecast_of(cluster: Cluster, node: str) -> Forecast:
+    """What the end of a node would do; it runs."""
+    return next(forecast for forecast in safe_to_stop(cluster.run, [node]))
+
+
+# Until it is safe
+
+
+def unsafe(variation: Variation) -> Cluster:
+    """A mirrored queue of which only the master is whole, one without mirrors, and a quorum queue of two members."""
+    first, second, third = variation.nodes
+    cluster = Cluster(first, second, third, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare("orders", node=first).declare("jobs", node=first)
+    cluster.declare("votes", node=first, arguments=QUORUM | {"x-quorum-initial-group-size": 1})
+    cluster.add_member("votes", second)
+    for queue in QUEUES:
+        cluster.publish(queue, variation.messages)
+    return cluster.stop(second).start(second).stop(third).start(third)
+
+
+def may_stop(cluster: Cluster, variation: Variation) -> str | None:
+    """A controlled stop of the first node hurts no queue, and each still has its messages."""
+    for queue in QUEUES:
+        if (left := queue_of(cluster, queue)["messages"]) < variation.messages:
+            return f"{queue} has {counted(left)} left of {variation.messages:,}."
+    hurt = forecast_of(cluster, variation.nodes[0]).hurt("stop")
+    if not hurt:
+        return None
+    return f"When {shown(variation.nodes[0])} is stopped, {shown(hurt[0].queue)} {happens(hurt[0])}. {why(hurt[0])}"
+
+
+# What no check warns of
+
+
+def all_is_well(variation: Variation) -> Cluster:
+    """Three nodes, and a policy that mirrors queues whose names begin with ha to all of them."""
+    return Cluster(*variation.nodes, version="3.10", seed=variation.seed).set_policy("ha", "^ha", {"ha-mode": "all"})
+
+
+def lost_unwarned(cluster: Cluster, variation: Variation) -> str | None:
+    """Both checks pass on the first node, and its stop loses messages that were confirmed."""
+    first = variation.nodes[0]
+    if cluster.outcome["nodes"][first] != "running":
+        return f"{shown(first)} does not run, so nobody can stop it."
+    forecast = forecast_of(cluster, first)
+    if named := [*forecast.quorum_critical, *forecast.mirror_sync_critical]:
+        return f"A check fails on {shown(first)}, and names {listing(named)}: nobody would have stopped it."
+    if any(effect.lost_confirmed for effect in forecast.effects["stop"]):
+        return None
+    told = [f"{shown(effect.queue)} {happens(effect)}" for effect in forecast.hurt("stop")]
+    return f"A stop of {shown(first)} loses nothing: {'; '.join(told) or 'every queue stays in use'}."
+
+
+EXERCISES = (
+    Exercise(
+        key="21-safe",
+        question="RabbitMQ 3.10, nodes a, b and c. orders is mirrored to all nodes (the policy ha), jobs is not "
+        "mirrored, votes is a quorum queue with members on a and b. b and c have been restarted, a has not: all "
+        "masters, and the leader, are there. Make it safe to stop a: a controlled stop is to lose nothing and to leave "
+        "all three in use.",
+        hints=(
+            "Three queues, three reasons. What does each of them lack?",
+            "Who writes {add_member: {queue: votes, node: c}}, and why is that enough for votes?",
+            "A policy that mirrors jobs from now on gives it mirrors that are empty. Which key fills them?",
+        ),
+        form=Form.STEPS,
+        begin=unsafe,
+        judge=may_stop,
+        verbs=("sync_queue", "add_member", "set_policy", "wait"),
+    ),
+    Exercise(
+        key="21-missed",
+        question="Nodes a, b and c; the policy ha mirrors queues whose names begin with “ha”. Write steps after which "
+        "check_if_node_is_quorum_critical and check_if_node_is_mirror_sync_critical both pass on a, and a controlled "
+        "stop of a nevertheless loses messages that were confirmed.",
+        hints=(
+            "One of the checks looks at quorum queues, the other at mirrored ones. What else is there?",
+            "A durable queue with persistent messages waits for its node. Which queue does not, or which messages?",
+        ),
+        form=Form.STEPS,
+        begin=all_is_well,
+        judge=lost_unwarned,
+        verbs=("declare", "publish", "set_policy", "stop", "start", "sync_queue", "wait"),
+    ),
+)
