@@ -6,7 +6,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from hawb.study.throughput import Model, cluster, one_queue
-from hawb.views.throughput_figures import held_out_table, throughput_figure
+from hawb.views.estimates import number
+from hawb.views.throughput_figures import held_out_table, limits_table, throughput_figure
 
 TYPES = ("classic", "quorum")
 
@@ -61,3 +62,13 @@ def test_the_table_has_every_row_with_its_error(models: tuple) -> None:
     assert found["off_percent"].isna().sum() == 3  # the disks, each measured once
     first = found.iloc[0]
     assert first["off_percent"] == pytest.approx(100 * (first["predicted_per_s"] / first["rate_per_s"] - 1), abs=0.1)
+
+
+def test_rates_and_latencies_by_limit_have_intervals_and_the_models_error() -> None:
+    queues = {name: one_queue(name) for name in ("classic", "quorum")}
+    asked = {"setup": "c5.4xlarge io1 3.8.4", "size_bytes": 1000}
+    table = limits_table(queues, [1, 2000], {"classic": 2, "quorum": 3}, **asked)
+    found = queues["quorum"].latency(in_flight=2000, replicas=3, **asked)
+    cell = f"{number(found.value * 1000)} ({number(found.low * 1000)} to {number(found.high * 1000)})"
+    assert table.loc["2,000", "quorum, latency, ms"] == cell
+    assert list(table.loc["median error"])[0::2] == ["12% of 22", "6% of 22"]

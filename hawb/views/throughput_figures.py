@@ -18,6 +18,7 @@ from matplotlib.ticker import EngFormatter
 
 from hawb.study.published import Row
 from hawb.study.throughput import Model
+from hawb.views.estimates import number
 from hawb.views.style import FIGURE, LOOKS, MARKERS, PAPER, PRINTED_FAINT
 
 LOOK = {name: {"color": LOOKS[name].colour, "marker": MARKERS[LOOKS[name].glyph]} for name in ("classic", "quorum")}
@@ -52,6 +53,30 @@ def held_out_table(model: Model) -> pd.DataFrame:
         ratio = math.nan if error is None else math.exp(error)
         rows.append(known | {"predicted_per_s": ratio * row["rate_per_s"], "off_percent": 100 * (ratio - 1)})
     return pd.DataFrame(rows).round({"predicted_per_s": 0, "off_percent": 1})
+
+
+def limits_table(
+    queues: dict[str, Model], limits: Sequence[int], copies: dict[str, int], **asked: object
+) -> pd.DataFrame:
+    """Messages a second and median latency of one queue by the publisher's limit, each with its interval, and as the
+    last row how far the model was off on rows that were held out; `copies` says how many each type has. Raises
+    NotMeasuredError."""
+    columns: dict[str, list[str]] = {}
+    for queue_type, model in queues.items():
+        given = {"replicas": copies[queue_type]} | asked
+        told = {
+            "messages/s": [model.rate(in_flight=limit, **given) for limit in limits],
+            "latency, ms": [model.latency(in_flight=limit, **given) for limit in limits],
+        }
+        for name, found in told.items():
+            thousand = 1000 if name == "latency, ms" else 1
+            cells = [" to ".join(number(thousand * end) for end in (each.low, each.high)) for each in found]
+            columns[f"{queue_type}, {name}"] = [
+                *(f"{number(thousand * each.value)} ({ends})" for each, ends in zip(found, cells, strict=True)),
+                f"{found[0].error:.0%} of {found[0].rows}",
+            ]
+    index = pd.Index([*map("{:,}".format, limits), "median error"], name="unconfirmed at most")
+    return pd.DataFrame(columns, index=index)
 
 
 def _by_limit(axes: Axes, queues: dict[str, Model]) -> None:
