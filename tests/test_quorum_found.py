@@ -309,6 +309,14 @@ def test_a_node_does_not_boot_alone_with_a_classic_queue_that_others_know_as_a_q
     assert queue(run).content == runs.run(1, 2) and queue(run).up
 
 
+def test_a_node_starts_no_member_of_a_queue_that_the_records_lack_which_it_has_taken_over():
+    run = played({"partition": [["a", "b", "c"], ["d"]]}, {"wait": 100}, declared(quorum_initial_group_size=3),
+                 publish(2), {"heal": True}, {"kill": ["a", "b", "c"]}, {"start": "c"}, {"start": "b"}, {"wait": 20},
+                 nodes="abcd")  # fmt: skip
+    assert [entry.node for entry in told(run, "records_taken_over")] == [2, 1]
+    assert [entry.detail["term"] for entry in told(run, "leader_elected")] == [1], "nobody knows the queue now"
+
+
 # A name that is taken again
 
 

@@ -105,8 +105,8 @@ def knows_same_types(turn: Turn, node: int) -> bool:
     if other is not None:
         turn.refuse(
             None,
-            f"not simulated: {described(other)} as the classic queue that node '{turn.settings.names[node]}' has on its"
-            " disk, while others know it as a quorum queue; accepted is a node that went down after that was declared",
+            f"not simulated: {described(other)} as the classic queue that node '{turn.settings.names[node]}' has on "
+            "its disk, while others know it as a quorum queue; accepted is a node that went down after its declaration",
         )
     return other is None
 

@@ -341,10 +341,15 @@ def _patience_us(turn: Turn, group: Group, node: int) -> int:
 
 
 def node_up(turn: Turn, node: int) -> None:
-    """A node is up: leaders reach its members again, and who misses a leader may have a majority."""
+    """A node is up: leaders reach its members again, and who misses a leader may have a majority. It starts none of a
+    queue that its records lack, as those of another side of a partition may (`rabbit_quorum_queue:recover`)."""
     turn.suspected = frozenset(link for link in turn.suspected if node not in link)
+    known = turn.sides[turn.nodes[node].side].queues
     for name in sorted(turn.groups):
-        member_up(turn, name, node)
+        if name in known:
+            member_up(turn, name, node)
+        elif node in turn.groups[name].members:
+            stop_member(turn, name, node)
 
 
 def member_up(turn: Turn, name: str, node: int) -> None:
