@@ -185,6 +185,7 @@ ALIKE_IN_QUORUM_QUEUES = {
     "how many terms there were": ([TO_B, TO_A, TO_B, TO_A, "wait: 40"], [TO_B, TO_A, "wait: 40"]),
     "when it was used": ([P1, "wait: 30"], [P1]),
 }
+EXPIRES = "declare: {queue: x, node: a, arguments: {x-queue-type: quorum, x-expires: 60000}}"
 DIFFERENT_IN_QUORUM_QUEUES = {
     "who is behind": (["kill: c", P1], [P1, "kill: c"]),
     "how far": (["kill: c", P1], ["kill: c", P1, P1, G1]),
@@ -196,6 +197,9 @@ DIFFERENT_IN_QUORUM_QUEUES = {
     "who belongs to it": (["delete_member: {queue: q, node: c}"], []),
     "that a host is gone and nobody has noticed": (["power_off: c"], ["power_off: c", "wait: 90"]),
     "a wiped disk": (["kill: c"], ["kill: c", "wipe: c"]),
+    "how long it has not been used, if it expires": (
+        [EXPIRES, "{get: {queue: x, count: 1}, at: 11}", "{publish: {queue: q, count: 1}, at: 30}"],
+        [EXPIRES, "{get: {queue: x, count: 1}, at: 13}", "{publish: {queue: q, count: 1}, at: 30}"]),
 }  # fmt: skip
 
 

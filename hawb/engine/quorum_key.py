@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 
+from hawb.engine.fifo import limits_of
 from hawb.engine.quorum_group import Group, Proposal
 from hawb.engine.raft_events import RaftArrives, RaftWritten
 from hawb.engine.raft_log import Log
@@ -46,8 +47,7 @@ def numbers_of(group: Group) -> Iterable[Runs]:
 
 def fifo_key(state: State, queue: Queue, names: list[int], ranked: Ranked) -> tuple:
     """The state machine of a queue. When it was last used, and led, counts for its expiry alone."""
-    fifo = queue.fifo
-    expires = queue.limits_in_effect.expires_ms is not None
+    fifo, expires = queue.fifo, limits_of(queue).expires_ms is not None
     since = tuple(state.time_us - moment_us if expires else None for moment_us in (fifo.used_us, fifo.led_from_us))
     return (
         ranked(fifo.returns), *(_ranked_pairs(pairs, ranked) for pairs in _by_name(fifo)),
