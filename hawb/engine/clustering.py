@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hawb.engine import (
     bookkeeping,
-    failover,
+    disks,
     membership,
     metadata,
     queues,
@@ -194,7 +194,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
         bookkeeping.lose(turn, name, queue.content, reason)
         queues.remove(turn, name, reason)
         return
-    content = failover.on_disks(turn, queue, [heir])[heir] or EMPTY
+    content = disks.on_disks(turn, queue, [heir])[heir] or EMPTY
     missing, returned = runs.minus(queue.content, content), runs.minus(content, queue.content)
     turn.because = turn.emit(
         "heir_chosen", node=heir, queue=name, was=turn.settings.names[queue.master],

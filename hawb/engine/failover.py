@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, confirms, consuming, limits, metadata, publishing, queues, runs, subscriptions
 from hawb.engine.access import is_replicated, release
+from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
     abort_sync,
@@ -27,8 +28,8 @@ from hawb.engine.mirroring import (
     synchronise_drained,
     with_content,
 )
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Queue
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 from hawb.rules.policies import HaMode, Promote
@@ -260,41 +261,6 @@ def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
 # Down, and back
 
 
-def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs | None]:
-    """What the replicas at `nodes`, which are gone, would find on their disks: persistent messages of a durable queue,
-    and nothing where the copy was deleted because the node still runs, or with its disk. A
-    process that crashed deletes nothing."""
-    kept = persistent(queue.batches)
-    return {
-        node: None
-        if queue.contents[node] is None
-        or not queue.durable
-        or turn.nodes[node].virgin
-        or (turn.is_running(node) and node not in queue.crashed)
-        else runs.common(queue.contents[node], kept)
-        for node in nodes
-    }
-
-
-def lose_unwritten(turn: Turn, name: str, node: int) -> None:
-    """A host loses power: messages that its replica had not yet answered for are not on its disk."""
-    queue = turn.queues[name]
-    shares = [share for waiting in turn.unconfirmed for share in waiting.shares if share.queue == name]
-    late = runs.normal(pair for share in shares for at, due_us in share.due_us
-                       if at == node and due_us - turn.link_us(*(node, queue.master)) > turn.now_us
-                       for pair in share.numbers)  # fmt: skip
-    if node == queue.master:
-        turn.change_queue(name, unwritten=late)
-    elif node in queue.mirrors and queue.contents[node]:
-        left = runs.minus(queue.contents[node], late)
-        turn.change_queue(name, contents=with_content(queue.contents, {node: left}))
-
-
-def persistent(batches: tuple[Batch, ...]) -> Runs:
-    """The numbers of persistent messages."""
-    return runs.normal((batch.first, batch.last) for batch in batches if batch.persistent)
-
-
 def abandon(turn: Turn, name: str, reason: str) -> None:
     """No replica may serve the queue. A durable one waits for its master's node with what is on that node's disk;
     mirrors that join meanwhile never take over: for them the master did not die, it was never there.
@@ -326,19 +292,6 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         subscriptions.lose_master(turn, name)
     else:
         queues.remove(turn, name, "node_down")
-
-
-def uncounted_from(turn: Turn, queue: Queue, kept: Runs) -> int:
-    """From which message on a master that comes back with what it has `kept` forgets who was sent it; 0: from none.
-
-    It counts how far deliveries have come, message by message, and writes that down when it is shut down. A transient
-    message that was not delivered by then never will be, so the count stands still there (`rabbit_variable_queue`,
-    next_deliver_seq_id; seen on a 3.10.8 cluster). After any other end all that is left counts as delivered.
-    """
-    if not (queue.stopped and turn.settings.profile.counts_deliveries):
-        return 0
-    never = runs.minus(runs.minus(queue.content, kept), queue.delivered)
-    return queue.uncounted_from or (never[0][0] if never else 0)
 
 
 def loss_with_process(turn: Turn, queue: Queue) -> str:

@@ -12,6 +12,7 @@ from hawb.engine import (
     alarms,
     confirms,
     connections,
+    disks,
     failover,
     metadata,
     mirroring,
@@ -53,7 +54,7 @@ def power_off(turn: Turn, nodes: list[int]) -> None:
     for node in strike(turn, nodes, "node_lost_power"):
         turn.change_node(node, silent=True)
         for name in turn.queue_names():
-            failover.lose_unwritten(turn, name, node)
+            disks.lose_unwritten(turn, name, node)
         raft_host.links_silent(turn, [(min(node, other), max(node, other)) for other in turn.running()])
         turn.schedule(metadata.ticktime_us(turn), NodeGoneNoticed(node), priority=TIMER)
 
