@@ -96,6 +96,8 @@ def a_quorum_design(choose: Chooser) -> Design:
         upgrade=Upgrade(
             drain=choose("drain", (False, True)),
             rebalance=choose("rebalance", (False, True)),
+            await_online_quorum_plus_one=choose("await_online_quorum_plus_one", (False, True)),
+            await_timeout_s=choose("await_timeout_s", (3600.0, 20.0)),
             between_s=choose("between_s", (0.0, 12.5)),
         ),
     )

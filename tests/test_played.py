@@ -140,6 +140,19 @@ def test_a_rolling_upgrade_takes_one_node_after_another():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_procedure_that_awaits_one_more_than_a_quorum_waits_for_a_member_and_then_drains(drain: bool):
+    faults = [(40_000_000, KILL, 0b100), (50_000_000, MAINTENANCE, 0b010), (100_000_000, START, 0b100)]
+    down_s = {}
+    for awaits in (False, True):
+        procedure = Upgrade(drain=drain, await_online_quorum_plus_one=awaits)
+        design = Design(queue_type="quorum", nodes=3, replicas=3, version="3.10", upgrade=procedure)
+        trial = Played(design, ENVIRONMENT, 5)
+        trial.through(faults, 150_000_000)
+        down_s[awaits] = trial.record().publish_down_s
+    assert down_s[False] > 10 > 1 > down_s[True]
+
+
 def test_a_node_stopped_twice_is_started_when_nothing_keeps_it_down():
     found = played((50, STOP, 0b010), (50.5, START, 0b010))
     assert found == written(Step(Stop(("b",)), at=50), Step(Start(("b",)), at=52))

@@ -3,9 +3,10 @@
 Which node and when depends on the cluster, so it is decided here, second by second, and not in the history:
 
 * The next node goes down, in a controlled way, once it runs and `between_s` are over since the last one came back. With
-  `drain` it is put into maintenance mode a second before, which its boot ends. With
   `await_online_synchronized_mirror` it waits, no longer than `await_timeout_s`, until it has no master without a
-  synchronised mirror that runs (`rabbitmq-upgrade await_online_synchronized_mirror`).
+  synchronised mirror that runs, with `await_online_quorum_plus_one` until the queue's members would still be a majority
+  without it (`rabbitmq-upgrade`, of the same names). With `drain` it is then put into maintenance mode, which its boot
+  ends, a second before it goes: a drained node's own members have stopped and would be waited for.
 * It is away for `down_s`, and longer if something else keeps it down. When it runs again the queue is synchronised by
   hand, if the procedure says so; after the last node masters are shared out, which changes nothing for a lone queue.
 * Work that is due while other work is under way is left out.
@@ -19,7 +20,8 @@ from typing import Protocol
 
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
-from hawb.rules.health_checks import mirror_check_applies
+from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
+from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import microseconds
 from hawb.scenario.forms import Verb
 from hawb.scenario.verbs import Drain, Rebalance, Stop, SyncQueue
@@ -48,7 +50,7 @@ class Work:
     """The work under way: the nodes that are `left`, the first of which is away or the next to go."""
 
     def __init__(self, design: Design, environment: Environment):
-        self._upgrade = design.upgrade
+        self._upgrade, self._version = design.upgrade, design.version
         calendars = {
             histories.MAINTENANCE: environment.maintenance, histories.ROLLING_UPGRADE: environment.rolling_upgrades,
         }  # fmt: skip
@@ -89,14 +91,17 @@ class Work:
             self._coming = True
             if runs:
                 self._bring_back(played)
-        elif runs and self._upgrade.drain and not played.turn.nodes[self.left[0]].drained:
-            played.do(Drain(node=played.names(self.left[:1])[0]))
         elif runs:
             self._asked_us = self._asked_us or now_us
-            if self._is_content(played) or now_us >= self._asked_us + microseconds(self._upgrade.await_timeout_s):
-                played.do(Stop(played.names(self.left[:1])))
-                self._away, self._coming, self._asked_us = True, False, 0
-                self._from_us = now_us + self._down_us[self._kind]
+            drained = played.turn.nodes[self.left[0]].drained
+            if not (drained or self._is_content(played) or self._has_waited(now_us)):
+                return
+            if self._upgrade.drain and not drained:
+                played.do(Drain(node=played.names(self.left[:1])[0]))
+                return
+            played.do(Stop(played.names(self.left[:1])))
+            self._away, self._coming, self._asked_us = True, False, 0
+            self._from_us = now_us + self._down_us[self._kind]
 
     def _bring_back(self, played: Operated) -> None:
         played.turn.look_from(self.left[0])
@@ -109,11 +114,20 @@ class Work:
         self._away = self._coming = False
         self._from_us = played.turn.now_us + microseconds(self._upgrade.between_s)
 
+    def _has_waited(self, now_us: int) -> bool:
+        return now_us >= self._asked_us + microseconds(self._upgrade.await_timeout_s)
+
     def _is_content(self, played: Operated) -> bool:
-        turn = played.turn
-        turn.look_from(self.left[0])
+        turn, node = played.turn, self.left[0]
+        turn.look_from(node)
         queue = played.queue
-        if not self._upgrade.await_online_synchronized_mirror or not mirror_check_applies(len(turn.nodes)):
+        if queue is None:
             return True
-        here = queue is not None and queue.mirrored and queue.up and queue.master == self.left[0]
-        return not here or any(turn.is_running(node) for node in queue.synchronised)
+        if self._upgrade.await_online_synchronized_mirror and mirror_check_applies(len(turn.nodes)):
+            here = queue.mirrored and queue.up and queue.master == node
+            return not here or any(map(turn.is_running, queue.synchronised))
+        if self._upgrade.await_online_quorum_plus_one and quorum_check_applies(len(turn.nodes), False, self._version):
+            stopped = turn.groups[queue.name].stopped
+            online = [member for member in queue.members if turn.is_running(member) and member not in stopped]
+            return node not in queue.members or not is_critical(len(online), len(queue.members))
+        return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hawb.engine import chance
-from hawb.study.compiled import inner
+from hawb.rules import quorum as quorum_rules
+from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
 from hawb.study.kernel import disks, flows, nodes, publishing, trial, upkeep, windows
 from hawb.study.kernel.channels import settle_batch
@@ -49,9 +50,9 @@ from hawb.study.kernel.quorum_state import (
     VOTED_FOR,
     WRITTEN,
 )
-from hawb.study.kernel.quorum_view import level
+from hawb.study.kernel.quorum_view import hosted, level
 from hawb.study.kernel.raft_host import arrive, election_due, stand_for_election, written
-from hawb.study.kernel.raft_log import note_run
+from hawb.study.kernel.raft_log import bits_in, is_member, note_run
 from hawb.study.kernel.raft_timers import call_elections
 from hawb.study.kernel.state import (
     BOOT,
@@ -81,6 +82,7 @@ from hawb.study.kernel.state import (
 )
 
 MEMBERS = chance.MEMBERS
+is_critical = rule(quorum_rules.is_critical)
 look_again = upkeep.look
 
 
@@ -227,8 +229,10 @@ def mend(t):
 
 @inner
 def may_go(t, node):
-    """No procedure waits for a mirror of a queue that has none."""
-    return True
+    """Whether the procedure lets a node go down."""
+    if not t.setup.awaits or t.setup.nodes == 1 or not is_member(t, node):
+        return True
+    return not is_critical(bits_in(hosted(t)), bits_in(t.setup.members))
 
 
 @inner

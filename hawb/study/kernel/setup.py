@@ -103,7 +103,7 @@ def procedure(design: Design, environment: Environment) -> dict[str, int]:
     maintenance, upgrades = environment.maintenance, environment.rolling_upgrades
     return {
         "between_us": microseconds(upgrade.between_s),
-        "awaits_mirror": upgrade.await_online_synchronized_mirror,
+        "awaits": upgrade.await_online_synchronized_mirror or upgrade.await_online_quorum_plus_one,
         "await_timeout_us": microseconds(upgrade.await_timeout_s),
         "syncs_by_hand": upgrade.sync_queue,
         "drains": upgrade.drain,

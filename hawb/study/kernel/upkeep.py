@@ -208,13 +208,15 @@ def go_on(t):
         work.coming = 1
         if is_running(t, node):
             bring_back(t, node)
-    elif is_running(t, node) and t.setup.drains and not t.drained[node]:
-        t.drained[node] = 1
-        schedule(t, 0, NODE_DRAINS, node)
-        close_with_node(t)
     elif is_running(t, node):
         work.asked_us = work.asked_us or now_us
-        if may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us:
+        if not (t.drained[node] or may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us):
+            return
+        if t.setup.drains and not t.drained[node]:
+            t.drained[node] = 1
+            schedule(t, 0, NODE_DRAINS, node)
+            close_with_node(t)
+        else:
             stop(t, node)
             work.away, work.coming, work.asked_us, work.from_us = 1, 0, 0, now_us + work.down_us
 
@@ -235,7 +237,7 @@ def bring_back(t, node):
 def may_go(t, node):
     """Whether the procedure lets a node go down."""
     queue = t.queue
-    if not t.setup.awaits_mirror or not mirror_check_applies(t.setup.nodes):
+    if not t.setup.awaits or not mirror_check_applies(t.setup.nodes):
         return True
     if not t.setup.mirrored or not queue.up or queue.master != node:
         return True
