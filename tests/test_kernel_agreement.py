@@ -61,7 +61,7 @@ DESIGN_KEYS = (
 FAULTS = ("kill", "stop", "several at once", "consumers_away", "burst", "maintenance", "rolling_upgrade")
 LOSSES = ("power_off", "lose_disk")
 """What the kernel plays of a classic queue alone."""
-MOST_HANDED_OVER = 0.08
+MOST_HANDED_OVER = 0.15
 """The share of the cases, in most of which disks are lost every few minutes."""
 
 

@@ -70,7 +70,7 @@ def bury(t, at_once):
     queue = t.queue
     replicas = mirror_bits(t) | 1 << queue.master
     alive = alive_bits(t)
-    stalled = not at_once and queue.mirrors and stall(t, REPLICA_GONE, 0, 0)
+    stalled = not at_once and queue.mirrors and stall(t, REPLICA_GONE, 0)
     if stalled or (not queue.abandoned and is_unmissed(t, queue.master)):
         missed = 0
         for node in range(t.setup.nodes):

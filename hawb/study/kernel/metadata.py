@@ -1,12 +1,12 @@
 """Changes of the cluster's metadata while a node that lost power is not missed: `hawb.engine.metadata`.
 
-`stalled` holds rows (kind, a, b) of what waits until all nodes that count as running answer again, as on the agenda.
+`stalled` holds rows (kind, node) of what waits until all nodes that count as running answer again.
 """
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.state import REPLICA_GONE, is_running, move_row, next_number, schedule
+from hawb.study.kernel.state import MIRROR_JOINS, REPLICA_GONE, is_running, move_row, next_number, schedule
 
 
 @inner
@@ -19,18 +19,15 @@ def answers(t):
 
 
 @inner
-def stall(t, kind, a, b):
+def stall(t, kind, node):
     """Lets a change wait if it has to, once; whether it does."""
     if answers(t):
         return False
     for k in range(t.queue.stalled):
-        if t.stalled[k, 0] == kind and t.stalled[k, 1] == a and t.stalled[k, 2] == b:
+        if t.stalled[k, 0] == kind and t.stalled[k, 1] == node:
             return True
-    row = t.queue.stalled
-    if row == len(t.stalled):
-        raise OverflowError("more waits for nodes that do not answer than a trial has room for")
     next_number(t)
-    t.stalled[row, 0], t.stalled[row, 1], t.stalled[row, 2] = kind, a, b
+    t.stalled[t.queue.stalled, 0], t.stalled[t.queue.stalled, 1] = kind, node
     t.queue.stalled += 1
     return True
 
@@ -40,7 +37,7 @@ def release_stalled(t):
     """A node was missed: what has waited is tried again."""
     if t.queue.stalled and answers(t):
         for k in range(t.queue.stalled):
-            schedule(t, 0, t.stalled[k, 0], t.stalled[k, 1], t.stalled[k, 2])
+            schedule(t, 0, t.stalled[k, 0], t.stalled[k, 1], int(t.stalled[k, 0] == MIRROR_JOINS))
         t.queue.stalled = 0
 
 

@@ -121,7 +121,7 @@ def join(t, node, returning):
         return
     if not queue.up and not queue.abandoned:
         if returning:
-            stall(t, MIRROR_JOINS, node, 1)
+            stall(t, MIRROR_JOINS, node)
         return
     replicas = mirror_bits(t) | 1 << queue.master | 1 << node
     if node not in wanted(t, replicas):

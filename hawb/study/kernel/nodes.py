@@ -172,11 +172,9 @@ def drain(t, node):
 
 @inner
 def seen(t, node):
-    """The members whose Erlang node a node takes for connected, itself among them."""
+    """The nodes whose Erlang node a node takes for connected, itself among them."""
     bits = 1 << node
     for other in range(t.setup.nodes):
-        if t.moment.strangers >> other & 1:
-            continue
         status = t.status[other]
         if t.status[node] == RUNNING:
             known = t.believes[node] >> other & 1 or status not in (DOWN, RUNNING)
@@ -191,20 +189,8 @@ def fulfilled(t, node):
     """Whether a node sees enough of the others."""
     others = listed(t.available, seen(t, node))
     if t.setup.handling == PAUSE_MINORITY:
-        return has_majority(len(others), t.setup.nodes - strangers(t))
-    preferred = t.preferred[: t.setup.preferred]
-    if t.moment.strangers:
-        return is_preferred(others, [other for other in preferred if not t.moment.strangers >> other & 1])
-    return is_preferred(others, preferred)
-
-
-@inner
-def strangers(t):
-    """How many nodes are no members."""
-    count = 0
-    for node in range(t.setup.nodes):
-        count += t.moment.strangers >> node & 1
-    return count
+        return has_majority(len(others), t.setup.nodes)
+    return is_preferred(others, t.preferred[: t.setup.preferred])
 
 
 @inner

@@ -28,8 +28,8 @@ REACTION, TIMER = 1, 2
 (
     SHUT_DOWN, STOPPED, NODE_GONE, BOOT, BOOT_GIVES_UP, LOOK_AROUND, MIRROR_JOINS, POLICY_TAKES_EFFECT, AUTOMATIC_SYNC,
     SYNC_FINISHED, DEPTH_FELL, REPLICA_GONE, CONFIRMS_DUE, DELIVERY_ARRIVES, GIVE_UP, CONSUMER_CLOSES,
-    NODE_DRAINS, REBALANCE, NODE_FORGOTTEN, DECLARE, PUBLISH, SETTLE, CONSUME, RESUME, MANUAL_SYNC,
-) = range(25)  # fmt: skip
+    NODE_DRAINS, REBALANCE, DECLARE, PUBLISH, SETTLE, CONSUME, RESUME, MANUAL_SYNC,
+) = range(24)  # fmt: skip
 """What stands on the agenda. The last five may wait in the queue's mailbox."""
 
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
@@ -64,7 +64,7 @@ BOOK = record(
 )
 PUBLISHER = record("open node start_us beats blocked number per_beats per_us")
 CONSUMER = record("state subscribed subscription node start_us beats handed wanted")
-MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin strangers handed")
+MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed")
 WORK = record("left away coming from_us asked_us down_us")
 
 NUMBERED, AT, ANSWERED, START_US, PER_BEATS, PER_US, BEAT, AFTER, COUNT, FIRST_NODE = range(10)
@@ -88,7 +88,7 @@ TRIAL = np.dtype(
             "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
         )),
         ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
-        ("unburied", np.int64, (MOST_NODES + 1, 2)), ("stalled", np.int64, (MOST_WAITING, 3)),
+        *((name, np.int64, (MOST_NODES + 1, 2)) for name in ("unburied", "stalled")),
         ("agenda", np.int64, (MOST_PLANNED, 8)), ("parked", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
@@ -103,9 +103,9 @@ drained, and `wanted` unless something keeps it down. Of the queue: its mirrors,
 their orders; after which message each mirror holds all (`since`); the dead that its record still counts, with whether
 they count as synchronised; what it holds, what a master that lost power had not written, and what the consumer believes
 to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`; which, as bits, is `silent`).
-The nodes whose disks are empty (`virgin`) and those of them that are no members (`strangers`) are bits, too; when the
-queue is `gone`, and when the trial is `handed` over, say `disks`. What is planned, what waits in its mailbox, and what
-is on its way to the consumer: rows (number of the delivery, after, last).
+The nodes whose disks are empty (`virgin`) are bits, too; when the queue is `gone`, and when the trial is `handed` over,
+say `disks`. What is planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the
+delivery, after, last).
 
 `awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
 answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it

@@ -8,7 +8,7 @@ from hawb.study.compiled import compiled, inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
-from hawb.study.kernel.disks import declare, forget_late
+from hawb.study.kernel.disks import declare
 from hawb.study.kernel.failover import bury
 from hawb.study.kernel.flows import flow, next_change_us
 from hawb.study.kernel.mirrors import (
@@ -48,7 +48,6 @@ from hawb.study.kernel.state import (
     NEVER,
     NOBODY,
     NODE_DRAINS,
-    NODE_FORGOTTEN,
     NODE_GONE,
     NUMBER,
     POLICY_TAKES_EFFECT,
@@ -144,8 +143,6 @@ def handle(t, number, kind, a, b, c, d):
         synchronise_by_hand(t)
     elif kind == CONSUMER_CLOSES:
         close(t)
-    elif kind == NODE_FORGOTTEN:
-        forget_late(t, a, b)
     elif kind == DECLARE:
         declare(t, a)
 

@@ -157,7 +157,7 @@ def mend(t):
 @inner
 def must_force_boot(t):
     """Whether all that could run wait for a node that has lost its disk."""
-    if running_bits(t) or not t.moment.virgin & ~t.moment.strangers:
+    if running_bits(t) or not t.moment.virgin:
         return False
     kept = kept_down(t) & ~t.moment.virgin
     for node in range(t.setup.nodes):
