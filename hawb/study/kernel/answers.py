@@ -41,6 +41,13 @@ def beats_by(start_us, beats, us, time_us):
 
 
 @inner
+def beats_beyond(start_us, beats, us, time_us, had):
+    """How many beats beyond those that it `had` such a clock has had by then. Mostly none, which takes no quotient."""
+    ahead = (time_us - start_us) * beats - had * us
+    return ahead // us if ahead >= us else 0
+
+
+@inner
 def can_tell(t, node):
     """Whether clients at a node hear."""
     return is_running(t, node) and t.awaits[node] == 0
@@ -181,8 +188,8 @@ def answered_for(t, row, delay_us):
     """For how many of a row a replica with that delay has answered."""
     if delay_us == NEVER:
         return 0
-    so_far = beats_by(row[START_US], row[PER_BEATS], row[PER_US], t.moment.now_us - delay_us)
-    return min(row[COUNT], max(0, so_far - row[BEAT] + 1))
+    time_us = t.moment.now_us - delay_us
+    return min(row[COUNT], beats_beyond(row[START_US], row[PER_BEATS], row[PER_US], time_us, row[BEAT] - 1))
 
 
 @inner

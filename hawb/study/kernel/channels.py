@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_by, can_tell, room
+from hawb.study.kernel.answers import beats_beyond, can_tell, room
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,
@@ -141,8 +141,9 @@ def settle_each(t):
         row = t.unanswered[k]
         heard = 0
         if row[DELAY] != NEVER:
-            so_far = beats_by(row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US], t.moment.now_us - row[DELAY])
-            heard = min(row[HOW_MANY], max(0, so_far - row[FROM_BEAT] + 1))
+            time_us, had = t.moment.now_us - row[DELAY], row[FROM_BEAT] - 1
+            heard = beats_beyond(row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US], time_us, had)
+            heard = min(row[HOW_MANY], heard)
         if heard:
             tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
         if heard < row[HOW_MANY]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hawb.engine import fifo
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_by
+from hawb.study.kernel.answers import beats_beyond
 from hawb.study.kernel.state import (
     ACTIVE,
     CLOSED,
@@ -366,7 +366,5 @@ def is_rated(t):
 def consumer_beats(t):
     """How many beats of the consumer have reached the queue since the last time."""
     consumer, setup = t.consumer, t.setup
-    lag_us = link_us(t, consumer.node, t.queue.master)
-    return max(
-        0, beats_by(consumer.start_us, setup.consume_beats, setup.consume_us, t.moment.now_us - lag_us) - consumer.beats
-    )
+    time_us = t.moment.now_us - link_us(t, consumer.node, t.queue.master)
+    return beats_beyond(consumer.start_us, setup.consume_beats, setup.consume_us, time_us, consumer.beats)

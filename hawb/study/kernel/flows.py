@@ -9,7 +9,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import (
-    beats_by,
+    beats_beyond,
     settle_each,
 )
 from hawb.study.kernel.deliveries import ALL, deliver, fetch, held, late_ones, settle
@@ -60,7 +60,7 @@ def consumer_beats(t):
     """How many beats of the consumer have reached the queue since the last time."""
     consumer, setup = t.consumer, t.setup
     time_us = t.moment.now_us - link_us(t, consumer.node, t.queue.master)
-    return max(0, beats_by(consumer.start_us, setup.consume_beats, setup.consume_us, time_us) - consumer.beats)
+    return beats_beyond(consumer.start_us, setup.consume_beats, setup.consume_us, time_us, consumer.beats)
 
 
 @inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.engine import flow_control
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, beats_by, tell_refused, unheard
+from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, beats_beyond, tell_refused, unheard
 from hawb.study.kernel.deliveries import deliver, park
 from hawb.study.kernel.state import (
     KIND,
@@ -35,8 +35,9 @@ def lag_us(t):
 
 @inner
 def published_by(t, time_us):
-    """How many messages have left the publisher by then."""
-    return beats_by(t.publisher.start_us, t.publisher.per_beats, t.publisher.per_us, time_us)
+    """How many messages more than so far have left the publisher by then."""
+    publisher = t.publisher
+    return beats_beyond(publisher.start_us, publisher.per_beats, publisher.per_us, time_us, publisher.beats)
 
 
 @inner
@@ -53,7 +54,7 @@ def leave(t):
     if not publishes(t):
         return 0
     publisher = t.publisher
-    count = max(0, published_by(t, t.moment.now_us - lag_us(t)) - publisher.beats)
+    count = published_by(t, t.moment.now_us - lag_us(t))
     free = credit(t)
     sent = count if free == UNHINDERED else min(count, free)
     if sent:
@@ -188,7 +189,7 @@ def close_publisher(t):
     if not publisher.open:
         return
     if not publisher.blocked:
-        send(t, published_by(t, t.moment.now_us) - publisher.beats)
+        send(t, published_by(t, t.moment.now_us))
     publisher.open, publisher.blocked = 0, 0
 
 
@@ -207,7 +208,7 @@ def react(t):
     publisher = t.publisher
     if publisher.blocked and credit(t) == UNHINDERED:
         publisher.blocked = 0
-        send(t, published_by(t, t.moment.now_us) - publisher.beats)
+        send(t, published_by(t, t.moment.now_us))
 
 
 @inner

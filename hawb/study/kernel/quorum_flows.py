@@ -41,7 +41,7 @@ def leave(t):
     if not publishes(t):
         return 0
     publisher = t.publisher
-    count = max(0, published_by(t, t.moment.now_us - lag_us(t)) - publisher.beats)
+    count = published_by(t, t.moment.now_us - lag_us(t))
     free = credit(t)
     sent = count if free == UNHINDERED else min(count, free)
     if sent:

@@ -80,10 +80,10 @@ MOST_TERMS, MOST_RUNS, MOST_PUMPED, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 
 COLUMNS = 13
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members registers asks_leader_first drain_stops_members least_cut snapshot_every"
+    " ".join(SETUP.names) + " members majority registers asks_leader_first drain_stops_members least_cut snapshot_every"
     " snapshot_every_at_most soft_limit election_us group_size shuffles"
 )
-"""What does not change; `members` are bits."""
+"""What does not change; `members` are bits, of which `majority` are most."""
 
 QUORUM_CONSUMER = record("state subscribed subscription node start_us beats blocked wanted")
 QUORUM = record(

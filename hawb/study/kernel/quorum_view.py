@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import COMMIT, LEADING, MAJORITY_REACHED, NOWHERE, ROLE, TERM
-from hawb.study.kernel.raft_log import bits_in, is_member, most
+from hawb.study.kernel.raft_log import bits_in, is_member
 from hawb.study.kernel.state import NEVER, is_running, schedule
 
 
@@ -40,7 +40,7 @@ def refresh(t):
     """The queue's record says who leads and whether it can commit."""
     queue, here = t.queue, hosted(t)
     master = latest_leader(t, here)
-    up = int(master != NOWHERE and bits_in(here) >= most(t))
+    up = int(master != NOWHERE and bits_in(here) >= t.setup.majority)
     if queue.master != master or queue.up != up:
         queue.master, queue.up = master, up
         if up and queue.waiting:

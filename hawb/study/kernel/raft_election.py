@@ -38,7 +38,7 @@ from hawb.study.kernel.quorum_state import (
     VOTED_FOR,
     VOTES,
 )
-from hawb.study.kernel.raft_log import bits_in, is_member, most
+from hawb.study.kernel.raft_log import bits_in, is_member
 from hawb.study.kernel.raft_messages import say, tell
 from hawb.study.kernel.raft_replication import append, send_to
 
@@ -63,7 +63,7 @@ def ask_to_be_elected(t, node):
     elif role != LEADING:
         member = t.members[node]
         member[ROLE], member[LEADER], member[VOTES], member[ASKED] = PRE_VOTING, NOWHERE, 1 << node, 0
-        if most(t) == 1:
+        if t.setup.majority == 1:
             ask_for_votes(t, node)
         else:
             ask(t, node, PRE_VOTE_ASKED)
@@ -76,7 +76,7 @@ def ask_for_votes(t, node):
     member[TERM] += 1
     member[VOTED_FOR], member[ROLE], member[LEADER], member[VOTES] = node, CANDIDATE, NOWHERE, 1 << node
     member[AGREED] = member[COMMIT]
-    if most(t) == 1:
+    if t.setup.majority == 1:
         lead(t, node)
     else:
         ask(t, node, VOTE_ASKED)
@@ -115,7 +115,7 @@ def up_to_date(t, node, index, term):
 @inner
 def is_elected(t, node):
     """Whether most members have granted it their votes."""
-    return bits_in(t.members[node, VOTES]) >= most(t)
+    return bits_in(t.members[node, VOTES]) >= t.setup.majority
 
 
 @inner

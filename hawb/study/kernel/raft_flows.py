@@ -32,7 +32,7 @@ from hawb.study.kernel.quorum_state import (
 )
 from hawb.study.kernel.quorum_view import hosted, latest_leader, level
 from hawb.study.kernel.raft import on_message
-from hawb.study.kernel.raft_log import bits_in, is_member, most, note_run
+from hawb.study.kernel.raft_log import bits_in, is_member, note_run
 from hawb.study.kernel.raft_messages import write
 from hawb.study.kernel.raft_replication import append, on_written
 from hawb.study.kernel.state import KIND
@@ -60,7 +60,7 @@ def is_steady(t, node, others):
     last = leads[LAST]
     if leads[COMMIT] != last or leads[WRITTEN] != last or t.queue.applied != last:
         return False
-    if leads[ROLE] != LEADING or bits_in(others) + 1 < most(t):
+    if leads[ROLE] != LEADING or bits_in(others) + 1 < t.setup.majority:
         return False
     for other in range(t.setup.nodes):
         if other == node or not is_member(t, other):

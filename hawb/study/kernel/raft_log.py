@@ -45,12 +45,6 @@ def is_member(t, node):
 
 
 @inner
-def most(t):
-    """How many members are a majority."""
-    return majority(bits_in(t.setup.members))
-
-
-@inner
 def bits_in(bits):
     """How many nodes are in a set."""
     count = 0

@@ -36,7 +36,7 @@ from hawb.study.kernel.quorum_state import (
     VOTES,
     WRITTEN,
 )
-from hawb.study.kernel.raft_log import NO_TERM, agrees, is_member, last_sent, merge, most, note_run, term_at
+from hawb.study.kernel.raft_log import NO_TERM, agrees, is_member, last_sent, merge, note_run, term_at
 from hawb.study.kernel.raft_messages import commit, tell
 
 # A leader
@@ -117,16 +117,21 @@ def advance(t, node):
 
 @inner
 def agreed_commit(t, node):
-    """The highest index that a majority of the members has on disk."""
-    best = 0
+    """The highest index that a majority of the members has on disk; no less than what is committed."""
+    best = t.members[node, COMMIT]
     for one in range(t.setup.nodes):
-        if is_member(t, one):
-            index, count = on_disk(t, node, one), 0
-            for other in range(t.setup.nodes):
-                count += is_member(t, other) and on_disk(t, node, other) >= index
-            if count >= most(t):
-                best = max(best, index)
+        if is_member(t, one) and on_disk(t, node, one) > best and is_agreed(t, node, on_disk(t, node, one)):
+            best = on_disk(t, node, one)
     return best
+
+
+@inner
+def is_agreed(t, node, index):
+    """Whether a leader knows a majority of the members to have an index on disk."""
+    count = 0
+    for other in range(t.setup.nodes):
+        count += is_member(t, other) and on_disk(t, node, other) >= index
+    return count >= t.setup.majority
 
 
 @inner

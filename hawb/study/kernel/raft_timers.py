@@ -8,7 +8,7 @@ from hawb.study.draws import below
 from hawb.study.kernel.quorum_state import ELECTION_DUE, FOLLOWER, LAST, LAST_TERM, LEADER, LEADING, NOWHERE, ROLE, TERM
 from hawb.study.kernel.quorum_view import hosts
 from hawb.study.kernel.raft_election import up_to_date
-from hawb.study.kernel.raft_log import is_member, most
+from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import KIND, A, schedule
 
 ELECTION, LEAST_PATIENCE_US = chance.ELECTION, raft_host.LEAST_PATIENCE_US
@@ -39,7 +39,7 @@ def arm(t, node):
         hears = is_member(t, other) and (other == node or hosts(t, other))
         if hears and (member[ROLE] == FOLLOWER or up_to_date(t, other, member[LAST], member[LAST_TERM])):
             electors += 1
-    if electors < most(t):
+    if electors < t.setup.majority:
         return
     for row in range(t.moment.agenda):
         if t.agenda[row, KIND] == ELECTION_DUE and t.agenda[row, A] == node:
