@@ -77,6 +77,7 @@ OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTE
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.steady_confirms`)."""
 
 MOST_TERMS, MOST_RUNS, MOST_PUMPED, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
+MOST_ENTRIES = 16387
 COLUMNS = 13
 
 QUORUM_SETUP = record(
@@ -105,7 +106,7 @@ QUORUM_TRIAL = np.dtype(
         ("out", np.int64, (65, COLUMNS)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
         ("terms", np.int64, (MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
         ("pump", np.int64, (MOST_PUMPED, COLUMNS)), ("places", np.int64, (MOST_PLACES,)),
-        ("waiting", np.int64, (MOST_ASKED, SENT_BY + 1)), ("entries", np.int64, (MOST_ASKED, ENTRY_TERM + 1)),
+        ("waiting", np.int64, (MOST_ASKED, SENT_BY + 1)), ("entries", np.int64, (MOST_ENTRIES, ENTRY_TERM + 1)),
         ("committed", np.int64, (MOST_ASKED, ENTRY_TERM + 1)), ("registered", np.int64, (MOST_ASKED, 3)),
         ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
         *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "staying")),
