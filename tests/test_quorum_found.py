@@ -36,6 +36,14 @@ def test_a_leader_that_is_about_to_leave_is_not_added_anew():
     assert queue(run).members == (1, 2) and queue(run).content == runs.run(1, 3)
 
 
+@pytest.mark.parametrize("version", ["3.8", "3.10", "4.0"])
+def test_a_member_that_is_removed_is_deleted_before_that_is_committed(version):
+    run = played(DECLARE, publish(3), {"kill": "c"}, {"delete_member": {"queue": "q", "node": "b"}}, {"kill": "a"},
+                 {"start": "c"}, {"wait": 20}, version=version)  # fmt: skip
+    assert not queue(run).up, "c does not know that b has left, and b has nothing to vote with"
+    assert not told(run, "leader_elected")[1:]
+
+
 def test_who_leads_after_a_leader_that_left_keeps_no_copy_there():
     run = played(DECLARE, publish(3), {"delete_member": {"queue": "q", "node": "a"}})
     assert queue(run).contents == (None, runs.run(1, 3), runs.run(1, 3))

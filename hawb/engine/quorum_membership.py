@@ -60,9 +60,26 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
     if len(queue.members) == 1:
         turn.refuse(None, "the last node cannot be removed: last_node")
     elif is_led(turn, queue):
-        raft_host.feed(turn, name, queue.master, Leave(node))
+        remove(turn, name, node)
         if turn.settings.profile.version == "3.8" and not turn.runs_anywhere(node):
             turn.refuse(None, "nodedown")
+
+
+def remove(turn: Turn, name: str, node: int) -> None:
+    """A leader takes in that a member is to go, which is deleted at once with what it has on disk, whatever becomes of
+    that (`ra:remove_member`, after_log_append, then `ra:force_delete_server`). A leader that is to go itself stays
+    until that is committed: a real one is deleted as soon as the others have been sent what it has."""
+    leader = turn.queues[name].master
+    raft_host.feed(turn, name, leader, Leave(node))
+    group = turn.groups[name]
+    out_of_reach = turn.runs_anywhere(node) and not turn.linked(leader, node)
+    if node == leader or node in group.members[leader].members or out_of_reach:
+        return
+    left = {other: member for other, member in group.members.items() if other != node}
+    turn.groups[name] = replace(group, members=left)
+    turn.schedule(0, LogCut(name))
+    quorum_view.refresh(turn, name)
+    quorum_view.level(turn, name)
 
 
 def is_led(turn: Turn, queue: Queue) -> bool:
@@ -108,7 +125,7 @@ def forget(turn: Turn, node: int) -> None:
     for name in members_on(turn, node):
         queue = turn.queues[name]
         if queue.master != NOWHERE and len(queue.members) > 1:
-            raft_host.feed(turn, name, queue.master, Leave(node))
+            remove(turn, name, node)
 
 
 def transfer(turn: Turn, name: str, node: int) -> None:
