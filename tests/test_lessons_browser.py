@@ -89,3 +89,33 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept,
     assert written["guesses"]["10-unmirrored"]["guess"] == "deleted"
     assert written["guesses"]["10-unmirrored"]["truth"] == "down"
     assert (written["answers"]["10-two-copies"]["attempts"], written["answers"]["10-two-copies"]["right"]) == (3, True)
+
+
+@pytest.mark.browser
+def test_a_reader_of_notebook_21_uploads_an_export_and_the_answer_changes(tmp_path, kept, in_browser):
+    """The answer begins with data/real; definitions alone do not tell where replicas stand; a bad file is refused."""
+    build([ROOT / "notebooks" / "21-safe-to-stop.ipynb"], tmp_path / "notebooks")
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    bad = tmp_path / "bad.json"
+    bad.write_text("[1")
+    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
+        open_notebook(page, address.format("21-safe-to-stop.ipynb"))
+        run(page, "Run All Cells")
+        panel = page.locator(".hawb-own")
+        panel.get_by_text("The answer for data/real:").wait_for()
+        panel.get_by_text("either way: ▼ loses 5 and is down").wait_for()
+        with page.expect_file_chooser() as chooser:
+            panel.locator("button", has_text="files").click()
+        chooser.value.set_files(bad)
+        panel.get_by_role("button", name="is it safe to stop?").click()
+        panel.get_by_role("alert").get_by_text("accepted").wait_for()
+        with page.expect_file_chooser() as chooser:
+            panel.locator("button", has_text="files").click()
+        chooser.value.set_files(ROOT / "data" / "real" / "definitions.json")
+        panel.get_by_role("button", name="is it safe to stop?").click()
+        panel.get_by_text("The answer for definitions.json:").wait_for()
+        assert panel.get_by_role("alert").count() == panel.get_by_text("loses 5 and is down").count() == 0
+        with page.expect_download() as downloading:
+            panel.get_by_role("link", name="report.html").click()
+        assert "Is it safe to stop a node now?" in Path(downloading.value.path()).read_text(encoding="utf-8")
+        keep_picture(panel, "own-files")

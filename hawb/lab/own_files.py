@@ -19,6 +19,7 @@ from hawb.lab.exports import text_link
 from hawb.lab.questions import Question
 from hawb.lab.sources import Upload, keep
 from hawb.scenario.refused import ScenarioRefused
+from hawb.views.words import html
 
 ASK = (
     "A definitions export, and if you have them /api/queues and /api/nodes of the same cluster. They are read here and"
@@ -45,7 +46,13 @@ def shown(question: Question, found: Any) -> str:
     texts = question.texts(found)
     links = ", ".join(text_link(text, name, MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items())
     parts = [each._repr_html_() for each in question.show(found)]
-    return f"<p>To download: {links}</p>{''.join(parts)}"
+    return f"<p>To download: {links}</p>{untold(found.notes)}{''.join(parts)}"
+
+
+def untold(notes: Sequence[str]) -> str:
+    """What the files do not tell, and what is assumed in its place; it can be folded."""
+    said = "".join(f"<li>{html(note)}</li>" for note in notes)
+    return f"<details open><summary>What the files do not tell</summary><ul>{said}</ul></details>" if notes else ""
 
 
 class OwnFiles:

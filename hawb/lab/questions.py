@@ -28,7 +28,8 @@ Shown = Any
 
 class Question(Struct, frozen=True):
     """A question: the button, what it tells, how files are read, what is shown of that, and the files to take away.
-    `choices` are what else is asked, by the names of the parameters of `ask`: what each can be, the default first."""
+    What is found has `notes` on what the files do not tell. `choices` are what else is asked, by the names of the
+    parameters of `ask`: what each can be, the default first."""
 
     verb: str
     tells: str

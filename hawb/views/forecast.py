@@ -30,7 +30,8 @@ EITHER = "either way"
 MOST_QUEUES = 100
 COLUMNS = ("node", "way", "queue", "what happens", "why")
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
-CELLS = (f"{ledger.NAME_CELL};vertical-align:top", TEXT_CELL, TEXT_CELL)
+NODE_CELL = f"{ledger.NAME_CELL};vertical-align:top"
+CELLS = (f"{TEXT_CELL};max-width:24em;overflow-wrap:anywhere", TEXT_CELL, TEXT_CELL)
 
 
 class Table:
@@ -119,7 +120,7 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
 
 def _ways(forecast: Forecast) -> list[tuple[str, str]]:
     """The ways to end a node by their names; one for both where they do the same."""
-    same = len({tuple(_told(forecast, way)) for way in WAYS}) == 1
+    same = len({frozenset(_told(forecast, way)) for way in WAYS}) == 1
     return [(EITHER, WAYS[0])] if same else [(way, way) for way in WAYS]
 
 
@@ -142,4 +143,4 @@ def many(names: Sequence[str]) -> str:
 
 
 def _node(forecast: Forecast) -> str:
-    return f'<th scope="row" style="{CELLS[0]};font-weight:400"><bdi>{html(forecast.node)}</bdi></th>'
+    return f'<th scope="row" style="{NODE_CELL};font-weight:400"><bdi>{html(forecast.node)}</bdi></th>'
