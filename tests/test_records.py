@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hawb.study import histories, records
 from hawb.study.kernel import block
 from hawb.study.kernel.trial import HANDED_OVER
-from hawb.study.load import read_study
+from hawb.study.load import load, read_study
 from hawb.study.question import Study
 
 TRAFFIC = {"publish_per_s": 10, "consume_per_s": 20}
@@ -54,6 +56,14 @@ def test_what_the_kernel_does_not_play_the_engine_does(design: str):
     }
     assert records.slow(asked) == {"partitions: links that drop everything": 2}
     assert records.slow(study()) == {}
+
+
+@pytest.mark.parametrize("design", ["classic-1", "classic-2"])
+def test_a_year_of_lost_power_and_disks_is_the_same(design: str):
+    asked = load(Path(__file__).parent.parent / "data" / "studies" / "replicas.yaml")
+    given = asked.designs[design], asked.environments["many-failures"], asked.seed, 0, 1, 365 * histories.DAY_US
+    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 def test_what_the_kernel_hands_over_the_engine_plays():
