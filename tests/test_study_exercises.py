@@ -9,7 +9,14 @@ from hawb.lessons.study_exercises import EXERCISES, check, exercise
 POLICY = dict(zip(EXERCISES["31-policy"].keys, ("automatic", "when-synced", "when-synced"), strict=True))
 PROCEDURE = {"sync_queue": True, "await_online_synchronized_mirror": True, "drain": False}
 
+SAFE = {
+    "ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic", "ha-sync-batch-size": 5000,
+    "ha-promote-on-failure": "when-synced",
+}  # fmt: skip
+TTL = {"message-ttl": 600_000}
+
 RIGHT = {
+    "25-silenced": [{"definition": SAFE | TTL}],
     "30-racks": [{"nodes": 3, "replicas": 3}, {"nodes": 7, "replicas": 3}],
     "31-policy": [POLICY, POLICY | {"ha-promote-on-shutdown": "always"}],
     "32-batch": [{"ha-sync-batch-size": 4096}, {"ha-sync-batch-size": 200}],
@@ -17,6 +24,10 @@ RIGHT = {
     "35-limits": [{"classic": 200, "quorum": 250}],
 }
 WRONG = [
+    ("25-silenced", {"definition": TTL}, "does not have ha-mode"),
+    ("25-silenced", {"definition": SAFE}, "has a TTL of null"),
+    ("25-silenced", {"definition": SAFE | TTL | {"ha-promote-on-failure": "always"}}, "not have ha-promote-on-failure"),
+    ("25-silenced", {"definition": 3}, "cannot be played"),
     ("30-racks", {"nodes": 4, "replicas": 4}, "With 4 members it is out of use"),
     ("30-racks", {"nodes": 2, "replicas": 2}, "With 2 members it is out of use"),
     ("30-racks", {"nodes": 7, "replicas": 5}, "and so do fewer"),

@@ -1,4 +1,4 @@
-"""Exercises of the studies: an answer is a design, and a small study judges it.
+"""Exercises of the studies and of the linter: an answer is a design or a setting, and what it is about judges it.
 
 As in the lessons an answer is played as told and in environments that are held back: other seeds and other failures.
 Whoever judges says the first thing that is wrong in a sentence.
@@ -12,6 +12,10 @@ from textwrap import fill
 from msgspec import Struct
 
 from hawb.lessons.exercises import Verdict
+from hawb.planning import inventory
+from hawb.planning.lint import lint
+from hawb.rules.policies import Policy
+from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.refused import ScenarioRefused, render
 from hawb.study.live import Estimate, live
 from hawb.study.load import read_study
@@ -34,6 +38,7 @@ class StudyExercise(Struct, frozen=True):
     question: str
     keys: tuple[str, ...]
     judge: Callable[[dict], str | None]
+    right: str = "Right, here and in environments that you have not seen."
 
     def __repr__(self) -> str:
         return fill(f"{self.question} An answer gives: {', '.join(self.keys)}.", PAGE, break_on_hyphens=False)
@@ -51,9 +56,9 @@ def check(key: str, answer: Mapping[str, object]) -> Verdict:
         return Verdict(False, f"{render(answer)}: an answer is a map of {', '.join(exercise.keys)}.")
     try:
         wrong = exercise.judge(answer)
-    except (ScenarioRefused, NotMeasuredError, TypeError) as refused:
+    except (ScenarioRefused, NotMeasuredError, TypeError, AttributeError) as refused:
         return Verdict(False, f"The answer cannot be played: {refused}")
-    return Verdict(wrong is None, wrong or "Right, here and in environments that you have not seen.")
+    return Verdict(wrong is None, wrong or exercise.right)
 
 
 def played(
@@ -187,7 +192,38 @@ def enough_in_flight(answer: dict) -> str | None:
     return None
 
 
+# A policy that silences another
+
+
+SILENCING, SILENCED, CARTS, TTL_MS = "ttl-10min", "orders-safe", "orders.tmp.carts", 600_000
+REAL = ("definitions", "api-queues", "api-nodes")
+
+
+def silences_nothing(answer: dict) -> str | None:
+    """Whether the queue with a TTL keeps it, and is mirrored as its neighbours are, in the exports of `data/real`."""
+    given = inventory.of_files([data_folder_for("data/real") / "real" / f"{name}.json" for name in REAL])
+    safe = next(policy for policy in given.policies if policy.name == SILENCED).definition
+    given.policies = [
+        Policy.of(policy.name, policy.pattern, answer["definition"], policy.priority, policy.apply_to, policy.vhost)
+        if policy.name == SILENCING else policy
+        for policy in given.policies
+    ]  # fmt: skip
+    found = lint(given)
+    carts = next(one for one in found.assigned.assignments if one.queue.full_name == CARTS)
+    if (ttl := (carts.in_force.definition or {}).get("message-ttl")) != TTL_MS:
+        return f"{CARTS} has a TTL of {render(ttl)}, and is to have {TTL_MS} ms."
+    if missing := [key for key, value in safe.items() if carts.in_force.definition.get(key) != value]:
+        return f"{CARTS} does not have {', '.join(missing)} as its neighbours under {SILENCED} have."
+    errors = [finding for finding in found.findings if finding.severity == "error"]
+    return f"{errors[0].where}: {errors[0].what}" if errors else None
+
+
 EXERCISES: dict[str, StudyExercise] = {
+    "25-silenced": StudyExercise(
+        "In data/real the policy ttl-10min silences orders-safe for orders.tmp.carts. Write its definition so that the "
+        "queue keeps its TTL of ten minutes and is mirrored as its neighbours are, and the linter finds no error.",
+        ("definition",), silences_nothing, "Right.",
+    ),
     "30-racks": StudyExercise(
         "Nodes stand in three racks, in turn: the first in the first, the fourth in the first again. Now and then a "
         "rack fails for an hour. How many nodes and members does a quorum queue need, at least, to stay in use?",

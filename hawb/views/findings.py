@@ -46,6 +46,11 @@ def summary(found: Report) -> str:
 
 def in_force(assignments: Iterable[Assignment]) -> str:
     """The single policy, and the operator policy, that apply to each queue, and which others these silence."""
+    return columns(in_force_rows(assignments), IN_FORCE)
+
+
+def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:
+    """The same as rows, with the columns of `IN_FORCE`."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in assignments:
         silenced = [*one.policies[1:], *one.operator_policies[1:]]
@@ -53,20 +58,23 @@ def in_force(assignments: Iterable[Assignment]) -> str:
         vhost, mine, theirs = one.queue.vhost, one.in_force.policy, one.in_force.operator_policy
         both = [shown(join_queue(vhost, name)) if name else "none" for name in (mine, theirs)]
         groups[(*both, listing(names))].append(one.queue.full_name)
-    rows = [[*group, f"{len(names):,}: {listing(sorted(names))}"] for group, names in sorted(groups.items())]
-    return columns(rows, IN_FORCE)
+    return [[*group, f"{len(names):,}: {listing(sorted(names))}"] for group, names in sorted(groups.items())]
 
 
 def table(findings: Sequence[Finding]) -> str:
     """The findings, the worst first."""
+    return columns(rows(findings), FOUND)
+
+
+def rows(findings: Sequence[Finding]) -> list[list[str]]:
+    """The same as rows, with the columns of `FOUND`."""
     groups: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
     for one in findings:
         groups[one.severity, one.code, one.kind, one.what].append(one.name)
-    rows = [
+    return [
         [severity, code, _where(kind, names), shown(what)]
         for (severity, code, kind, what), names in groups.items()
     ]
-    return columns(rows, FOUND)
 
 
 def _where(kind: str, names: Sequence[str]) -> str:

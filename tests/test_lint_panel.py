@@ -1,0 +1,52 @@
+"""The linter in a notebook: its tables, and files that a reader uploads."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hawb.lab.lint_panel import LintPanel
+from hawb.planning.advice import SEVERITIES
+from hawb.planning.inventory import of_files
+from hawb.planning.lint import Report, lint
+from hawb.views.finding_tables import advice_table, found_table, in_force_table
+
+REAL = Path(__file__).parents[1] / "data" / "real"
+FILES = [REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes")]
+
+
+def upload(name: str, content: bytes) -> dict:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    return {"name": name, "content": content, "type": "", "size": len(content), "last_modified": when}
+
+
+@pytest.fixture(scope="module")
+def found() -> Report:
+    return lint(of_files(FILES))
+
+
+def test_tables_tell_all_findings_the_worst_first(found: Report):
+    table = found_table(found)
+    assert list(table["severity"]) == sorted(table["severity"], key=SEVERITIES.index)
+    assert set(table["code"]) == {finding.code for finding in found.findings} == set(advice_table(found).index)
+    assert sum(int(text.split(":")[0]) for text in in_force_table(found)["queues"]) == len(found.queues)
+
+
+def test_uploaded_files_are_looked_at(found: Report):
+    panel = LintPanel()
+    panel.look()
+    assert "definitions export" in panel.answer.value
+    panel.files.value = tuple(upload(file.name, file.read_bytes()) for file in FILES)
+    panel.look()
+    assert panel.answer.value.count("<table") == 3
+    assert all(finding.code in panel.answer.value for finding in found.findings)
+
+
+def test_a_file_that_is_none_is_refused_and_shown_as_text():
+    panel = LintPanel()
+    panel.files.value = (upload("<b>.json", b"{"),)
+    panel.look()
+    assert "alert" in panel.answer.value
+    assert "<b>" not in panel.answer.value and "/tmp" not in panel.answer.value
