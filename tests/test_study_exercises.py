@@ -17,6 +17,7 @@ TTL = {"message-ttl": 600_000}
 
 RIGHT = {
     "25-silenced": [{"definition": SAFE | TTL}],
+    "26-policy": [POLICY | {"ha-sync-mode": "manual"}, POLICY],
     "30-racks": [{"nodes": 3, "replicas": 3}, {"nodes": 7, "replicas": 3}],
     "31-policy": [POLICY, POLICY | {"ha-promote-on-shutdown": "always"}],
     "32-batch": [{"ha-sync-batch-size": 4096}, {"ha-sync-batch-size": 200}],
@@ -24,6 +25,7 @@ RIGHT = {
     "35-limits": [{"classic": 200, "quorum": 250}],
 }
 WRONG = [
+    ("26-policy", POLICY | {"ha-promote-on-failure": "always"}, "messages: stop a, then kill b."),
     ("25-silenced", {"definition": TTL}, "does not have ha-mode"),
     ("25-silenced", {"definition": SAFE}, "has a TTL of null"),
     ("25-silenced", {"definition": SAFE | TTL | {"ha-promote-on-failure": "always"}}, "not have ha-promote-on-failure"),

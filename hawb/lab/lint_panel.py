@@ -31,4 +31,4 @@ class LintPanel:
         except ImportRefused as refused:
             self.answer.value = fields.message(str(refused))
             return
-        self.answer.value = "".join(each.to_html(border=0) for each in tables(found))
+        self.answer.value = "".join(each._repr_html_() for each in tables(found))

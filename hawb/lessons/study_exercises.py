@@ -12,6 +12,7 @@ from textwrap import fill
 from msgspec import Struct
 
 from hawb.lessons.exercises import Verdict
+from hawb.lessons.worst_case import mirrored, worst
 from hawb.planning import inventory
 from hawb.planning.lint import lint
 from hawb.rules.policies import Policy
@@ -218,11 +219,30 @@ def silences_nothing(answer: dict) -> str | None:
     return f"{errors[0].where}: {errors[0].what}" if errors else None
 
 
+# The worst case
+
+
+def stands_the_search(answer: dict) -> str | None:
+    """Whether no story of a fault and two operations loses what two copies had confirmed."""
+    found = worst(mirrored(**{key.removeprefix("ha-").replace("-", "_"): value for key, value in answer.items()}),
+                  "lost-confirmed", 1, 2, "stop start kill publish")  # fmt: skip
+    if found.answer.story is None:
+        return None
+    added = found.answer.story.steps[3:]
+    steps = [f"{step.name} {' '.join(getattr(step.verb, 'nodes', ()))}".strip() for step in added]
+    return f"There is a story that loses confirmed messages: {', then '.join(steps)}."
+
+
 EXERCISES: dict[str, StudyExercise] = {
     "25-silenced": StudyExercise(
         "In data/real the policy ttl-10min silences orders-safe for orders.tmp.carts. Write its definition so that the "
         "queue keeps its TTL of ten minutes and is mirrored as its neighbours are, and the linter finds no error.",
         ("definition",), silences_nothing, "Right.",
+    ),
+    "26-policy": StudyExercise(
+        "Two copies on three nodes of 3.10. Write the policy with which no story of one kill and two operations "
+        "(stops, starts, publishes) loses a confirmed message.",
+        ("ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure"), stands_the_search, "Right: there is none.",
     ),
     "30-racks": StudyExercise(
         "Nodes stand in three racks, in turn: the first in the first, the fourth in the first again. Now and then a "

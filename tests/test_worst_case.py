@@ -1,0 +1,29 @@
+"""The search as notebook 26 calls it; what it finds is in test_explore.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.lessons.worst_case import QUEUE, mirrored, quorum, worst
+
+
+def test_a_story_is_played_and_shown_as_a_scenario():
+    cluster = mirrored(promote_on_failure="always")
+    before = cluster.outcome
+    found = worst(cluster, "lost-confirmed", 1, 1, "stop kill")
+    assert found.cluster.losses[0]["cause"] == "unsynchronised_promotion"
+    assert repr(found).startswith("# lost-confirmed, orders: the shortest story within 1 fault and 1 operation")
+    assert cluster.outcome == before
+
+
+def test_without_a_story_it_says_so():
+    found = worst(quorum(), "lost-confirmed", 1, 0)
+    assert repr(found).startswith("lost-confirmed: no such story within 1 fault and no operations")
+    with pytest.raises(ValueError, match="no story"):
+        _ = found.cluster
+
+
+def test_the_policy_is_as_asked_for():
+    cluster = mirrored("all", promote_on_shutdown="always")
+    assert cluster.queues[QUEUE]["mirrors"] == ["b", "c"]
+    assert cluster.queues[QUEUE]["messages"] == 5
