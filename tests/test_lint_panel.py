@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hawb.lab.lint_panel import LintPanel
+from hawb.lab.own_files import OwnFiles
+from hawb.lab.questions import LINT
 from hawb.planning.advice import SEVERITIES
 from hawb.planning.inventory import of_files
 from hawb.planning.lint import Report, lint
@@ -35,18 +36,18 @@ def test_tables_tell_all_findings_the_worst_first(found: Report):
 
 
 def test_uploaded_files_are_looked_at(found: Report):
-    panel = LintPanel()
-    panel.look()
+    panel = OwnFiles(LINT)
+    panel.button.click()
     assert "definitions export" in panel.answer.value
     panel.files.value = tuple(upload(file.name, file.read_bytes()) for file in FILES)
-    panel.look()
+    panel.button.click()
     assert panel.answer.value.count("<table") == 3
     assert all(finding.code in panel.answer.value for finding in found.findings)
 
 
 def test_a_file_that_is_none_is_refused_and_shown_as_text():
-    panel = LintPanel()
+    panel = OwnFiles(LINT)
     panel.files.value = (upload("<b>.json", b"{"),)
-    panel.look()
+    panel.button.click()
     assert "alert" in panel.answer.value
     assert "<b>" not in panel.answer.value and "/tmp" not in panel.answer.value

@@ -28,6 +28,7 @@ ASK = (
 WORKING = "Reading, and playing what comes of it."
 MEDIA_TYPES = {
     ".json": "application/json", ".md": "text/markdown", ".html": "text/html", ".yaml": "application/yaml",
+    ".txt": "text/plain",
 }  # fmt: skip
 
 

@@ -14,10 +14,11 @@ from msgspec import Struct
 
 from hawb.broker.imported import scenario_of
 from hawb.planning import inventory
+from hawb.planning.lint import Report, lint
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop_in
 from hawb.rules.profiles import PROFILES
 from hawb.study.replicas import WhatIf, what_if
-from hawb.views import forecast_page, migration, plans, replica_costs
+from hawb.views import finding_tables, findings, forecast_page, migration, plans, replica_costs
 from hawb.views.features import matrix
 from hawb.views.forecast import Table as ForecastTable
 from hawb.views.planned_upgrade import PlannedUpgrade, upgrade_of
@@ -37,6 +38,19 @@ class Question(Struct, frozen=True):
     show: Callable[[Any], Sequence[Shown]]
     texts: Callable[[Any], Mapping[str, str]]
     choices: Mapping[str, tuple[Any, ...]] = {}
+
+
+class Linted(Struct, frozen=True):
+    """What the linter finds, and what the files do not tell."""
+
+    report: Report
+    notes: Sequence[str]
+
+
+def linted(files: Sequence[Path]) -> Linted:
+    """What the linter finds in a definitions export and listings. Raises ImportRefused."""
+    read = inventory.of_files(files)
+    return Linted(lint(read), read.notes)
 
 
 class Safety(Struct, frozen=True):
@@ -78,6 +92,10 @@ ONE_BY_ONE, AT_ONCE = "one after the other", "all at once"
 MOVE = Question(
     "plan the move", "what becomes of each queue", plans.planned, migration.tables, plans.texts,
     {"to": tuple(reversed(PROFILES))},
+)  # fmt: skip
+LINT = Question(
+    "lint", "what is found in policies, queues and nodes", linted, lambda found: finding_tables.tables(found.report),
+    lambda found: {"report.txt": findings.report(found.report)},
 )  # fmt: skip
 SAFE = Question(
     "is it safe to stop?", "what a controlled stop and a kill of each node would do to each queue", safety_of,
