@@ -153,6 +153,13 @@ def test_a_procedure_that_awaits_one_more_than_a_quorum_waits_for_a_member_and_t
     assert down_s[False] > 10 > 1 > down_s[True]
 
 
+def test_a_rolling_upgrade_that_waits_for_nothing_goes_on_with_the_next_second():
+    design = replace(DESIGN, policy=DESIGN.policy | {"ha-sync-mode": "automatic"}, upgrade=Upgrade())
+    trial = Played(design, ENVIRONMENT, 5)
+    trial.through([(50_000_000, ROLLING_UPGRADE, 0b111)], 120_000_000)
+    assert trial._work.left == []
+
+
 def test_a_node_stopped_twice_is_started_when_nothing_keeps_it_down():
     found = played((50, STOP, 0b010), (50.5, START, 0b010))
     assert found == written(Step(Stop(("b",)), at=50), Step(Start(("b",)), at=52))

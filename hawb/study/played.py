@@ -34,10 +34,7 @@ from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.record import Record
 from hawb.study.repairs import Repairs
-from hawb.study.work import Work
-
-LOOK_US = 1_000_000
-"""How often somebody tries who is not content."""
+from hawb.study.work import LOOK_US, Work
 
 PLACEMENT = 120
 """The purpose of the draw that seeds what RabbitMQ draws in a trial, apart from those of its history."""

@@ -26,8 +26,16 @@ from hawb.scenario.beginning import microseconds
 from hawb.scenario.forms import Verb
 from hawb.scenario.verbs import Drain, Rebalance, Stop, SyncQueue
 from hawb.study import histories
-from hawb.study.design import QUEUE, Design
+from hawb.study.design import QUEUE, Design, Upgrade
 from hawb.study.environment import Environment
+
+LOOK_US = 1_000_000
+"""How often somebody tries who is not content."""
+
+
+def pause_us(upgrade: Upgrade) -> int:
+    """How long nobody takes the next node down once one is back: no shorter than until somebody looks again."""
+    return max(LOOK_US, microseconds(upgrade.between_s))
 
 
 class Operated(Protocol):
@@ -112,7 +120,7 @@ class Work:
         if self._upgrade.rebalance and not self.left:
             played.do(Rebalance())
         self._away = self._coming = False
-        self._from_us = played.turn.now_us + microseconds(self._upgrade.between_s)
+        self._from_us = played.turn.now_us + pause_us(self._upgrade)
 
     def _has_waited(self, now_us: int) -> bool:
         return now_us >= self._asked_us + microseconds(self._upgrade.await_timeout_s)

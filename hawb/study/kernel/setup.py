@@ -19,6 +19,7 @@ from hawb.study.kernel import nodes
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import TRIAL
 from hawb.study.played import scenario
+from hawb.study.work import pause_us
 
 HANDLINGS = {
     "ignore": nodes.IGNORE,
@@ -102,7 +103,7 @@ def procedure(design: Design, environment: Environment) -> dict[str, int]:
     upgrade, microseconds = design.upgrade, beginning.microseconds
     maintenance, upgrades = environment.maintenance, environment.rolling_upgrades
     return {
-        "between_us": microseconds(upgrade.between_s),
+        "between_us": pause_us(upgrade),
         "awaits": upgrade.await_online_synchronized_mirror or upgrade.await_online_quorum_plus_one,
         "await_timeout_us": microseconds(upgrade.await_timeout_s),
         "syncs_by_hand": upgrade.sync_queue,

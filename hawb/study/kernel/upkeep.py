@@ -28,7 +28,7 @@ from hawb.study.kernel.state import (
     running_bits,
     schedule,
 )
-from hawb.study.played import LOOK_US
+from hawb.study.work import LOOK_US
 
 START, STOP, KILL, POWER_OFF = histories.START, histories.STOP, histories.KILL, histories.POWER_OFF
 LOSE_DISK = histories.LOSE_DISK
