@@ -7,7 +7,7 @@ import platform
 import sys
 
 BENCHMARKS = (
-    "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "sweep", "kernel", "audit",
+    "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "kernel", "audit",
 )  # fmt: skip
 
 

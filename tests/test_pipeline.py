@@ -299,6 +299,29 @@ def test_weighted_trials_are_estimated_by_the_formulas(spark: SparkSession):
     assert none.share_high == pytest.approx(3.841459 / (effective + 3.841459))
 
 
+# R. G. Newcombe, "Two-sided confidence intervals for the single proportion: comparison of seven methods", 1998,
+# table I, method 3 (Wilson's score interval without continuity correction): how many of how many had any, and the
+# interval. The last is the third seen from the other side.
+WILSONS = {
+    (81, 263): (0.2553, 0.3662), (15, 148): (0.0624, 0.1605), (0, 20): (0.0, 0.1611), (1, 29): (0.0061, 0.1718),
+    (20, 20): (0.8389, 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.spark
+def test_the_interval_of_a_share_is_wilsons(spark: SparkSession):
+    rows = [
+        {"design": f"{some} of {count}", "environment": "calm", "trial": number, "lost": 7 * (number < some)}
+        for some, count in WILSONS
+        for number in range(count)
+    ]
+    told = {row.design: row for row in estimates(spark.createDataFrame(rows)).collect()}
+    for (some, count), interval in WILSONS.items():
+        row = told[f"{some} of {count}"]
+        assert (row.trials, row.share) == (count, pytest.approx(some / count))
+        assert (row.share_low, row.share_high) == pytest.approx(interval, abs=0.00005 + 1e-9)
+
+
 @pytest.mark.spark
 def test_no_trials_is_an_error(spark: SparkSession, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="holds no trials"):

@@ -9,11 +9,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from io import BytesIO
-from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import pandas as pd
 import pytest
 from cycler import cycler
 from matplotlib.artist import Artist
@@ -37,7 +35,6 @@ from hawb.views.estimate_figures import estimates_figure
 from hawb.views.estimates import LOSS, LOST
 from hawb.views.features import matrix
 from hawb.views.replica_figure import replica_figure
-from hawb.views.sweep_figures import sweep_figure
 from hawb.views.sync_duration import duration_figure
 from hawb.views.throughput_figures import throughput_figure
 from hawb.views.upgrade_figure import upgrade_figure
@@ -62,18 +59,6 @@ ANOTHER_TASTE = {
     "ytick.color": "red",
 }
 TYPES = ("classic", "quorum")
-
-
-def swept() -> Figure:
-    """A sweep with losses and outages."""
-    keys = ["shutdown", "ha_sync_mode", "ha_promote_on_shutdown", "ha_promote_on_failure"]
-    promote = ["when-synced", "always"]
-    table = pd.DataFrame(list(product(["stop", "kill"], ["manual", "automatic"], promote, promote)), columns=keys)
-    share = [0.0, 0.5] * 8
-    return sweep_figure(
-        table.assign(trials=100, loss_share=share, loss_share_low=share, loss_share_high=share)
-        .assign(mean_lost=[0.0, 40.0] * 8, mean_down_s=3.0, mean_blocked_s=5.0)
-    )  # fmt: skip
 
 
 def predicted() -> Figure:
@@ -111,7 +96,7 @@ def counted() -> Figure:
 
 FIGURES: dict[str, Callable[[], Figure]] = {
     "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
-    "replica_figure": counted, "sweep_figure": swept, "throughput_figure": predicted, "upgrade_figure": upgraded,
+    "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
 }  # fmt: skip
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
@@ -129,7 +114,7 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     assert found == set(FIGURES)
     assert sorted(using) == [
         "embedded.py", "estimate_figures.py", "planned_upgrade.py", "replica_figure.py", "study_panel.py", "style.py",
-        "sweep_figures.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
+        "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
 
@@ -137,11 +122,11 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
 def test_colours_letters_and_markers_of_a_figure_are_those_of_the_style(draw: Callable[[], Figure]) -> None:
     figure = draw()
     figure.draw_without_rendering()
-    shown = [artist for artist in figure.findobj() if is_shown(artist)]
+    shown = [artist for artist in figure.findobj() if artist.get_visible()]
     assert {colour for artist in shown for colour in colours(artist)} <= ALLOWED
     words = [artist for artist in shown if isinstance(artist, Text) and artist.get_text()]
     assert {family for text in words for family in text.get_fontfamily()} == {"DejaVu Sans"}
-    assert {text.get_fontsize() for text in words} <= {8, 8.5, 9, 9.5}
+    assert {text.get_fontsize() for text in words} <= {8, 8.5, 9}
     marks = {line.get_marker() for axes in figure.axes for line in axes.lines} - {"None", "", None}
     assert marks <= set(style.MARKERS.values())
 
@@ -189,11 +174,6 @@ def test_types_of_queues_differ_in_print_without_colours() -> None:
     classic, quorum = (lightness(style.LOOKS[name].colour) for name in TYPES)
     assert abs(classic - quorum) > 0.25
     assert style.LOOKS["classic"].glyph != style.LOOKS["quorum"].glyph
-
-
-def is_shown(artist: Artist) -> bool:
-    """Whether an artist and what it stands on are visible."""
-    return artist.get_visible() and (isinstance(artist, Text) or getattr(artist.axes, "axison", True))
 
 
 def colours(artist: Artist) -> Iterator[str]:

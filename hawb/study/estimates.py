@@ -1,10 +1,12 @@
 """What a study's trials come to: for each design, environment and measure the mean, and the share that had any.
 
-Each with a 95 % interval. That of a share is Wilson's (`hawb.study.sweep`), which says something of a loss that was
-never seen. That of a mean is of batch means (A. M. Law, "Simulation Modeling and Analysis", on output analysis): trials
-are dealt to `BATCHES` batches by their numbers, whose means are about normal where single trials, mostly nothing and
-rarely a whole queue, are far from it; with Student's t for that many. It is too narrow as long as few trials of a cell
-had any; the share tells how many.
+Each with a 95 % interval. That of a share is Wilson's (E. B. Wilson, "Probable inference, the law of succession, and
+statistical inference", 1927), which unlike the textbook's stays within 0 to 1 and says something of a loss that was
+never seen: for x of n trials (x + z²/2 ± z·√(x(n - x)/n + z²/4)) / (n + z²), with z = 1.959964. That of a mean is of
+batch means (A. M. Law, "Simulation Modeling and Analysis", on output analysis): trials are dealt to `BATCHES` batches
+by their numbers, whose means are about normal where single trials, mostly nothing and rarely a whole queue, are far
+from it; with Student's t for that many. It is too narrow as long as few trials of a cell had any; the share tells how
+many.
 
 Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`):
 the mean is that of weight · value, less what goes with how far the mean weight is from 1 by chance, a line fitted to

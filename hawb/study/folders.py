@@ -1,4 +1,4 @@
-"""Where results are kept, and how they come to stand there whole or not at all."""
+"""How results come to stand in their place whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-
-def build_folder(name: str) -> Path:
-    """`build/studies/NAME` in the project: the nearest folder above the working directory with a `pyproject.toml`, or
-    the working directory itself where there is none."""
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / "pyproject.toml").exists()), here)
-    return root / "build" / "studies" / name
 
 
 @contextmanager

@@ -55,12 +55,6 @@ def percent(value: float) -> str:
     return "0 %" if value < SMALLEST_SHARE / 100 else f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %"
 
 
-def pace(progress: Progress) -> str:
-    """Trials done, how fast, and the time left."""
-    told = f"{progress.done:,} of {progress.total:,} trials"
-    return told if progress.left_s is None else f"{told}, {rate(progress)}"
-
-
 def rate(progress: Progress | None) -> str:
     """How fast it goes, and the time left; nothing before anything is played."""
     if progress is None or progress.left_s is None:
