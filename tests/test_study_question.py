@@ -251,7 +251,7 @@ def test_the_nearest_source_counts() -> None:
 
 
 def test_the_example_of_the_readme_is_a_study() -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", (STUDIES / "README.md").read_text(), re.DOTALL)
+    example, *_ = re.findall(r"```yaml\n(study: .*?)```", (STUDIES / "README.md").read_text(), re.DOTALL)
     assert load(example).cluster_years == 2000
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -59,10 +60,17 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digest(study: Study) -> str:
-    """What stands for all that decides a study's rows."""
-    told = msgspec.to_builtins(study)
+    """What stands for all that decides a study's rows; what is not asked for decides nothing."""
+    told = without_none(msgspec.to_builtins(study))
     decides = {name: told[name] for name in ("seed", "horizon_days", "designs", "environments", "trials")}
     return hashlib.sha256(msgspec.json.encode(decides, order="deterministic")).hexdigest()[:16]
+
+
+def without_none(value: Any) -> Any:
+    """Plain values without the entries of maps that are None."""
+    if isinstance(value, dict):
+        return {key: without_none(inner) for key, inner in value.items() if inner is not None}
+    return [without_none(inner) for inner in value] if isinstance(value, list) else value
 
 
 def keep(
