@@ -29,7 +29,7 @@ PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
 OPEN = {79}
 """Cases in which engine and kernel are known to differ still, in the counter alone: of four messages that arrive at one
-microsecond after a synchronous round the kernel answers three. It is to be mended; a case that agrees is to go."""
+microsecond the kernel answers three. It is to be mended; a case that agrees is to go."""
 LEAST_PER_PAIR = 60 if LONG else 5
 LEAST_DELIVERED_TWICE = 0.2
 
