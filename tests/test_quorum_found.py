@@ -305,6 +305,16 @@ def test_a_member_that_is_added_again_on_a_drained_node_runs():
     assert outcome(run)["queues"]["q"]["online"] == ["a", "b", "c"]
 
 
+def test_a_member_whose_removal_others_have_not_heard_of_is_not_started_again_to_vote_without_a_log():
+    run = played(
+        DECLARE, {"kill": "c"}, publish(2), {"transfer_leadership": {"queue": "q", "node": "b"}},
+        {"delete_member": {"queue": "q", "node": "a"}}, {"kill": ["a", "b"]}, {"start": ["a", "b", "c"]},
+    )  # fmt: skip
+    all_are_up = max(entry.t_us for entry in told(run, "node_running")) / 1e6
+    assert set(run.moment_at(all_are_up + 0.1).state.groups["q"].members) == {1, 2}, "c's log still has three"
+    assert (queue(run).members, queue(run).content) == ((1, 2), runs.run(1, 2))
+
+
 @pytest.mark.parametrize("alone", [
     {"force_boot": "b"}, {"forget_cluster_node": {"node": "a", "offline": True, "from": "b"}},
 ])  # fmt: skip

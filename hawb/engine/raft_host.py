@@ -354,13 +354,14 @@ def node_up(turn: Turn, node: int) -> None:
 
 def member_up(turn: Turn, name: str, node: int) -> None:
     """A member begins with what is on its disk, and with nothing where that was lost. If nobody has anything left it
-    begins the group anew (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case)."""
+    begins the group anew (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case).
+    One that the record lacks is not started, though others may not have heard of its removal."""
     group = turn.groups[name]
     group = replace(group, stopped=group.stopped - {node})
     member, recorded = group.members.get(node), members_on_record(turn, name)
     if member is not None:
         group = group.with_member(restart(member))
-    elif any(node in other.members for other in group.members.values()):
+    elif node in recorded and any(node in other.members for other in group.members.values()):
         group = group.with_member(start(node))
     elif node in recorded and not any(other.members for other in group.members.values()):
         group = group.with_member(start(node, recorded))
