@@ -10,7 +10,7 @@ STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner test tests-alone notebooks-alone test-broker test-long bench studies lock clean
+.PHONY: help setup lab app learner test test-broker test-long bench studies lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -27,17 +27,11 @@ app: setup ## the lab as a page without code; open the address that it prints (P
 learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
 
-# Tests and notebooks at the same time, since each of them waits for one processor. With ARGS="-k ..." either may have
-# nothing to do, which pytest says with status 5.
+# A file, or a notebook, is played by one process from its first test to its last.
 test: setup ## style, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target tests-alone notebooks-alone
-
-tests-alone:
-	$(BIN)/pytest $(ARGS) tests || [ $$? = 5 ]
-
-notebooks-alone:
-	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --nbval --nbval-current-env $(ARGS) $(NOTEBOOKS) || [ $$? = 5 ]
+	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --nbval --nbval-current-env \
+	  $(ARGS) tests $(NOTEBOOKS)
 
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests

@@ -85,13 +85,14 @@ def hawb_with(name: str, tree: ast.Module) -> Iterator[Plays]:
 
 @contextmanager
 def ended_after(seconds: float) -> Iterator[None]:
-    """Raises HangsError inside of it when so much processor time has gone by."""
+    """Raises HangsError inside of it when so much processor time has gone by, and again each second: Python drops what
+    is raised in a finalizer, where the first may come."""
 
     def hangs(_signal, _frame) -> None:
         raise HangsError
 
     before = signal.signal(signal.SIGVTALRM, hangs)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 1)
     try:
         yield
     finally:
