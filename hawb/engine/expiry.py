@@ -183,12 +183,10 @@ def lead(turn: Turn, name: str) -> None:
     """A quorum queue has a new leader, which sets its timers (`rabbit_fifo:state_enter`)."""
     fifo.change(turn, name, led_from_us=turn.now_us)
     set_expiry(turn, name)
-    focus = turn.focus
     for _side in turn.each_side():
         turn.unschedule(MessagesExpire(name))
         if name in turn.queues:
             turn.change_queue(name, ttl_timer_us=None)
-    turn.focus = focus
     drop_expired(turn, name)
 
 

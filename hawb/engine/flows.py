@@ -51,14 +51,14 @@ def flow(turn: Turn, until_us: int) -> None:
     turn.now_us = max(turn.now_us, until_us)
     if not has_flows(turn):
         return
-    focus, turn.flowing, turn.because = turn.focus, True, None
+    turn.flowing, turn.because = True, None
     for _side in turn.each_side():
         for name in queues_with_flows(turn):
             flow_through(turn, name)
         for publisher in list(turn.publishers.values()):
             if publisher.unanswered and turn.is_here(publisher.node):
                 steady_confirms.due(turn, publisher.name)
-    turn.focus, turn.flowing = focus, False
+    turn.flowing = False
 
 
 def has_flows(turn: Turn) -> bool:
@@ -298,11 +298,10 @@ def next_change_us(turn: Turn) -> int | None:
     synchronised because all that it lacks has left the queue."""
     if not has_flows(turn):
         return None
-    focus, changes = turn.focus, []
+    changes = []
     for _side in turn.each_side():
         for name in queues_with_flows(turn):
             changes += [*blocks_us(turn, name), *drains_us(turn, name)]
-    turn.focus = focus
     return min((time_us for time_us in changes if time_us > turn.now_us), default=None)
 
 

@@ -38,7 +38,7 @@ def stall(turn: Turn, change: object) -> bool:
 
 def release(turn: Turn) -> None:
     """Somebody answers again or was missed: what has waited is tried again on the sides on which everybody answers."""
-    focus, stalled, turn.stalled = turn.focus, turn.stalled, ()
+    stalled, turn.stalled = turn.stalled, ()
     for parked in stalled:
         place = place_of(parked.operation)
         waits = False
@@ -49,4 +49,3 @@ def release(turn: Turn) -> None:
                 else:
                     waits = True
         turn.stalled = (*turn.stalled, parked) if waits else turn.stalled
-    turn.focus = focus

@@ -47,7 +47,7 @@ def can_commit(turn: Turn, group: Group, leader: Member) -> bool:
 
 def refresh(turn: Turn, name: str) -> None:
     """Each side's record says who leads and whether it can commit."""
-    focus, group = turn.focus, turn.groups[name]
+    group = turn.groups[name]
     for _side in turn.each_side():
         if name not in turn.queues:
             continue
@@ -62,7 +62,6 @@ def refresh(turn: Turn, name: str) -> None:
                 turn.emit("queue_available" if up else "queue_unavailable", node=master, queue=name, **told)
             if up and group.waiting:
                 turn.schedule(turn.settings.timing.link_latency_us, MajorityReached(name, master, group.number))
-    turn.focus = focus
     bookkeeping.count_times(turn, name)
 
 

@@ -161,11 +161,14 @@ class Turn:
         self.focus = self.sides[self._shown_side()]
 
     def each_side(self) -> Iterator[int]:
-        """Puts one side after the other in focus, safe against sides that come and go meanwhile."""
+        """Puts one side after the other in focus, safe against sides that come and go meanwhile, and at the end the one
+        that was if it is still there."""
+        focus = self.focus.number
         for number in list(self.sides):
             if number in self.sides:
                 self.focus = self.sides[number]
                 yield number
+        self.focus = self.sides.get(focus, self.focus)
 
     def is_here(self, node: int) -> bool:
         """Whether `node` belongs to the side in focus."""
