@@ -171,12 +171,17 @@ def one(turn: Turn) -> None:
         flow(turn, change_us)
     else:
         flow(turn, due_us)
-        event = turn.take()
-        if event is not None and not quorum.propose(turn, event):
-            HANDLERS[type(event)](turn, event)
-        do_committed(turn)
+        if turn.next_time_us() == due_us:  # what flows may have taken it off the agenda
+            happen(turn, turn.take())
     enqueuers.go_on(turn)
     publishers.react(turn)
+
+
+def happen(turn: Turn, event: object | None) -> None:
+    """An event comes, if it is still about something, and what is committed by it."""
+    if event is not None and not quorum.propose(turn, event):
+        HANDLERS[type(event)](turn, event)
+    do_committed(turn)
 
 
 def flow(turn: Turn, time_us: int) -> None:

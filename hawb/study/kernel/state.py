@@ -156,6 +156,13 @@ def earliest(t):
 
 
 @inner
+def next_due_us(t):
+    """When the next of what is planned is due; NEVER if nothing is."""
+    row = earliest(t)
+    return NEVER if row == NOBODY else t.agenda[row, TIME]
+
+
+@inner
 def is_before(one, other):
     """By time, then priority, then number."""
     for column in (TIME, PRIORITY):

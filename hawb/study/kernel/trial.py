@@ -59,12 +59,12 @@ from hawb.study.kernel.state import (
     SHUT_DOWN,
     STOPPED,
     SYNC_FINISHED,
-    TIME,
     A,
     B,
     C,
     D,
     earliest,
+    next_due_us,
     strike,
 )
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
@@ -151,13 +151,12 @@ def handle(t, number, kind, a, b, c, d):
 def one(t, stop_us):
     """The next thing happens, if it is due before `stop_us`: a flow brings a change, or all that flowed until then is
     taken in, and an event comes. Whether anything has happened."""
-    row, change_us = earliest(t), next_change_us(t)
-    due_us = NEVER if row == NOBODY else t.agenda[row, TIME]
+    due_us, change_us = next_due_us(t), next_change_us(t)
     if min(due_us, change_us) >= stop_us:
         return False
     flow(t, min(due_us, change_us))
-    if due_us <= change_us:
-        happen(t, row)
+    if due_us <= change_us and next_due_us(t) == due_us:  # what flows may have taken it off the agenda
+        happen(t, earliest(t))
     react(t)
     return True
 

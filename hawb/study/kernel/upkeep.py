@@ -21,10 +21,9 @@ from hawb.study.kernel.state import (
     NOBODY,
     NODE_DRAINS,
     REBALANCE,
-    TIME,
-    earliest,
     is_running,
     link_us,
+    next_due_us,
     running_bits,
     schedule,
 )
@@ -42,9 +41,7 @@ mirror_check_applies = rule(health_checks.mirror_check_applies)
 @inner
 def next_us(t):
     """When something happens next; NEVER if nothing will."""
-    row = earliest(t)
-    due_us = NEVER if row == NOBODY else t.agenda[row, TIME]
-    return min(due_us, next_change_us(t))
+    return min(next_due_us(t), next_change_us(t))
 
 
 @inner
