@@ -112,6 +112,22 @@ def test_a_publish_at_the_moment_of_a_kill_is_on_its_way_when_the_master_dies():
     assert outcome(forward)["queues"]["q1"]["master"] == "b"
 
 
+def test_what_a_channel_holds_back_is_not_published_until_it_has_a_number():
+    """The ledger balances at every moment: each published number is in `ids`, lost, refused or removed."""
+    waits = (
+        "declare: {queue: votes, node: a, arguments: {x-queue-type: quorum}}",
+        "declare: {queue: orders, node: a}",
+        "kill: [b, c]",
+        "publish: {queues: [votes, orders], count: 4, node: a}",
+    )
+    for steps, published in ((waits, 1), ((*waits, "wait: 70"), 2), ((*waits, "wait: 70", "start: b", "wait: 60"), 4)):
+        told = outcome(run_of(*steps))
+        for name, account in told["ledger"].items():
+            taken = [*told["queues"][name]["ids"], *account["refused"]]
+            assert account["published"] == published
+            assert sum(last - first + 1 for first, last in taken) == published
+
+
 def test_a_client_that_goes_at_the_moment_of_a_kill_gives_its_messages_to_nobody():
     """What a consumer gives back may reach another one only after all steps of that moment."""
     steps = ["{close: c1, at: 5}", "{kill: a, at: 5}"]

@@ -83,7 +83,7 @@ def outcome(run: Run, moment: Moment | None = None, told: Sequence[dict] = ()) -
         },
         "atoms": atoms_outcome(events),
         "deleted": deleted_outcome(state, events),
-        "ledger": {name: ledger_outcome(account, held_back(state, name)) for name, account in ledger.items()},
+        "ledger": {name: ledger_outcome(account) for name, account in ledger.items()},
         "losses": losses_outcome(moment),
         "consumers": {
             name: consumer_outcome(state, settings, state.consumers[name]) for name in sorted(state.consumers)
@@ -240,15 +240,10 @@ def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side)
     return replicas
 
 
-def held_back(state: State, name: str) -> int:
-    """How many messages for a queue its publishers' channels have not got to yet."""
-    return sum(parked.operation.count for parked in state.held_back if name in parked.operation.queues)
-
-
-def ledger_outcome(account: Account, more: int = 0) -> dict:
-    """What became of every message of a queue's name. Its clients have sent so many `more` that wait."""
+def ledger_outcome(account: Account) -> dict:
+    """What became of every message of a queue's name."""
     return {
-        "published": account.published + more,
+        "published": account.published,
         "confirmed": as_lists(account.confirmed),
         "nacked": as_lists(account.nacked),
         "acknowledged": as_lists(account.acknowledged),
