@@ -82,6 +82,12 @@ def test_check_says_ok_and_what_differs(tmp_path: Path, story: Path):
     assert "queues['ha.orders'].messages: expected 11, got 10" in lines[2]
 
 
+def test_a_title_cannot_reach_beyond_its_line(tmp_path: Path):
+    file = tmp_path / "escapes.yaml"
+    file.write_text(SMALL.replace("x", r'"\e[31m\a\n"', 1) + "  - wait: 1\n")
+    assert hawb("check", file).stdout == f"ok       {file}: " r"\x1b[31m\x07\n" "\n"
+
+
 def test_a_refused_file_among_others_is_named_and_the_rest_is_checked(tmp_path: Path, story: Path):
     result = hawb("check", tmp_path / "absent.yaml", story)
     assert result.exit_code == 2

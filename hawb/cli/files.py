@@ -16,6 +16,7 @@ from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
+from hawb.views.words import shown
 
 STDIN = "-"
 Done = TypeVar("Done")
@@ -38,6 +39,15 @@ def refuse(reason: object) -> int:
     """Writes why input is refused; the exit status for it."""
     click.echo(str(reason), err=True)
     return 2
+
+
+def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
+    """Writes a file's line, and below it what differs; the exit status for it. Whoever wrote the title chose what is in
+    it."""
+    click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(title)}")
+    for difference in differences:
+        click.echo(f"         {difference}")
+    return 1 if differences else 0
 
 
 def read(file: Path) -> Scenario:

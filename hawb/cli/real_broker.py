@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import read, refuse, refusing
+from hawb.cli.files import read, refuse, refusing, verdict
 from hawb.scenario.document import Uncompared
 from hawb.scenario.load import load_known
 from hawb.scenario.refused import ScenarioRefused
@@ -68,13 +68,11 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
         return refuse(f"{file}: {reason}")
     except ScenarioRefused as refused:
         return refuse(refused)
-    click.echo(f"{'differs' if found else 'ok     '}  {file}: {played.scenario.scenario}")
-    for difference in found:
-        click.echo(f"         {difference}")
+    status = verdict(file, played.scenario.scenario, found)
     for why, part in (("racy", played.scenario.racy), ("known to differ", known)):
         if part:
             click.echo(f"         not compared, {why}: {', '.join(part.fields)} ({part.reason})")
-    return 1 if found else 0
+    return status
 
 
 @click.command()

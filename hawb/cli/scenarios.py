@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hawb.cli.files import play, refuse, refusing
+from hawb.cli.files import play, refuse, refusing, verdict
 from hawb.cli.real_broker import asking_broker, run_on_broker
 from hawb.scenario.refused import ScenarioRefused
 
@@ -56,8 +56,4 @@ def check_one(file: Path) -> int:
         scenario, played = play(file)
     except ScenarioRefused as refused:
         return refuse(refused)
-    found = differences(played, scenario.expect)
-    click.echo(f"{'differs' if found else 'ok     '}  {file}: {scenario.scenario}")
-    for difference in found:
-        click.echo(f"         {difference}")
-    return 1 if found else 0
+    return verdict(file, scenario.scenario, differences(played, scenario.expect))
