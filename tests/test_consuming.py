@@ -245,6 +245,18 @@ def test_the_story_of_a_loss_in_flight_begins_with_the_fault(verb: str, fault: s
     assert told["events"][cause]["event"] == fault
 
 
+def test_a_steady_publishers_loss_in_flight_is_told_by_an_entry_of_its_own():
+    told = played("""
+- consume: {consumer: c1, queue: q, node: c, ack: auto}
+- {publisher: {name: p, queue: q, node: a, rate: 1000}, at: 5}
+- {stop: c, at: 5.0005}
+""")
+    (loss,) = told["losses"]
+    entry = told["events"][loss["event"]]
+    assert (entry["event"], entry["detail"]["ids"], entry["step"]) == ("messages_lost", loss["ids"], None)
+    assert told["events"][entry["because"]]["event"] == "node_stopping"
+
+
 @pytest.mark.parametrize("dead", ["a", "c"])
 def test_what_was_on_its_way_is_lost_with_either_end(dead: str):
     told = played(f"""

@@ -353,9 +353,10 @@ class Turn:
         self, event: str, node: int = NOWHERE, queue: str | None = None, because: int | None = None, **detail
     ) -> int | None:
         """Writes an entry of the trace and returns its number. Runs in `detail` become lists, as outcomes have them.
-        What is told of messages while clients' flows are taken in is put together, and told by `tell_flows`."""
+        What is told of messages while clients' flows are taken in is put together, and told by `tell_flows`; but for a
+        loss, whose entry the ledger points to."""
         number = self._first_entry + len(self.entries)
-        if self.flowing and "ids" in detail:
+        if self.flowing and "ids" in detail and event != "messages_lost":
             self._bulk.add(event, node, queue, detail)
             return self.because
         if queue is not None:
@@ -363,7 +364,8 @@ class Turn:
             number = self._first_entry + len(self.entries)
         cause = self.because if because is None else because
         told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
-        self.entries.append(Entry(number, self.now_us, self.step, event, node, queue, told, cause))
+        step = -1 if self.flowing else self.step
+        self.entries.append(Entry(number, self.now_us, step, event, node, queue, told, cause))
         return number
 
     def tell_flows(self, queue: str | None = None) -> None:
