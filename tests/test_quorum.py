@@ -152,6 +152,13 @@ def test_of_messages_for_several_queues_the_first_gets_to_the_classic_one():
     assert in_r(both, {"wait": 66}, {"start": "b"}, {"wait": 20}) == (runs.run(1, 3), runs.run(2, 2))
 
 
+def test_messages_for_several_virtual_hosts_are_held_back_once():
+    both = {"publish": {"queues": ["v::r", "q"], "count": 300, "node": "a"}}
+    run = played(*ALONE, both, {"start": "b"}, version="3.10")
+    assert len(told(run, "messages_held_back")) == 1
+    assert run.moment().ledger["q"].confirmed == runs.run(1, 300)
+
+
 def test_with_nobody_to_ask_no_channel_waits():
     run = played(
         declared(), {"declare": {"queue": "r", "node": "b"}}, {"kill": ["a", "c"]},

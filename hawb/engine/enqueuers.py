@@ -52,11 +52,11 @@ def is_registered(turn: Turn, name: str, operation: object) -> bool:
 
 def is_waiting(turn: Turn, operation: Publish) -> bool:
     """Whether the channel over which something is published waits to be known to a quorum queue."""
-    vhost, channel = split_queue(operation.queue)[0], channel_of(turn, operation)
+    vhosts, channel = {split_queue(name)[0] for name in operation.queues}, channel_of(turn, operation)
     return channel is not None and any(
         channel_of(turn, proposal.operation) == channel and proposal.node != GONE
         and not is_registered(turn, name, proposal.operation)
-        for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost == vhost
+        for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost in vhosts
         for proposal in group.waiting
     )  # fmt: skip
 
