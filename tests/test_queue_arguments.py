@@ -162,6 +162,22 @@ def test_a_connection_that_an_error_ends_takes_along_what_the_broker_had_not_rea
     assert told["ledger"]["q"]["refused"] == [[1, 5]]
 
 
+@pytest.mark.parametrize("kind", ["classic", "quorum"])
+def test_a_name_of_the_brokers_own_cannot_be_declared_whether_or_not_it_is_there(kind: str):
+    """`rabbit_channel` looks at the name (`check_name`) before it looks for the queue; a passive declare does not."""
+    own = {"arguments": {"x-queue-type": kind}}
+    told = played(
+        {"declare": {"queue": "amq.gen-1"}}, {"declare": {"queue": "v::amq.mine"} | own},
+        {"declare": {"queue": "amq.mine", "passive": True}}, {"declare": {"queue": "amqp"} | own},
+        {"declare": {"queue": "amq.gen-1", "passive": True}},
+        queues=[{"queue": "amq.gen-1", "master": "a"}],
+    )  # fmt: skip
+    assert codes(told) == [403, 403, 404]
+    text = "ACCESS_REFUSED - queue name 'amq.mine' contains reserved prefix 'amq.*'"
+    assert told["errors"][1]["text"] == text
+    assert set(told["queues"]) == {"amq.gen-1", "amqp"}
+
+
 def test_a_file_with_a_queue_that_cannot_be_is_refused():
     with pytest.raises(ScenarioRefused, match="RabbitMQ would refuse this queue: invalid arg 'x-max-length'"):
         played(queues=[{"queue": "q", "arguments": {"x-max-length": "many"}}])

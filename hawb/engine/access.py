@@ -48,6 +48,15 @@ def is_locked(queue: Queue, operation: Operation) -> bool:
     return queue.owner is not None and operation.connection is not None and queue.owner != asking
 
 
+def refuse_reserved(turn: Turn, kind: str, name: str) -> bool:
+    """Whether a name is one of those that only the broker itself gives; if so, the step is refused
+    (`rabbit_channel:check_name`)."""
+    if not name.startswith("amq."):
+        return False
+    turn.refuse(403, f"ACCESS_REFUSED - {kind} name '{name}' contains reserved prefix 'amq.*'")
+    return True
+
+
 def refuse_locked(turn: Turn, queue: Queue) -> None:
     """405 for a queue that is exclusive to another connection, or asked for as exclusive though it is not."""
     turn.refuse(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine.access import is_absent, is_locked, refuse_home_node_down, refuse_locked
+from hawb.engine.access import is_absent, is_locked, refuse_home_node_down, refuse_locked, refuse_reserved
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.operations import Bind
 from hawb.engine.turn import Turn
@@ -73,9 +73,7 @@ def declare(turn: Turn, operation: Bind) -> bool:
             f"PRECONDITION_FAILED - inequivalent arg 'type' for exchange '{exchange}' in vhost '{vhost}': "
             f"received 'direct' but current is '{kind}'",
         )
-    elif kind is None and exchange.startswith("amq."):
-        turn.refuse(403, f"ACCESS_REFUSED - exchange name '{exchange}' contains reserved prefix 'amq.*'")
-    else:
+    elif kind is not None or not refuse_reserved(turn, "exchange", exchange):
         if not exists(turn, vhost, exchange):
             turn.exchanges |= {join_queue(vhost, exchange)}
             turn.emit("exchange_declared", node=operation.node, exchange=exchange, vhost=vhost)

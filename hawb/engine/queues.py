@@ -22,7 +22,7 @@ from hawb.engine import (
     runs,
     subscriptions,
 )
-from hawb.engine.access import fail, is_absent, park, refuse_locked, release, served
+from hawb.engine.access import fail, is_absent, park, refuse_locked, refuse_reserved, release, served
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
@@ -46,6 +46,8 @@ SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
 def declare(turn: Turn, operation: Declare) -> None:
     """queue.declare"""
     if not turn.is_running(operation.node):
+        return
+    if not operation.passive and refuse_reserved(turn, "queue", split_queue(operation.queue)[1]):
         return
     queue = turn.queues.get(operation.queue)
     if queue is not None:
