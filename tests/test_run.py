@@ -306,6 +306,20 @@ def test_what_rabbitmq_refuses_is_an_error_of_its_step_and_the_story_goes_on():
     assert outcome(run)["queues"]["q1"]["master"] == "b"
 
 
+@pytest.mark.parametrize("step", [
+    "set_policy: {name: p, pattern: q, definition: {max-length: 1}}", "clear_policy: ha",
+    "set_operator_policy: {name: p, pattern: q, definition: {max-length: 1}}",
+    "clear_operator_policy: {name: p}", "sync_queue: q", "cancel_sync_queue: q", "rebalance: true",
+    "add_member: {queue: votes, node: a}", "delete_member: {queue: votes, node: a}", "grow: {node: a}", "shrink: a",
+    "transfer_leadership: {queue: votes, node: b}",
+])  # fmt: skip
+def test_a_command_has_nobody_to_ask_where_no_node_runs(step: str):
+    queues = "declare: {queue: q, node: a}", "declare: {queue: votes, node: a, arguments: {x-queue-type: quorum}}"
+    before, after = outcome(run_of(*queues, "kill: [a, b, c]")), outcome(run_of(*queues, "kill: [a, b, c]", step))
+    assert after["errors"] == [{"step": 3, "code": None, "text": "no node is running"}]
+    assert after["queues"] == before["queues"]
+
+
 def test_runs_share_what_was_told_before_their_ways_parted():
     run = run_of("declare: {queue: q}", "publish: {queue: q, count: 3}", "stop: a")
     other, again = run.copy(), run_of("declare: {queue: q}", "publish: {queue: q, count: 3}", "stop: a")

@@ -57,6 +57,18 @@ def node_for(turn: Turn, node: str | None) -> int:
     return NOWHERE
 
 
+def by_command(act: Callable[[Turn, Verb], None]) -> Callable[[Turn, Verb], None]:
+    """A verb that `rabbitmqctl` or `rabbitmq-queues` asks of a node, whichever runs."""
+
+    def ask(turn: Turn, verb: Verb) -> None:
+        if turn.first_running() == NOWHERE:
+            turn.refuse(None, NOBODY_RUNS)
+        else:
+            act(turn, verb)
+
+    return ask
+
+
 NOBODY_RUNS = "no node is running"
 
 
@@ -277,9 +289,7 @@ def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
 
 
 def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
-    if turn.first_running() == NOWHERE:
-        turn.refuse(None, NOBODY_RUNS)
-    elif turn.is_planned(events.Rebalance()):
+    if turn.is_planned(events.Rebalance()):
         turn.refuse(None, "rebalance_in_progress")
     else:
         turn.schedule(0, events.Rebalance())
@@ -294,15 +304,23 @@ def on_member(engine: Callable[[Turn, str, int], None]) -> Callable[[Turn, verbs
     return act
 
 
+def grow(turn: Turn, verb: verbs.Grow) -> None:
+    quorum_membership.grow(turn, turn.settings.node(verb.node), verb.strategy, verb.pattern)
+
+
+def shrink(turn: Turn, verb: verbs.Shrink) -> None:
+    quorum_membership.shrink(turn, turn.settings.node(verb.node))
+
+
 def crash(turn: Turn, verb: verbs.Crash) -> None:
     crashes.crash(turn, full_name(verb.queue), None if verb.node is None else turn.settings.node(verb.node))
 
 
 ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
-    verbs.SetPolicy: set_policy,
-    verbs.SetOperatorPolicy: set_policy,
-    verbs.ClearPolicy: clear_policy,
-    verbs.ClearOperatorPolicy: clear_policy,
+    verbs.SetPolicy: by_command(set_policy),
+    verbs.SetOperatorPolicy: by_command(set_policy),
+    verbs.ClearPolicy: by_command(clear_policy),
+    verbs.ClearOperatorPolicy: by_command(clear_policy),
     verbs.Declare: declare,
     verbs.Delete: delete,
     verbs.Purge: purge,
@@ -328,16 +346,14 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Reset: on_node(clustering.reset),
     verbs.ForgetClusterNode: forget_cluster_node,
     verbs.Crash: crash,
-    verbs.AddMember: on_member(quorum_membership.add_member),
-    verbs.DeleteMember: on_member(quorum_membership.delete_member),
-    verbs.Grow: lambda turn, verb: quorum_membership.grow(
-        turn, turn.settings.node(verb.node), verb.strategy, verb.pattern
-    ),
-    verbs.Shrink: lambda turn, verb: quorum_membership.shrink(turn, turn.settings.node(verb.node)),
-    verbs.SyncQueue: sync_queue,
-    verbs.CancelSyncQueue: cancel_sync_queue,
-    verbs.TransferLeadership: transfer_leadership,
-    verbs.Rebalance: rebalance,
+    verbs.AddMember: by_command(on_member(quorum_membership.add_member)),
+    verbs.DeleteMember: by_command(on_member(quorum_membership.delete_member)),
+    verbs.Grow: by_command(grow),
+    verbs.Shrink: by_command(shrink),
+    verbs.SyncQueue: by_command(sync_queue),
+    verbs.CancelSyncQueue: by_command(cancel_sync_queue),
+    verbs.TransferLeadership: by_command(transfer_leadership),
+    verbs.Rebalance: by_command(rebalance),
     verbs.Drain: on_node(maintenance.drain),
     verbs.Revive: on_node(maintenance.revive),
     verbs.Alarm: on_resource(alarms.set_alarm),
