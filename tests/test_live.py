@@ -57,18 +57,21 @@ def made_up(study: Study, design: str, environment: str, first: int, count: int)
     for place, field in enumerate(msgspec.structs.fields(Record)):
         values = [(number * (place + 3)) % 7 * (number % 3 == 0) for number in numbers]
         columns[field.name] = [value / 4 for value in values] if field.name.endswith("_s") else values
+    if environment == "rough":
+        columns["weight"] = [(number * 5) % 11 / 5 for number in numbers]
     return pa.RecordBatch.from_pydict(columns)
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("around", ["calm", "rough"])
 @pytest.mark.parametrize("trials", [40, 96, 100])
 def test_a_small_study_has_the_estimates_that_spark_would_have(
-    study: Study, trials: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    study: Study, trials: int, around: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "records", made_up)
-    asked = smaller(study, trials, ["two"], ["calm"])
-    frame = spark.createDataFrame(made_up(asked, "two", "calm", 0, trials).to_pylist())
-    rows = estimates(frame.selectExpr("*", "'two' AS design", "'calm' AS environment")).collect()
+    asked = smaller(study, trials, ["two"], [around])
+    frame = spark.createDataFrame(made_up(asked, "two", around, 0, trials).to_pylist())
+    rows = estimates(frame.selectExpr("*", "'two' AS design", f"'{around}' AS environment")).collect()
     expected = {row["measure"]: row.asDict() for row in rows}
     found = {row["measure"]: row for row in live(asked)}
     assert found.keys() == expected.keys()

@@ -22,6 +22,7 @@ RIGHT = {
     "31-policy": [POLICY, POLICY | {"ha-promote-on-shutdown": "always"}],
     "32-batch": [{"ha-sync-batch-size": 4096}, {"ha-sync-batch-size": 200}],
     "33-procedure": [PROCEDURE],
+    "34-factor": [{"times": 100}],
     "35-limits": [{"classic": 200, "quorum": 250}],
 }
 WRONG = [
@@ -48,6 +49,9 @@ WRONG = [
     ("33-procedure", PROCEDURE | {"sync_queue": False}, "out of use"),
     ("33-procedure", PROCEDURE | {"await_online_synchronized_mirror": False}, "out of use"),
     ("33-procedure", PROCEDURE | {"drain": 3}, "cannot be played"),
+    ("34-factor", {"times": 5000}, "the factor is too large"),
+    ("34-factor", {"times": 2}, "the factor is too small"),
+    ("34-factor", {"times": "x"}, "cannot be played"),
     ("35-limits", {"classic": 10, "quorum": 250}, "a classic queue does"),
     ("35-limits", {"classic": 200, "quorum": 10_000}, "Half of 10000 would do for a quorum queue"),
     ("35-limits", {"classic": 200, "quorum": "many"}, "cannot be played"),

@@ -176,6 +176,43 @@ def fits_the_link(answer: dict) -> str | None:
     return None
 
 
+# A factor for biased failures
+
+
+RARE_TRIALS = 2000
+WORTH_AT_LEAST = 1 / 3
+WIDEST = 4
+
+
+def rarely(every_days: float, biasing: dict) -> dict:
+    """Nodes that rarely fail, and a queue that is deep for six hours of each day."""
+    constant = {"distribution": "constant"}
+    return {
+        "node_failures": {"every": {"mean_s": every_days * DAY_S}, "repair": {"mean_s": 3600}},
+        "failure_biasing": biasing | {"after_s": 28_800},
+        "traffic": {
+            "publish_per_s": 50, "consume_per_s": 200,
+            "consumer_outages": {"every": {"mean_s": 64_800} | constant, "lasts": {"mean_s": 21_600} | constant},
+        },
+    }  # fmt: skip
+
+
+def tells_the_rare(answer: dict) -> str | None:
+    """Whether a factor shows a rare loss to within a factor of `WIDEST`, and leaves a third of the trials' worth."""
+    design = {"queue_type": "classic", "nodes": 3, "replicas": 2, "version": "3.10"}
+    design |= {"policy": {"ha-sync-mode": "manual"}}
+    for every_days, seed in ((657, 1), (500, 2)):
+        estimates = played(design, rarely(every_days, answer), seed, RARE_TRIALS)
+        worth = estimates[0]["effective_trials"]
+        when = f"Where a node fails every {every_days} days,"
+        if worth < WORTH_AT_LEAST * RARE_TRIALS:
+            return f"{when} {RARE_TRIALS:,} trials are worth {worth:,.0f} plain ones: the factor is too large."
+        _, low, high = one(estimates, "answer", "given", LOSS)
+        if high > WIDEST * low:
+            return f"{when} the share of losses is from {percent(low)} to {percent(high)}: the factor is too small."
+    return None
+
+
 # How many unconfirmed messages
 
 
@@ -265,6 +302,12 @@ EXERCISES: dict[str, StudyExercise] = {
         "month. Choose a procedure (true or false for each) with which nothing is lost and the queue is not out of "
         "use for even a minute a year.",
         ("sync_queue", "await_online_synchronized_mirror", "drain"), upgrades_well,
+    ),
+    "34-factor": StudyExercise(
+        "Two copies, synchronised by hand, and nodes that fail once in 500 to 657 days. Choose how many times as often "
+        "they fail while one is away, so that 2,000 trials tell the share of losses to a factor of four from end to "
+        "end, and are still worth a third of as many plain ones.",
+        ("times",), tells_the_rare,
     ),
     "35-limits": StudyExercise(
         "One publisher, one queue, messages of 1 kB on the machines of the figures. How many unconfirmed messages does "

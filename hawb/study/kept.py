@@ -23,6 +23,7 @@ from hawb.study.question import Study
 
 COLUMNS = (
     "design", "environment", "measure", "mean", "mean_low", "mean_high", "share", "share_low", "share_high",
+    "effective_trials",
 )  # fmt: skip
 MEASURES = ("lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "bytes_replicated")
 """What is kept of the records."""

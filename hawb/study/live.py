@@ -12,17 +12,19 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 from msgspec.structs import replace
 
-from hawb.study.blocks import TRIAL
-from hawb.study.estimates import BATCHES, STUDENT_T
+from hawb.study.blocks import TRIAL, WEIGHT
+from hawb.study.estimates import BATCHES, NOISE, STUDENT_T
 from hawb.study.load import read_study
 from hawb.study.question import Study
 from hawb.study.records import records
 from hawb.study.replicas import Share
 
 Estimate = dict[str, Any]
-"""A row of `hawb.study.estimates`: design, environment, measure, trials, mean and share, each with low and high."""
+"""A row of `hawb.study.estimates`: design, environment, measure, trials, effective_trials, mean and share, each with
+low and high."""
 
 Path = tuple[str, ...]
 """Where something stands in a study: ("environments", "*", "node_failures", "every", "mean_s"); `*` is each of them."""
@@ -64,26 +66,55 @@ def _set(inside: dict, path: Path, value: object) -> None:
 
 def _cell(study: Study, design: str, environment: str) -> Iterable[Estimate]:
     batch = records(study, design, environment, 0, study.trials)
-    numbers = batch[TRIAL].to_numpy() % BATCHES
+    counted = Weights(batch, batch[TRIAL].to_numpy() % BATCHES)
+    told = {"design": design, "environment": environment, "trials": study.trials, "effective_trials": counted.effective}
     for measure in batch.schema.names:
-        if measure != TRIAL:
+        if measure not in (TRIAL, WEIGHT):
             values = batch[measure].to_numpy(zero_copy_only=False).astype(float)
-            estimate = {"design": design, "environment": environment, "measure": measure, "trials": study.trials}
-            yield estimate | _mean(values, numbers) | _share(values)
+            yield told | {"measure": measure} | counted.mean_of(values) | counted.share_of(values)
 
 
-def _mean(values: np.ndarray, batches: np.ndarray) -> Estimate:
-    """The mean, with the interval of batch means where there are two trials a batch."""
-    mean = float(values.mean())
-    if len(values) < 2 * BATCHES:
-        return {"mean": mean, "mean_low": None, "mean_high": None}
-    means = np.bincount(batches, values) / np.bincount(batches)
-    half = STUDENT_T * float(means.std(ddof=1)) / sqrt(BATCHES)
-    return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
+class Weights:
+    """What the trials of a cell count for, and the batches that they are dealt to: the formulas of
+    `hawb.study.estimates`. With weights of 1 they are the plain mean and share."""
 
+    def __init__(self, batch: pa.RecordBatch, batches: np.ndarray) -> None:
+        is_weighted = WEIGHT in batch.schema.names
+        self.each = batch[WEIGHT].to_numpy() if is_weighted else np.ones(batch.num_rows)
+        self.batches = batches
+        self.mean, self.square = float(self.each.mean()), float((self.each**2).mean())
+        self.variance = self.square - self.mean**2
 
-def _share(values: np.ndarray) -> Estimate:
-    """How many had any, with Wilson's interval."""
-    some = Share(int(np.count_nonzero(values > 0)), len(values))
-    low, high = some.interval
-    return {"share": some.some / some.trials, "share_low": low, "share_high": high}
+    @property
+    def effective(self) -> float:
+        """How many plain trials they are worth."""
+        return len(self.each) * (self.mean**2 / self.square)
+
+    def slope(self, values: np.ndarray) -> float:
+        """Of the line that is fitted to the weighted values by their weights."""
+        if self.variance <= NOISE * self.square:
+            return 0.0
+        together = (self.each**2 * values).mean() - self.mean * (self.each * values).mean()
+        return float(together) / self.variance
+
+    def mean_of(self, values: np.ndarray) -> Estimate:
+        """The mean, with the interval of batch means where there are two trials a batch."""
+        slope = self.slope(values)
+        left = self.each * values - slope * self.each
+        mean = float(left.mean()) + slope
+        if len(values) < 2 * BATCHES:
+            return {"mean": mean, "mean_low": None, "mean_high": None}
+        means = np.bincount(self.batches, left) / np.bincount(self.batches)
+        half = STUDENT_T * float(means.std(ddof=1)) / sqrt(BATCHES)
+        return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
+
+    def share_of(self, values: np.ndarray) -> Estimate:
+        """How many had any, with Wilson's interval of as many plain trials as would tell it as well."""
+        had = (values > 0).astype(float)
+        some, square, slope = float((self.each * had).mean()), float((self.each**2 * had).mean()), self.slope(had)
+        share = min(1.0, max(0.0, some - slope * (self.mean - 1)))
+        variance = square - some**2 - slope * (square - self.mean * some)
+        is_told = variance > NOISE * square
+        plain = len(had) * (share * (1 - share) / variance) if is_told else self.effective
+        low, high = Share(share * plain, plain).interval
+        return {"share": share, "share_low": low, "share_high": high}

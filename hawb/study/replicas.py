@@ -57,10 +57,11 @@ PUBLISHED = 100
 
 
 class Share(Struct, frozen=True):
-    """How many of the trials had any, with Wilson's 95 % interval for the share."""
+    """How many of the trials had any, with Wilson's 95 % interval for the share; of weighted ones as many as they are
+    worth, which is no whole number."""
 
-    some: int
-    trials: int
+    some: float
+    trials: float
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -70,6 +70,13 @@ def estimates_table(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> pd
     return pd.DataFrame(found, index=pd.MultiIndex.from_tuples(places, names=("environment", "design")))
 
 
+def worth_table(estimates: Iterable[Estimate]) -> pd.DataFrame:
+    """One row for each environment: its trials, and how many plain ones their weights are worth."""
+    found = {row["environment"]: (row["trials"], round(row["effective_trials"])) for row in estimates}
+    table = pd.DataFrame.from_dict(found, orient="index", columns=["trials", "worth plain trials"])
+    return table.rename_axis("environment").map("{:,}".format)
+
+
 def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -> str:
     value, low, high = values
     if low is None:
