@@ -1,0 +1,28 @@
+"""How a study gets on, in a notebook: trials done, their rate and the time left, as the terminal tells them."""
+
+from __future__ import annotations
+
+import ipywidgets as widgets
+from IPython.display import display
+
+from hawb.study.pipeline import Progress
+from hawb.views.study import rate
+
+
+class StudyProgress:
+    """Shows itself at the first progress; to be handed to `hawb.study.pipeline.run` as `tell`."""
+
+    def __init__(self) -> None:
+        self.bar = widgets.FloatProgress(min=0.0, max=1.0, description="Trials")
+        self.text = widgets.HTML()
+        self.box = widgets.HBox([self.bar, self.text])
+        self._shown = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Goes on to this."""
+        self.bar.value = progress.done / progress.total
+        parts = [f"{progress.done:,} of {progress.total:,}", rate(progress)]
+        self.text.value = ", ".join(filter(None, parts))
+        if not self._shown:
+            display(self.box)
+            self._shown = True

@@ -1,0 +1,20 @@
+"""How a study gets on, in a notebook."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.lab import study_progress as room
+from hawb.study.pipeline import Progress
+
+
+def test_a_bar_is_shown_once_and_tells_trials_rate_and_time_left(monkeypatch: pytest.MonkeyPatch):
+    shown = []
+    monkeypatch.setattr(room, "display", shown.append)
+    tell = room.StudyProgress()
+    assert shown == []
+    tell(Progress(10_000, 40_000, 0, 1.0))
+    assert (tell.bar.value, tell.text.value) == (0.25, "10,000 of 40,000")
+    tell(Progress(20_000, 40_000, 10_000, 5.0))
+    assert (tell.bar.value, tell.text.value) == (0.5, "20,000 of 40,000, 2,000 a second, 10 s left")
+    assert shown == [tell.box]
