@@ -28,6 +28,8 @@ from hawb.study.environment import (
 
 SEED, PURPOSE = 20_261_122, 201
 HORIZON_US = 1_200_000_000
+CUTS = ("one_node", "half", "one_link")
+"""What partitions cut off, beside racks."""
 
 
 class Case(Struct, frozen=True):
@@ -70,6 +72,15 @@ def any_case(number: int, *, quorum: bool) -> Case:
     choose = Chooser(number)
     design = a_quorum_design(choose) if quorum else a_design(choose)
     environment = with_partitions(choose, with_losses(choose, an_environment(choose)))
+    design = replace(design, net_ticktime=choose("net_ticktime", (60.0, 5.0)))
+    return Case(number, design, environment, tuple(choose.chosen.items()))
+
+
+def cut_case(number: int) -> Case:
+    """The case of a number, with links that drop everything now and then."""
+    choose = Chooser(number)
+    design = a_design(choose)
+    environment = with_partitions(choose, with_losses(choose, an_environment(choose)), CUTS)
     design = replace(design, net_ticktime=choose("net_ticktime", (60.0, 5.0)))
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
@@ -217,10 +228,12 @@ def with_losses(choose: Chooser, environment: Environment) -> Environment:
     })  # fmt: skip
 
 
-def with_partitions(choose: Chooser, environment: Environment) -> Environment:
+def with_partitions(
+    choose: Chooser, environment: Environment, cuts: Sequence[str | None] = (None, *CUTS)
+) -> Environment:
     """Links fail now and then, for shorter and for longer than net_ticktime."""
     racks = ("one_rack",) if environment.rack_failures else ()
-    cut = choose("partitions", (None, "one_node", "half", "one_link", *racks))
+    cut = choose("partitions", (*cuts, *racks))
     lasts = Distribution(mean_s=choose("partitions last_s", (30.0, 150.0)))
     return replace(environment, partitions=cut and Partitions(every=Distribution(mean_s=200), lasts=lasts, cut=cut))
 

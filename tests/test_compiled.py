@@ -4,10 +4,11 @@ with other parts."""
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numba import njit, types
 
 from hawb.study.compiled import Assembly, inner, with_parts
-from hawb.study.kernel import flows, quorum_trial, trial, upkeep
+from hawb.study.kernel import cut_trial, flows, publishing, quorum_trial, trial, upkeep
 from hawb.study.kernel.state import TRIAL
 
 
@@ -87,3 +88,21 @@ def test_parts_are_found_at_any_depth():
     assert parts.of(upkeep.next_us) is not upkeep.next_us
     assert parts.of(trial.before).py_func.__globals__["next_us"] is parts.of(upkeep.next_us)
     assert parts.of(trial.stand) is trial.stand
+
+
+def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
+    @inner
+    def credit(t):
+        return 5
+
+    parts = {publishing.is_unhindered: cut_trial.is_unhindered, publishing.credit: credit}
+    part = with_parts(publishing.react, parts).py_func.__globals__["is_unhindered"]
+    replaced = part.py_func.__globals__["goes_on_unhindered"]
+    assert part.py_func.__code__ is cut_trial.is_unhindered.py_func.__code__
+    assert replaced.py_func.__code__ is publishing.is_unhindered.py_func.__code__
+    assert replaced.py_func.__globals__["credit"] is credit
+
+
+def test_a_part_that_calls_itself_by_way_of_others_is_refused():
+    with pytest.raises(TypeError, match="leave calls itself"):
+        with_parts(flows.flow, {publishing.lag_us: publishing.leave})

@@ -33,7 +33,7 @@ from hawb.study.environment import (
     Partitions,
     Traffic,
 )
-from hawb.study.kernel import setup, trial, windows
+from hawb.study.kernel import cut_trial, setup, trial, windows
 from hawb.study.kernel.mirrors import sync_us
 from hawb.study.kernel.state import SETUP
 from hawb.study.load import load
@@ -75,10 +75,11 @@ def by_engine(given: Case, history: np.ndarray) -> tuple[Record, int]:
 def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     """The record of the kernel's trial, and its counter; None of one that it hands over."""
     begun = setup.begin(given.design, given.environment, given.number)
-    trial.play(begun[0], history, HORIZON_US)
+    kind = cut_trial if given.environment.partitions else trial
+    kind.play(begun[0], history, HORIZON_US)
     if begun["moment"]["handed"][0]:
         return None
-    return trial.record(begun[0]), int(begun["moment"]["counter"][0])
+    return trial.record(begun[0], kind.told), int(begun["moment"]["counter"][0])
 
 
 def history_of(given: Case) -> np.ndarray:
@@ -213,7 +214,7 @@ def with_traffic(**fields: object) -> Environment:
             "disk_loss_share",
         ),
         (
-            classic(),
+            classic(queue_type="quorum"),
             Environment(
                 partitions=Partitions(every=Distribution(mean_s=9), lasts=Distribution(mean_s=9)), traffic=PLAIN.traffic
             ),
@@ -250,7 +251,7 @@ def test_presets_are_played_or_refused_by_name(file):
         (design, around) for design, around in study.cells
         if setup.refused(study.designs[design], study.environments[around]) is None
     }  # fmt: skip
-    classic_ones = {(design, "many-failures") for design in study.designs if design.startswith("classic")}
+    classic_ones = {(design, around) for design, around in study.cells if design.startswith("classic")}
     assert played == (classic_ones if file == "replicas" else set(study.cells))
 
 

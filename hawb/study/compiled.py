@@ -10,6 +10,7 @@ calls is kept, since that holds all that it calls in turn.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 from collections.abc import Callable
 from functools import cache
@@ -90,24 +91,39 @@ class Assembly:
     """
 
     def __init__(self, parts: dict[Callable, Callable]):
-        self._known = dict(parts)
+        self._parts, self._known, self._open = parts, {}, set()
         pairs = sorted(f"{name_of(part)}={name_of(other)}" for part, other in parts.items())
         self._mark = hashlib.sha256(" ".join(pairs).encode()).hexdigest()[:16]
         self._kept = all(map(is_part, parts.values()))
 
     def of(self, function: Callable) -> Callable:
-        """A function as it is with these parts: itself if it calls none of them."""
+        """A function, or what stands in its place, as it is with these parts: itself if it calls none of them."""
+        return self._bound(self._parts.get(function, function))
+
+    def _bound(self, function: Callable) -> Callable:
+        """A part calls the others, and where it names the one in whose place it stands, that one."""
+        if function in self._open:
+            raise TypeError(f"{name_of(function)} calls itself by way of its parts")
         if function not in self._known:
+            self._open.add(function)
             self._known[function] = function
             plain = getattr(function, "py_func", function)
-            names = plain.__code__.co_names if is_compiled(plain) else ()
-            called = {name: plain.__globals__.get(name) for name in names}
-            bound = {name: self.of(part) for name, part in called.items() if is_part(part)}
+            called = {name: plain.__globals__.get(name) for name in names_in(plain)} if is_compiled(plain) else {}
+            bound = {
+                name: self._bound(part) if self._parts.get(part) is function else self.of(part)
+                for name, part in called.items() if is_part(part)
+            }  # fmt: skip
             if any(bound[name] is not called[name] for name in bound):
                 code = FunctionType(plain.__code__, plain.__globals__ | bound, plain.__name__, plain.__defaults__)
                 code.__qualname__, code.__module__ = f"{plain.__qualname__}_{self._mark}", plain.__module__
                 self._known[function] = compiled(code, kept=self._kept) if is_entry(function) else inner(code)
+            self._open.remove(function)
         return self._known[function]
+
+
+def names_in(function: FunctionType) -> set[str]:
+    """The names of a module that a function reads, attributes apart."""
+    return {read.argval for read in dis.get_instructions(function) if read.opname == "LOAD_GLOBAL"}
 
 
 def name_of(function: Callable) -> str:

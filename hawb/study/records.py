@@ -57,12 +57,11 @@ def slow(study: Study) -> Counter[str]:
 
 
 def compile_kernel(study: Study) -> None:
-    """Plays one trial of the kernel for each type of queue that it plays: what that takes is compiled then, and kept.
-    Workers that begin together would compile it each for itself."""
+    """Plays one trial of the kernel for each kind of trial: what that takes is compiled then, and kept. Workers that
+    begin together would compile it each for itself."""
     cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
-    by_type = {design.queue_type: (design, environment) for design, environment in reversed(cells)
-               if setup.refused(design, environment) is None}  # fmt: skip
-    for design, environment in by_type.values():
+    by_kind = {setup.kind_of(*cell): cell for cell in reversed(cells) if setup.refused(*cell) is None}
+    for design, environment in by_kind.values():
         block.rows(design, environment, study.seed, 0, 1, histories.DAY_US)
 
 

@@ -3,8 +3,8 @@
 The kernel plays what the engine plays, event by event: the same events at the same microseconds in the same order, with
 the same counter behind the same draws, for one queue, without a trace. What RabbitMQ decides it asks of the functions
 of `hawb.rules`, compiled. What it leaves out, `setup.refused` refuses by name; the few trials in which only what
-happens shows that the kernel cannot follow it hands over (`disks`). That both do the same is what
-`tests/test_kernel_agreement.py` and `tests/test_kernel_quorum.py` hold.
+happens shows that the kernel cannot follow it hands over (`state.hand_over`). That both do the same is what
+`tests/test_kernel_agreement.py`, `tests/test_kernel_partitions.py` and `tests/test_kernel_quorum.py` hold.
 
 Messages are counted by those that the queue has taken, refused ones left out. So a queue's content is a few windows,
 and a mirror's what of it was taken after the mirror came (`since`).
@@ -21,9 +21,18 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
 
+The same in a network whose links may fail, so far as it is otherwise, compiled from the same code with other parts
+(`hawb.study.compiled.with_parts`), so that what has no partitions is as fast as if there were none.
+
+- `cut_state`: what a trial is made of, and whose records are in focus
+- `sides`, `books`: how one side becomes several, how they find together again, and what each has of the messages
+- `links`: links that drop everything, are given up, and work again
+- `cut_nodes`: nodes that pause, boot, restart and give in
+- `cut_trial`: what of a trial is otherwise, and which parts stand in which places
+
 The same for a quorum queue, message by message of its Raft group, so far as it is otherwise. What it shares with a
-classic queue's trial is compiled from the same code with other parts (`hawb.study.compiled.with_parts`), so that a
-study of the one does not wait until the other is compiled.
+classic queue's trial is compiled from the same code with other parts, too, so that a study of the one does not wait
+until the other is compiled.
 
 - `quorum_state`: what a trial is made of
 - `raft`, `raft_messages`, `raft_log`, `raft_election`, `raft_replication`: what members make of what they hear

@@ -18,6 +18,8 @@ from hawb.study.kernel.state import (
     PER_US,
     SENDER,
     START_US,
+    follows,
+    is_here,
     is_mirror,
     is_running,
     link_us,
@@ -88,7 +90,7 @@ def ask(t, row, client, count, from_us):
     ask_nobody(row)
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, node):
-            answers = node == t.queue.master or is_running(t, node)
+            answers = node == t.queue.master or follows(t, node)
             row[FIRST_NODE + node] = from_us + answer_us(t, node, client, count) if answers else NEVER
 
 
@@ -143,7 +145,8 @@ def settle_batches(t, number):
     left = 0
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
-        if (number == EVERY or row[NUMBERED] == number) and latest(row) <= t.moment.now_us:
+        chosen = is_here(t, row[AT]) if number == EVERY else row[NUMBERED] == number
+        if chosen and latest(row) <= t.moment.now_us:
             answered = row[ANSWERED] == 1 or latest(row) != NOT_ASKED
             if row[AFTER] == NOT_TAKEN:
                 tell_refused(t, row[AT], row[COUNT], answered)
@@ -198,7 +201,7 @@ def settle_each(t):
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
-        heard = answered_for(t, row, latest(row))
+        heard = answered_for(t, row, latest(row)) if is_here(t, row[AT]) else 0
         if heard:
             tell(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
@@ -214,7 +217,7 @@ def forget_in_each(t, node):
     k = 0
     while k < t.moment.unanswered:
         row = t.unanswered[k]
-        if row[FIRST_NODE + node] != NOT_ASKED:
+        if row[FIRST_NODE + node] != NOT_ASKED and is_here(t, row[AT]):
             heard = answered_for(t, row, row[FIRST_NODE + node])
             if 0 < heard < row[COUNT]:
                 split(t, k, heard)
@@ -256,11 +259,11 @@ def settle_forgotten(t):
 
 @inner
 def forget_replicas(t, bits):
-    """Replicas are gone: no channel waits for them any more."""
+    """Replicas are gone: no channel of the side in focus waits for them any more."""
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         for node in range(t.setup.nodes):
-            if bits >> node & 1 and row[FIRST_NODE + node] != NOT_ASKED:
+            if bits >> node & 1 and row[FIRST_NODE + node] != NOT_ASKED and is_here(t, row[AT]):
                 if row[FIRST_NODE + node] <= t.moment.now_us:
                     row[ANSWERED] = 1
                 row[FIRST_NODE + node] = NOT_ASKED

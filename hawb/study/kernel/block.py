@@ -10,9 +10,8 @@ from hawb.study.design import Design
 from hawb.study.draws import draw
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
-from hawb.study.kernel import quorum_state, quorum_trial, setup, windows
-from hawb.study.kernel.state import WORDS_BEFORE_TABLES
-from hawb.study.kernel.trial import play, told
+from hawb.study.kernel import cut_state, cut_trial, quorum_state, quorum_trial, setup, state
+from hawb.study.kernel.trial import begin_again, play, told
 from hawb.study.played import PLACEMENT
 from hawb.study.record import Record
 
@@ -30,10 +29,9 @@ def rows(design: Design, environment: Environment, seed: int, first: int, count:
 def rows_in(begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
     """The rows of trials that are played in the memory of one that has begun (`setup.begin`), with the sources of their
     histories. The last one is left there."""
-    quorum = begun.dtype == quorum_state.QUORUM_TRIAL
     words, seed = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
-    beginning = words[: quorum_state.WORDS_BEFORE_TABLES if quorum else WORDS_BEFORE_TABLES].copy()
-    return (quorum_played if quorum else played)(begun, words, beginning, table, seed, first, count, horizon_us)
+    play_them, words_before_tables = PLAYERS[begun.dtype]
+    return play_them(begun, words, words[:words_before_tables].copy(), table, seed, first, count, horizon_us)
 
 
 @compiled
@@ -51,21 +49,6 @@ def played(trials, words, beginning, table, seed, first, count, horizon_us):
 
 
 @inner
-def begin_again(t, words, beginning):
-    """Takes out of a trial's memory what the last one left there."""
-    for k in range(len(beginning)):
-        words[k] = beginning[k]
-    windows.clear(t.content)
-    windows.clear(t.stale)
-    windows.clear(t.early)
-    windows.clear(t.confirmed)
-    windows.clear(t.delivered)
-    windows.clear(t.delivered_twice)
-    windows.clear(t.lost)
-    windows.clear(t.unwritten)
-
-
-@inner
 def own_seed(seed, number):
     """The seed of what RabbitMQ draws in a trial: `hawb.study.played.own_seed`."""
     return np.int64(draw(seed, np.uint64(PLACEMENT), np.uint64(number), np.uint64(0)) >> np.uint64(2))
@@ -73,3 +56,13 @@ def own_seed(seed, number):
 
 quorum_played = with_parts(played, quorum_trial.PARTS | {begin_again: quorum_trial.begin_again})
 """The rows of a quorum queue's trials."""
+
+cut_played = with_parts(played, cut_trial.PARTS)
+"""The rows of a classic queue's trials in a network that may be cut."""
+
+PLAYERS = {
+    state.TRIAL: (played, state.WORDS_BEFORE_TABLES),
+    cut_state.CUT_TRIAL: (cut_played, cut_state.WORDS_BEFORE_TABLES),
+    quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
+}
+"""Who plays which trials, and how many whole numbers of one stand before its tables."""

@@ -23,7 +23,6 @@ from hawb.study.kernel.state import (
     NUMBER,
     REACTION,
     RESUME,
-    RUNNING,
     SETTLE,
     STOPPING,
     TIMER,
@@ -31,11 +30,14 @@ from hawb.study.kernel.state import (
     B,
     C,
     D,
+    is_here,
     is_running,
     link_us,
+    linked,
     move_row,
     next_number,
     put,
+    runs_anywhere,
     schedule,
     unschedule,
 )
@@ -74,13 +76,14 @@ def release(t):
 
 
 @inner
-def serves(t, kind, a, b, c, d):
-    """Whether the queue serves an operation now; otherwise it waits, or nobody knows the queue."""
+def serves(t, kind, a, node, c, d):
+    """Whether the queue serves an operation of a client at a node now; otherwise it waits, or nobody knows the
+    queue."""
     queue = t.queue
-    if queue.up and not queue.syncing:
+    if queue.up and not queue.syncing and linked(t, node, queue.master):
         return True
     if not (queue.abandoned and (queue.absent or not t.setup.mirrored)):
-        park(t, kind, a, b, c, d)
+        park(t, kind, a, node, c, d)
     return False
 
 
@@ -122,7 +125,7 @@ def fetch(t, count):
     for k in range(1, t.content[0, 0] + 1):
         if t.content[k, 0] < last:
             receive(t, t.queue.master, t.content[k, 0], min(t.content[k, 1], last))
-    windows.cut(t.content, 0, last)
+    take_out(t, 0, last)
     if t.queue.synchronised < t.queue.mirrors:
         schedule(t, 0, DEPTH_FELL)
 
@@ -153,11 +156,16 @@ def arrive(t, number, sender):
 @inner
 def receive(t, sender, after, last):
     """The client has messages, unless its node or the one that sent them has died by now."""
-    status = t.status[sender]
-    if status not in (RUNNING, STOPPING) or not is_running(t, t.consumer.node):
+    if not is_sent(t, sender, t.consumer.node):
         return
     windows.copy(t.delivered, t.delivered_twice, after, last)
     windows.add(t.delivered, after, last)
+
+
+@inner
+def is_sent(t, sender, client):
+    """Whether the node that sends messages and the one that they are for are there."""
+    return (runs_anywhere(t, sender) or t.status[sender] == STOPPING) and runs_anywhere(t, client)
 
 
 @inner
@@ -191,16 +199,22 @@ def settle(t, count, unheard):
     bound = answered_up_to(t, count - stale)
     leaving = windows.size(t.late) + windows.common(t.content, 0, min(bound, t.consumer.handed))
     leaving -= windows.common(t.late, 0, bound)
-    if leaving and not serves(t, SETTLE, count, 0, unheard, 0):
+    if leaving and not serves(t, SETTLE, count, t.consumer.node, unheard, 0):
         return
     forget_stale(t, stale)
     windows.copy(t.late, t.early, 0, ALL)
     windows.cut(t.early, 0, bound)
-    windows.cut(t.content, 0, min(bound, t.consumer.handed))
+    take_out(t, 0, min(bound, t.consumer.handed))
     for k in range(1, t.late[0, 0] + 1):
-        windows.cut(t.content, t.late[k, 0], t.late[k, 1])
+        take_out(t, t.late[k, 0], t.late[k, 1])
     if leaving and t.queue.synchronised < t.queue.mirrors:
         schedule(t, 0, DEPTH_FELL)
+
+
+@inner
+def take_out(t, after, last):
+    """Messages leave the queue in an orderly way."""
+    windows.cut(t.content, after, last)
 
 
 @inner
@@ -235,12 +249,11 @@ def subscribe(t):
 def detach(t):
     """The queue's master is gone: what the consumer held is stale. Whether it wants to go on."""
     consumer = t.consumer
-    if consumer.state != CLOSED:
+    if consumer.state != CLOSED and is_here(t, consumer.node):
         windows.copy(t.content, t.stale, 0, consumer.handed)
         windows.copy(t.early, t.stale, 0, ALL)
         windows.clear(t.early)
-        consumer.handed = 0
-    consumer.subscribed = 0
+    consumer.subscribed = consumer.handed = 0
     return consumer.state == ACTIVE and is_running(t, consumer.node)
 
 
@@ -282,10 +295,18 @@ def consume(t, node):
     consumer = t.consumer
     if not is_running(t, node) or not serves(t, CONSUME, 0, node, 0, 0) or consumer.state == ACTIVE:
         return
+    if consumer.state == CANCELLED and not is_here(t, consumer.node) and still_holds(t):
+        return
     consumer.state, consumer.subscription, consumer.node = ACTIVE, next_number(t), node
     consumer.start_us, consumer.beats = t.moment.now_us, 0
     subscribe(t)
     deliver(t, False)
+
+
+@inner
+def still_holds(t):
+    """Whether the client believes that it has messages to answer for, beside those that the queue has now."""
+    return t.stale[0, 0] or t.early[0, 0]
 
 
 @inner

@@ -14,16 +14,11 @@ from hawb.study.kernel.nodes import kill, notice_gone, start
 from hawb.study.kernel.state import (
     NODE_GONE,
     count_times,
+    hand_over,
     is_running,
     running_bits,
     unschedule,
 )
-
-
-@inner
-def hand_over(t):
-    """The trial is not played on."""
-    t.moment.handed = 1
 
 
 @inner
@@ -33,7 +28,7 @@ def lose_disk(t, bits):
     kill(t, bits)
     t.moment.virgin |= bits
     if t.queue.abandoned and bits >> t.queue.master & 1:
-        lose(t, t.queue.taken)
+        lose(t, 0, t.queue.taken)
 
 
 @inner

@@ -32,6 +32,7 @@ from hawb.study.kernel.state import (
     count_times,
     is_running,
     is_synchronised,
+    linked,
     listed,
     running_bits,
     schedule,
@@ -78,6 +79,9 @@ def bury(t, at_once):
                 missed |= 1 << node
         forget_replicas(t, missed)
         return
+    if not queue.up and is_running(t, queue.master):
+        drop_unreachable(t, alive)
+        alive = alive_bits(t)
     dead = mirror_bits(t) & ~alive
     heir = candidate(queue.master, t.mirrors[: queue.mirrors], listed(t.available, alive))
     nobody_new = queue.abandoned and not dead and not queue.unburied
@@ -92,6 +96,17 @@ def bury(t, at_once):
         refuse_promotion(t, alive)
     else:
         promote(t, heir)
+
+
+@inner
+def drop_unreachable(t, alive):
+    """A master's process is gone and its node is not: mirrors that are out of its reach do not hear of it."""
+    silent = 0
+    for node in range(t.setup.nodes):
+        if alive >> node & 1 and not linked(t, t.queue.master, node):
+            silent |= 1 << node
+    if silent:
+        drop_mirrors(t, silent)
 
 
 @inner
@@ -155,10 +170,19 @@ def refuse_promotion(t, survivors):
 
 
 @inner
-def lose(t, last):
-    """What the queue had taken up to `last` is gone for good."""
-    windows.copy(t.content, t.lost, 0, last)
-    windows.cut(t.content, 0, last)
+def lose(t, after, last):
+    """What the queue had taken after `after` up to `last` is gone for good."""
+    windows.copy(t.content, t.lost, after, last)
+    windows.cut(t.content, after, last)
+
+
+@inner
+def inherit(t, heir, keep_alive):
+    """The heir's copy is the queue's, and other mirrors hold of it what they held."""
+    lose(t, 0, t.since[heir])
+    for node in range(t.setup.nodes):
+        if keep_alive >> node & 1:
+            t.since[node] = 0 if is_synchronised(t, node) else max(t.since[node], t.since[heir])
 
 
 @inner
@@ -181,11 +205,8 @@ def promote(t, heir):
     t.book.unsynchronised_promotions += not was_synchronised
     replicas = mirror_bits(t) | 1 << queue.master
     keep_alive = mirror_bits(t) & running_bits(t) & ~(1 << heir)
-    lose(t, t.since[heir])
+    inherit(t, heir, keep_alive)
     windows.clear(t.unwritten)
-    for node in range(t.setup.nodes):
-        if keep_alive >> node & 1:
-            t.since[node] = 0 if is_synchronised(t, node) else max(t.since[node], t.since[heir])
     strike_mirrors(t, replicas & ~keep_alive)
     queue.master, queue.depth_unknown, queue.up, queue.abandoned, queue.unburied = heir, 0, 1, 0, 0
     count_times(t)
@@ -205,11 +226,10 @@ def abandon(t):
     queue = t.queue
     forget_replicas(t, mirror_bits(t) | 1 << queue.master)
     goes_on = detach(t)
-    if not t.setup.persistent or t.moment.virgin >> queue.master & 1:
-        lose(t, queue.taken)
+    if not t.setup.persistent or t.moment.virgin >> queue.master & 1 or is_running(t, queue.master):
+        lose(t, 0, queue.taken)
     for k in range(1, t.unwritten[0, 0] + 1):
-        windows.copy(t.content, t.lost, t.unwritten[k, 0], t.unwritten[k, 1])
-        windows.cut(t.content, t.unwritten[k, 0], t.unwritten[k, 1])
+        lose(t, t.unwritten[k, 0], t.unwritten[k, 1])
     windows.clear(t.unwritten)
     queue.synchronised = 0
     keep(t, STRUCK)

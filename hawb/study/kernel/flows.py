@@ -30,12 +30,18 @@ from hawb.study.kernel.state import (
 def flow(t, until_us):
     """Takes in what flows until then, and time stands there."""
     t.moment.now_us = max(t.moment.now_us, until_us)
+    flow_through(t)
+
+
+@inner
+def flow_through(t):
+    """What flowed to and from the queue since the last time."""
     answers = is_rated(t)
     beats = consumer_beats(t) if answers else 0
     useful = useful_beats(t, beats)
     arrived = leave(t)
     t.consumer.beats += beats
-    if answers and is_busy(t):
+    if answers and is_busy(t, t.consumer.node):
         answer_later(t, useful)
     elif t.setup.automatic:
         fetch(t, useful)
@@ -101,7 +107,7 @@ def answer_later(t, beats):
             has -= t.parked[k, A]
     count = min(beats - nowhere, has)
     if count > 0:
-        wait_in_mailbox(t, SETTLE, count, 0, 0, 0)
+        wait_in_mailbox(t, SETTLE, count, t.consumer.node, 0, 0)
 
 
 # When a flow changes something by itself
@@ -140,13 +146,19 @@ def drains_us(t):
     begun_us = consumer.start_us + link_us(t, consumer.node, queue.master)
     for k in range(queue.mirrors):
         node = t.mirrors[k]
-        lacked = windows.last_by(t.content, t.since[node])
+        lacked = lacked_up_to(t, node)
         if lacked and is_running(t, node) and not queue.depth_unknown >> node & 1:
             beats = consumer.beats + beats_until(t, lacked)
             due_us = begun_us - (-beats * setup.consume_us // setup.consume_beats)
             if due_us > t.moment.now_us:
                 soonest_us = min(soonest_us, due_us)
     return soonest_us
+
+
+@inner
+def lacked_up_to(t, node):
+    """The last of the messages that a mirror lacks; 0 if it lacks none."""
+    return windows.last_by(t.content, t.since[node])
 
 
 @inner

@@ -13,9 +13,15 @@ from hawb.study.kernel.state import MIRROR_JOINS, REPLICA_GONE, is_running, move
 def answers(t):
     """Whether every node that counts as running answers."""
     for node in range(t.setup.nodes):
-        if is_running(t, node) and t.believes[node] & t.queue.silent:
+        if is_running(t, node) and t.believes[node] & mute(t, node):
             return False
     return True
+
+
+@inner
+def mute(t, node):
+    """The nodes of which a node would hear nothing, as bits."""
+    return t.queue.silent
 
 
 @inner

@@ -18,11 +18,13 @@ from hawb.study.kernel.state import (
     REPLICA_GONE,
     SYNC_FINISHED,
     count_times,
+    follows,
     is_alive,
     is_mirror,
     is_running,
     is_synchronised,
     link_us,
+    linked,
     listed,
     move_row,
     next_number,
@@ -123,6 +125,8 @@ def join(t, node, returning):
         if returning:
             stall(t, MIRROR_JOINS, node)
         return
+    if queue.up and not linked(t, queue.master, node):
+        return
     replicas = mirror_bits(t) | 1 << queue.master | 1 << node
     if node not in wanted(t, replicas):
         return
@@ -167,7 +171,7 @@ def synchronise_drained(t):
     for k in range(queue.mirrors):
         node = t.mirrors[k]
         known = not queue.depth_unknown >> node & 1
-        if known and not is_synchronised(t, node) and is_running(t, node) and holds_all(t, node):
+        if known and not is_synchronised(t, node) and follows(t, node) and holds_all(t, node):
             for other in range(queue.synchronised, 0, -1):
                 t.synchronised[other] = t.synchronised[other - 1]
             t.synchronised[0] = node
@@ -193,6 +197,7 @@ def strike_mirrors(t, bits):
     queue = t.queue
     queue.mirrors = without(t.mirrors, queue.mirrors, bits)
     queue.synchronised = without(t.synchronised, queue.synchronised, bits)
+    queue.lagging &= ~bits
 
 
 @inner
@@ -219,13 +224,19 @@ def abort_sync(t):
     left = queue.sync_mirrors & mirror_bits(t)
     for node in range(t.setup.nodes):
         if left >> node & 1:
-            t.since[node] = queue.taken
+            t.since[node] = purged_at(t, node)
     queue.syncing, queue.depth_unknown = 0, queue.depth_unknown | left
     count_times(t)
     if queue.up:
         schedule(t, 0, POLICY_TAKES_EFFECT, 0)
         release(t)
         deliver(t, False)
+
+
+@inner
+def purged_at(t, node):
+    """After which message a mirror holds all that empties itself now."""
+    return t.queue.taken
 
 
 # What policy asks for
@@ -281,7 +292,7 @@ def synchronise_by_hand(t):
     """rabbitmqctl sync_queue reaches the queue's master, which looks at it when it has nothing else to synchronise."""
     if t.queue.up and t.setup.mirrored:
         if t.queue.syncing:
-            park(t, MANUAL_SYNC, 0, 0, 0, 0)
+            park(t, MANUAL_SYNC, t.queue.master, t.queue.master, 0, 0)
         else:
             begin_sync(t)
 
@@ -311,6 +322,9 @@ def finish_sync(t, number):
     if not queue.syncing or queue.sync_number != number:
         return
     took_part = queue.sync_mirrors & mirror_bits(t) & running_bits(t)
+    for node in range(t.setup.nodes):
+        if took_part >> node & 1 and not linked(t, queue.master, node):
+            return
     for node in range(t.setup.nodes):
         if took_part >> node & 1:
             t.since[node] = 0

@@ -17,6 +17,7 @@ from hawb.study.kernel.state import (
     DOWN,
     LOOK_AROUND,
     MIRROR_JOINS,
+    NOBODY,
     NODE_GONE,
     PAUSED,
     RUNNING,
@@ -28,9 +29,13 @@ from hawb.study.kernel.state import (
     is_planned,
     is_running,
     link_us,
+    linked,
     listed,
+    look_from,
+    look_from_outside,
     put,
     running_bits,
+    runs_anywhere,
     schedule,
     unschedule,
 )
@@ -49,18 +54,21 @@ is_preferred = rule(partitions.is_preferred)
 @inner
 def stop(t, node):
     """Controlled shutdown of a node."""
+    look_from_outside(t)
     if t.status[node] == PAUSED:
         end(t, node)
-    elif is_running(t, node):
+    elif runs_anywhere(t, node):
         schedule(t, 0, SHUT_DOWN, node)
 
 
 @inner
 def kill(t, bits):
     """Nodes die without warning, all at the same moment."""
+    look_from_outside(t)
     known = struck(t, bits)
     for node in range(t.setup.nodes):
         if known >> node & 1:
+            look_from(t, node)
             end_master_at(t, node)
             schedule(t, t.setup.link_us, NODE_GONE, node)
 
@@ -69,9 +77,11 @@ def kill(t, bits):
 def power_off(t, bits):
     """Hosts lose power, all at the same moment: others find out when net_ticktime is over, and what had not been
     written to disk is on none."""
+    look_from_outside(t)
     known = struck(t, bits)
     for node in range(t.setup.nodes):
         if known >> node & 1:
+            look_from(t, node)
             end_master_at(t, node)
             t.queue.silent |= 1 << node
             if t.queue.master == node:
@@ -85,7 +95,7 @@ def struck(t, bits):
     known = 0
     for node in range(t.setup.nodes):
         if bits >> node & 1:
-            known |= int(t.status[node] in (RUNNING, STOPPING)) << node
+            known |= int(runs_anywhere(t, node) or t.status[node] == STOPPING) << node
             t.status[node], t.awaits[node] = DOWN, 0
     return known
 
@@ -100,6 +110,7 @@ def end_master_at(t, node):
 @inner
 def start(t, bits):
     """Nodes boot, those that are down."""
+    look_from_outside(t)
     for node in range(t.setup.nodes):
         if bits >> node & 1 and t.status[node] == DOWN:
             boot_again(t, node)
@@ -145,17 +156,27 @@ def stopped(t, node, boot):
 def notice_gone(t, gone):
     """Whoever still took a node for running learns that it is gone."""
     t.queue.silent &= ~(1 << gone)
+    miss(t, 1 << gone)
+    release_stalled(t)
+
+
+@inner
+def miss(t, gone):
+    """The side in focus learns that nodes are gone. Those that run on another side have only gone from here."""
+    dead = 0
     for node in range(t.setup.nodes):
         if is_running(t, node):
-            t.believes[node] &= ~(1 << gone)
+            t.believes[node] &= ~gone
+        dead |= gone & int(not runs_anywhere(t, node)) << node
     decide_who_pauses(t)
-    client_gone(t, gone)
-    if (mirror_bits(t) | 1 << t.queue.master) >> gone & 1:
+    for node in range(t.setup.nodes):
+        if dead >> node & 1:
+            client_gone(t, node)
+    if (mirror_bits(t) | 1 << t.queue.master) & gone:
         bury(t, 0)
-    if t.consumer.node == gone:
+    if t.consumer.node != NOBODY and dead >> t.consumer.node & 1:
         close(t)
     pause(t)
-    release_stalled(t)
 
 
 @inner
@@ -247,7 +268,7 @@ def boot(t, node, boot):
     if t.status[node] == WAITING:
         rounds = t.setup.lone_boot_rounds
         for other in range(t.setup.nodes):
-            if other != node and t.status[other] == WAITING:
+            if other != node and t.status[other] == WAITING and linked(t, node, other):
                 rounds = 1
         put(t, rounds * BOOT_RETRIES * t.setup.boot_retry_us, TIMER, BOOT_GIVES_UP, node, boot, 0, 0)
 
@@ -288,8 +309,8 @@ def come_up(t, node):
     mirror where policy wants it."""
     if unschedule(t, NODE_GONE, node):
         notice_gone(t, node)
-    if unstall_deaths(t):
-        bury(t, 1)
+    settle_stalled(t)
+    find_side(t, node)
     others = running_bits(t)
     t.status[node], t.believes[node], t.awaits[node], t.drained[node] = RUNNING, others, 0, 0
     for other in range(t.setup.nodes):
@@ -300,6 +321,18 @@ def come_up(t, node):
         queue.unburied, queue.absent, queue.mirrors, queue.synchronised = 0, 1, 0, 0
     return_to_queue(t, node)
     look_again(t)
+
+
+@inner
+def settle_stalled(t):
+    """What others had still to settle as a node comes up is settled."""
+    if unstall_deaths(t):
+        bury(t, 1)
+
+
+@inner
+def find_side(t, node):
+    """A node that comes up takes over the records of those that it finds."""
 
 
 @inner

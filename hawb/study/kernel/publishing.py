@@ -16,9 +16,11 @@ from hawb.study.kernel.state import (
     B,
     C,
     D,
+    follows,
     is_busy,
     is_running,
     link_us,
+    runs_anywhere,
     schedule,
 )
 
@@ -58,7 +60,7 @@ def leave(t):
     free = credit(t)
     sent = count if free == UNHINDERED else min(count, free)
     if sent:
-        if is_busy(t):
+        if is_busy(t, publisher.node):
             wait_in_mailbox(t, PUBLISH, sent, publisher.node, 0, publisher.number)
         else:
             come(t, sent)
@@ -81,13 +83,13 @@ def come(t, count):
 
 @inner
 def store(t, count):
-    """Every replica that runs takes messages."""
+    """Every replica that they reach takes messages."""
     windows.add(t.content, t.queue.taken, t.queue.taken + count)
     t.queue.taken += count
     t.book.published += count
     mirrors = 0
     for k in range(t.queue.mirrors):
-        mirrors += is_running(t, t.mirrors[k])
+        mirrors += int(follows(t, t.mirrors[k]))
     t.book.bytes_replicated += mirrors * count * t.setup.size_bytes
 
 
@@ -107,12 +109,12 @@ def is_unknown(t):
 @inner
 def credit(t):
     """How many messages more the publisher's channel may send; UNHINDERED where nothing holds it up."""
-    if is_busy(t):
+    if is_busy(t, t.publisher.node):
         return left(t.publisher.beats, in_mailbox(t), TO_MASTER)
     least = UNHINDERED
     if t.queue.up:
         for k in range(t.queue.mirrors):
-            if not is_running(t, t.mirrors[k]):
+            if not follows(t, t.mirrors[k]):
                 free = left(t.publisher.beats, unheard(t, t.mirrors[k]), TO_MIRROR)
                 least = free if least == UNHINDERED else min(least, free)
     return least
@@ -145,7 +147,7 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 @inner
 def publish(t, count, node, how, number):
     """A batch reaches the queue, or waits for it."""
-    if is_busy(t):
+    if is_busy(t, node):
         park(t, PUBLISH, count, node, how, number)
         return
     if not is_running(t, node):
@@ -197,7 +199,7 @@ def close_publisher(t):
 def close_with_node(t):
     """A publisher whose node is gone goes, and so does that of a node that takes no clients any more."""
     publisher = t.publisher
-    if publisher.open and (not is_running(t, publisher.node) or t.drained[publisher.node]):
+    if publisher.open and (not runs_anywhere(t, publisher.node) or t.drained[publisher.node]):
         close_publisher(t)
 
 
@@ -206,9 +208,15 @@ def react(t):
     """The publisher follows what has just happened."""
     close_with_node(t)
     publisher = t.publisher
-    if publisher.blocked and credit(t) == UNHINDERED:
+    if publisher.blocked and is_unhindered(t):
         publisher.blocked = 0
         send(t, published_by(t, t.moment.now_us))
+
+
+@inner
+def is_unhindered(t):
+    """Whether nothing holds the publisher up."""
+    return credit(t) == UNHINDERED
 
 
 @inner

@@ -16,6 +16,7 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
 from hawb.study.kernel import nodes
+from hawb.study.kernel.cut_state import CUT_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import TRIAL
 from hawb.study.played import scenario
@@ -33,12 +34,12 @@ LARGEST = 2**62
 
 
 def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
-    """A trial before it is played: one row of `state.TRIAL`, for a quorum queue of `quorum_state.QUORUM_TRIAL`. Raises
-    ValueError with the reason for what the kernel cannot do."""
+    """A trial before it is played: one row of `state.TRIAL`, of `cut_state.CUT_TRIAL` where links may fail, of a quorum
+    queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the reason for what the kernel cannot do."""
     reason = refused(design, environment)
     if reason is not None:
         raise ValueError(f"the kernel does not play {reason}")
-    trial = np.zeros(1, QUORUM_TRIAL if design.queue_type == "quorum" else TRIAL)
+    trial = np.zeros(1, kind_of(design, environment))
     begun = scenario(design, environment, seed)
     settings = beginning.settings_of(begun)
     (queue,) = beginning.begin(begun, settings).state.queues.values()
@@ -48,6 +49,7 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
     preferred = settings.partition_handling.nodes
     values = {
         "nodes": len(settings.names), "seed": seed, "handling": HANDLINGS[settings.partition_handling.mode],
+        "heals": settings.partition_handling.heals,
         "late_answers_count": settings.profile.late_answers_count,
         "lone_boot_rounds": settings.profile.lone_boot_rounds,
         "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
@@ -77,6 +79,13 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
         trial["setup"][name] = value
     trial["rates"], trial["preferred"][0, : len(preferred)] = rates(traffic), preferred
     return trial
+
+
+def kind_of(design: Design, environment: Environment) -> np.dtype:
+    """What a trial is made of."""
+    if design.queue_type == "quorum":
+        return QUORUM_TRIAL
+    return TRIAL if environment.partitions is None else CUT_TRIAL
 
 
 def group(queue: Queue, settings: Settings) -> dict[str, int]:
@@ -185,7 +194,9 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
     "power_off_share: losses of power of a quorum queue's nodes": of_quorum_queues("power_off_share"),
     "disk_loss_share: lost disks of a quorum queue's nodes": of_quorum_queues("disk_loss_share"),
-    "partitions: links that drop everything": lambda _, environment: environment.partitions is not None,
+    "partitions: links between a quorum queue's nodes that drop everything": lambda design, environment: (
+        design.queue_type == "quorum" and environment.partitions is not None
+    ),
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
         design.queue_type == "classic" and design.upgrade.drain and PROFILES[design.version].drain_moves_masters
     ),

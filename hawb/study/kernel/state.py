@@ -28,8 +28,8 @@ REACTION, TIMER = 1, 2
 (
     SHUT_DOWN, STOPPED, NODE_GONE, BOOT, BOOT_GIVES_UP, LOOK_AROUND, MIRROR_JOINS, POLICY_TAKES_EFFECT, AUTOMATIC_SYNC,
     SYNC_FINISHED, DEPTH_FELL, REPLICA_GONE, CONFIRMS_DUE, DELIVERY_ARRIVES, GIVE_UP, CONSUMER_CLOSES,
-    NODE_DRAINS, REBALANCE, DECLARE, PUBLISH, SETTLE, CONSUME, RESUME, MANUAL_SYNC,
-) = range(24)  # fmt: skip
+    NODE_DRAINS, REBALANCE, DECLARE, LINKS_TIME_OUT, PUBLISH, SETTLE, CONSUME, RESUME, MANUAL_SYNC,
+) = range(25)  # fmt: skip
 """What stands on the agenda. The last five may wait in the queue's mailbox."""
 
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
@@ -46,7 +46,7 @@ def record(names: str) -> np.dtype:
 
 SETUP = record(
     "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
-    " lone_boot_rounds handling link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
+    " lone_boot_rounds handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
     " client_local consume_beats consume_us listed preferred"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
@@ -56,7 +56,7 @@ are in the lists of that name. The last eight are the procedure of planned work.
 
 QUEUE = record(
     "master up stopped abandoned absent mirrors synchronised unburied depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us parked silent stalled gone"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us parked silent stalled gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
@@ -179,6 +179,12 @@ def strike(t, row):
 
 
 @inner
+def hand_over(t):
+    """The trial is not played on: the engine plays it instead (`hawb.study.records`)."""
+    t.moment.handed = 1
+
+
+@inner
 def unschedule(t, kind, a):
     """Takes all of a kind about `a` off the agenda; whether there was any."""
     found = False
@@ -206,13 +212,50 @@ def is_planned(t, kind):
     return False
 
 
+# What is otherwise in a network that is cut (`cut_state`)
+
+
+@inner
+def linked(t, a, b):
+    """Whether what one of two nodes sends reaches the other."""
+    return True
+
+
+@inner
+def is_here(t, node):
+    """Whether a node belongs to the side in focus."""
+    return True
+
+
+@inner
+def runs_anywhere(t, node):
+    """Whether a node runs, on whatever side."""
+    return t.status[node] == RUNNING
+
+
+@inner
+def look_from(t, node):
+    """Puts the side of a node in focus."""
+
+
+@inner
+def look_from_outside(t):
+    """Puts the side in focus on which everybody acts who names no node."""
+
+
 # What is so
 
 
 @inner
 def is_running(t, node):
-    """Whether a node runs."""
+    """Whether a node runs, on the side in focus."""
     return t.status[node] == RUNNING
+
+
+@inner
+def follows(t, node):
+    """Whether what the master sends reaches the mirror at a node."""
+    return is_running(t, node) and linked(t, t.queue.master, node)
 
 
 @inner
@@ -283,10 +326,10 @@ def without(nodes, count, bits):
 
 
 @inner
-def is_busy(t):
-    """Whether what clients send waits on its way to the queue."""
+def is_busy(t, node):
+    """Whether what clients at a node send waits on its way to the queue."""
     if t.queue.up:
-        return t.queue.syncing == 1
+        return t.queue.syncing == 1 or not linked(t, node, t.queue.master)
     return t.queue.abandoned == 0
 
 
@@ -301,12 +344,18 @@ def shuffle(t, nodes, purpose, trial):
 @inner
 def count_times(t):
     """Counts from now on, or no longer, that the queue has no master, and that it synchronises."""
+    count_times_of(t, t.queue.up, t.queue.syncing)
+
+
+@inner
+def count_times_of(t, up, syncing):
+    """The same, given whether it has a master and synchronises."""
     book, now_us = t.book, t.moment.now_us
-    if t.queue.up and book.down_since != NEVER:
+    if up and book.down_since != NEVER:
         book.down_us, book.down_since = book.down_us + now_us - book.down_since, NEVER
-    elif not t.queue.up and book.down_since == NEVER:
+    elif not up and book.down_since == NEVER:
         book.down_since, book.outages = now_us, book.outages + 1
-    if not t.queue.syncing and book.syncing_since != NEVER:
+    if not syncing and book.syncing_since != NEVER:
         book.syncing_us, book.syncing_since = book.syncing_us + now_us - book.syncing_since, NEVER
-    elif t.queue.syncing and book.syncing_since == NEVER:
+    elif syncing and book.syncing_since == NEVER:
         book.syncing_since = now_us

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hawb.study.compiled import compiled, inner
@@ -91,6 +93,21 @@ def stand(t):
     t.queue.synchronised = t.queue.mirrors
     for k in range(t.queue.mirrors):
         t.synchronised[k] = t.mirrors[t.queue.mirrors - 1 - k]
+
+
+@inner
+def begin_again(t, words, beginning):
+    """Takes out of a trial's memory what the last one left there."""
+    for k in range(len(beginning)):
+        words[k] = beginning[k]
+    windows.clear(t.content)
+    windows.clear(t.stale)
+    windows.clear(t.early)
+    windows.clear(t.confirmed)
+    windows.clear(t.delivered)
+    windows.clear(t.delivered_twice)
+    windows.clear(t.lost)
+    windows.clear(t.unwritten)
 
 
 # Time passes
@@ -222,11 +239,17 @@ def told(t, row):
     row[4], row[5], row[6] = windows.size(t.lost), lost_confirmed, windows.size(t.delivered_twice)
     row[7], row[8], row[9] = book.promotions, book.unsynchronised_promotions, book.outages
     row[10], row[11], row[12] = down_us, down_us, syncing_us
-    row[13], row[14] = book.bytes_replicated, windows.size(t.content)
+    row[13], row[14] = book.bytes_replicated, messages(t)
 
 
-def record(t: np.void) -> Record:
-    """The record of a trial that has been played."""
+@inner
+def messages(t):
+    """How many messages are in the queue."""
+    return windows.size(t.content)
+
+
+def record(t: np.void, told: Callable = told) -> Record:
+    """The record of a trial that has been played, by what has `told` of its kind."""
     row = np.empty(len(Record.__struct_fields__), np.int64)
     told(t, row)
     values = dict(zip(Record.__struct_fields__, row.tolist(), strict=True))

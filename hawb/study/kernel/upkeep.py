@@ -6,7 +6,7 @@ from __future__ import annotations
 from hawb.rules import health_checks
 from hawb.study import histories
 from hawb.study.compiled import inner, rule
-from hawb.study.kernel.disks import hand_over, lose_disk, replace
+from hawb.study.kernel.disks import lose_disk, replace
 from hawb.study.kernel.flows import next_change_us
 from hawb.study.kernel.nodes import kill, power_off, start, stop
 from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
@@ -21,10 +21,14 @@ from hawb.study.kernel.state import (
     NOBODY,
     NODE_DRAINS,
     REBALANCE,
+    hand_over,
     is_running,
     link_us,
+    look_from,
+    look_from_outside,
     next_due_us,
     running_bits,
+    runs_anywhere,
     schedule,
 )
 from hawb.study.work import LOOK_US
@@ -95,13 +99,7 @@ def look_after(t):
         mend(t)
     start_idle(t)
     keep_publishing(t)
-    if not t.consumer.wanted:
-        if t.consumer.state == ACTIVE:
-            schedule(t, 0, CONSUMER_CLOSES)
-    elif t.consumer.state != ACTIVE and t.queue.up and not t.queue.syncing:
-        node = open_node(t)
-        if node != NOBODY:
-            schedule(t, link_us(t, node, t.queue.master), CONSUME, 0, node)
+    keep_consuming(t)
     t.moment.poll_us = NEVER
     changes_us = min(next_us(t), work_due_us(t))
     if changes_us != NEVER and not is_content(t):
@@ -115,19 +113,51 @@ def keep_publishing(t):
     publisher = t.publisher
     if publisher.open:
         if not publisher.blocked and not follows_rate(t, t.rates[t.moment.bursts, t.moment.hour]):
+            look_from_outside(t)
             close_publisher(t)
             open_publisher(t, publisher.node)
         return
     node = open_node(t)
     if node != NOBODY:
+        if t.rates[t.moment.bursts, t.moment.hour][0]:
+            look_from_outside(t)
         open_publisher(t, node)
+
+
+@inner
+def keep_consuming(t):
+    """The consumer connects to the first node that takes clients if it is not connected and the queue is served, and
+    goes if it is not to consume."""
+    consumer = t.consumer
+    if not consumer.wanted and consumer.state == ACTIVE:
+        close_consumer(t)
+    elif consumer.wanted and consumer.state != ACTIVE:
+        node = open_node(t)
+        if node != NOBODY:
+            look_from(t, node)
+            if t.queue.up and not t.queue.syncing:
+                connect(t, node)
+                schedule(t, link_us(t, node, t.queue.master), CONSUME, 0, node)
+
+
+@inner
+def close_consumer(t):
+    """The consumer closes its channel."""
+    connect(t, t.consumer.node)
+    look_from(t, t.consumer.node)
+    schedule(t, 0, CONSUMER_CLOSES)
+
+
+@inner
+def connect(t, node):
+    """A client's connection leads to a node, which counts where sides are compared (`cut_nodes`)."""
 
 
 @inner
 def open_node(t):
     """The first node that takes clients; NOBODY if none does."""
     for node in range(t.setup.nodes):
-        if is_running(t, node) and not t.drained[node]:
+        if runs_anywhere(t, node) and not t.drained[node]:
             return node
     return NOBODY
 
@@ -203,14 +233,15 @@ def go_on(t):
         node += 1
     if work.away:
         work.coming = 1
-        if is_running(t, node):
+        if runs_anywhere(t, node):
             bring_back(t, node)
-    elif is_running(t, node):
+    elif runs_anywhere(t, node):
         work.asked_us = work.asked_us or now_us
         if not (t.drained[node] or may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us):
             return
         if t.setup.drains and not t.drained[node]:
             t.drained[node] = 1
+            look_from_outside(t)
             schedule(t, 0, NODE_DRAINS, node)
             close_with_node(t)
         else:
@@ -222,10 +253,14 @@ def go_on(t):
 def bring_back(t, node):
     """The node is back."""
     work = t.work
+    look_from(t, node)
     if t.setup.syncs_by_hand and t.setup.mirrored and t.queue.up:
-        schedule(t, 0, MANUAL_SYNC)
+        look_from_outside(t)
+        if t.queue.up:
+            schedule(t, 0, MANUAL_SYNC, t.queue.master)
     work.left &= ~(1 << node)
     if t.setup.rebalances and not work.left:
+        look_from_outside(t)
         schedule(t, 0, REBALANCE)
     work.away, work.coming, work.from_us = 0, 0, t.moment.now_us + t.setup.between_us
 
@@ -233,6 +268,7 @@ def bring_back(t, node):
 @inner
 def may_go(t, node):
     """Whether the procedure lets a node go down."""
+    look_from(t, node)
     queue = t.queue
     if not t.setup.awaits or not mirror_check_applies(t.setup.nodes):
         return True
@@ -260,7 +296,7 @@ def act(t, kind, about):
     elif kind == CONSUMERS_AWAY:
         t.consumer.wanted = 0
         if t.consumer.node != NOBODY:
-            schedule(t, 0, CONSUMER_CLOSES)
+            close_consumer(t)
     elif kind == CONSUMERS_BACK:
         t.consumer.wanted = 1
     elif kind == MAINTENANCE:

@@ -108,6 +108,13 @@ def copy(windows, to, after, last):
 
 
 @inner
+def copy_all(windows, to):
+    """Puts a set into another."""
+    for k in range(1, windows[0, 0] + 1):
+        add(to, windows[k, 0], windows[k, 1])
+
+
+@inner
 def reach(windows, count):
     """Up to which message there are so many, or all if there are fewer; 0 for none."""
     last = 0

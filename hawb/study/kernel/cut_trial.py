@@ -1,0 +1,251 @@
+"""One trial in a network that may be cut: what of it is otherwise than in a whole one."""
+
+from __future__ import annotations
+
+from hawb.study import histories
+from hawb.study.compiled import inner, with_parts
+from hawb.study.kernel import (
+    answers,
+    books,
+    cut_nodes,
+    cut_state,
+    deliveries,
+    disks,
+    failover,
+    flows,
+    links,
+    metadata,
+    mirrors,
+    nodes,
+    publishing,
+    sides,
+    state,
+    trial,
+    upkeep,
+    windows,
+)
+from hawb.study.kernel.cut_nodes import parted, stop_parted
+from hawb.study.kernel.cut_state import (
+    FIRST_SIDE,
+    MOST_SIDES,
+    NO_SIDE,
+    SIDE,
+    focus_on,
+    look_from,
+    look_from_outside,
+    oldest,
+)
+from hawb.study.kernel.failover import lose
+from hawb.study.kernel.flows import drains_us, flow_through
+from hawb.study.kernel.links import cut, heal, time_out
+from hawb.study.kernel.nodes import kill
+from hawb.study.kernel.publishing import close_with_node
+from hawb.study.kernel.sides import drop_unheld, is_about_queue, is_of_side
+from hawb.study.kernel.state import (
+    CONFIRMS_DUE,
+    CONSUME,
+    KIND,
+    LINKS_TIME_OUT,
+    NEVER,
+    NUMBER,
+    PUBLISH,
+    RESUME,
+    SETTLE,
+    A,
+    B,
+    C,
+    D,
+    hand_over,
+    strike,
+)
+from hawb.study.kernel.trial import handle
+from hawb.study.kernel.upkeep import idle, look
+
+CUT, CUT_LINK, HEAL = histories.CUT, histories.CUT_LINK, histories.HEAL
+stand_together, does_what_can_be_done, acts = trial.stand, upkeep.go_on, upkeep.act
+has_what_they_want, goes_on_unhindered, changes_us = upkeep.is_content, publishing.is_unhindered, flows.next_change_us
+cleans_up, mends = trial.begin_again, upkeep.mend
+
+
+@inner
+def stand(t):
+    """The cluster and its queue before anything has happened: everybody is on one side."""
+    t.net.focus = t.net.last_side = FIRST_SIDE
+    t.net.sides = 1
+    for node in range(t.setup.nodes):
+        t.side[node] = FIRST_SIDE
+    stand_together(t)
+
+
+@inner
+def begin_again(t, words, beginning):
+    """Takes out of a trial's memory what the last one left there."""
+    cleans_up(t, words, beginning)
+    windows.clear(t.behind)
+    windows.clear(t.held_up)
+    windows.clear(t.left)
+
+
+@inner
+def messages(t):
+    """How many messages are in the queue, on whatever side."""
+    windows.clear(t.here)
+    windows.copy_all(t.content, t.here)
+    for place in range(MOST_SIDES):
+        if t.kept_side[place] != NO_SIDE:
+            windows.copy_all(t.kept_content[place], t.here)
+    return windows.size(t.here)
+
+
+# Events
+
+
+@inner
+def happen(t, row):
+    """What is planned happens, on the side of its node, or where it has none on the one on which it was planned: not at
+    all, where that is gone and it is about the queue."""
+    number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
+    a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
+    strike(t, row)
+    if not is_of_side(kind):
+        look_from(t, b if kind in (CONFIRMS_DUE, PUBLISH, SETTLE, CONSUME, RESUME) else a)
+    elif not focus_on(t, side):
+        if is_about_queue(kind):
+            return
+        focus_on(t, oldest(t))
+    if kind == LINKS_TIME_OUT:
+        time_out(t, a)
+    else:
+        handle(t, number, kind, a, b, c, d)
+
+
+@inner
+def flow(t, until_us):
+    """Takes in what flows until then on each side, and time stands there."""
+    t.moment.now_us = max(t.moment.now_us, until_us)
+    if t.net.sides == 1:
+        flow_through(t)
+        return
+    focus = t.net.focus
+    for number in range(1, t.net.last_side + 1):
+        if focus_on(t, number):
+            flow_through(t)
+    focus_on(t, focus)
+
+
+@inner
+def next_change_us(t):
+    """When next a flow changes more than how many messages there are, on any side."""
+    focus, change_us = t.net.focus, min(changes_us(t), lags_end_us(t))
+    if t.net.sides > 1:
+        for number in range(1, t.net.last_side + 1):
+            if focus_on(t, number):
+                change_us = min(change_us, changes_us(t), lags_end_us(t))
+        focus_on(t, focus)
+    return change_us
+
+
+@inner
+def lags_end_us(t):
+    """When mirrors that lag would have all that is left, whether they count as synchronised or not."""
+    return drains_us(t) if t.queue.lagging else NEVER
+
+
+@inner
+def is_unhindered(t):
+    """Whether nothing holds the publisher up, as its own side sees it."""
+    focus = t.net.focus
+    look_from(t, t.publisher.node)
+    free = goes_on_unhindered(t)
+    focus_on(t, focus)
+    return free
+
+
+# Who looks after it
+
+
+@inner
+def is_content(t):
+    """Whether clients are connected as they want, and nothing is left to do."""
+    return has_what_they_want(t) and not parted(t)
+
+
+@inner
+def go_on(t):
+    """The next thing is done that can be done now."""
+    does_what_can_be_done(t)
+    stop_parted(t)
+    look_from_outside(t)
+
+
+@inner
+def mend(t):
+    """Empty nodes come back. Who forgets them, and whom they join, while others do not see each other is for the
+    engine."""
+    if (t.net.severed or t.net.sides > 1) and (t.queue.gone or idle(t) & t.moment.virgin):
+        hand_over(t)
+    mends(t)
+
+
+@inner
+def lose_disk(t, bits):
+    """The disks of nodes are lost, and what runs there with them. Of a queue that waits for such a node nothing is
+    left, on whatever side."""
+    kill(t, bits)
+    t.moment.virgin |= bits
+    look_from_outside(t)
+    focus = t.net.focus
+    for number in range(1, t.net.last_side + 1):
+        if focus_on(t, number) and t.queue.abandoned and bits >> t.queue.master & 1:
+            lose(t, 0, t.queue.taken)
+    focus_on(t, focus)
+    drop_unheld(t)
+
+
+@inner
+def connect(t, node):
+    """A client's connection leads to a node."""
+    t.net.connected |= 1 << node
+
+
+@inner
+def act(t, kind, about):
+    """The history goes on."""
+    everybody = (1 << t.setup.nodes) - 1
+    if kind == CUT:
+        cut(t, about & everybody, everybody & ~about)
+    elif kind == CUT_LINK:
+        cut(t, about & -about & everybody, about & about - 1)
+    elif kind == HEAL:
+        heal(t)
+    if kind in (CUT, CUT_LINK, HEAL):
+        close_with_node(t)
+        look(t)
+    else:
+        acts(t, kind, about)
+
+
+PARTS = {
+    state.linked: cut_state.linked, state.is_here: cut_state.is_here, state.runs_anywhere: cut_state.runs_anywhere,
+    state.look_from: cut_state.look_from, state.look_from_outside: cut_state.look_from_outside,
+    state.put: cut_state.put_here, state.unschedule: cut_state.unschedule,
+    state.count_times: books.count_times, failover.lose: books.lose, failover.inherit: books.inherit,
+    deliveries.take_out: books.take_out,
+    deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
+    mirrors.enlist: links.enlist, mirrors.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
+    answers.client_gone: cut_nodes.client_gone, metadata.mute: cut_nodes.mute,
+    metadata.release_stalled: cut_nodes.release_stalled_of_sides,
+    nodes.seen: cut_nodes.seen, nodes.fulfilled: cut_nodes.fulfilled, nodes.pause: cut_nodes.pause_here,
+    nodes.end: cut_nodes.end, nodes.stopped: cut_nodes.stopped, nodes.notice_gone: cut_nodes.notice_gone,
+    nodes.settle_stalled: cut_nodes.settle_stalled, nodes.find_side: sides.find_side,
+    nodes.must_wait: cut_nodes.must_wait, nodes.look_again: cut_nodes.look_again,
+    nodes.look_around: cut_nodes.look_around,
+    publishing.is_unhindered: is_unhindered, flows.flow: flow, flows.next_change_us: next_change_us,
+    trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.begin_again: begin_again,
+    disks.lose_disk: lose_disk, upkeep.mend: mend,
+    upkeep.is_content: is_content, upkeep.go_on: go_on, upkeep.connect: connect, upkeep.act: act,
+}  # fmt: skip
+"""What a trial in a network that may be cut does in place of what one in a whole network does."""
+
+play, told = with_parts(trial.play, PARTS), with_parts(trial.told, PARTS)
+"""One trial, a row of `cut_state.CUT_TRIAL`, and what has come of it."""
