@@ -85,15 +85,15 @@ def cut_case(number: int) -> Case:
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 
-def quorum_case(number: int) -> Case:
-    """The case of a number, with a quorum queue."""
+def quorum_case(number: int, *, awaits: bool = True) -> Case:
+    """The case of a number, with a quorum queue, whose upgrades may wait for its members or never do."""
     choose = Chooser(number)
-    design = a_quorum_design(choose)
+    design = a_quorum_design(choose, awaits=awaits)
     environment = an_environment(choose)
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 
-def a_quorum_design(choose: Chooser) -> Design:
+def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:
     """A quorum queue."""
     nodes = choose("nodes", (1, 2, 3, 3, 3, 4, 5, 5))
     return Design(
@@ -107,8 +107,8 @@ def a_quorum_design(choose: Chooser) -> Design:
         upgrade=Upgrade(
             drain=choose("drain", (False, True)),
             rebalance=choose("rebalance", (False, True)),
-            await_online_quorum_plus_one=choose("await_online_quorum_plus_one", (False, True)),
-            await_timeout_s=choose("await_timeout_s", (3600.0, 20.0)),
+            await_online_quorum_plus_one=awaits and choose("await_online_quorum_plus_one", (False, True)),
+            await_timeout_s=choose("await_timeout_s", (3600.0, 20.0)) if awaits else 3600.0,
             between_s=choose("between_s", (0.0, 12.5)),
         ),
     )

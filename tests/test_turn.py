@@ -115,6 +115,16 @@ def test_time_passes_up_to_a_point_or_through_it(pass_time: Callable, events_lef
     assert turn.now_us == 20, "a time already past changes nothing"
 
 
+def test_an_event_that_a_flow_takes_back_is_not_made_up_for_by_a_later_one(monkeypatch):
+    turn = turn_at_the_beginning()
+    taken_back, later = DepthFell("no such queue"), DepthFell("nor this")
+    turn.schedule(10, taken_back)
+    turn.schedule(20, later)
+    monkeypatch.setattr(advance.flows, "flow", lambda turn, _: turn.unschedule(taken_back))
+    advance.one(turn)
+    assert (turn.now_us, turn.is_planned(later)) == (0, True), "the flow itself moves time, here none"
+
+
 # Moments
 
 
