@@ -82,6 +82,14 @@ def test_check_says_ok_and_what_differs(tmp_path: Path, story: Path):
     assert "queues['ha.orders'].messages: expected 11, got 10" in lines[2]
 
 
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_full_disk_is_told_in_a_line(story: Path, command: str):
+    line = [sys.executable, "-m", "hawb.cli", command, story]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "standard output: No space left on device\n")
+
+
 def test_a_title_cannot_reach_beyond_its_line(tmp_path: Path):
     file = tmp_path / "escapes.yaml"
     file.write_text(SMALL.replace("x", r'"\e[31m\a\n"', 1) + "  - wait: 1\n")

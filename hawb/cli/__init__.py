@@ -1,6 +1,6 @@
 """The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
 that a node is not safe to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without
-loss; 2: the input was refused.
+loss; 2: the input was refused, or there is no room for what is written.
 
 Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
 """
@@ -11,6 +11,7 @@ import click
 
 from hawb import __version__
 from hawb.cli import clusters, migrating, planning, real_broker, scenarios, spark, upgrade
+from hawb.cli.files import Refusing
 
 COMMANDS = (
     scenarios.run, scenarios.check,
@@ -22,7 +23,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Refusing, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hawb")
 def main() -> None:
     """Simulate RabbitMQ's replicated queues: what is lost when a node goes, and why."""

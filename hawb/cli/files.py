@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import wraps
+from errno import ENOSPC
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,17 +22,19 @@ STDIN = "-"
 Done = TypeVar("Done")
 
 
-def refusing(command: Callable) -> Callable:
-    """Lets a command end with a message on standard error and exit status 2 when its input is refused."""
+class Refusing(click.Group):
+    """Commands that end with a message on standard error and exit status 2 when their input is refused, or when there
+    is no room for what they write."""
 
-    @wraps(command)
-    def guarded(*args, **kwargs):
+    def invoke(self, ctx: click.Context) -> object:
         try:
-            return command(*args, **kwargs)
+            return super().invoke(ctx)
         except ScenarioRefused as refused:
-            raise SystemExit(refuse(refused)) from None
-
-    return guarded
+            ctx.exit(refuse(refused))
+        except OSError as error:
+            if error.errno != ENOSPC:
+                raise
+            ctx.exit(refuse(f"{error.filename or 'standard output'}: {error.strerror}"))
 
 
 def refuse(reason: object) -> int:

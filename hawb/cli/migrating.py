@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import is_scenario, play, refuse, refusing
+from hawb.cli.files import is_scenario, play, refuse
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path),
               help="A new folder for definitions, runbook and report.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
-@refusing
 def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool) -> None:
     """Plan the move of a cluster's queues to quorum queues.
 
@@ -98,7 +97,6 @@ def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
-@refusing
 def replicas(
     files: tuple[str, ...], failures: int, trials: int, seed: int, output: Path | None, as_json: bool
 ) -> None:

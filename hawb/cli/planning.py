@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import cluster_of, is_scenario, play, refuse, refused_in, refusing, write_scenario
+from hawb.cli.files import cluster_of, is_scenario, play, refuse, refused_in, write_scenario
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @click.option("--node", metavar="NAME", help="This node alone; exit status 1 if a controlled stop of it would hurt.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The forecasts as JSON.")
-@refusing
 def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json: bool) -> None:
     """Is it safe to stop a node where a scenario ends, or in a cluster as its files tell of it?
 
@@ -66,7 +65,6 @@ def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for the story; standard output.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
-@refusing
 def explore(
     file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], output: Path | None, as_json: bool,
     master: str | None,
@@ -115,7 +113,6 @@ def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) 
 @click.option("--json", "as_json", is_flag=True, help="A JSON array with an object for each cluster.")
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
               help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
-@refusing
 def lint(files: tuple[str, ...], as_json: bool, network_mb_s: float | None) -> None:
     """Say which policy applies to each queue, which it silences, and what is wrong with either.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import read, refuse, refusing, verdict
+from hawb.cli.files import read, refuse, verdict
 from hawb.scenario.document import Uncompared
 from hawb.scenario.load import load_known
 from hawb.scenario.refused import ScenarioRefused
@@ -39,7 +39,6 @@ asking_broker = click.option(
 @click.option(
     "--known", type=click.Path(path_type=Path), default=KNOWN, show_default=True, help="What is known to differ."
 )
-@refusing
 def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
     """Play scenario FILES on the model and on a real RabbitMQ cluster and print what differs, field by field.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hawb.cli.files import play, refuse, refusing, verdict
+from hawb.cli.files import play, refuse, verdict
 from hawb.cli.real_broker import asking_broker, run_on_broker
 from hawb.scenario.refused import ScenarioRefused
 
@@ -16,7 +16,6 @@ from hawb.scenario.refused import ScenarioRefused
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
 @click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
 @asking_broker
-@refusing
 def run(file: Path, as_json: bool, on: str, broker: str | None) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 

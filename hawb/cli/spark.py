@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import refuse, refusing
+from hawb.cli.files import refuse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,6 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
-@refusing
 def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master: str) -> None:
     """Play a study FILE and show what it comes to, each number with its interval.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, cluster_of, refuse, refusing, write_scenario
+from hawb.cli.files import STDIN, cluster_of, refuse, write_scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,6 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--gantt", type=click.Path(path_type=Path), help="The plan over time as a figure: .svg, .png or .pdf.")
 @click.option("--report", type=click.Path(path_type=Path), help="All of it as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
-@refusing
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float, drain: bool,
     full_stop: bool, output: Path | None, rehearsal: Path | None, gantt: Path | None, report: Path | None,
