@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from msgspec.structs import replace
 from random_studies import HORIZON_US, SEED, Case, cut_case
 from test_kernel_agreement import agreed, classic, history_of, with_traffic
 
-from hawb.study import histories
+from hawb.study import histories, records
 from hawb.study.design import Design
 from hawb.study.environment import Distribution, Partitions
 from hawb.study.kernel import block
+from hawb.study.load import load
 from hawb.study.record import Record
 
 CASES = 5_000 if LONG else 200
@@ -110,6 +112,14 @@ def test_a_minority_that_pauses_takes_along_what_only_it_had():
     """Its master serves on for net_ticktime, and what it has taken meanwhile is lost when it comes back as a mirror."""
     told = cut_for(100, "pause_minority")
     assert told.promotions == 1 and told.lost > 0
+
+
+@pytest.mark.parametrize("design", ["classic-1", "classic-2"])
+def test_a_year_with_the_presets_own_figures_is_the_same(design: str):
+    asked = load(Path(__file__).parent.parent / "data" / "studies" / "replicas.yaml")
+    given = asked.designs[design], asked.environments["datacentre"], asked.seed, 0, 1, 365 * histories.DAY_US
+    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 def test_a_trial_is_the_same_after_others_and_alone():

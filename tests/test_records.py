@@ -58,10 +58,9 @@ def test_what_the_kernel_does_not_play_the_engine_does():
 
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])
-@pytest.mark.parametrize("environment", ["many-failures", "datacentre"])
-def test_a_year_of_lost_power_and_disks_and_partitions_is_the_same(design: str, environment: str):
+def test_a_year_of_lost_power_and_disks_is_the_same(design: str):
     asked = load(Path(__file__).parent.parent / "data" / "studies" / "replicas.yaml")
-    given = asked.designs[design], asked.environments[environment], asked.seed, 0, 1, 365 * histories.DAY_US
+    given = asked.designs[design], asked.environments["many-failures"], asked.seed, 0, 1, 365 * histories.DAY_US
     by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
@@ -91,7 +90,7 @@ def test_kernel_and_engine_tell_the_same_of_biased_failures(design: str):
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-def test_the_kernel_is_compiled_by_one_trial_of_each_type_of_queue(monkeypatch: pytest.MonkeyPatch):
+def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.MonkeyPatch):
     played = []
     monkeypatch.setattr(records.block, "rows", lambda *asked: played.append(asked))
     asked = study()
@@ -99,4 +98,4 @@ def test_the_kernel_is_compiled_by_one_trial_of_each_type_of_queue(monkeypatch: 
     designs = [asked.designs["mirrored"], asked.designs["quorum"]]
     assert sorted(((one[0], one[3], one[4]) for one in played), key=repr) == [(one, 0, 1) for one in designs]
     records.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
-    assert len(played) == 2
+    assert len(played) == 3, "the quorum queue's partitions are the engine's"
