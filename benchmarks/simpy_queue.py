@@ -92,8 +92,11 @@ class Cluster:
         return [node.number for node in self.nodes if node.status == RUNNING]
 
     def befalls(self, history: Iterable[Event]) -> Process:
-        """What the history holds."""
+        """What the history holds: nodes that die, and nodes that nothing keeps down any more. Raises ValueError for
+        other faults, which it has no rules for."""
         for time_us, kind, about in history:
+            if kind not in (histories.START, histories.KILL):
+                raise ValueError(f"no such fault here: {histories.NAMES[kind]}; accepted: start, kill")
             yield self.env.timeout(time_us - self.env.now)
             chosen = [node for node in self.nodes if about >> node.number & 1]
             for node in chosen:
