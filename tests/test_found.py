@@ -99,14 +99,14 @@ FOUND = [
         id="the patience of an operation ends when it is served",
     ),
     pytest.param(
-        "all",
-        """
-  - declare: {queue: q, node: b}
-  - kill: [a, b, c]
-  - clear_policy: p
-  - start: [a, b, c]
+        "careful",
+        UNSYNCHRONISED
+        + """
+  - {kill: a, at: 20}
+  - {clear_policy: p, at: 30}
+  - {start: a, at: 40}
 """,
-        "{queues: {q: {master: b, mirrored: false, mirrors: []}}}",
+        "{errors: [], queues: {q: {master: a, mirrored: false, mirrors: [], messages: 3}}}",
         id="a policy that changed while nobody served applies when somebody does",
     ),
     pytest.param(

@@ -3,6 +3,7 @@ exit status 2."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from errno import ENOSPC
@@ -34,7 +35,16 @@ class Refusing(click.Group):
         except OSError as error:
             if error.errno != ENOSPC:
                 raise
+            if error.filename is None:
+                drop_the_rest()
             ctx.exit(refuse(f"{error.filename or 'standard output'}: {error.strerror}"))
+
+
+def drop_the_rest() -> None:
+    """What is left to write to standard output goes nowhere: Python would try again at its end, and tell of it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def refuse(reason: object) -> int:
