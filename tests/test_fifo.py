@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import consuming, dead_letters, events, expiry, fifo, limits, runs, subscriptions
+from hawb.engine import consuming, dead_letters, events, expiry, fetching, fifo, limits, runs, settling, subscriptions
 from hawb.engine.cluster import begin
 from hawb.engine.contents import drop, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, MessagesExpire, QueueExpires
@@ -87,13 +87,13 @@ class Bench:
 
     def settle(self, name: str, count: int | None = None, verdict: str = "ack") -> None:
         node = self.turn.consumers[name].node
-        consuming.settle(self.turn, Settle("q", node, "default", consumer=name, count=count, verdict=verdict))
+        settling.settle(self.turn, Settle("q", node, "default", consumer=name, count=count, verdict=verdict))
 
     def requeue(self, name: str, count: int | None = None) -> None:
         self.settle(name, count, "requeue")
 
     def get(self, count: int = 1, holder: str | None = None) -> None:
-        consuming.get(self.turn, Get("q", 0, "default", count=count, holder=holder))
+        fetching.get(self.turn, Get("q", 0, "default", count=count, holder=holder))
 
     def cancel(self, name: str) -> None:
         subscriptions.client_cancels(self.turn, ConsumerCancels(name))
@@ -384,7 +384,7 @@ def test_automatic_acknowledgement_is_the_channels_and_its_prefetch_counts(versi
     assert bench.turn.consumers["c"].received == EMPTY
     [answer] = bench.pass_time(LATENCY_US)
     assert bench.turn.consumers["c"].received == ((1, 2),)
-    consuming.settle(bench.turn, answer)
+    settling.settle(bench.turn, answer)
     assert bench.removed("acknowledged") == ((1, 2),)
     assert bench.held("c") == ((3, 4),)
 
@@ -1052,7 +1052,7 @@ def perform(bench: Bench, operation: tuple) -> None:
     elif what == "pass_time":
         for event in bench.pass_time(*given):
             handle = {
-                Settle: consuming.settle, MessagesExpire: consuming.messages_expire,
+                Settle: settling.settle, MessagesExpire: consuming.messages_expire,
                 events.LettersConfirmed: consuming.letters_confirmed,
                 events.LettersRetried: dead_letters.retry,
             }.get(type(event))  # fmt: skip

@@ -1,8 +1,8 @@
-"""Deliveries: what is sent to consumers, and what comes back from them.
+"""Deliveries: what is sent to consumers, and what goes back to its place.
 
 Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by
 the master alone, wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its
-place and is sent again, and acknowledgements of what the old master had sent go nowhere before 3.9 (`settle`).
+place and is sent again. What clients answer is in `hawb.engine.settling`.
 
 Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
 One that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
@@ -26,11 +26,10 @@ from hawb.engine.clients import Consumer
 from hawb.engine.contents import in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
-from hawb.engine.naming import described
-from hawb.engine.operations import ChannelDown, Get, InVain, Operation, Settle
+from hawb.engine.operations import ChannelDown, Operation, Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.single_active import is_single_active, step_back
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Parked, Queue, UnderWay
+from hawb.engine.single_active import is_single_active
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue, UnderWay
 from hawb.engine.turn import Turn
 
 DEALT_SINGLY = 10_000
@@ -321,137 +320,3 @@ def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
         received=known.received,
         carried=runs.size(known.held),
     )
-
-
-def get(turn: Turn, operation: Get) -> None:
-    """basic.get: the oldest ready messages go to a holder, or are acknowledged at once."""
-    if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
-        return
-    if queue.type == QUORUM and is_single_active(queue):
-        turn.refuse(
-            405, f"RESOURCE_LOCKED - cannot obtain access to locked {described(queue.name)}. basic.get operations are "
-            "not supported by quorum queues with single active consumer",
-        )  # fmt: skip
-        return
-    expiry.used(turn, queue.name)
-    give_up_name(turn, operation.holder or "")
-    queue = turn.queues[queue.name]
-    ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
-    numbers = runs.head(ordered, operation.count)
-    known = turn.consumers.get(operation.holder or "")
-    if not numbers or holds_of_another(turn, known, queue) or is_elsewhere(turn, known, queue):
-        return
-    if known is not None and known.state == "active" and known.subscription and known.queue != queue.name:
-        refuse_tag(turn, known)
-        return
-    holder = Consumer(operation.holder or "", queue.name, operation.node, operation.connection)
-    if known is None or known.state != "active" or known.queue != queue.name:
-        turn.consumers[holder.name] = with_past(holder, known)
-    hand_over(turn, queue.name, holder.name, numbers)
-    if operation.holder is None:
-        del turn.consumers[holder.name]
-        acknowledge(turn, queue.name, holder.name, runs.normal(numbers))
-    expiry.drop_expired(turn, queue.name)
-    if queue.type == QUORUM:
-        limits.tell_publishers(turn, queue.name)
-
-
-def in_vain(turn: Turn, operation: InVain) -> None:
-    """A quorum queue has agreed to what a client asked that is gone: messages are checked out to its channel, and come
-    back as the leader finds that dead (`rabbit_fifo`, `{down, Pid, noproc}`)."""
-    queue = turn.queues[operation.queue]
-    ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
-    numbers = runs.head(ordered, operation.count)
-    out = runs.union(queue.unacknowledged, runs.normal(numbers))
-    turn.change_queue(queue.name, unacknowledged=out, fifo=fifo.checked_out(queue, runs.normal(numbers)))
-    put_back(turn, queue.name, numbers, "consumer_gone")
-    deliver(turn, queue.name)
-
-
-def settle(turn: Turn, operation: Settle) -> None:
-    """basic.ack or basic.nack reaches the queue: first for what the consumer still believes it holds from a master that
-    is gone, then for what it holds. From 3.9 on a channel sends its answers to whoever is master by then
-    (`rabbit_classic_queue:settle`), and those for what that has sent to the same channel again count; the client
-    believes that it holds the second deliveries, too."""
-    consumer = turn.consumers[operation.consumer]
-    queue = turn.queues.get(consumer.queue)
-    quorum = queue is not None and queue.type == QUORUM
-    has = arrived(turn, consumer)
-    count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
-    stale = runs.head(consumer.stale, count)
-    counts = turn.settings.profile.late_answers_count and not quorum and not operation.unheard
-    late = runs.common(stale, consumer.held) if counts else EMPTY
-    early = runs.union(consumer.settled_early, late)
-    ordered = runs.head(has, count - runs.size(stale))
-    answered = runs.normal(ordered)
-    numbers = runs.union(late, runs.minus(answered, early))
-    if numbers and reached(turn, operation) is None:
-        return
-    turn.change_consumer(
-        consumer.name,
-        stale=runs.minus(consumer.stale, stale),
-        settled_early=runs.minus(early, answered),
-        held=runs.minus(consumer.held, numbers),
-    )
-    if ignored := runs.union(runs.minus(stale, late), runs.common(answered, early)):
-        ignore_stale(turn, consumer, ignored, operation.verdict)
-    if numbers:
-        VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered if quorum else numbers)
-    if quorum:
-        step_back(turn, consumer.name, activates=operation.verdict != "requeue")
-    if come_back(turn, consumer.name) or operation.verdict == "requeue" or quorum:
-        deliver(turn, consumer.queue)
-
-
-def unheard(parked: Parked) -> Parked:
-    """What waits for a queue whose master is gone: answers were sent to that one, and reach nobody
-    (`rabbit_classic_queue:settle`)."""
-    if not isinstance(parked.operation, Settle):
-        return parked
-    return replace(parked, operation=replace(parked.operation, unheard=True))
-
-
-def arrived(turn: Turn, consumer: Consumer) -> Runs:
-    """What a client holds of the present master's deliveries, as it believes, in their order: what did not arrive it
-    does not know."""
-    gap = fifo.missing(turn, consumer)
-    return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
-
-
-def ignore_stale(turn: Turn, consumer: Consumer, numbers: Runs, verdict: str) -> None:
-    """The process that waited for this answer is gone: an acknowledgement says something to nobody."""
-    turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=numbers)
-    if verdict == "ack":
-        note_acknowledged(turn, consumer.queue, numbers)
-
-
-def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
-    """Books what a client said."""
-    turn.book(name, acknowledged=runs.union(turn.account(name).acknowledged, numbers))
-
-
-def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages were dealt with and leave the queue. With automatic acknowledgement it is the channel that says so, and
-    the client nothing."""
-    numbers = runs.normal(numbers)
-    if numbers:
-        turn.emit("messages_acknowledged", queue=name, consumer=consumer or None, ids=numbers)
-        if not (consumer in turn.consumers and turn.consumers[consumer].automatic):
-            note_acknowledged(turn, name, numbers)
-        take_out(turn, name, numbers, "acknowledged")
-
-
-def reject(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages are given up by a client and leave the queue."""
-    numbers = runs.normal(numbers)
-    turn.emit("messages_rejected", queue=name, consumer=consumer, ids=numbers)
-    dead_letters.let_go(turn, name, numbers, dead_letters.REJECTED)
-
-
-def requeue(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages go back to their place."""
-    fifo.overpay(turn, name, consumer, put_back(turn, name, numbers, "nack"))
-
-
-VERDICTS = {"ack": acknowledge, "reject": reject, "requeue": requeue}
-"""What basic.ack, and basic.nack without and with requeue, do to messages."""

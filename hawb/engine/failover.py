@@ -14,7 +14,18 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, confirms, consuming, limits, metadata, publishing, queues, runs, subscriptions
+from hawb.engine import (
+    bookkeeping,
+    confirms,
+    consuming,
+    limits,
+    metadata,
+    publishing,
+    queues,
+    runs,
+    settling,
+    subscriptions,
+)
 from hawb.engine.access import is_replicated, release
 from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
@@ -239,7 +250,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     confirms.forget_replicas(turn, name, gone)
     subscriptions.follow_new_master(turn, name)
     limits.adopt(turn, name, starting=True)
-    waiting = (consuming.unheard(parked) for parked in turn.queues[name].parked)
+    waiting = (settling.unheard(parked) for parked in turn.queues[name].parked)
     turn.change_queue(name, parked=tuple(publishing.copied(turn, parked, name) for parked in waiting))
     synchronise_drained(turn, name, "promotion")
     turn.schedule(0, PolicyTakesEffect(name))
@@ -280,7 +291,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         redelivered=runs.common(queue.delivered, kept) if queue.stopped else kept,
         unacknowledged=EMPTY,
         uncounted_from=uncounted_from(turn, queue, kept),
-        parked=tuple(publishing.strike(consuming.unheard(parked), name) for parked in queue.parked),
+        parked=tuple(publishing.strike(settling.unheard(parked), name) for parked in queue.parked),
         abandoned=True,
         absent=not is_replicated(queue) and not turn.is_running(queue.master),
         unwritten=EMPTY,

@@ -35,6 +35,7 @@ from hawb.engine import (
     publishing,
     quorum,
     runs,
+    settling,
     steady_confirms,
 )
 from hawb.engine.access import is_busy, park
@@ -261,7 +262,7 @@ def answer(turn: Turn, consumer: Consumer, beats: int) -> None:
         return
     if quorum.is_decided(turn, consumer.queue):
         quorum.settle_flowing(turn, consumer, beats)
-    consuming.settle(turn, answers_of(consumer, beats))
+    settling.settle(turn, answers_of(consumer, beats))
 
 
 def answers_of(consumer: Consumer, count: int) -> Settle:
@@ -337,7 +338,7 @@ def drains_us(turn: Turn, name: str) -> Iterator[int]:
 
 def answers_until(turn: Turn, queue: Queue, consumers: list[Consumer], last: int) -> int:
     """How many answers it takes until all up to message `last` have left the queue. Those for what a master that is
-    gone had sent come first. Where they count (`consuming.settle`), what they have settled is answered for once more
+    gone had sent come first. Where they count (`settling.settle`), what they have settled is answered for once more
     later, so that it matters whether they settle all that is in question."""
     until = ((1, last),)
     before = runs.common(queue.content, until)

@@ -25,7 +25,7 @@ from hawb.engine import (
     partition_handling,
     quorum_sight,
     quorum_view,
-    raft_host,
+    raft_inputs,
     runs,
     sides,
 )
@@ -58,7 +58,7 @@ def cut(turn: Turn, links: Iterable[Link]) -> None:
     for _side in turn.each_side():
         for name in turn.queue_names():
             mirroring.note_silent(turn, name)
-    raft_host.links_silent(turn, new)
+    raft_inputs.links_silent(turn, new)
     turn.schedule(metadata.ticktime_us(turn), LinksTimeOut(number), priority=TIMER)
 
 
@@ -80,7 +80,7 @@ def heal(turn: Turn) -> None:
         turn.schedule(turn.settings.timing.link_latency_us, sent.delivery, sent.because, step=sent.step)
     turn.under_way = ()
     turn.because = cause
-    raft_host.links_healed(turn)
+    raft_inputs.links_healed(turn)
     quorum_sight.links_healed(turn)
     quorum_sight.in_reach(turn)
     metadata.release(turn)

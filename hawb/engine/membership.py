@@ -19,7 +19,7 @@ from hawb.engine import (
     partition_handling,
     queues,
     quorum_sight,
-    raft_host,
+    raft_inputs,
     sides,
 )
 from hawb.engine.access import is_replicated
@@ -55,7 +55,7 @@ def power_off(turn: Turn, nodes: list[int]) -> None:
         turn.change_node(node, silent=True)
         for name in turn.queue_names():
             disks.lose_unwritten(turn, name, node)
-        raft_host.links_silent(turn, [(min(node, other), max(node, other)) for other in turn.running()])
+        raft_inputs.links_silent(turn, [(min(node, other), max(node, other)) for other in turn.running()])
         turn.schedule(metadata.ticktime_us(turn), NodeGoneNoticed(node), priority=TIMER)
 
 
@@ -72,7 +72,7 @@ def strike(turn: Turn, nodes: list[int], how: str) -> Iterator[int]:
         turn.because = None
         turn.look_from(node)
         turn.because = turn.emit(how, node=node)
-        raft_host.node_down(turn)
+        raft_inputs.node_down(turn)
         if node in known:
             for name in masters_on(turn, node):
                 turn.emit("master_down", node=node, queue=name, reason=how)
@@ -119,7 +119,7 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
     for name in masters_on(turn, event.node):
         shut_down_master(turn, name)
     sides.remember(turn, event.node)
-    raft_host.node_down(turn)
+    raft_inputs.node_down(turn)
     timing = turn.settings.timing
     turn.schedule(timing.link_latency_us, NodeGoneNoticed(event.node))
     turn.schedule(timing.stop_us, Stopped(event.node, turn.nodes[event.node].boots))
@@ -195,7 +195,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
     for node in dead:
         confirms.client_gone(turn, node)
         quorum_sight.channels_gone(turn, node)
-    raft_host.node_missed(turn)
+    raft_inputs.node_missed(turn)
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
@@ -341,7 +341,7 @@ def come_up(turn: Turn, node: int) -> None:
         if turn.queues[name].type == "classic":
             return_to_queue(turn, name, node)
     turn.because = cause
-    raft_host.node_up(turn, node)
+    raft_inputs.node_up(turn, node)
     partition_handling.look_again(turn)
 
 

@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from hawb.engine import (
     bookkeeping,
-    consuming,
     enqueuers,
     fifo,
     limits,
@@ -31,6 +30,7 @@ from hawb.engine import (
     quorum_view,
     raft_host,
     runs,
+    settling,
     subscriptions,
 )
 from hawb.engine.access import fail
@@ -107,7 +107,7 @@ def with_count(turn: Turn, event: object) -> object:
     if not isinstance(event, Settle) or event.count is not None:
         return event
     consumer = turn.consumers[event.consumer]
-    return replace(event, count=runs.size(consumer.stale) + runs.size(consuming.arrived(turn, consumer)))
+    return replace(event, count=runs.size(consumer.stale) + runs.size(settling.arrived(turn, consumer)))
 
 
 def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMPTY) -> None:

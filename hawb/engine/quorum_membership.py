@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hawb.engine import quorum_view, raft_host
+from hawb.engine import quorum_view, raft_host, raft_inputs
 from hawb.engine.naming import described, split_queue
 from hawb.engine.raft_events import LogCut
 from hawb.engine.raft_member import LEADER, start
@@ -142,21 +142,21 @@ def drain(turn: Turn, node: int) -> None:
     for name, group in sorted(turn.groups.items()):
         member = group.members.get(node)
         if member is not None and (member.role == LEADER or turn.settings.profile.drain_stops_members):
-            raft_host.stop_member(turn, name, node)
+            raft_inputs.stop_member(turn, name, node)
 
 
 def revive(turn: Turn, node: int) -> None:
     """The members that were stopped are started again."""
     for name, group in sorted(turn.groups.items()):
         if node in group.stopped:
-            raft_host.member_up(turn, name, node)
+            raft_inputs.member_up(turn, name, node)
 
 
 def crash(turn: Turn, name: str, node: int) -> None:
     """A member's process dies and is started again at once; the others notice."""
     turn.because = turn.emit("process_crashed", node=node, queue=name, final=False)
-    raft_host.stop_member(turn, name, node)
-    raft_host.member_up(turn, name, node)
+    raft_inputs.stop_member(turn, name, node)
+    raft_inputs.member_up(turn, name, node)
 
 
 def lose_disk(turn: Turn, node: int) -> None:

@@ -1,0 +1,72 @@
+"""Messages that a client asks a queue for itself: basic.get.
+
+Source: `rabbit_channel`, `rabbit_amqqueue_process`, `rabbit_fifo`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import expiry, fifo, limits, runs
+from hawb.engine.clients import Consumer
+from hawb.engine.consuming import (
+    deliver,
+    give_up_name,
+    hand_over,
+    holds_of_another,
+    is_elsewhere,
+    put_back,
+    reached,
+    refuse_tag,
+    with_past,
+)
+from hawb.engine.contents import in_order, ready
+from hawb.engine.naming import described
+from hawb.engine.operations import Get, InVain
+from hawb.engine.settling import acknowledge
+from hawb.engine.single_active import is_single_active
+from hawb.engine.state import QUORUM
+from hawb.engine.turn import Turn
+
+
+def get(turn: Turn, operation: Get) -> None:
+    """basic.get: the oldest ready messages go to a holder, or are acknowledged at once."""
+    if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
+        return
+    if queue.type == QUORUM and is_single_active(queue):
+        turn.refuse(
+            405, f"RESOURCE_LOCKED - cannot obtain access to locked {described(queue.name)}. basic.get operations are "
+            "not supported by quorum queues with single active consumer",
+        )  # fmt: skip
+        return
+    expiry.used(turn, queue.name)
+    give_up_name(turn, operation.holder or "")
+    queue = turn.queues[queue.name]
+    ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
+    numbers = runs.head(ordered, operation.count)
+    known = turn.consumers.get(operation.holder or "")
+    if not numbers or holds_of_another(turn, known, queue) or is_elsewhere(turn, known, queue):
+        return
+    if known is not None and known.state == "active" and known.subscription and known.queue != queue.name:
+        refuse_tag(turn, known)
+        return
+    holder = Consumer(operation.holder or "", queue.name, operation.node, operation.connection)
+    if known is None or known.state != "active" or known.queue != queue.name:
+        turn.consumers[holder.name] = with_past(holder, known)
+    hand_over(turn, queue.name, holder.name, numbers)
+    if operation.holder is None:
+        del turn.consumers[holder.name]
+        acknowledge(turn, queue.name, holder.name, runs.normal(numbers))
+    expiry.drop_expired(turn, queue.name)
+    if queue.type == QUORUM:
+        limits.tell_publishers(turn, queue.name)
+
+
+def in_vain(turn: Turn, operation: InVain) -> None:
+    """A quorum queue has agreed to what a client asked that is gone: messages are checked out to its channel, and come
+    back as the leader finds that dead (`rabbit_fifo`, `{down, Pid, noproc}`)."""
+    queue = turn.queues[operation.queue]
+    ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
+    numbers = runs.head(ordered, operation.count)
+    out = runs.union(queue.unacknowledged, runs.normal(numbers))
+    turn.change_queue(queue.name, unacknowledged=out, fifo=fifo.checked_out(queue, runs.normal(numbers)))
+    put_back(turn, queue.name, numbers, "consumer_gone")
+    deliver(turn, queue.name)
