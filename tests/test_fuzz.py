@@ -18,7 +18,8 @@ from hawb.broker.actions import ACTIONS
 from hawb.broker.compare import compare
 from hawb.broker.driven import undriven
 from hawb.broker.fuzz import Campaign, by_another_seed, report, tally
-from hawb.broker.random_chapters import FAULTS, OPERATIONS
+from hawb.broker.random_faults import FAULTS
+from hawb.broker.random_operations import OPERATIONS
 from hawb.broker.random_scenarios import dealt, random_scenario
 from hawb.broker.real import CannotPlay, Played
 from hawb.broker.shrinking import shrunk

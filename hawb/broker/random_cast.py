@@ -19,6 +19,12 @@ QUORUM = ("r1", "r2")
 """The quorum queues that play throughout; further ones go with their chapter."""
 QUORUM_PATTERN = "^r"
 
+LOOK = {"expect": {}}
+"""A step that does nothing but let both outcomes be compared there."""
+SECONDS = 3
+"""A wait that is long beside what expires (`LIFETIME_MS`)."""
+LIFETIME_MS = 500
+
 
 class Cast:
     """Who plays in a scenario, and its draws, each of which is keyed by the scenario and counted.
@@ -142,6 +148,31 @@ def mirrors(definition: dict[str, Any]) -> dict[str, Any]:
 def listed(cast: Cast, **more: Any) -> dict[str, Any]:
     """The policy for mirrors on all nodes, which a list puts in order."""
     return mirrors({"ha-mode": "nodes", "ha-params": cast.order(cast.nodes), **more})
+
+
+def prepared(cast: Cast, lost: str, *clients: str) -> Steps:
+    """Quorum queues are ready for a node that goes: they keep their majority, or in a cluster of two their leader; who
+    leads them is known, and clients at these nodes have published to them before.
+
+    To a client of which it has not heard a minority says no after a minute, message by message. And whether a leader
+    that was restarted tells clients to send again what it lost follows from when Ra last wrote how far it had come.
+    """
+    steps: Steps = []
+    for queue in QUORUM:
+        if 2 * sum(member != lost for member in cast.members[queue]) <= len(cast.members[queue]):
+            steps += cast.everywhere(queue)
+            steps += cast.led(queue, *(node for node in cast.nodes if node != lost)) if len(cast.nodes) == 2 else []
+        elif cast.leaders[queue] is None:
+            steps += cast.led(queue, cast.one(cast.nodes))
+    return [*steps, *({"publish": {"queues": list(QUORUM), "count": 1, "node": node}} for node in clients)]
+
+
+def grown(cast: Cast, node: str, strategy: str = "all") -> dict[str, Any]:
+    """Quorum queues get a member on a node."""
+    for queue in QUORUM:
+        if strategy == "all" or len(cast.members[queue]) % 2 == 0:
+            cast.joined(queue, node)
+    return {"grow": {"node": node, "strategy": strategy, "pattern": QUORUM_PATTERN}}
 
 
 def beginning(cast: Cast) -> Steps:

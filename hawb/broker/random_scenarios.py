@@ -2,8 +2,9 @@
 cluster to be compared by.
 
 Scenario `n` of a seed is the same on any machine: every draw is counted (`hawb.engine.chance`). Each has a beginning,
-one chapter of faults and two of operations around it (`random_chapters`). Chapters are dealt from shuffled decks, so
-that after every nine scenarios each fault, and after every seventeen each operation twice, has had its turn.
+one chapter of faults and two of operations around it (`random_faults`, `random_operations`). Chapters are dealt from
+shuffled decks, so that after every nine scenarios each fault, and after every seventeen each operation twice, has had
+its turn.
 
 A real cluster has to answer the same each time, and soon. Left out, because they are racy there:
 
@@ -27,8 +28,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from hawb.broker.random_cast import Cast, beginning
-from hawb.broker.random_chapters import FAULTS, LOOK, OPERATIONS
+from hawb.broker.random_cast import LOOK, Cast, beginning
+from hawb.broker.random_faults import FAULTS
+from hawb.broker.random_operations import OPERATIONS
 from hawb.engine import chance
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
