@@ -16,7 +16,7 @@ import pytest
 from conftest import LONG
 from msgspec.structs import replace
 from random_studies import HORIZON_US, SEED, Case, cut_case
-from test_kernel_agreement import agreed, classic, history_of, with_traffic
+from test_kernel_agreement import agreed, by_kernel, classic, history_of, with_traffic
 
 from hawb.study import histories, records
 from hawb.study.design import Design
@@ -29,6 +29,8 @@ CASES = 5_000 if LONG else 200
 PART = 100
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
+CROWDED = 618
+"""A case in which more operations wait for the queue than a trial has room for."""
 LEAST_PER_PAIR = 30 if LONG else 2
 LEAST_LOSSES = 0.1
 MOST_HANDED_OVER = 0.25
@@ -63,6 +65,11 @@ def compared(part: int) -> tuple[Counter, int, int]:
 @pytest.mark.parametrize("part", PARTS)
 def test_the_same_of_random_histories(part):
     compared(part)
+
+
+def test_a_trial_for_which_a_table_is_too_small_is_handed_over():
+    given = cut_case(CROWDED)
+    assert by_kernel(given, history_of(given)) is None
 
 
 def test_each_handling_meets_each_cut(capsys):

@@ -237,8 +237,8 @@ def may_go(t, node):
 
 
 @inner
-def told(t, row):
-    """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds."""
+def tell(t, row):
+    """Writes what has come of a trial into a row, in the order of `Record`, times in microseconds."""
     book = t.book
     down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
     row[:] = 0
@@ -249,7 +249,7 @@ def told(t, row):
 
 
 PARTS = {
-    trial.stand: stand, trial.happen: happen, trial.told: told, flows.flow: flow, flows.next_change_us: next_change_us,
+    trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
     publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill, nodes.come_up: come_up,
     upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go,
 }  # fmt: skip

@@ -66,6 +66,7 @@ from hawb.study.kernel.state import (
     C,
     D,
     earliest,
+    hand_over,
     next_due_us,
     strike,
 )
@@ -204,7 +205,16 @@ def before(t, time_us):
 @compiled
 def play(t, history, horizon_us):
     """One trial, a row of `state.TRIAL` as `setup.begin` makes it. It is changed in place; `told` says what has come of
-    it."""
+    it. One for which a table is too small is handed over."""
+    try:
+        through(t, history, horizon_us)
+    except Exception:  # numba knows no narrower one
+        hand_over(t)
+
+
+@inner
+def through(t, history, horizon_us):
+    """What happens up to a horizon."""
     stand(t)
     k = 0
     while True:
@@ -227,7 +237,13 @@ def told(t, row):
     everywhere for one that is handed over."""
     if t.moment.handed:
         row[:] = HANDED_OVER
-        return
+    else:
+        tell(t, row)
+
+
+@inner
+def tell(t, row):
+    """Writes what has come of a trial that was played to its end."""
     book, now_us = t.book, t.moment.now_us
     lost_confirmed = book.refused_confirmed
     for k in range(1, t.lost[0, 0] + 1):
