@@ -170,6 +170,13 @@ def test_it_is_the_same_story_in_slices_of_any_size():
     assert replace(sliced, left=whole.left) == whole
 
 
+def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
+    verbs = frozenset({"partition", "wait", "publish", "heal"})
+    kept = answer(mirrored(handling="autoheal"), "lost-confirmed", 1, 2, verbs)
+    monkeypatch.setattr(room, "AT_HAND", 5)
+    assert answer(mirrored(handling="autoheal"), "lost-confirmed", 1, 2, verbs) == kept
+
+
 @pytest.mark.spark
 def test_it_is_the_same_story_on_spark(spark):
     from hawb.study.exploring import spread

@@ -32,6 +32,10 @@ from hawb.scenario.run import Run
 SLICE = 256
 """So many states are gone on from before a search tells how far it is."""
 
+AT_HAND = 20_000
+"""So many states of a level are kept as they were played, some 6 kB each with one queue; what leads to others is played
+again, for the sake of memory."""
+
 DIGEST_BYTES = 16
 """With as many bits two of a billion states have the same digest by chance once in 10**20 searches."""
 
@@ -48,11 +52,17 @@ class Question(Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """A state by the story that leads there: its steps, when the next one would happen, and what it has spent."""
+    """A state by the story that leads there: its steps, when the next one would happen, and what it has spent; and the
+    story as it was played, if that is at hand."""
 
     steps: tuple[Step, ...] = ()
     at: float | None = None
     spent: Spent = Spent()
+    played: Run | None = None
+
+    def unplayed(self) -> Place:
+        """The same without what was played: to be kept or sent for little."""
+        return self._replace(played=None)
 
 
 class Found(NamedTuple):
@@ -101,7 +111,7 @@ def explore(run: Run, question: Question, expand: Expand | None = None, at_a_tim
                     yield replace(progress, states=len(seen), story=story, harmed=found.harmed, over=True)
                     return
                 if _is_new(seen, found):
-                    following.append(found.place)
+                    following.append(found.place if len(following) < AT_HAND else found.place.unplayed())
             progress = replace(progress, states=len(seen), left=max(0, len(level) - start - at_a_time))
             yield progress
         level = following
@@ -126,7 +136,7 @@ def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator
     base, told = len(run.steps), set()
     current = run.copy()
     for place in places:
-        current = _at(current, base, place.steps)
+        current = place.played or _at(current, base, place.steps)
         left = Spent(question.most.faults - place.spent.faults, question.most.operations - place.spent.operations)
         moment = current.moment() if place.at is None else current.moment_at(place.at)
         for move in moves(moment, run.settings, left, question.verbs):
@@ -134,7 +144,7 @@ def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator
             after.apply(Step(move.verb, place.at))
             steps, spent = (*place.steps, after.steps[-1]), place.spent + move.cost
             for then in instants(after):
-                found = Found(Place(steps, then.at, spent), digest(then.moment, run), ())
+                found = Found(Place(steps, then.at, spent, after), digest(then.moment, run), ())
                 if then.at is None:
                     found = found._replace(harmed=reached(question.goal, then.moment, fine))
                 elif (found.digest, spent) in told:

@@ -30,7 +30,8 @@ def spread(spark: SparkSession) -> Expand:
         shares = [places[start : start + size] for start in range(0, len(places), size)]
 
         def go_on(share: Sequence[Place]) -> list[Found]:
-            return list(followers(Run.of(scenario), question, share))
+            found = followers(Run.of(scenario), question, share)
+            return [one._replace(place=one.place.unplayed()) for one in found]
 
         return context.parallelize(shares, len(shares)).flatMap(go_on).collect()
 
