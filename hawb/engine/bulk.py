@@ -35,6 +35,8 @@ class Bulk:
 
     def take(self, queue: str | None = None) -> list[Told]:
         """Takes out the entries of a queue (None: all), in the order in which they began."""
+        if not self._entries:
+            return []
         taken = {key: told for key, told in self._entries.items() if queue in (None, told.queue)}
         for key in taken:
             del self._entries[key]

@@ -43,7 +43,7 @@ from hawb.engine.clients import NEVER_US, Consumer, Publisher, Share, Unanswered
 from hawb.engine.consuming import ready
 from hawb.engine.operations import Publish, Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM, Queue
+from hawb.engine.state import QUORUM, Queue, State
 from hawb.engine.turn import Turn
 
 
@@ -62,9 +62,11 @@ def flow(turn: Turn, until_us: int) -> None:
     turn.flowing = False
 
 
-def has_flows(turn: Turn) -> bool:
+def has_flows(clients: Turn | State) -> bool:
     """Whether any client has a rate."""
-    return bool(turn.publishers) or any(consumer.clock is not None for consumer in turn.consumers.values())
+    if not clients.consumers:  # a search asks so often that a generator counts
+        return bool(clients.publishers)
+    return bool(clients.publishers) or any(consumer.clock is not None for consumer in clients.consumers.values())
 
 
 def queues_with_flows(turn: Turn) -> list[str]:

@@ -13,6 +13,7 @@ two states with the same key never differ.
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cache
 from itertools import accumulate
 
 from msgspec import Struct
@@ -119,6 +120,7 @@ class _Ranks:
             run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
         ]
         self.present = runs.normal(pair for part in held for pair in part)
+        self._known: dict[Runs, Runs] = {EMPTY: EMPTY}
         self._firsts = [first for first, _ in self.present]
         self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
 
@@ -131,10 +133,12 @@ class _Ranks:
         return runs.size(runs.common(self.present, ((0, number - 1),)))
 
     def __call__(self, numbers: Runs) -> Runs:
-        if not numbers:
-            return EMPTY
-        present = runs.common(numbers, self.present)
-        return runs.normal((self.rank(first), self.rank(last)) for first, last in present)
+        known = self._known.get(numbers)
+        if known is None:
+            present = runs.common(numbers, self.present)
+            known = runs.normal([(self.rank(first), self.rank(last)) for first, last in present])
+            self._known[numbers] = known
+        return known
 
 
 NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
@@ -200,11 +204,8 @@ def _node(state: State, node: int, names: list[int], sides: dict[int, int]) -> t
 def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
     fields = _renamed(queue, names)
     fields["contents"] = tuple(None if queue.contents[node] is None else rank(queue.contents[node]) for node in place)
-    fields["batches"] = tuple(
-        (rank(((batch.first, batch.last),)), *_batch(state, batch))
-        for batch in queue.batches
-        if runs.common(((batch.first, batch.last),), rank.present)
-    )
+    batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
+    fields["batches"] = tuple((present, *_batch(state, batch)) for present, batch in batches if present)
     del fields["ttl_timer_us"]  # It stands on the agenda.
     fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
     fields["unburied"] = tuple(sorted((names[node], counted) for node, counted in queue.unburied))
@@ -336,9 +337,17 @@ def _values(event: Struct, names: list[int]) -> tuple:
 
 def _renamed(value: Struct, names: list[int]) -> dict:
     fields = asdict(value)
-    for field in fields:
-        if field in NODE_FIELDS and fields[field] != NOWHERE:
+    of_a_node, of_nodes = _fields_to_rename(type(value))
+    for field in of_a_node:
+        if fields[field] != NOWHERE:
             fields[field] = names[fields[field]]
-        elif field in NODES_FIELDS:
-            fields[field] = tuple(names[node] for node in fields[field])
+    for field in of_nodes:
+        fields[field] = tuple([names[node] for node in fields[field]])
     return fields
+
+
+@cache
+def _fields_to_rename(kind: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which fields of a kind hold a node, and which of them several."""
+    return tuple(tuple(field for field in kind.__struct_fields__ if field in fields)
+                 for fields in (NODE_FIELDS, NODES_FIELDS))  # fmt: skip

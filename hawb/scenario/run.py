@@ -12,7 +12,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from hawb.engine import advance, publishers
+from hawb.engine import advance, flows, publishers
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
 from hawb.engine.turn import Turn
@@ -126,6 +126,9 @@ class Run:
         time that is past."""
         if time_s < self.reached_s:
             raise ValueError(f"{time_s:g} s is past: the last step was played at {self.reached_s:g} s")
+        reached = self._stages[-1].reached
+        if time_s == self.reached_s and not flows.has_flows(reached.state):
+            return reached
         return self._turn_at(time_s, len(self._steps)).finish()
 
     def _turn_at(self, time_s: float | None, index: int) -> Turn:
