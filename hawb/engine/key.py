@@ -203,18 +203,18 @@ def _node(state: State, node: int, names: list[int], sides: dict[int, int]) -> t
 
 def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
     fields = _renamed(queue, names)
-    fields["contents"] = tuple(None if queue.contents[node] is None else rank(queue.contents[node]) for node in place)
-    batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
-    fields["batches"] = tuple((present, *_batch(state, batch)) for present, batch in batches if present)
+    fields["contents"] = tuple([content and rank(content) for content in map(queue.contents.__getitem__, place)])
+    batches = [(rank(((batch.first, batch.last),)), batch) for batch in queue.batches]
+    fields["batches"] = tuple([(present, *_batch(state, batch)) for present, batch in batches if present])
     del fields["ttl_timer_us"]  # It stands on the agenda.
-    fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
-    fields["unburied"] = tuple(sorted((names[node], counted) for node, counted in queue.unburied))
-    fields["crashed"] = tuple(sorted(names[node] for node in queue.crashed))
-    fields["crashes"] = tuple((names[node], state.time_us - crashed_us) for node, crashed_us in queue.crashes)
+    fields["depth_unknown"] = tuple(sorted([names[node] for node in queue.depth_unknown]))
+    fields["unburied"] = tuple(sorted([(names[node], counted) for node, counted in queue.unburied]))
+    fields["crashed"] = tuple(sorted([names[node] for node in queue.crashed]))
+    fields["crashes"] = tuple([(names[node], state.time_us - crashed_us) for node, crashed_us in queue.crashes])
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
-    fields["parked"] = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
-    fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
+    fields["parked"] = tuple([_meaning(state, parked.operation, names) for parked in queue.parked])
+    fields["lagging"] = tuple([(names[node], rank.before(since)) for node, since in queue.lagging])
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]

@@ -94,7 +94,9 @@ class Group(Struct, frozen=True):
         def differs(index: int) -> bool:
             return index > log.snapshot.index and not best.agrees(index, log.term_at(index))
 
-        held = bisect_left(range(1, min(self.applied, log.written) + 1), True, key=differs)
+        held = min(self.applied, log.written)
+        if differs(held):
+            held = bisect_left(range(1, held), True, key=differs)
         return self.applied - held
 
     def undecided(self, log: Log) -> Iterator[Proposal]:
