@@ -13,7 +13,7 @@ two states with the same key never differ.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 from msgspec import Struct
@@ -42,6 +42,9 @@ from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
+KEPT = 1 << 14
+"""So many parts of keys are kept: states of one search differ in few of theirs. A queue's takes some kilobytes."""
+
 NODE_FIELDS = {"node", "master", "forgotten"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "synchronised", "recoverable", "members"}
 
@@ -50,17 +53,18 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
     """A hashable value that is equal for two states of one cluster when nothing that happens later can tell them
     apart; without `rename` also only if every node is in both what it is."""
     renames = rename and _interchangeable(state, settings)
-    names = _new_names(state) if renames else list(range(len(state.nodes)))
+    names = tuple(_new_names(state) if renames else range(len(state.nodes)))
     remembered = [node.remembers for node in state.nodes if node.remembers is not None]
     everywhere = (*state.sides, *remembered)
-    ranks = {name: _Ranks(everywhere, state, name) for name in {name for side in everywhere for name in side.queues}}
+    known = {name for side in everywhere for name in side.queues}
+    ranks = {name: _ranks(_present(everywhere, state, name)) for name in known}
 
     place = sorted(range(len(state.nodes)), key=names.__getitem__)
     sides = {side.number: index for index, side in enumerate(state.sides)}
     return (
         tuple(_node(state, node, names, sides) for node in place),
-        tuple(_remembered(state, state.nodes[node].remembers, ranks, place, names) for node in place),
-        tuple(_side(state, side, ranks, place, names) for side in state.sides),
+        tuple(_remembered(state, state.nodes[node].remembers, ranks, names) for node in place),
+        tuple(_side(state, side, ranks, names) for side in state.sides),
         tuple(_group(state, name, ranks, names) for name in sorted(state.groups)),
         tuple(sorted(link for link, _ in state.cuts)),
         tuple(sorted(state.suspected)),
@@ -77,21 +81,21 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
     )
 
 
-def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], place: list[int], names: list[int]) -> tuple:
-    return () if side is None else _side(state, side, ranks, place, names)
+def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+    return () if side is None else _side(state, side, ranks, names)
 
 
-def _side(state: State, side: Side, ranks: dict[str, _Ranks], place: list[int], names: list[int]) -> tuple:
+def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
     queues = side.queues
     return (
         side.policies,
         side.operator_policies,
-        tuple(_queue(state, queues[name], ranks[name], place, names) for name in sorted(queues)),
+        tuple(_queue(state, queues[name], ranks[name], names) for name in sorted(queues)),
         side.exchanges,
     )
 
 
-def _group(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+def _group(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
     rank = ranks.get(name, lambda numbers: runs.size(numbers))
 
     def proposal(asked: Proposal) -> tuple:
@@ -101,25 +105,30 @@ def _group(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) 
     return name, quorum_key.group_key(state, name, names, proposal)
 
 
+def _present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
+    """The messages of a queue that are anywhere."""
+    queues = [side.queues[name] for side in sides if name in side.queues]
+    held = [content for queue in queues for content in queue.contents if content]
+    held += [
+        part
+        for consumer in state.consumers.values()
+        if consumer.queue == name
+        for part in (consumer.held, consumer.stale, consumer.settled_early)
+    ]
+    held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
+    held += [queue.pending for queue in queues]
+    held += quorum_key.numbers_of(state.groups[name]) if name in state.groups else ()
+    held += [
+        run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
+    ]
+    return runs.normal(pair for part in held for pair in part)
+
+
 class _Ranks:
     """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
 
-    def __init__(self, sides: tuple[Side, ...], state: State, name: str):
-        queues = [side.queues[name] for side in sides if name in side.queues]
-        held = [content for queue in queues for content in queue.contents if content]
-        held += [
-            part
-            for consumer in state.consumers.values()
-            if consumer.queue == name
-            for part in (consumer.held, consumer.stale, consumer.settled_early)
-        ]
-        held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
-        held += [queue.pending for queue in queues]
-        held += quorum_key.numbers_of(state.groups[name]) if name in state.groups else ()
-        held += [
-            run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
-        ]
-        self.present = runs.normal(pair for part in held for pair in part)
+    def __init__(self, present: Runs):
+        self.present = present
         self._known: dict[Runs, Runs] = {EMPTY: EMPTY}
         self._firsts = [first for first, _ in self.present]
         self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
@@ -139,6 +148,11 @@ class _Ranks:
             known = runs.normal([(self.rank(first), self.rank(last)) for first, last in present])
             self._known[numbers] = known
         return known
+
+
+@lru_cache(KEPT)
+def _ranks(present: Runs) -> _Ranks:
+    return _Ranks(present)
 
 
 NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
@@ -194,48 +208,57 @@ def _role(queue: Queue, node: int) -> tuple:
     )
 
 
-def _node(state: State, node: int, names: list[int], sides: dict[int, int]) -> tuple:
+def _node(state: State, node: int, names: tuple[int, ...], sides: dict[int, int]) -> tuple:
     value = state.nodes[node]
     believed = tuple(sorted(names[other] for other in value.believes_running))
     means = value.silent, value.awaits, value.may_boot_alone
     return value.status, value.member, value.virgin, value.drained, *means, sides[value.side], believed
 
 
-def _queue(state: State, queue: Queue, rank: _Ranks, place: list[int], names: list[int]) -> tuple:
+def _queue(state: State, queue: Queue, rank: _Ranks, names: tuple[int, ...]) -> tuple:
+    ages = queue.sync or queue.crashes or any(batch.expires_us is not None for batch in queue.batches)
+    parked = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
+    fifo = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
+    return _record(queue, rank, names, state.time_us if ages else None), parked, fifo
+
+
+@lru_cache(KEPT)
+def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | None) -> tuple:
+    """A queue without what waits and its state machine; the time is None where nothing in it counts from now."""
+    place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
-    fields["contents"] = tuple([content and rank(content) for content in map(queue.contents.__getitem__, place)])
-    batches = [(rank(((batch.first, batch.last),)), batch) for batch in queue.batches]
-    fields["batches"] = tuple([(present, *_batch(state, batch)) for present, batch in batches if present])
-    del fields["ttl_timer_us"]  # It stands on the agenda.
-    fields["depth_unknown"] = tuple(sorted([names[node] for node in queue.depth_unknown]))
-    fields["unburied"] = tuple(sorted([(names[node], counted) for node, counted in queue.unburied]))
-    fields["crashed"] = tuple(sorted([names[node] for node in queue.crashed]))
-    fields["crashes"] = tuple([(names[node], state.time_us - crashed_us) for node, crashed_us in queue.crashes])
+    for field in ("ttl_timer_us", "parked", "fifo"):  # The first stands on the agenda.
+        del fields[field]
+    fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
+    batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
+    fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
+    fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
+    fields["unburied"] = tuple(sorted((names[node], counted) for node, counted in queue.unburied))
+    fields["crashed"] = tuple(sorted(names[node] for node in queue.crashed))
+    fields["crashes"] = tuple((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
-    fields["parked"] = tuple([_meaning(state, parked.operation, names) for parked in queue.parked])
-    fields["lagging"] = tuple([(names[node], rank.before(since)) for node, since in queue.lagging])
+    fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
-    fields["fifo"] = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
-    fields["sync"] = None if queue.sync is None else _sync(state, queue.sync, names)
+    fields["sync"] = None if queue.sync is None else _sync(time_us, queue.sync, names)
     return tuple(fields.values())
 
 
-def _batch(state: State, batch: Batch) -> tuple:
-    left_us = None if batch.expires_us is None else max(0, batch.expires_us - state.time_us)
+def _batch(time_us: int | None, batch: Batch) -> tuple:
+    left_us = None if batch.expires_us is None else max(0, batch.expires_us - time_us)
     kind = batch.size_bytes, batch.persistent, batch.priority, batch.deaths, batch.routing_keys
     return *kind, left_us, batch.spacing_us
 
 
-def _sync(state: State, sync: Sync, names: list[int]) -> tuple:
+def _sync(time_us: int, sync: Sync, names: tuple[int, ...]) -> tuple:
     held = sync.held_us is not None
-    elapsed_us = (sync.held_us if held else state.time_us) - sync.began_us
+    elapsed_us = (sync.held_us if held else time_us) - sync.began_us
     return tuple(names[node] for node in sync.mirrors), sync.effort, held, elapsed_us
 
 
-def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
     consumer = state.consumers[name]
     rank = ranks.get(consumer.queue, lambda numbers: runs.size(numbers))
     fields = _renamed(consumer, names)
@@ -249,7 +272,7 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: list[int
     return tuple(fields.values())
 
 
-def _publisher(state: State, name: str, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+def _publisher(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
     publisher = state.publishers[name]
     rank = ranks.get(publisher.queue, lambda numbers: runs.size(numbers))
     unanswered = tuple(
@@ -275,7 +298,7 @@ def _beat(state: State, clock: Clock, beats: int) -> tuple:
     return clock.rate, state.time_us - clock.time_us(beats)
 
 
-def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: list[int]) -> tuple:
+def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
     return names[waiting.node], waiting.transaction, tuple(
         (
             share.queue,
@@ -292,19 +315,19 @@ def _relative(due_us: int, state: State) -> int:
     return due_us if due_us == NEVER_US else due_us - state.time_us
 
 
-def _unread(state: State, unread: Unread, names: list[int]) -> tuple:
+def _unread(state: State, unread: Unread, names: tuple[int, ...]) -> tuple:
     name, node, vhost = unread.connection
     kind = type(unread.operation).__name__
     return name, names[node], vhost, kind, *_meaning(state, unread.operation, names)
 
 
-def _event(state: State, entry: tuple, names: list[int], sides: dict[int, int]) -> tuple:
+def _event(state: State, entry: tuple, names: tuple[int, ...], sides: dict[int, int]) -> tuple:
     due_us, priority, _, _, _, side, event = entry
     kind = type(event).__name__
     return due_us - state.time_us, priority, sides.get(side), kind, *_meaning(state, event, names)
 
 
-def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
+def _meaning(state: State, event: Struct, names: tuple[int, ...]) -> tuple:
     """An event without the numbers that only tell it from a stale one."""
     if isinstance(event, ConfirmsDue):
         return tuple(index for index, waiting in enumerate(state.unconfirmed) if waiting.number == event.number)
@@ -330,12 +353,12 @@ def _meaning(state: State, event: Struct, names: list[int]) -> tuple:
     return _values(event, names)
 
 
-def _values(event: Struct, names: list[int]) -> tuple:
+def _values(event: Struct, names: tuple[int, ...]) -> tuple:
     fields = _renamed(event, names)
     return tuple(_values(value, names) if isinstance(value, Struct) else value for value in fields.values())
 
 
-def _renamed(value: Struct, names: list[int]) -> dict:
+def _renamed(value: Struct, names: tuple[int, ...]) -> dict:
     fields = asdict(value)
     of_a_node, of_nodes = _fields_to_rename(type(value))
     for field in of_a_node:

@@ -24,7 +24,7 @@ KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
 """What a leader knows of another member."""
 
 
-def group_key(state: State, name: str, names: list[int], proposal: Callable[[Proposal], tuple]) -> tuple:
+def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callable[[Proposal], tuple]) -> tuple:
     """The members of a group, under their nodes' new `names`, and what they have not decided; `proposal` is the key of
     one."""
     group = state.groups[name]
@@ -45,7 +45,7 @@ def numbers_of(group: Group) -> Iterable[Runs]:
         yield from (proposal.numbers for proposal in group.undecided(member.log))
 
 
-def fifo_key(state: State, queue: Queue, names: list[int], ranked: Ranked) -> tuple:
+def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked) -> tuple:
     """The state machine of a queue. When it was last used, and led, counts for its expiry alone."""
     fifo, expires = queue.fifo, limits_of(queue).expires_ms is not None
     since = tuple(state.time_us - moment_us if expires else None for moment_us in (fifo.used_us, fifo.led_from_us))
@@ -90,18 +90,18 @@ def _term_at(log: Log, index: int) -> int:
     return log.snapshot.term if index <= log.snapshot.index else log.term_at(index) or 0
 
 
-def _new_name(node: int | None, names: list[int]) -> int | None:
+def _new_name(node: int | None, names: tuple[int, ...]) -> int | None:
     return node if node is None or node < 0 else names[node]
 
 
-def _renamed(nodes: Iterable[int], names: list[int]) -> tuple[int, ...]:
+def _renamed(nodes: Iterable[int], names: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(names[node] for node in nodes)
 
 
 class _Seen:
     """Members as they are seen from an index on."""
 
-    def __init__(self, base: int, ranks: dict[int, int], names: list[int], proposal: Callable[[Proposal], tuple]):
+    def __init__(self, base: int, ranks: dict[int, int], names: tuple[int, ...], proposal: Callable[[Proposal], tuple]):
         self._base, self._ranks, self._names, self._proposal = base, ranks, names, proposal
 
     def member(self, member: Member) -> tuple:
