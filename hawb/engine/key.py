@@ -121,6 +121,11 @@ def _present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
     held += [
         run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
     ]
+    return _together(frozenset(held))
+
+
+@lru_cache(KEPT)
+def _together(held: frozenset[Runs]) -> Runs:
     return runs.normal(pair for part in held for pair in part)
 
 

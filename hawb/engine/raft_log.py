@@ -49,9 +49,9 @@ class Run(Struct, frozen=True):
 
     def part(self, first: int, last: int) -> Run:
         """The entries `first` to `last`, as far as they are among these."""
-        first, last = max(first, self.first), min(last, self.first + self.count - 1)
-        if first == self.first and last == self.first + self.count - 1:
+        if first <= self.first and last >= self.first + self.count - 1:
             return self
+        first, last = max(first, self.first), min(last, self.first + self.count - 1)
         return Run(first, last - first + 1, self.term, self.command, self.offset + first - self.first)
 
     def goes_on_with(self, other: Run) -> bool:
@@ -92,7 +92,10 @@ class Log(Struct, frozen=True):
     @property
     def last_index(self) -> int:
         """The index of the last entry."""
-        return self.runs[-1].last if self.runs else self.snapshot.index
+        if not self.runs:
+            return self.snapshot.index
+        end = self.runs[-1]
+        return end.first + end.count - 1
 
     @property
     def last_term(self) -> int:
@@ -191,7 +194,7 @@ class Log(Struct, frozen=True):
         """Which run holds `index`, or would if it is behind the end."""
         runs = self.runs
         if runs and index >= runs[-1].first:
-            return len(runs) - (index <= runs[-1].last)
+            return len(runs) - (index < runs[-1].first + runs[-1].count)
         return bisect_left(runs, index, key=_last)
 
     def _first_unlike(self, run: Run) -> int:
@@ -217,4 +220,4 @@ class Log(Struct, frozen=True):
 
 
 def _last(run: Run) -> int:
-    return run.last
+    return run.first + run.count - 1

@@ -13,6 +13,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import takewhile
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
 from hawb.engine import runs
-from hawb.engine.key import key
+from hawb.engine.key import KEPT, key
 from hawb.engine.moment import Moment
 from hawb.planning.goals import GOALS, reached
 from hawb.planning.moves import MOVES, Spent, instants, moves
@@ -167,17 +168,18 @@ def digest(moment: Moment, run: Run) -> bytes:
     """The name of a state, with what was confirmed of what is in it."""
     confirmed = []
     for name, account in sorted(moment.ledger.items()):
-        held = {content for side in moment.state.sides if name in side.queues
-                for content in side.queues[name].contents if content}  # fmt: skip
-        everything = runs.normal(pair for content in held for pair in content)
-        promised = runs.common(account.confirmed, everything)
-        confirmed.append((name, _ranked(promised, everything)))
+        held = frozenset(content for side in moment.state.sides if name in side.queues
+                         for content in side.queues[name].contents if content)  # fmt: skip
+        confirmed.append((name, _promised(account.confirmed, held)))
     return blake2b(ENCODER.encode((key(moment.state, run.settings), confirmed)), digest_size=DIGEST_BYTES).digest()
 
 
-def _ranked(numbers: runs.Runs, everything: runs.Runs) -> list[tuple[int, int]]:
-    """Runs of messages by their places among everything."""
-    return [(runs.size(runs.common(everything, ((0, first),))), last - first + 1) for first, last in numbers]
+@lru_cache(KEPT)
+def _promised(confirmed: runs.Runs, held: frozenset[runs.Runs]) -> list[tuple[int, int]]:
+    """Runs of what was confirmed of what replicas hold, by their places among all of that."""
+    everything = runs.normal(pair for content in held for pair in content)
+    promised = runs.common(confirmed, everything)
+    return [(runs.size(runs.common(everything, ((0, first),))), last - first + 1) for first, last in promised]
 
 
 def _story(run: Run, question: Question, found: Found) -> Scenario:
