@@ -8,7 +8,7 @@ import pytest
 from numba import njit, types
 
 from hawb.study.compiled import Assembly, inner, with_parts
-from hawb.study.kernel import cut_trial, flows, publishing, quorum_trial, trial, upkeep
+from hawb.study.kernel import cut_trial, flows, mirrors, publishing, quorum_trial, state, trial, upkeep
 from hawb.study.kernel.state import TRIAL
 
 
@@ -106,3 +106,9 @@ def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
 def test_a_part_that_calls_itself_by_way_of_others_is_refused():
     with pytest.raises(TypeError, match="leave calls itself"):
         with_parts(flows.flow, {publishing.lag_us: publishing.leave})
+
+
+def test_a_function_with_other_parts_may_return_arrays_where_it_did():
+    parts = {state.next_number: inner(lambda t: 1)}
+    assert with_parts(mirrors.wanted, parts).targetoptions["_nrt"]
+    assert not with_parts(state.put, parts).targetoptions["_nrt"]

@@ -18,11 +18,14 @@ from pathlib import Path
 from types import FunctionType
 
 import numba
+from llvmlite.binding import set_option
 from numba import config, njit, typeof, types
 
 from hawb import engine, rules
 
 HERE = Path(__file__).parent
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+"""What numba need not make of functions that only compiled ones call."""
 
 
 def fingerprint() -> str:
@@ -37,6 +40,12 @@ def fingerprint() -> str:
 
 config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
 
+config.LOOP_VECTORIZE = 0
+for option in ("-inline-threshold=700", "-unroll-runtime=0", "-unroll-allow-partial=0", "-unroll-threshold=60"):
+    set_option("hawb", option)
+# The kernel's loops go over a few nodes or rows, so that what does eight at once is longer and never pays; and each of
+# its functions does so little that calling it takes as long. So LLVM is to unroll nothing, and to call less.
+
 
 def compiled(function: FunctionType, kept: bool = True) -> Callable:
     """The decorator of what is compiled in studies and called from Python, which other threads run beside."""
@@ -44,8 +53,14 @@ def compiled(function: FunctionType, kept: bool = True) -> Callable:
 
 
 def inner(function: FunctionType) -> Callable:
-    """The decorator of what only compiled functions call: it takes half as long to compile."""
-    return once(njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy")(function))
+    """The decorator of what only compiled functions call: it takes half as long to compile. Such a function neither
+    makes nor returns arrays or lists, so that nobody has to count who uses them."""
+    return once(njit(**INNER, _nrt=False)(function))
+
+
+def with_arrays(function: FunctionType) -> Callable:
+    """The decorator of what only compiled functions call, and makes, takes or returns arrays or lists."""
+    return once(njit(**INNER, _nrt=True)(function))
 
 
 def once(dispatcher: Callable) -> Callable:
@@ -74,7 +89,7 @@ def rule(function: FunctionType) -> Callable:
     called = {name: function.__globals__[name] for name in names if name in function.__globals__}
     bound = {name: rule(other) for name, other in called.items() if isinstance(other, FunctionType)}
     code = FunctionType(function.__code__, function.__globals__ | bound, function.__name__)
-    return inner(code)
+    return with_arrays(code)
 
 
 def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
@@ -116,9 +131,15 @@ class Assembly:
             if any(bound[name] is not called[name] for name in bound):
                 code = FunctionType(plain.__code__, plain.__globals__ | bound, plain.__name__, plain.__defaults__)
                 code.__qualname__, code.__module__ = f"{plain.__qualname__}_{self._mark}", plain.__module__
-                self._known[function] = compiled(code, kept=self._kept) if is_entry(function) else inner(code)
+                self._known[function] = self._compiled(function, code)
             self._open.remove(function)
         return self._known[function]
+
+    def _compiled(self, function: Callable, code: FunctionType) -> Callable:
+        """The code of a function with these parts, compiled as it is."""
+        if is_entry(function):
+            return compiled(code, kept=self._kept)
+        return with_arrays(code) if getattr(function, "targetoptions", {}).get("_nrt") else inner(code)
 
 
 def names_in(function: FunctionType) -> set[str]:

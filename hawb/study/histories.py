@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hawb.study.compiled import compiled, inner
+from hawb.study.compiled import compiled, with_arrays
 from hawb.study.draws import Lengths, below, uniform
 from hawb.study.environment import HOURS, ByHour, Calendar, Environment, Failures, GroupFailures, Traffic
 from hawb.study.renewals import DISK, HOW, biased, drawn_as, lasts_us, until_us, weights
@@ -176,7 +176,7 @@ def drawn(table, nodes, seed, trial, horizon_us):
     return in_order(events, told)
 
 
-@inner
+@with_arrays
 def grown(rows, count):
     """An array with room for one more row."""
     if count < len(rows):
@@ -186,7 +186,7 @@ def grown(rows, count):
     return more
 
 
-@inner
+@with_arrays
 def with_event(events, told, time_us, kind, nodes):
     """One event more."""
     events = grown(events, told)
@@ -194,7 +194,7 @@ def with_event(events, told, time_us, kind, nodes):
     return events, told + 1
 
 
-@inner
+@with_arrays
 def in_order(rows, count):
     """The first `count` rows by time, and those of one moment by their second and third columns."""
     order, ordered = np.argsort(rows[:count, 0]), np.empty((count, 3), np.int64)
@@ -209,7 +209,7 @@ def in_order(rows, count):
     return ordered
 
 
-@inner
+@with_arrays
 def is_before(one, other):
     """By the first column in which they differ."""
     for column in range(3):
@@ -218,7 +218,7 @@ def is_before(one, other):
     return False
 
 
-@inner
+@with_arrays
 def calendar(source, kind, nodes, horizon_us, events, told):
     """What is planned: the next node in turn for a maintenance, the hour for a rate."""
     turn, time_us = 0, source.first_us
@@ -233,7 +233,7 @@ def calendar(source, kind, nodes, horizon_us, events, told):
     return events, told
 
 
-@inner
+@with_arrays
 def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
     """The spells of one source that knows of no other."""
     time_us, failure = 0, 0
@@ -246,7 +246,7 @@ def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
         failure, time_us = failure + 1, end_us
 
 
-@inner
+@with_arrays
 def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spells, count):
     """One spell more: a row (begin_us, end_us, kind, nodes, disk lost)."""
     source, n = table[number], drawn_as(table[number], failure)
@@ -261,7 +261,7 @@ def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spe
     return spells, count + 1
 
 
-@inner
+@with_arrays
 def kind_of(source, seed, trial, n):
     """How something fails."""
     purpose = source.purpose
@@ -277,7 +277,7 @@ def kind_of(source, seed, trial, n):
     return STOP if u < source.controlled else POWER_OFF if u < source.powered_off else KILL
 
 
-@inner
+@with_arrays
 def cut_off(table, cut, nodes, seed, trial, n):
     """The nodes on one side of a cut, or the ends of one link."""
     if cut == ONE_RACK:
@@ -291,7 +291,7 @@ def cut_off(table, cut, nodes, seed, trial, n):
     return chosen
 
 
-@inner
+@with_arrays
 def falls(spells, nodes, horizon_us, events, told):
     """The events that spells make: nodes go down with the first that takes them and come back with the end of the last.
     Where one ends as another begins, they stay down."""
@@ -324,7 +324,7 @@ def falls(spells, nodes, horizon_us, events, told):
     return events, told
 
 
-@inner
+@with_arrays
 def change(holding, taken, over):
     """The nodes among `taken` that go down, or come back, with one more, or one less, that holds them down."""
     moved = 0

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hawb.study.compiled import compiled, inner
+from hawb.study.compiled import compiled, with_arrays
 from hawb.study.draws import exponential, hazard, length_us, logarithm, uniform
 
 UNTIL, HOW, DISK, LASTS = range(4)
@@ -43,20 +43,20 @@ GOAL, SPENT, LEFT, FACTOR, LOGARITHM = range(5)
 often it fails now, and the logarithm of its likelihood ratio."""
 
 
-@inner
+@with_arrays
 def drawn_as(source, failure):
     """What the draws of a source's failure are numbered by."""
     return source.unit << 26 | failure << 2
 
 
-@inner
+@with_arrays
 def until_us(source, seed, trial, failure):
     """How long a source is up until a failure."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, failure) | UNTIL)
     return length_us(source.every_kind, source.every_us, source.every_shape, u)
 
 
-@inner
+@with_arrays
 def lasts_us(source, seed, trial, failure):
     """How long a failure lasts."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, failure) | LASTS)
@@ -72,7 +72,7 @@ def weights(table, seed, first, count, horizon_us):
     return found
 
 
-@inner
+@with_arrays
 def biased(table, seed, trial, horizon_us):
     """(failures, how many, logarithm of the likelihood ratio) of the sources that are biased, a row each failure:
     (begin_us, end_us, source, number of the failure)."""
@@ -100,7 +100,7 @@ def biased(table, seed, trial, horizon_us):
                 count += 1
 
 
-@inner
+@with_arrays
 def happen(source, clock, share, seed, trial, now_us):
     """What is due of a source; whether it is a failure."""
     if clock[END] == now_us:
@@ -116,7 +116,7 @@ def happen(source, clock, share, seed, trial, now_us):
     return True
 
 
-@inner
+@with_arrays
 def ratio(table, sources, clocks, shares, horizon_us):
     """The logarithm of the likelihood ratio at the horizon."""
     total = 0.0
@@ -127,7 +127,7 @@ def ratio(table, sources, clocks, shares, horizon_us):
     return total
 
 
-@inner
+@with_arrays
 def renew(source, clock, share, seed, trial, now_us):
     """A source is up, as good as new."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, clock[FAILURE]) | UNTIL)
@@ -135,7 +135,7 @@ def renew(source, clock, share, seed, trial, now_us):
     share[GOAL], share[SPENT], share[FACTOR] = -logarithm(u), 0.0, 0.0
 
 
-@inner
+@with_arrays
 def gone(table, sources, clocks, now_us):
     """The nodes that are away, or were until not long ago."""
     away = 0
@@ -145,7 +145,7 @@ def gone(table, sources, clocks, now_us):
     return away
 
 
-@inner
+@with_arrays
 def aim(source, clock, share, away, now_us):
     """How often a source that is up fails from now on, and hence when."""
     if clock[END] > now_us:
@@ -165,7 +165,7 @@ def aim(source, clock, share, away, now_us):
     clock[DUE] = max(now_us, clock[SINCE] + age_us)
 
 
-@inner
+@with_arrays
 def settle(source, clock, share, now_us):
     """What has passed of a source's time is counted."""
     passed = aged(source, now_us - clock[SINCE]) - aged(source, clock[FROM] - clock[SINCE])
@@ -176,13 +176,13 @@ def settle(source, clock, share, now_us):
     clock[FROM] = now_us
 
 
-@inner
+@with_arrays
 def aged(source, age_us):
     """What a source's hazard adds up to at an age."""
     return hazard(source.every_kind, source.every_us, source.every_shape, age_us)
 
 
-@inner
+@with_arrays
 def next_us(table, sources, clocks, now_us):
     """When something happens next, or nodes have been back for long enough."""
     found = clocks[sources[0], DUE] if len(sources) else np.int64(1 << 62)

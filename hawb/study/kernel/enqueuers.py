@@ -55,11 +55,11 @@ def is_registered(t, owner):
 
 @inner
 def registration(t, owner, node):
-    """The row of what is known of a publisher's channel: its number, its node, and NOBODY once the queue knows it; or
-    else the leader that it asks."""
+    """Which row says what is known of a publisher's channel: its number, its node, and NOBODY once the queue knows it;
+    or else the leader that it asks."""
     for k in range(t.queue.registered):
         if t.registered[k, 0] == owner:
-            return t.registered[k]
+            return k
     if t.queue.registered > len(t.registered) // 2:
         forget_channels(t)
     row = t.queue.registered
@@ -67,7 +67,7 @@ def registration(t, owner, node):
         raise OverflowError("more channels than a trial has room for")
     t.registered[row, 0], t.registered[row, 1], t.registered[row, 2] = owner, node, NEVER
     t.queue.registered += 1
-    return t.registered[row]
+    return row
 
 
 @inner
@@ -99,7 +99,7 @@ def is_needed(t, owner):
 def register(t, owner, node):
     """A leader that can commit makes a channel known to the queue."""
     if t.setup.registers and not is_registered(t, owner) and not asks_in_vain(t, owner):
-        registration(t, owner, node)[2] = NOBODY
+        t.registered[registration(t, owner, node), 2] = NOBODY
 
 
 @inner
@@ -134,7 +134,7 @@ def await_registration(t, owner, node):
         put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, number, 0, 0, 0)
         if patience_us and t.queue.up:
             schedule(t, link_us(t, t.waiting[first, AT_NODE], t.queue.master), MAJORITY_REACHED, t.queue.master)
-    known = registration(t, owner, node)
+    known = t.registered[registration(t, owner, node)]
     if known[2] == NEVER:
         known[2] = t.queue.holder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.engine import chance
 from hawb.rules import selection
-from hawb.study.compiled import inner, rule
+from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import forget_replicas
 from hawb.study.kernel.deliveries import deliver, park, release
@@ -52,7 +52,7 @@ def mirror_bits(t):
     return bits
 
 
-@inner
+@with_arrays
 def wanted(t, available):
     """The replicas that the policy asks for among the `available` nodes (bits), the wanted master first. The list holds
     until somebody asks again."""
@@ -66,7 +66,7 @@ def wanted(t, available):
     return asked(t, available, free)
 
 
-@inner
+@with_arrays
 def asked(t, available, free):
     """What the rule says, or has said of the same before: its lists cost more than all else that an event does."""
     queue, setup = t.queue, t.setup
@@ -93,7 +93,7 @@ def code(nodes):
     return number
 
 
-@inner
+@with_arrays
 def decoded(nodes, number):
     """The list of a code, written into `nodes`."""
     count = 0

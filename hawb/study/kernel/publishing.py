@@ -57,13 +57,12 @@ def leave(t):
         return 0
     publisher = t.publisher
     count = published_by(t, t.moment.now_us - lag_us(t))
+    if count == 0:
+        return 0
     free = credit(t)
     sent = count if free == UNHINDERED else min(count, free)
     if sent:
-        if is_busy(t, publisher.node):
-            wait_in_mailbox(t, PUBLISH, sent, publisher.node, 0, publisher.number)
-        else:
-            come(t, sent)
+        come(t, sent)
         publisher.beats += sent
     if sent < count:
         publisher.blocked = 1
@@ -72,8 +71,10 @@ def leave(t):
 
 @inner
 def come(t, count):
-    """Messages reach the queue one after the other."""
-    if t.queue.up:
+    """Messages reach the queue one after the other, or wait for it."""
+    if is_busy(t, t.publisher.node):
+        wait_in_mailbox(t, PUBLISH, count, t.publisher.node, 0, t.publisher.number)
+    elif t.queue.up:
         store(t, count)
         await_each(t, count, lag_us(t))
     else:

@@ -6,11 +6,13 @@ from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import flows, publishing, windows
 from hawb.study.kernel.channels import settle_each
 from hawb.study.kernel.fifo import come_back, consumer_beats, deliver, is_rated, settle, waits
-from hawb.study.kernel.publishing import UNHINDERED, lag_us, published_by, publishes
+from hawb.study.kernel.publishing import lag_us, publishes
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
 from hawb.study.kernel.raft_flows import commit_at_once
 from hawb.study.kernel.state import NOBODY, link_us
+
+leave = with_parts(publishing.leave, {publishing.come: come, publishing.credit: credit})
 
 
 @inner
@@ -32,24 +34,6 @@ def flow(t, until_us):
             settle(t, useful, True)
     settle_each(t)
     do_committed(t)
-
-
-@inner
-def leave(t):
-    """What the publisher may send leaves it; with the first message that it may not, it is blocked. Returns how many
-    did."""
-    if not publishes(t):
-        return 0
-    publisher = t.publisher
-    count = published_by(t, t.moment.now_us - lag_us(t))
-    free = credit(t)
-    sent = count if free == UNHINDERED else min(count, free)
-    if sent:
-        come(t, sent)
-        publisher.beats += sent
-    if sent < count:
-        publisher.blocked = 1
-    return sent
 
 
 @inner

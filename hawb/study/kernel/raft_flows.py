@@ -48,9 +48,10 @@ def commit_at_once(t, says, count, size_bytes):
     t.book.bytes_replicated += bits_in(others) * count * size_bytes
     if is_steady(t, node, others):
         pass_on(t, node, others, says, count)
+        t.queue.abreast = here
     else:
         pump(t, node, others | 1 << node, says, count)
-    level(t)
+        level(t)
 
 
 @inner

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hawb.study.compiled import inner
+from hawb.study.compiled import inner, with_arrays
 from hawb.study.design import NODES
 from hawb.study.draws import below
 from hawb.study.environment import HOURS
@@ -268,14 +268,15 @@ def running_bits(t):
     return bits
 
 
-@inner
+@with_arrays
 def listed(nodes, bits):
     """The nodes of a set, in their order, written into `nodes`: rules take lists, and a new one costs more than all
     that is done with it."""
-    count = 0
-    for node in range(len(nodes)):
+    count = node = 0
+    while bits >> node:
         nodes[count] = node
         count += bits >> node & 1
+        node += 1
     return nodes[:count]
 
 
