@@ -62,6 +62,8 @@ def coming_by(t, beat):
 @inner
 def answer_later(t, beats):
     """Answers to a queue that cannot commit wait at the client, for no more than it has."""
+    if not beats:
+        return
     has = windows.size(t.held)
     for row in range(t.queue.waiting):
         if t.waiting[row, ASKS] == SETTLES:

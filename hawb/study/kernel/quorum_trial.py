@@ -50,7 +50,7 @@ from hawb.study.kernel.quorum_state import (
     VOTED_FOR,
     WRITTEN,
 )
-from hawb.study.kernel.quorum_view import hosted, level
+from hawb.study.kernel.quorum_view import hosted, level, note_hosts
 from hawb.study.kernel.raft_host import arrive, election_due, stand_for_election, written
 from hawb.study.kernel.raft_log import bits_in, is_member, majority, note_run
 from hawb.study.kernel.raft_timers import call_elections
@@ -100,6 +100,7 @@ def stand(t):
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
     t.setup.members = chosen(t, everybody)
     t.setup.majority = majority(bits_in(t.setup.members))
+    note_hosts(t)
     t.queue.number, t.queue.applied = next_number(t), 1
     t.terms[1, 0], t.terms[1, BASE_INDEX], t.terms[1, BASE_TERM] = 1, 0, 0
     note_run(t, 1, 1, NOOP)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import COMMIT, LEADING, MAJORITY_REACHED, NOWHERE, ROLE, TERM
-from hawb.study.kernel.raft_log import bits_in, is_member
-from hawb.study.kernel.state import NEVER, is_running, schedule
+from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.state import NEVER, running_bits, schedule
+
+
+@inner
+def note_hosts(t):
+    """Notes whose members run, whenever one has gone or come: that is asked more often than it changes."""
+    t.queue.here = running_bits(t) & t.setup.members & ~t.queue.stopped
 
 
 @inner
 def hosts(t, node):
     """Whether the group's member on a node runs."""
-    return is_member(t, node) and is_running(t, node) and not t.queue.stopped >> node & 1
+    return t.queue.here >> node & 1 == 1
 
 
 @inner
 def hosted(t):
     """The nodes whose members run, as bits."""
-    bits = 0
-    for node in range(t.setup.nodes):
-        if hosts(t, node):
-            bits |= 1 << node
-    return bits
+    return t.queue.here
 
 
 @inner

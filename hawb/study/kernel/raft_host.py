@@ -38,7 +38,7 @@ from hawb.study.kernel.quorum_state import (
     TYPE,
     WRITE,
 )
-from hawb.study.kernel.quorum_view import hosted, hosts, latest_leader, level, refresh
+from hawb.study.kernel.quorum_view import hosted, hosts, latest_leader, level, note_hosts, refresh
 from hawb.study.kernel.raft import on_message
 from hawb.study.kernel.raft_election import ask_to_be_elected
 from hawb.study.kernel.raft_log import has_entry, is_member, restart
@@ -188,6 +188,7 @@ def transfer_us(t, message):
 @inner
 def member_down(t):
     """A node is gone, noticed or not: nothing is committed with it any more."""
+    note_hosts(t)
     refresh(t)
     level(t)
 
@@ -205,6 +206,7 @@ def member_up(t, node):
     """A node is up: its member begins with what is on its disk, leaders send what was missed, and who misses a leader
     gets ready."""
     t.queue.stopped &= ~(1 << node)
+    note_hosts(t)
     if is_member(t, node):
         restart(t, node)
     schedule(t, 0, LOG_CUT)

@@ -147,28 +147,27 @@ def schedule(t, delay_us, kind, a=0, b=0, c=0, d=0):
 
 @inner
 def earliest(t):
-    """The row of what happens next; NOBODY if nothing will."""
-    best = NOBODY
+    """The row of what happens next, by time, then priority, then number; NOBODY if nothing will."""
+    best, time_us, priority, number = NOBODY, NEVER, TIMER, 0
     for row in range(t.moment.agenda):
-        if best == NOBODY or is_before(t.agenda[row], t.agenda[best]):
-            best = row
+        planned = t.agenda[row]
+        if best == NOBODY or planned[TIME] < time_us or (planned[TIME] == time_us and (
+            planned[PRIORITY] < priority or (planned[PRIORITY] == priority and planned[NUMBER] < number)
+        )):
+            best, time_us, priority, number = row, planned[TIME], planned[PRIORITY], planned[NUMBER]
     return best
+
+
+@inner
+def due_us(t, row):
+    """When what is planned in a row is due; NEVER for NOBODY."""
+    return NEVER if row == NOBODY else t.agenda[row, TIME]
 
 
 @inner
 def next_due_us(t):
     """When the next of what is planned is due; NEVER if nothing is."""
-    row = earliest(t)
-    return NEVER if row == NOBODY else t.agenda[row, TIME]
-
-
-@inner
-def is_before(one, other):
-    """By time, then priority, then number."""
-    for column in (TIME, PRIORITY):
-        if one[column] != other[column]:
-            return one[column] < other[column]
-    return one[NUMBER] < other[NUMBER]
+    return due_us(t, earliest(t))
 
 
 @inner

@@ -65,9 +65,9 @@ from hawb.study.kernel.state import (
     B,
     C,
     D,
+    due_us,
     earliest,
     hand_over,
-    next_due_us,
     strike,
 )
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
@@ -169,12 +169,15 @@ def handle(t, number, kind, a, b, c, d):
 def one(t, stop_us):
     """The next thing happens, if it is due before `stop_us`: a flow brings a change, or all that flowed until then is
     taken in, and an event comes. Whether anything has happened."""
-    due_us, change_us = next_due_us(t), next_change_us(t)
-    if min(due_us, change_us) >= stop_us:
+    row, change_us = earliest(t), next_change_us(t)
+    time_us, planned, counter = due_us(t, row), t.moment.agenda, t.moment.counter
+    if min(time_us, change_us) >= stop_us:
         return False
-    flow(t, min(due_us, change_us))
-    if due_us <= change_us and next_due_us(t) == due_us:  # what flows may have taken it off the agenda
-        happen(t, earliest(t))
+    flow(t, min(time_us, change_us))
+    if t.moment.agenda != planned or t.moment.counter != counter:  # what flows may have taken it off the agenda
+        row = earliest(t)
+    if time_us <= change_us and due_us(t, row) == time_us:
+        happen(t, row)
     react(t)
     return True
 
