@@ -10,7 +10,7 @@ from hawb.study.kernel.publishing import lag_us, publishes
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
 from hawb.study.kernel.raft_flows import commit_at_once
-from hawb.study.kernel.state import NOBODY, link_us
+from hawb.study.kernel.state import NEVER, NOBODY, link_us
 
 leave = with_parts(publishing.leave, {publishing.come: come, publishing.credit: credit})
 
@@ -73,6 +73,26 @@ def answer_later(t, beats):
 
 
 blocks_us = with_parts(flows.blocks_us, {publishing.credit: credit})
+
+
+@inner
+def flows_us(t):
+    """When something flows next: a message that is published or an answer of the consumer, whether it finds something
+    to answer for or not. NEVER if nothing does."""
+    publisher, consumer, soonest_us = t.publisher, t.consumer, NEVER
+    if publishes(t):
+        lasts_us = beat_us(publisher.beats + 1, publisher.per_beats, publisher.per_us)
+        soonest_us = publisher.start_us + lag_us(t) + lasts_us
+    if is_rated(t):
+        lasts_us = beat_us(consumer.beats + 1, t.setup.consume_beats, t.setup.consume_us)
+        soonest_us = min(soonest_us, consumer.start_us + link_us(t, consumer.node, t.queue.master) + lasts_us)
+    return soonest_us
+
+
+@inner
+def beat_us(beat, beats, us):
+    """How long a clock with so many `beats` in so many microseconds takes to one of them."""
+    return -(-beat * us // beats)
 
 
 @inner

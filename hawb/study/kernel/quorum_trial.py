@@ -7,10 +7,11 @@ from hawb.rules import quorum as quorum_rules
 from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
 from hawb.study.kernel import disks, flows, nodes, publishing, trial, upkeep, windows
-from hawb.study.kernel.channels import settle_batch
+from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
 from hawb.study.kernel.nodes import give_up_boot, look_around, stopped
+from hawb.study.kernel.publishing import react
 from hawb.study.kernel.quorum import (
     ask_for,
     channel_down,
@@ -22,7 +23,7 @@ from hawb.study.kernel.quorum import (
     offer_again,
     publish,
 )
-from hawb.study.kernel.quorum_flows import flow, next_change_us
+from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
 from hawb.study.kernel.quorum_group import pending
 from hawb.study.kernel.quorum_nodes import boot, come_up, drain, kill, notice_gone, shut_down
 from hawb.study.kernel.quorum_state import (
@@ -73,9 +74,11 @@ from hawb.study.kernel.state import (
     RUNNING,
     SHUT_DOWN,
     STOPPED,
+    TIME,
     A,
     B,
     D,
+    earliest,
     is_running,
     next_number,
     strike,
@@ -152,11 +155,45 @@ def begin_again(t, words, beginning):
 @inner
 def happen(t, row):
     """What is planned happens, and what is committed by it."""
+    take(t, row)
+    handle(t, t.message)
+    do_committed(t)
+
+
+@inner
+def take(t, row):
+    """What is planned is off the agenda, and in `message`."""
     for column in range(len(t.message)):
         t.message[column] = t.agenda[row, column]
     strike(t, row)
-    handle(t, t.message)
-    do_committed(t)
+
+
+@inner
+def talk(t, stop_us):
+    """What happens in the group before `stop_us` and before anything flows. Clients and those who look after the trial
+    notice of it only who leads, whether the queue can commit, and what it has committed; then it is their turn."""
+    row = earliest(t)
+    if not is_within_group(t, row):
+        return
+    calm_us = min(stop_us, flows_us(t))
+    while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
+        t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
+        master, down_since = t.queue.master, t.book.down_since
+        take(t, row)
+        handle(t, t.message)
+        if t.queue.committed or t.queue.master != master or t.book.down_since != down_since:
+            settle_each(t)
+            do_committed(t)
+            react(t)
+            look(t)
+            return
+        row = earliest(t)
+
+
+@inner
+def is_within_group(t, row):
+    """Whether what is planned in a row is between members alone, or between the group and what waits for it."""
+    return row != NOBODY and RAFT_ARRIVES <= t.agenda[row, KIND] <= MEMBERS_ABREAST
 
 
 @inner
@@ -252,7 +289,7 @@ def tell(t, row):
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
     publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill, nodes.come_up: come_up,
-    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go,
+    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk,
 }  # fmt: skip
 """What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of power
 and of disks."""

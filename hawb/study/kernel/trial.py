@@ -192,12 +192,19 @@ def happen(t, row):
 
 
 @inner
+def talk(t, stop_us):
+    """What happens before `stop_us` and before anything flows, as far as neither clients nor those who look after the
+    trial take notice: for a queue without a Raft group nothing."""
+
+
+@inner
 def before(t, time_us):
     """Everything due before `time_us` happens, and time stands there. `look` follows each step."""
     while True:
         stop_us = min(time_us, t.moment.poll_us)
         while one(t, stop_us):
             look(t)
+            talk(t, min(time_us, t.moment.poll_us))
             stop_us = min(time_us, t.moment.poll_us)
         flow(t, stop_us - 1)
         if next_us(t) >= stop_us:
