@@ -159,19 +159,22 @@ def rate_at(rate: float | ByHour, hour: int) -> float:
 @compiled
 def drawn(table, nodes, seed, trial, horizon_us):
     """The history that the sources of a table make."""
-    spells, count = np.empty((64, 5), np.int64), 0
-    events, told = np.empty((64, 3), np.int64), 0
+    spells, count = np.empty((128, 5), np.int64), 0
+    events, told, is_biased = np.empty((256, 3), np.int64), 0, False
     for source in range(len(table)):
         purpose = table[source].purpose
         if purpose >= NODE_FAILURES:
-            if table[source].times == 0:
+            if table[source].times > 0:
+                is_biased = True
+            else:
                 spells, count = renewals(table, source, nodes, seed, trial, horizon_us, spells, count)
         elif purpose != ONE_RACK:
             events, told = calendar(table[source], purpose, nodes, horizon_us, events, told)
-    failures, failed, _ = biased(table, seed, trial, horizon_us)
-    for k in range(failed):
-        begin_us, end_us, source, failure = failures[k]
-        spells, count = with_spell(table, source, nodes, seed, trial, failure, begin_us, end_us, spells, count)
+    if is_biased:
+        failures, failed, _ = biased(table, seed, trial, horizon_us)
+        for k in range(failed):
+            begin_us, end_us, source, failure = failures[k]
+            spells, count = with_spell(table, source, nodes, seed, trial, failure, begin_us, end_us, spells, count)
     events, told = falls(spells[:count], nodes, horizon_us, events, told)
     return in_order(events, told)
 
@@ -196,17 +199,43 @@ def with_event(events, told, time_us, kind, nodes):
 
 @with_arrays
 def in_order(rows, count):
-    """The first `count` rows by time, and those of one moment by their second and third columns."""
-    order, ordered = np.argsort(rows[:count, 0]), np.empty((count, 3), np.int64)
-    for k in range(count):
-        place = k
-        while place and is_before(rows[order[place]], rows[order[place - 1]]):
-            order[place], order[place - 1] = order[place - 1], order[place]
-            place -= 1
+    """The first `count` rows by time, and those of one moment by their second and third columns. What comes of a source
+    is in order by itself, so a few stretches are merged two by two."""
+    order, merged = np.arange(count), np.empty(count, np.int64)
+    stretches = count
+    while stretches > 1:
+        stretches = start = 0
+        while start < count:
+            middle = end_of_stretch(rows, order, start, count)
+            end = end_of_stretch(rows, order, middle, count)
+            merge(rows, order, merged, start, middle, end)
+            stretches, start = stretches + 1, end
+        order, merged = merged, order
+    ordered = np.empty((count, 3), np.int64)
     for k in range(count):
         for column in range(3):
             ordered[k, column] = rows[order[k], column]
     return ordered
+
+
+@with_arrays
+def end_of_stretch(rows, order, start, count):
+    """Where those rows end that are in order from `start` on."""
+    end = min(start + 1, count)
+    while end < count and not is_before(rows[order[end]], rows[order[end - 1]]):
+        end += 1
+    return end
+
+
+@with_arrays
+def merge(rows, order, merged, start, middle, end):
+    """Two stretches that are in order, behind each other in `order`, become one in `merged`."""
+    left, right = start, middle
+    for k in range(start, end):
+        if right == end or (left < middle and not is_before(rows[order[right]], rows[order[left]])):
+            merged[k], left = order[left], left + 1
+        else:
+            merged[k], right = order[right], right + 1
 
 
 @with_arrays
@@ -298,8 +327,8 @@ def falls(spells, nodes, horizon_us, events, told):
     count = len(spells)
     ends = np.empty((2 * count, 3), np.int64)
     for k in range(count):
-        ends[k, 0], ends[k, 1], ends[k, 2] = spells[k, 0], 0, k
-        ends[count + k, 0], ends[count + k, 1], ends[count + k, 2] = spells[k, 1], 1, k
+        ends[2 * k, 0], ends[2 * k, 1], ends[2 * k, 2] = spells[k, 0], 0, k
+        ends[2 * k + 1, 0], ends[2 * k + 1, 1], ends[2 * k + 1, 2] = spells[k, 1], 1, k
     ends = in_order(ends, 2 * count)
     holding = np.zeros(nodes, np.int64)
     for k in range(len(ends)):
