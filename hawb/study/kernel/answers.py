@@ -87,7 +87,7 @@ def answer_us(t, node, client, count):
 @inner
 def ask(t, row, client, count, from_us):
     """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
-    ask_nobody(row)
+    ask_nobody(t, row)
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, node):
             answers = node == t.queue.master or follows(t, node)
@@ -95,17 +95,17 @@ def ask(t, row, client, count, from_us):
 
 
 @inner
-def ask_nobody(row):
+def ask_nobody(t, row):
     """Nobody's answer is waited for."""
-    for column in range(FIRST_NODE, len(row)):
+    for column in range(FIRST_NODE, FIRST_NODE + t.setup.nodes):
         row[column] = NOT_ASKED
 
 
 @inner
-def latest(row):
+def latest(t, row):
     """The last of the answers that are waited for; NOT_ASKED if there are none."""
     last_us = row[FIRST_NODE]
-    for column in range(FIRST_NODE + 1, len(row)):
+    for column in range(FIRST_NODE + 1, FIRST_NODE + t.setup.nodes):
         last_us = max(last_us, row[column])
     return last_us
 
@@ -129,7 +129,7 @@ def await_batch(t, client, publisher, after, count, answered):
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
     row[SENDER] = publisher
-    ask_nobody(row)
+    ask_nobody(t, row)
     due_us = t.moment.now_us
     if after != NOT_TAKEN:
         ask(t, row, client, count, t.moment.now_us)
@@ -146,8 +146,8 @@ def settle_batches(t, number):
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         chosen = is_here(t, row[AT]) if number == EVERY else row[NUMBERED] == number
-        if chosen and latest(row) <= t.moment.now_us:
-            answered = row[ANSWERED] == 1 or latest(row) != NOT_ASKED
+        if chosen and latest(t, row) <= t.moment.now_us:
+            answered = row[ANSWERED] == 1 or latest(t, row) != NOT_ASKED
             if row[AFTER] == NOT_TAKEN:
                 tell_refused(t, row[AT], row[COUNT], answered)
             else:
@@ -171,16 +171,16 @@ def await_each(t, count, lag_us):
     row[START_US], row[PER_BEATS], row[PER_US] = publisher.start_us, publisher.per_beats, publisher.per_us
     row[BEAT], row[AFTER], row[COUNT] = publisher.beats + 1, t.queue.taken - count, count
     ask(t, row, publisher.node, 1, lag_us)
-    if last >= 0 and goes_on(t.unanswered[last], row):
+    if last >= 0 and goes_on(t, t.unanswered[last], row):
         t.unanswered[last, COUNT] += count
     else:
         t.moment.unanswered += 1
 
 
 @inner
-def goes_on(row, more):
+def goes_on(t, row, more):
     """Whether messages go on as others ended, and wait for the same."""
-    for column in range(len(row)):
+    for column in range(FIRST_NODE + t.setup.nodes):
         if column not in (BEAT, AFTER, COUNT) and row[column] != more[column]:
             return False
     return row[BEAT] + row[COUNT] == more[BEAT] and row[AFTER] + row[COUNT] == more[AFTER]
@@ -201,7 +201,7 @@ def settle_each(t):
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
-        heard = answered_for(t, row, latest(row)) if is_here(t, row[AT]) else 0
+        heard = answered_for(t, row, latest(t, row)) if is_here(t, row[AT]) else 0
         if heard:
             tell(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
@@ -246,7 +246,7 @@ def settle_forgotten(t):
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
-        if latest(row) == NOT_ASKED:
+        if latest(t, row) == NOT_ASKED:
             tell(t, row[AT], row[AFTER], row[COUNT], row[ANSWERED] == 1)
         else:
             move_row(t.unanswered, k, left)

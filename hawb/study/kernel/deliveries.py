@@ -222,6 +222,8 @@ def answered_up_to(t, count):
     """Up to which message the consumer answers with `count` answers beyond those for what is stale."""
     if count <= 0:
         return 0
+    if not t.early[0, 0]:
+        return min(windows.reach(t.content, count), t.consumer.handed)
     windows.clear(t.has)
     windows.copy(t.content, t.has, 0, t.consumer.handed)
     windows.copy(t.early, t.has, 0, ALL)
