@@ -59,19 +59,28 @@ def patience_us(t, node):
 
 @inner
 def place(t, node):
-    """A member's place among those that run, in the order drawn for the latest term: `hawb.engine.chance.shuffled`."""
-    count = term = 0
+    """A member's place among those that run, in the order drawn for the latest term."""
+    term = 0
     for other in range(t.setup.nodes):
         if is_member(t, other):
-            t.drawn[count] = other
-            count += 1
             term = max(term, t.members[other, TERM])
+    if t.queue.drawn_for != term:
+        draw_order(t, term)
+    before = k = 0
+    while t.drawn[k] != node:
+        before += hosts(t, t.drawn[k])
+        k += 1
+    return before
+
+
+@inner
+def draw_order(t, term):
+    """Writes the members into `drawn`, in the random order of a term: `hawb.engine.chance.shuffled`."""
+    count, t.queue.drawn_for = 0, term
+    for node in range(t.setup.nodes):
+        if is_member(t, node):
+            t.drawn[count] = node
+            count += 1
     for i in range(count - 1, 0, -1):
         j = below(i + 1, t.setup.seed, ELECTION, t.queue.number, 16 * term + count - 1 - i)
         t.drawn[i], t.drawn[j] = t.drawn[j], t.drawn[i]
-    before = 0
-    for k in range(count):
-        if t.drawn[k] == node:
-            break
-        before += hosts(t, t.drawn[k])
-    return before
