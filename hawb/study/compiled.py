@@ -41,7 +41,7 @@ def fingerprint() -> str:
 config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
 
 config.LOOP_VECTORIZE = 0
-for option in ("-inline-threshold=700", "-unroll-runtime=0", "-unroll-allow-partial=0", "-unroll-threshold=60"):
+for option in ("-inline-threshold=4000", "-unroll-runtime=0", "-unroll-allow-partial=0"):
     set_option("hawb", option)
 # The kernel's loops go over a few nodes or rows, so that what does eight at once is longer and never pays; and each of
 # its functions does so little that calling it takes as long. So LLVM is to unroll nothing, and to call less.
