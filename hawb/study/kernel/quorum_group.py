@@ -25,7 +25,7 @@ from hawb.study.kernel.quorum_state import (
 from hawb.study.kernel.raft_log import has_entry, is_member
 from hawb.study.kernel.state import KIND, NOBODY, C, move_row, schedule
 
-FEW_ENTRIES = 32
+FEW_ENTRIES = 8
 """So many entries are not looked through for those that no log has any more."""
 
 

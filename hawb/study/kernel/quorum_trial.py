@@ -51,7 +51,7 @@ from hawb.study.kernel.quorum_state import (
     VOTED_FOR,
     WRITTEN,
 )
-from hawb.study.kernel.quorum_view import hosted, level, note_hosts
+from hawb.study.kernel.quorum_view import hosted, hosts, level, note_hosts
 from hawb.study.kernel.raft_host import arrive, election_due, stand_for_election, written
 from hawb.study.kernel.raft_log import bits_in, is_member, majority, note_run
 from hawb.study.kernel.raft_timers import call_elections
@@ -178,15 +178,18 @@ def talk(t, stop_us):
     calm_us = min(stop_us, flows_us(t))
     while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
         t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
-        master, down_since = t.queue.master, t.book.down_since
-        take(t, row)
-        handle(t, t.message)
-        if t.queue.committed or t.queue.master != master or t.book.down_since != down_since:
-            settle_each(t)
-            do_committed(t)
-            react(t)
-            look(t)
-            return
+        if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.agenda[row, A]):
+            strike(t, row)
+        else:
+            master, down_since = t.queue.master, t.book.down_since
+            take(t, row)
+            handle(t, t.message)
+            if t.queue.committed or t.queue.master != master or t.book.down_since != down_since:
+                settle_each(t)
+                do_committed(t)
+                react(t)
+                look(t)
+                return
         row = earliest(t)
 
 
