@@ -1,7 +1,8 @@
 """The kernel of studies: trials a second of the yardstick's mirrored queue, alone, against the engine and SimPy and on
 Spark, and of its quorum queue, alone and against the engine.
 
-A trial is a year of three nodes that each fail once a month, under steady load; all play the same ones.
+A trial is a year of three nodes that each fail once a month, under steady load; all play the same ones. In SimPy that
+is the same model (`benchmarks.simpy_model`), which also counts what flows by its rate: no event is one message.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from time import perf_counter
 
 from msgspec.structs import replace
 
-from benchmarks import simpy_queue
-from benchmarks.measure import duration, rate, seconds
+from benchmarks import simpy_model
+from benchmarks.measure import alternately, duration, rate, seconds
 from hawb.study import histories, pipeline, records
 from hawb.study.kernel import block
 from hawb.study.load import load
@@ -27,7 +28,7 @@ from hawb.study.spark import session
 
 STUDY = Path(__file__).parent.parent / "data" / "studies" / "monthly-failures.yaml"
 YEAR_US = 365 * histories.DAY_US
-TRIALS, BY_ENGINE, BY_SIMPY, ON_SPARK, ROUNDS = 20_000, 3, 100, 100_000, 5
+TRIALS, BY_ENGINE, BY_SIMPY, ON_SPARK, ROUNDS = 20_000, 3, 300, 100_000, 5
 QUORUM_TRIALS = 4_000
 CORES = os.cpu_count() or 1
 
@@ -40,20 +41,21 @@ def figures() -> list[str]:
     began = perf_counter()
     block.rows(*given, 0, 1, YEAR_US)
     first_s = perf_counter() - began
-    alone = seconds(lambda: block.rows(*given, 0, TRIALS, YEAR_US), ROUNDS)
+    alone, simpy = alternately(
+        lambda: block.rows(*given, 0, TRIALS, YEAR_US), lambda: by_simpy(study, BY_SIMPY), ROUNDS
+    )
     together = seconds(lambda: on_all_cores(lambda first: block.rows(*given, first, TRIALS, YEAR_US)), ROUNDS)
     engine = seconds(lambda: records.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
-    simpy = seconds(lambda: by_simpy(study, BY_SIMPY), ROUNDS)
     spark = {cores: on_spark(study, cores) for cores in sorted({1, CORES})}
     return [
         duration("first trial, compiled or from the cache", [first_s], unit="s"),
         rate("trials, kernel, one core", TRIALS, alone),
         rate(f"trials, kernel, {CORES} cores", CORES * TRIALS, together),
         rate("trials, engine", BY_ENGINE, engine),
-        rate("trials, SimPy, without messages and clients", BY_SIMPY, simpy),
+        rate("trials, the same model in SimPy, one core", BY_SIMPY, simpy),
         *(rate(f"trials, Spark, {cores} cores", ON_SPARK, taken) for cores, taken in spark.items()),
         ratio("kernel against the engine", engine, BY_ENGINE, alone, TRIALS, wanted=200),
-        ratio("kernel, messages and all, against SimPy without", simpy, BY_SIMPY, alone, TRIALS, wanted=50),
+        ratio("kernel against the same model in SimPy, in turn", simpy, BY_SIMPY, alone, TRIALS, wanted=50),
         ratio(f"kernel, {CORES} cores against one", alone, TRIALS, together, CORES * TRIALS, wanted=1.8),
         ratio(f"Spark, {CORES} cores against one", spark[1], ON_SPARK, spark[CORES], ON_SPARK, wanted=1.8),
         ratio("Spark against the kernel", together, CORES * TRIALS, spark[CORES], ON_SPARK, wanted=0.85),
@@ -80,9 +82,10 @@ def quorum_figures(study: Study) -> list[str]:
 def by_simpy(study: Study, count: int) -> None:
     """Plays the first trials by the model in SimPy."""
     design, environment = study.designs["mirrored"], study.environments["monthly"]
+    given = simpy_model.read(design, environment)
     for trial in range(count):
         history = histories.history(environment, design.nodes, study.seed, trial, YEAR_US).tolist()
-        simpy_queue.told_of(design, environment, own_seed(study.seed, trial), history, YEAR_US)
+        simpy_model.play(given, history, own_seed(study.seed, trial), YEAR_US)
 
 
 def on_all_cores(play: Callable[[int], object]) -> None:
@@ -106,6 +109,8 @@ def on_spark(study: Study, cores: int) -> list[float]:
 
 
 def ratio(name: str, slow: list[float], slow_count: int, fast: list[float], fast_count: int, wanted: float) -> str:
-    """A line: how many times as fast one is as the other, by their medians."""
-    times = statistics.median(slow) / slow_count * fast_count / statistics.median(fast)
-    return f"{name:<58} {times:>12,.2f} times   (wanted: {wanted:g})"
+    """A line: how many times as fast one is as the other, by their medians, and the range over the rounds."""
+    per_count = fast_count / slow_count
+    times = statistics.median(slow) / statistics.median(fast) * per_count
+    rounds = sorted(one / other * per_count for one, other in zip(slow, fast, strict=True))
+    return f"{name:<58} {times:>12,.2f} times   ({rounds[0]:,.2f} to {rounds[-1]:,.2f}; wanted: {wanted:g})"

@@ -9,13 +9,21 @@ from time import perf_counter
 
 def seconds(work: Callable[[], object], rounds: int = 7) -> list[float]:
     """How long each of `rounds` calls took, after one that does not count."""
+    return [once(work) for _ in range(rounds + 1)][1:]
+
+
+def alternately(one: Callable[[], object], other: Callable[[], object], rounds: int) -> tuple[list[float], list[float]]:
+    """How long each of two pieces of work took, in turn, after a round that does not count: what else the machine does
+    meanwhile meets both."""
+    taken = [(once(one), once(other)) for _ in range(rounds + 1)][1:]
+    return [first for first, _ in taken], [second for _, second in taken]
+
+
+def once(work: Callable[[], object]) -> float:
+    """How long a call took."""
+    began = perf_counter()
     work()
-    taken = []
-    for _ in range(rounds):
-        began = perf_counter()
-        work()
-        taken.append(perf_counter() - began)
-    return taken
+    return perf_counter() - began
 
 
 def rate(name: str, count: int, taken: list[float]) -> str:

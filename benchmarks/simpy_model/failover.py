@@ -1,0 +1,152 @@
+"""What becomes of a queue when nodes go and come back: who is promoted and with what, who waits for whom. Under
+ha-promote-on-failure always and ha-promote-on-shutdown when-synced, as `hawb.rules.promotion` decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hawb.rules.promotion import NOBODY, WHEN_SYNCED, candidate, takes_mirrors_down
+
+if TYPE_CHECKING:
+    from benchmarks.simpy_model.queue import Queue
+
+
+def lose_master_at(queue: Queue, node: int) -> None:
+    """A node dies, and the queue's master if it is there."""
+    if queue.up and queue.master == node:
+        end_master(queue, stopped=False)
+
+
+def shut_master_down_at(queue: Queue, node: int) -> None:
+    """A node is shut down. A master there takes its mirrors along if none of them is synchronised."""
+    if queue.up and queue.master == node:
+        end_master(queue, stopped=True)
+        if queue.living() and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED):
+            queue.drop(set(queue.mirrors))
+            abandon(queue)
+
+
+def end_master(queue: Queue, stopped: bool) -> None:
+    """The master's process ends, and a synchronisation with it."""
+    queue.up, queue.stopped = False, stopped
+    queue.outages += 1
+    queue.down.starts(queue.env.now)
+    if queue.syncing:
+        queue.abort_sync()
+
+
+def bury(queue: Queue) -> None:
+    """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
+    everything to it."""
+    cluster, alive = queue.cluster, queue.living() | ({queue.master} if queue.up else set())
+    if not queue.abandoned and cluster.is_unmissed(queue.master):
+        gone = {queue.master, *queue.mirrors} - alive
+        queue.trial.confirms.forget({node for node in gone if not cluster.is_unmissed(node)})
+        return
+    dead = set(queue.mirrors) - alive
+    heir = candidate(queue.master, queue.mirrors, sorted(alive))
+    if heir == queue.master or (queue.abandoned and not dead and not queue.unburied):
+        bury_mirrors(queue, dead)
+    elif heir == NOBODY:
+        leave_unburied(queue, dead)
+    else:
+        promote(queue, heir)
+
+
+def bury_mirrors(queue: Queue, dead: set[int]) -> None:
+    """Mirrors that died are struck out, and others started."""
+    if not dead:
+        return
+    queue.drop(dead)
+    if queue.abandoned:
+        return
+    if queue.syncing:
+        queue.leave_sync(dead)
+    queue.add_mirrors()
+    queue.mailbox.release()
+    queue.trial.after(0, queue.synchronise)
+
+
+def leave_unburied(queue: Queue, dead: set[int]) -> None:
+    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group
+    along."""
+    first = not queue.abandoned
+    taken_along = queue.stopped and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED)
+    if first:
+        queue.unburied = {queue.master: False}
+    queue.unburied |= {node: node in queue.synchronised for node in dead}
+    if first and taken_along:
+        queue.unburied = {}
+    if first:
+        abandon(queue)
+    bury_mirrors(queue, dead)
+
+
+def promote(queue: Queue, heir: int) -> None:
+    """The oldest mirror becomes master with what it holds; what only the old master held is lost."""
+    trial = queue.trial
+    goes_on = trial.consumer.detach()
+    queue.promotions += 1
+    queue.unsynchronised_promotions += heir not in queue.synchronised
+    keep = queue.living() - {heir}
+    gone = {queue.master, *queue.mirrors} - keep
+    inherit(queue, heir, keep)
+    queue.strike(gone)
+    trial.confirms.forget(gone - {heir})
+    if goes_on:
+        trial.consumer.subscribed = True
+    queue.mailbox.keep(lost=False)
+    queue.depth_unknown.clear()
+    serve_at(queue, heir)
+    queue.synchronise_drained()
+    queue.goes_on()
+
+
+def inherit(queue: Queue, heir: int, keep: set[int]) -> None:
+    """The heir's copy is the queue's, and other mirrors hold of it what they held."""
+    since = queue.since[heir]
+    queue.lose(queue.up_to(since))
+    for node in keep:
+        queue.since[node] = 0 if node in queue.synchronised else max(queue.since[node], since)
+
+
+def serve_at(queue: Queue, master: int) -> None:
+    """A node serves the queue from now on."""
+    queue.master, queue.up, queue.abandoned, queue.absent = master, True, False, False
+    queue.unburied = {}
+    queue.down.stops(queue.env.now)
+
+
+def abandon(queue: Queue) -> None:
+    """No replica may serve the queue. It waits for its master's node, with what is on that node's disk."""
+    trial = queue.trial
+    trial.confirms.forget({queue.master, *queue.mirrors})
+    goes_on = trial.consumer.detach()
+    queue.synchronised = set()
+    queue.mailbox.keep(lost=True)
+    queue.abandoned, queue.absent = True, False
+    queue.mailbox.release()
+    if goes_on:
+        trial.after(0, trial.consumer.resume, trial.consumer.resumes())
+
+
+def come_back(queue: Queue, node: int, alone: bool) -> None:
+    """What the queue makes of a node that is back: its master serves it from its disk, another joins it empty."""
+    if alone and queue.master != node:
+        queue.unburied, queue.absent = {}, True
+        queue.strike(queue.mirrors)
+    if queue.absent and queue.master != node:
+        return
+    queue.strike([node])
+    if queue.master != node:
+        queue.start_mirror(node)
+    elif not queue.up:
+        recover(queue)
+
+
+def recover(queue: Queue) -> None:
+    """The master's node is back and nobody took over: its mirrors join anew."""
+    queue.drop(set(queue.mirrors))
+    serve_at(queue, queue.master)
+    queue.add_mirrors()
+    queue.goes_on()

@@ -1,0 +1,263 @@
+"""Nodes that die, stop, pause and come back, and what the others make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING
+
+import simpy
+
+from benchmarks.simpy_model import failover
+from benchmarks.simpy_model.given import FAULTS
+from hawb.engine.membership import BOOT_RETRIES
+from hawb.engine.partition_handling import POLL_US
+from hawb.rules.partitions import has_majority
+from hawb.study import histories
+
+if TYPE_CHECKING:
+    from benchmarks.simpy_model.trial import Trial
+
+RUNNING, STOPPING, DOWN, BOOTING, WAITING, PAUSED = range(6)
+
+Event = tuple[int, int, int]
+"""A row of a history (`hawb.study.histories`)."""
+
+Process = Generator[simpy.Event, object, None]
+
+
+class Node:
+    """A node: its status, the nodes that it believes running, how often it has booted, whether it is to pause and
+    whether nothing keeps it down."""
+
+    def __init__(self, number: int, nodes: int) -> None:
+        self.number = number
+        self.status = RUNNING
+        self.believes = set(range(nodes)) - {number}
+        self.boots = 0
+        self.awaits = False
+        self.wanted = True
+
+    def hears(self) -> bool:
+        """Whether its clients are answered."""
+        return self.status == RUNNING and not self.awaits
+
+
+class Cluster:
+    """The nodes, and who looks after them."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial, self.env, self.timing = trial, trial.env, trial.given.timing
+        self.nodes = [Node(number, trial.given.nodes) for number in range(trial.given.nodes)]
+        self.departures: dict[int, simpy.Process] = {}
+        self.looks = False
+
+    def running(self) -> list[int]:
+        """The nodes that run."""
+        return [node.number for node in self.nodes if node.status == RUNNING]
+
+    def runs(self, node: int | None) -> bool:
+        """Whether a node runs."""
+        return node is not None and self.nodes[node].status == RUNNING
+
+    def befalls(self, history: Iterable[Event]) -> Process:
+        """What a history holds. Raises ValueError for faults that there are no rules for."""
+        for time_us, kind, about in history:
+            if kind not in FAULTS:
+                accepted = ", ".join(histories.NAMES[fault] for fault in FAULTS)
+                raise ValueError(f"no such fault here: {histories.NAMES[kind]}; accepted: {accepted}")
+            yield self.env.timeout(time_us - self.env.now)
+            self.befall(kind, [node for node in self.nodes if about >> node.number & 1])
+
+    def befall(self, kind: int, chosen: list[Node]) -> None:
+        """The next of it."""
+        if kind in (histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK):
+            self.trial.consumer.wants(kind == histories.CONSUMERS_BACK)
+            return
+        for node in chosen:
+            node.wanted = kind == histories.START
+        if kind == histories.START:
+            self.start_idle()
+        elif kind == histories.KILL:
+            self.kill(chosen)
+        else:
+            for node in chosen:
+                self.stop(node)
+
+    # Going down
+
+    def kill(self, nodes: list[Node]) -> None:
+        """Nodes die without warning."""
+        self.trial.catches_up(self.env.now - 1)
+        known = [node for node in nodes if node.status in (RUNNING, STOPPING)]
+        for node in nodes:
+            node.status, node.awaits = DOWN, False
+        for node in known:
+            failover.lose_master_at(self.trial.queue, node.number)
+            self.departs(node)
+        for node in known:
+            self.trial.publisher.loses(node.number)
+
+    def stop(self, node: Node) -> None:
+        """A controlled shutdown."""
+        if node.status == PAUSED:
+            self.end(node)
+        elif node.status == RUNNING:
+            self.trial.after(0, self.shut_down, node)
+
+    def shut_down(self, node: Node) -> None:
+        """A node's broker begins to end."""
+        if node.status == RUNNING:
+            node.status = STOPPING
+            failover.shut_master_down_at(self.trial.queue, node.number)
+            self.departs(node)
+            self.env.process(self.stops(node, node.boots))
+            self.trial.publisher.loses(node.number)
+
+    def stops(self, node: Node, boot: int) -> Process:
+        """Until it has ended. One that did so by itself then waits until it may come back."""
+        yield self.env.timeout(self.timing.stop_us)
+        if node.status == STOPPING and node.boots == boot:
+            self.trial.happens(self.stopped, node)
+
+    def stopped(self, node: Node) -> None:
+        """The broker has ended."""
+        if node.awaits:
+            node.status = PAUSED
+            self.look_again()
+        else:
+            self.end(node)
+
+    def end(self, node: Node) -> None:
+        """A node whose broker has ended goes down altogether, and is no longer seen."""
+        node.status, node.awaits = DOWN, False
+        self.decide_who_pauses()
+        self.pause()
+        if node.wanted:
+            self.env.process(self.starts_idle())
+
+    def departs(self, node: Node) -> None:
+        """The others will notice that a node has gone."""
+        self.departures[node.number] = self.env.process(self.noticed(node))
+
+    def noticed(self, node: Node) -> Process:
+        """It takes them a link's latency, if the node is not back by then."""
+        try:
+            yield self.env.timeout(self.timing.link_latency_us)
+        except simpy.Interrupt:
+            return
+        self.departures.pop(node.number, None)
+        self.trial.happens(self.miss, node)
+
+    def miss(self, gone: Node) -> None:
+        """Whoever runs knows that a node is gone, and those who see too few pause."""
+        trial, replicas = self.trial, (self.trial.queue.master, *self.trial.queue.mirrors)
+        for number in self.running():
+            self.nodes[number].believes.discard(gone.number)
+        self.decide_who_pauses()
+        trial.confirms.client_gone(gone.number)
+        if gone.number in replicas:
+            failover.bury(trial.queue)
+        trial.consumer.loses(gone.number)
+        self.pause()
+
+    def is_unmissed(self, node: int) -> bool:
+        """Whether a node has gone and somebody still takes it for running."""
+        running = self.running()
+        return node not in running and any(node in self.nodes[watcher].believes for watcher in running)
+
+    # pause_minority
+
+    def sees_enough(self, node: Node) -> bool:
+        """Whether a node takes a majority for connected."""
+        seen = 1
+        for other in self.nodes:
+            if other is not node:
+                runs = other.number in node.believes or other.status not in (DOWN, RUNNING)
+                seen += runs if node.status == RUNNING else other.status != DOWN
+        return has_majority(seen, len(self.nodes))
+
+    def decide_who_pauses(self) -> None:
+        """Those that run and see too few."""
+        for number in self.running():
+            node = self.nodes[number]
+            node.awaits = node.awaits or not self.sees_enough(node)
+
+    def pause(self) -> None:
+        """Those that are to pause begin to stop."""
+        for number in self.running():
+            if self.nodes[number].awaits:
+                self.stop(self.nodes[number])
+
+    def look_again(self) -> None:
+        """Something has changed: in a second paused nodes look whether they may go on."""
+        if not self.looks and any(node.status == PAUSED for node in self.nodes):
+            self.looks = True
+            self.env.process(self.looks_around())
+
+    def looks_around(self) -> Process:
+        """The second is over."""
+        yield self.trial.later(POLL_US)
+        self.looks = False
+        for node in self.nodes:
+            if node.status == PAUSED and self.sees_enough(node):
+                self.boot(node)
+
+    # Coming up
+
+    def start_idle(self) -> None:
+        """Nodes boot that are down though nothing keeps them down."""
+        for node in self.nodes:
+            if node.wanted and node.status == DOWN:
+                self.boot(node)
+        self.look_again()
+
+    def starts_idle(self) -> Process:
+        """With the next second somebody sees to them."""
+        yield self.trial.next_second()
+        self.start_idle()
+
+    def boot(self, node: Node) -> None:
+        """A node's broker starts."""
+        node.status, node.boots, node.awaits = BOOTING, node.boots + 1, False
+        self.env.process(self.boots(node, node.boots))
+
+    def boots(self, node: Node, boot: int) -> Process:
+        """A node boots, waits for those that may know more, gives up and is started again."""
+        yield self.env.timeout(self.timing.start_us)
+        if node.status != BOOTING or node.boots != boot:
+            return
+        self.trial.happens(self.finds_others, node)
+        if node.status != WAITING:
+            return
+        others = any(other.status == WAITING for other in self.nodes if other is not node)
+        rounds = 1 if others else self.trial.given.lone_boot_rounds
+        yield self.trial.later(rounds * BOOT_RETRIES * self.timing.boot_retry_us)
+        if node.status == WAITING and node.boots == boot:
+            node.status = DOWN
+            self.env.process(self.starts_idle())
+
+    def finds_others(self, node: Node) -> None:
+        """A node has booted as far as its tables. Every waiting node comes up that need not wait any longer."""
+        node.status = WAITING
+        while ready := [node for node in self.nodes if node.status == WAITING and not self.must_wait(node)]:
+            self.come_up(ready[0])
+
+    def must_wait(self, node: Node) -> bool:
+        """Whether a node waits for one that it believed running when it went."""
+        others = [self.nodes[number] for number in node.believes]
+        return not self.running() and any(
+            other.status != WAITING or node.number not in other.believes for other in others
+        )
+
+    def come_up(self, node: Node) -> None:
+        """A node joins its cluster."""
+        if node.number in self.departures:
+            self.departures.pop(node.number).interrupt()
+            self.miss(node)
+        others = self.running()
+        node.status, node.believes, node.awaits = RUNNING, set(others), False
+        for other in others:
+            self.nodes[other].believes.add(node.number)
+        failover.come_back(self.trial.queue, node.number, alone=not others)
+        self.look_again()
+        self.trial.tell_news()
