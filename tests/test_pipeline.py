@@ -30,7 +30,8 @@ from hawb.cli import spark as spark_commands
 from hawb.engine import chance
 from hawb.study import blocks
 from hawb.study.blocks import Block, RowsRefused, done, missing, play
-from hawb.study.estimates import BATCHES, STUDENT_T, estimates
+from hawb.study.estimates import estimates
+from hawb.study.intervals import BATCHES, STUDENT_T
 from hawb.study.java import java_home
 from hawb.study.kept import kept
 from hawb.study.load import read_study

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from math import sqrt
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 from test_lint import FILES, cluster, policy, queue
 from test_views_report import FETCHING, Page
 from views_outcomes import HOSTILE
@@ -17,7 +14,7 @@ from views_outcomes import HOSTILE
 from hawb.cli import main
 from hawb.planning import inventory
 from hawb.rules.quorum import majority
-from hawb.study.replicas import Share, WhatIf, what_if
+from hawb.study.replicas import WhatIf, what_if
 from hawb.study.throughput import one_queue
 from hawb.views import replica_costs as view
 from hawb.views.features import matrix
@@ -61,18 +58,6 @@ def test_rates_are_the_models_with_their_error_or_not_there():
     assert told["classic", 5].rate.warnings
     text = view.report(found())
     assert view.NOT_MEASURED in text and "median error on figures that were held out: classic" in " ".join(text.split())
-
-
-@given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
-def test_wilsons_interval(counts: tuple[int, int]):
-    """Its ends are the shares from which what was seen is 1.96 standard errors away."""
-    some, trials = counts
-    for end in Share(some, trials).interval:
-        assert abs(some / trials - end) == pytest.approx(1.959964 * sqrt(end * (1 - end) / trials), abs=1e-7)
-
-
-def test_of_no_trials_anything_may_be():
-    assert Share(0, 0).interval == (0, 1)
 
 
 def test_a_small_study_is_played_and_the_same_again():

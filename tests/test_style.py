@@ -28,7 +28,8 @@ from hawb.broker.queue_rows import QueueFacts
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.upgrade import Stage
 from hawb.rules.profiles import PROFILES
-from hawb.study.replicas import Played, Share, what_if
+from hawb.study.intervals import Share
+from hawb.study.replicas import Played, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
 from hawb.views.estimate_figures import estimates_figure

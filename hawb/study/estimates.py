@@ -1,12 +1,7 @@
 """What a study's trials come to: for each design, environment and measure the mean, and the share that had any.
 
-Each with a 95 % interval. That of a share is Wilson's (E. B. Wilson, "Probable inference, the law of succession, and
-statistical inference", 1927), which unlike the textbook's stays within 0 to 1 and says something of a loss that was
-never seen: for x of n trials (x + z²/2 ± z·√(x(n - x)/n + z²/4)) / (n + z²), with z = 1.959964. That of a mean is of
-batch means (A. M. Law, "Simulation Modeling and Analysis", on output analysis): trials are dealt to `BATCHES` batches
-by their numbers, whose means are about normal where single trials, mostly nothing and rarely a whole queue, are far
-from it; with Student's t for that many. It is too narrow as long as few trials of a cell had any; the share tells how
-many.
+Each with a 95 % interval (`hawb.study.intervals`). That of a mean is too narrow as long as few trials of a cell had
+any; the share tells how many.
 
 Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`):
 the mean is that of weight · value, less what goes with how far the mean weight is from 1 by chance, a line fitted to
@@ -23,16 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
 from pyspark.sql.types import NumericType
 
 from hawb.study.blocks import TRIAL, WEIGHT
-
-BATCHES = 32
-STUDENT_T = 2.039513
-"""Of 31 degrees of freedom, at 97.5 %."""
-
-NOISE = 1e-9
-"""A variance below this part of what it is the difference of is rounding."""
+from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, wilson
 
 ESTIMATES = f"""\
 WITH told AS (
@@ -66,19 +56,14 @@ WITH told AS (
          wsome - some * some - some_slope * (wsome - w * some) AS share_var,
          n * (w * w / ww) AS effective_trials
   FROM fitted
-), compared AS (
-  SELECT *, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
-         1.959964D * sqrt(share * (1 - share) * plain + 0.960365D) AS spread
-  FROM estimated
 )
 SELECT design, environment, measure, n AS trials, effective_trials,
        mean, mean - half AS mean_low, mean + half AS mean_high,
-       share,
-       greatest(0, (share * plain + 1.920729D - spread) / (plain + 3.841459D)) AS share_low,
-       least(1, (share * plain + 1.920729D + spread) / (plain + 3.841459D)) AS share_high
-FROM compared
+       share, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain
+FROM estimated
 ORDER BY measure, environment, design"""
-"""One row for each design, environment and measure; the mean has no interval with fewer than two trials a batch."""
+"""One row for each design, environment and measure; the mean has no interval with fewer than two trials a batch, and
+`plain` is how many plain trials would tell the share as well."""
 
 
 def measures(trials: DataFrame) -> list[str]:
@@ -88,9 +73,11 @@ def measures(trials: DataFrame) -> list[str]:
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
-    """What `ESTIMATES` makes of the trials, of the measures named or of all."""
+    """What `ESTIMATES` makes of the trials, of the measures named or of all, with the share's interval."""
     names = measures(trials) if of is None else of
     columns = ", ".join(f"'{name}', CAST(`{name}` AS double)" for name in names)
     weight = WEIGHT if WEIGHT in trials.columns else "1D"
     statement = ESTIMATES.format(count=len(names), columns=columns, weight=weight)
-    return trials.sparkSession.sql(statement, trials=trials)
+    low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
+    ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
+    return trials.sparkSession.sql(statement, trials=trials).withColumns(ends).drop("plain")

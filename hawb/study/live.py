@@ -16,11 +16,10 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from hawb.study.blocks import TRIAL, WEIGHT
-from hawb.study.estimates import BATCHES, NOISE, STUDENT_T
+from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share
 from hawb.study.load import read_study
 from hawb.study.question import Study
 from hawb.study.records import records
-from hawb.study.replicas import Share
 
 Estimate = dict[str, Any]
 """A row of `hawb.study.estimates`: design, environment, measure, trials, effective_trials, mean and share, each with

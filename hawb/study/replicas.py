@@ -9,7 +9,6 @@ nobody can say, and nothing is filled in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import sqrt
 from statistics import mean
 
 from msgspec import Struct
@@ -30,6 +29,7 @@ from hawb.study import histories
 from hawb.study.design import NODES, Design
 from hawb.study.draining import ASSUMED_BYTES, rate
 from hawb.study.environment import Distribution, Environment, Failures, Traffic
+from hawb.study.intervals import Share
 from hawb.study.prediction import Prediction
 from hawb.study.records import NAMES, by_engine
 
@@ -50,28 +50,7 @@ PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
 traffic with consumers that keep up. Losses of power, lost disks and partitions, which `data/studies/replicas.yaml` has,
 are left out: a table is to be there in a minute."""
 
-NORMAL = 1.959964
-"""Of 97.5 %."""
-
 PUBLISHED = 100
-
-
-class Share(Struct, frozen=True):
-    """How many of the trials had any, with Wilson's 95 % interval for the share; of weighted ones as many as they are
-    worth, which is no whole number."""
-
-    some: float
-    trials: float
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """From and to; for no trial anything may be."""
-        if not self.trials:
-            return 0.0, 1.0
-        squared = NORMAL**2
-        spread = NORMAL * sqrt(self.some * (self.trials - self.some) / self.trials + squared / 4)
-        middle, whole = self.some + squared / 2, self.trials + squared
-        return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
 
 
 class Played(Struct, frozen=True):
