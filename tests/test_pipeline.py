@@ -355,7 +355,7 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
     monkeypatch.setattr("hawb.study.records.records", made_up())
-    monkeypatch.setattr("hawb.study.records.compile_kernel", lambda asked: None)
+    monkeypatch.setattr(spark_commands, "compile_first", lambda asked: None)
     file = tmp_path / "study.yaml"
     for count in (20, 30):
         file.write_text(FILE.replace("trials: 20", f"trials: {count}"))

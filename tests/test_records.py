@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from numba import config, njit
 
 from hawb.study import histories, records
 from hawb.study.kernel import block
@@ -99,3 +100,17 @@ def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.Mo
     assert sorted(((one[0], one[3], one[4]) for one in played), key=repr) == [(one, 0, 1) for one in designs]
     records.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
     assert len(played) == 3, "the quorum queue's partitions are the engine's"
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_whether_a_kernel_was_compiled_before_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    player = njit(cache=True)(compiled_soon)
+    monkeypatch.setattr(block, "PLAYERS", {kind: (player, words) for kind, (_, words) in block.PLAYERS.items()})
+    assert not records.is_compiled(study())
+    player(1)
+    assert records.is_compiled(study())
+
+
+def compiled_soon(number: int) -> int:
+    return number + 1

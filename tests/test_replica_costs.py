@@ -14,7 +14,11 @@ from views_outcomes import HOSTILE
 from hawb.cli import main
 from hawb.planning import inventory
 from hawb.rules.quorum import majority
-from hawb.study.replicas import WhatIf, what_if
+from hawb.study import records as kernel_records
+from hawb.study import replicas as room
+from hawb.study.live import live, smaller
+from hawb.study.records import records
+from hawb.study.replicas import WhatIf, study, what_if
 from hawb.study.throughput import one_queue
 from hawb.views import replica_costs as view
 from hawb.views.features import matrix
@@ -63,10 +67,37 @@ def test_rates_are_the_models_with_their_error_or_not_there():
 def test_a_small_study_is_played_and_the_same_again():
     once, again = (cells(found(trials=3)) for _ in range(2))
     assert {key: cell.played for key, cell in once.items()} == {key: cell.played for key, cell in again.items()}
-    down = {key: sum(cell.played.down_s) for key, cell in once.items()}
+    down = {key: cell.played.down.mean_s for key, cell in once.items()}
     assert down["quorum", 2] > down["quorum", 1] > 1000 * down["quorum", 3], "two members are worse than one"
     assert once["classic", 1].played.lost.some == 3, "what is published to a node that is away is confirmed and lost"
-    assert once["quorum", 1].played.lost.trials == 3
+    assert {(cell.played.lost.trials, cell.played.down.low_s) for cell in once.values()} == {(3, None)}
+
+
+def test_what_is_played_is_what_the_trials_rows_tell():
+    asked = study(cluster(queues=[queue(**HOLDS)]), trials=70, seed=3)
+    told = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
+    for key in (("classic", 1), ("quorum", 2)):
+        rows = {row["measure"]: row for row in live(smaller(asked, 70, [f"{key[0]}-{key[1]}"]))}
+        lost, down = rows["lost_confirmed"], rows["publish_down_s"]
+        played = told[key].played
+        assert played.lost.interval == pytest.approx((lost["share_low"], lost["share_high"]))
+        assert (played.down.mean_s, played.down.low_s, played.down.high_s) == tuple(
+            down[name] for name in ("mean", "mean_low", "mean_high")
+        )
+        assert played.down.low_s < played.down.mean_s < played.down.most_s
+
+
+def test_what_the_kernel_does_not_play_the_engine_plays_less_often(monkeypatch: pytest.MonkeyPatch):
+    counts = []
+    monkeypatch.setattr(room, "records", lambda asked, name, around, first, count: (
+        counts.append((name, count)) or records(asked, name, around, first, 1)
+    ))  # fmt: skip
+    answer = found(trials=1_000, version="4.0")
+    assert counts == [("classic-1", 1_000), *((f"quorum-{members}", 20) for members in range(1, 8))]
+    legend = " ".join(" ".join(view.legend(answer)).split())
+    assert "1,000 trials a row; 20 in each of 7 rows, by the engine, as the kernel does not play version" in legend
+    assert view.rows(answer)[1][-2].startswith("0 of 20 (0 % to 16.1 %)")
+    assert "by the engine" not in " ".join(view.legend(found(trials=1)))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +139,16 @@ def test_the_command(tmp_path: Path):
     assert "Recommended for 1 failure" in page.said and "not played" in page.said
     used = {attributes["xlink:href"][0] for tag, attributes in page.elements if tag == "use"}
     assert not [tag for tag, _ in page.elements if tag in {*FETCHING} - {"use"}] and used == {"#"}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_command_says_that_it_compiles_first(kept: bool, monkeypatch: pytest.MonkeyPatch):
+    compiled = []
+    monkeypatch.setattr(kernel_records, "is_compiled", lambda asked: kept)
+    monkeypatch.setattr(kernel_records, "compile_kernel", compiled.append)
+    result = CliRunner().invoke(main, ["replicas", str(FILES[0]), "--trials", "1"])
+    assert (result.exit_code, len(compiled)) == (0, 1)
+    assert ("the kernel is compiled first" in result.stderr) == (not kept)
 
 
 def test_names_stay_names():

@@ -29,7 +29,7 @@ from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.upgrade import Stage
 from hawb.rules.profiles import PROFILES
 from hawb.study.intervals import Share
-from hawb.study.replicas import Played, what_if
+from hawb.study.replicas import Down, Played, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
 from hawb.views.estimate_figures import estimates_figure
@@ -91,8 +91,10 @@ def counted() -> Figure:
     """One to seven replicas of a queue, each of which has lost something in one trial and was away in both."""
     one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
     made = what_if(one, matrix(), trials=0)
-    played = [replace(cell, played=Played(Share(1, 2), (0.0, float(cell.replicas)))) for cell in made.cells]
-    return replica_figure(replace(made, cells=played))
+    downs = [Down(cell.replicas / 2, None, None, cell.replicas) for cell in made.cells[1:]]
+    told = [Played(Share(1, 2), down) for down in (Down(9.0, -1.0, 19.0, 90.0), *downs)]
+    cells = [replace(cell, played=played) for cell, played in zip(made.cells, told, strict=True)]
+    return replica_figure(replace(made, cells=cells))
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb.cli.extra import compile_first, of_the_extra
 from hawb.cli.files import is_scenario, play, refuse
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
@@ -92,8 +93,9 @@ def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
 @click.argument("files", nargs=-1, required=True)
 @click.option("--failures", type=click.IntRange(0, 3), default=1, show_default=True,
               help="How many nodes may fail with queues still in use.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(0, 10_000), default=20, show_default=True,
-              help="How often each row is played, for losses and outages; 0: not at all.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(0, 100_000), default=1_000, show_default=True,
+              help="How often each row is played, for losses and outages; 0: not at all. What the kernel does not play"
+              " is played in fewer, as is told.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
@@ -102,12 +104,16 @@ def replicas(
 ) -> None:
     """Say what 1 to 7 replicas would cost and bring a cluster's queues, mirrored and quorum, and how many to have.
 
-    FILES are a definitions export and listings of its cluster, or a scenario (.yaml).
+    FILES are a definitions export and listings of its cluster, or a scenario (.yaml). The first time some minutes go by
+    before the first row, in which the kernel is compiled.
     """
-    from hawb.study.replicas import MOST, TYPES, what_if
+    with of_the_extra():
+        from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views import replica_costs as view
 
     inventory, _ = cluster(files)
+    if asked := study(inventory, trials, seed):
+        compile_first(asked)
     rows = len(TYPES) * MOST if inventory.profile.mirroring else MOST + 1
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
         found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb.cli.extra import compile_first, of_the_extra
 from hawb.cli.files import refuse
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master:
     from hawb.study.load import load as load_study
 
     with of_the_extra():
-        from hawb.study.records import compile_kernel, records, slow
+        from hawb.study.records import records, slow
     asked = load_study(file)
     for reason, count in slow(asked).items():
         click.echo(f"{count} of {len(asked.cells)} pairs are played by the engine, some thousand times as slowly as by"
                    f" the kernel, which does not play {reason}", err=True)  # fmt: skip
     if master.startswith("local"):
-        compile_kernel(asked)
+        compile_first(asked)
     with spark_session(master) as spark:
         from hawb.study.blocks import RowsRefused
         from hawb.study.estimates import estimates
@@ -119,13 +120,3 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
-
-
-@contextlib.contextmanager
-def of_the_extra() -> Iterator[None]:
-    """Ends the program where what is imported is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        reason = f"studies take hawb's extra `study`, which is not installed: {missing.name} is missing"
-        raise SystemExit(refuse(reason)) from None

@@ -17,7 +17,7 @@ from hawb.planning import inventory
 from hawb.planning.lint import Report, lint
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop_in
 from hawb.rules.profiles import PROFILES
-from hawb.study.replicas import WhatIf, what_if
+from hawb.study.replicas import TRIALS, WhatIf, what_if
 from hawb.views import finding_tables, findings, forecast_page, migration, plans, replica_costs
 from hawb.views.features import matrix
 from hawb.views.forecast import Table as ForecastTable
@@ -84,9 +84,6 @@ def _replicas_shown(found: WhatIf) -> Sequence[Shown]:
     return advice, costs, columns
 
 
-TRIALS = 5
-"""How often each number of replicas is played: somebody waits for it."""
-
 ONE_BY_ONE, AT_ONCE = "one after the other", "all at once"
 
 MOVE = Question(
@@ -106,6 +103,6 @@ UPGRADE = Question(
     PlannedUpgrade.texts, {"nodes": (ONE_BY_ONE, AT_ONCE)},
 )  # fmt: skip
 REPLICAS = Question(
-    "how many replicas?", "what one to seven replicas cost and bring; it takes half a minute", _replicas,
-    _replicas_shown, lambda found: {"report.html": replica_costs.page(found)}, {"failures": (1, 2, 3, 0)},
+    "how many replicas?", "what one to seven replicas cost and bring; it takes seconds, or minutes the first time",
+    _replicas, _replicas_shown, lambda found: {"report.html": replica_costs.page(found)}, {"failures": (1, 2, 3, 0)},
 )  # fmt: skip

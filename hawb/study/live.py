@@ -65,7 +65,7 @@ def _set(inside: dict, path: Path, value: object) -> None:
 
 def _cell(study: Study, design: str, environment: str) -> Iterable[Estimate]:
     batch = records(study, design, environment, 0, study.trials)
-    counted = Weights(batch, batch[TRIAL].to_numpy() % BATCHES)
+    counted = Weights(batch)
     told = {"design": design, "environment": environment, "trials": study.trials, "effective_trials": counted.effective}
     for measure in batch.schema.names:
         if measure not in (TRIAL, WEIGHT):
@@ -77,10 +77,10 @@ class Weights:
     """What the trials of a cell count for, and the batches that they are dealt to: the formulas of
     `hawb.study.estimates`. With weights of 1 they are the plain mean and share."""
 
-    def __init__(self, batch: pa.RecordBatch, batches: np.ndarray) -> None:
+    def __init__(self, batch: pa.RecordBatch) -> None:
         is_weighted = WEIGHT in batch.schema.names
         self.each = batch[WEIGHT].to_numpy() if is_weighted else np.ones(batch.num_rows)
-        self.batches = batches
+        self.batches = batch[TRIAL].to_numpy() % BATCHES
         self.mean, self.square = float(self.each.mean()), float((self.each**2).mean())
         self.variance = self.square - self.mean**2
 

@@ -7,12 +7,15 @@ for (`WEIGHT`) depends on its history alone, so neither of them knows of it.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple, fields
+from numba import config
 
 from hawb.study import histories, played
 from hawb.study.blocks import TRIAL, WEIGHT
@@ -59,10 +62,28 @@ def slow(study: Study) -> Counter[str]:
 def compile_kernel(study: Study) -> None:
     """Plays one trial of the kernel for each kind of trial: what that takes is compiled then, and kept. Workers that
     begin together would compile it each for itself."""
-    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
-    by_kind = {setup.kind_of(*cell): cell for cell in reversed(cells) if setup.refused(*cell) is None}
-    for design, environment in by_kind.values():
+    for design, environment in by_kind(study).values():
         block.rows(design, environment, study.seed, 0, 1, histories.DAY_US)
+
+
+def is_compiled(study: Study) -> bool:
+    """Whether all that a study takes of the kernel was compiled before, and is kept."""
+    return all(_is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
+
+
+def _is_kept(function: Callable) -> bool:
+    """Whether there is a file of what was compiled of a function, which is named after it, its line and Python."""
+    if config.DISABLE_JIT:
+        return True
+    plain, (major, minor, *_) = function.py_func, sys.version_info
+    name = f"*.{plain.__qualname__}-{plain.__code__.co_firstlineno}.py{major}{minor}*.nbi"
+    return any(Path(function.stats.cache_path).glob(name))
+
+
+def by_kind(study: Study) -> dict[np.dtype, tuple[Design, Environment]]:
+    """A design and environment for each kind of trial that the kernel plays."""
+    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
+    return {setup.kind_of(*cell): cell for cell in reversed(cells) if setup.refused(*cell) is None}
 
 
 def by_kernel(

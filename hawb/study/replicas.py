@@ -2,14 +2,13 @@
 
 Each column is somebody else's to say: failures that are tolerated the rules', disk and memory the engine's costs, bytes
 on the network what the engine counts when it plays a queue with so many replicas, messages a second the model of
-published figures, loss and time out of use a small study that is played here and now by the engine. None means that
-nobody can say, and nothing is filled in.
+published figures, loss and time out of use a small study that is played here and now: by the kernel, and by the engine
+in fewer trials what the kernel does not play. None means that nobody can say, and nothing is filled in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import mean
 
 from msgspec import Struct
 
@@ -25,20 +24,24 @@ from hawb.scenario.document import Cluster, QueueEntry, Scenario, Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import PolicyEntry, Publish
-from hawb.study import histories
 from hawb.study.design import NODES, Design
 from hawb.study.draining import ASSUMED_BYTES, rate
 from hawb.study.environment import Distribution, Environment, Failures, Traffic
 from hawb.study.intervals import Share
+from hawb.study.kernel import setup
+from hawb.study.live import Weights
 from hawb.study.prediction import Prediction
-from hawb.study.records import NAMES, by_engine
+from hawb.study.question import Study
+from hawb.study.records import records
 
 REPLICAS = tuple(range(1, MOST + 1))
 TYPES = ("classic", "quorum")
 
 MONTH_S = 30 * 24 * 3600
 HORIZON_DAYS = 90
-TRIALS = 20
+TRIALS = 1_000
+FEW, ONE_IN = 20, 50
+"""The engine, some thousand times as slow as the kernel, plays one in so many of the trials, yet at least a few."""
 
 FAILING = Failures(
     every=Distribution(mean_s=MONTH_S),
@@ -50,15 +53,28 @@ PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
 traffic with consumers that keep up. Losses of power, lost disks and partitions, which `data/studies/replicas.yaml` has,
 are left out: a table is to be there in a minute."""
 
+AROUND = "assumed"
+
 PUBLISHED = 100
+
+
+class Down(Struct, frozen=True):
+    """How long the queue was out of use in a trial, in seconds of the horizon: the mean, from and to (None of few
+    trials), and the longest."""
+
+    mean_s: float
+    low_s: float | None
+    high_s: float | None
+    most_s: float
 
 
 class Played(Struct, frozen=True):
     """What the trials of one design came to: in how many confirmed messages were lost, and how long the queue was out
-    of use in each, in seconds of the horizon."""
+    of use. `refused` is why the engine played them and not the kernel."""
 
     lost: Share
-    down_s: tuple[float, ...]
+    down: Down
+    refused: str | None = None
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -114,13 +130,14 @@ def what_if(
 ) -> WhatIf:  # fmt: skip
     """The answer for a cluster; `matrix` says what keeps a queue from being a quorum queue, and `watch` is told how
     many cells are done."""
-    queues = [queue for queue in inventory.queues if queue.type in TYPES and not queue.facts.exclusive]
+    queues = _asked_about(inventory)
     messages = sum(queue.facts.messages or 0 for queue in queues)
     size_bytes, assumed = _size(queues)
     nodes = len(inventory.nodes) or None
     cells = []
+    asked = study(inventory, trials, seed)
     for queue_type, replicas in _designs(inventory.profile):
-        cells.append(_cell(queue_type, replicas, queues, size_bytes, inventory.profile, trials, seed))
+        cells.append(_cell(queue_type, replicas, queues, size_bytes, inventory.profile, asked))
         watch(len(cells))
     return WhatIf(
         profile=inventory.profile, nodes=nodes, queues=queues, messages=messages, size_bytes=size_bytes,
@@ -128,6 +145,27 @@ def what_if(
         advice=list(_advice(inventory, matrix, failures, nodes)), cells=cells, trials=trials, seed=seed,
         notes=tuple(inventory.notes),
     )  # fmt: skip
+
+
+def study(inventory: Inventory, trials: int = TRIALS, seed: int = 0) -> Study | None:
+    """The small study that is played, under the same failures by trial for every design; None for no trials, and where
+    the network does not carry what is published to seven replicas: all that would be seen is its being full."""
+    size_bytes, _ = _size(_asked_about(inventory))
+    if trials == 0 or PUBLISHED_PER_S * size_bytes * MOST >= NETWORK_BYTES_PER_S:
+        return None
+    designs = {_name(*one): design(*one, inventory.profile) for one in _designs(inventory.profile)}
+    return Study(
+        study="How many replicas?", seed=seed, designs=designs, environments={AROUND: environment(size_bytes)},
+        trials=trials, horizon_days=HORIZON_DAYS,
+    )  # fmt: skip
+
+
+def _asked_about(inventory: Inventory) -> list[Queue]:
+    return [queue for queue in inventory.queues if queue.type in TYPES and not queue.facts.exclusive]
+
+
+def _name(queue_type: str, replicas: int) -> str:
+    return f"{queue_type}-{replicas}"
 
 
 def _advice(
@@ -164,9 +202,8 @@ def _size(queues: Sequence[Queue]) -> tuple[int, bool]:
 
 
 def _cell(
-    queue_type: str, replicas: int, queues: Sequence[Queue], size_bytes: int, profile: Profile, trials: int, seed: int
+    queue_type: str, replicas: int, queues: Sequence[Queue], size_bytes: int, profile: Profile, asked: Study | None
 ) -> Cell:
-    is_played = trials > 0 and _fits(size_bytes)
     depths = [(queue.facts.messages or 0, _own_size(queue, size_bytes)) for queue in queues]
     return Cell(
         queue_type=queue_type,
@@ -176,13 +213,8 @@ def _cell(
         memory_bytes=_memory(depths, replicas, profile) if queue_type == "quorum" else None,
         network=_network(queue_type, replicas, size_bytes, profile),
         rate=rate(queue_type, size_bytes, replicas),
-        played=_played(queue_type, replicas, size_bytes, profile, trials, seed) if is_played else None,
+        played=_played(asked, _name(queue_type, replicas)) if asked else None,
     )
-
-
-def _fits(size_bytes: int) -> bool:
-    """Whether the network carries what is published to seven replicas; otherwise all that is seen is its being full."""
-    return PUBLISHED_PER_S * size_bytes * MOST < NETWORK_BYTES_PER_S
 
 
 def _own_size(queue: Queue, size_bytes: int) -> int:
@@ -230,16 +262,11 @@ def environment(size_bytes: int) -> Environment:
     return Environment(node_failures=FAILING, traffic=traffic)
 
 
-def _played(queue_type: str, replicas: int, size_bytes: int, profile: Profile, trials: int, seed: int) -> Played:
-    """A small study: the same failures, by trial, for every design."""
-    horizon_us = round(HORIZON_DAYS * histories.DAY_US)
-    around = environment(size_bytes)
-    played = by_engine(design(queue_type, replicas, profile), around, seed, 0, trials, horizon_us)
-    columns = dict(zip(NAMES, played, strict=True))
-    lost = sum(count > 0 for count in columns["lost_confirmed"])
-    return Played(Share(lost, trials), tuple(map(float, columns["publish_down_s"])))
-
-
-def mean_down_s(played: Played) -> float:
-    """Seconds out of use in a trial, on average."""
-    return mean(played.down_s)
+def _played(asked: Study, name: str) -> Played:
+    """A design's part of the study."""
+    refused = setup.refused(asked.designs[name], asked.environments[AROUND])
+    trials = min(asked.trials, max(FEW, asked.trials // ONE_IN)) if refused else asked.trials
+    batch = records(asked, name, AROUND, 0, trials)
+    lost, down_s = batch["lost_confirmed"].to_numpy(), batch["publish_down_s"].to_numpy()
+    told = Weights(batch).mean_of(down_s)
+    return Played(Share(int((lost > 0).sum()), trials), Down(*told.values(), float(down_s.max())), refused)

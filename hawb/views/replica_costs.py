@@ -6,12 +6,14 @@ What a number leaves out stands beside it.
 from __future__ import annotations
 
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from tabulate import tabulate
 
+from hawb.study.intervals import BATCHES
 from hawb.study.prediction import Prediction
-from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf, mean_down_s
+from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
 from hawb.views.beside import Table
 from hawb.views.embedded import svg
 from hawb.views.findings import WIDTH, columns
@@ -40,11 +42,13 @@ RATES = (
     " out: your machines, other load, replicas far apart."
 )
 PLAYED = (
-    "{found.trials} trials a row by the engine, seed {found.seed}, "
+    "{found.trials:,} trials a row{fewer}, seed {found.seed}, "
     f"{HORIZON_DAYS} days each, on seven nodes, of which each fails once a month and is back within an hour (assumed);"
-    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Intervals are Wilson's, of 95 %: "
-    "none in {found.trials} is not never. Left out: losses of power, lost disks, partitions, deep backlogs."
+    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of a trial. Intervals are of"
+    " 95 %, a share's Wilson's: none in {found.trials:,} is not never; a mean's of batch means, for {least} trials or"
+    " more, and too narrow where few had an outage. Left out: losses of power, lost disks, partitions, deep backlogs."
 )
+FEWER = "; {trials:,} in each of {rows}, by the engine, as the kernel does not play {reason}"
 UNPLAYED = "not played, as no trials were asked for, or the network could not carry such messages to seven replicas."
 
 NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not played"
@@ -95,8 +99,14 @@ def _played(played: Played | None) -> tuple[str, str]:
     if played is None:
         return NOT_PLAYED, NOT_PLAYED
     low, high = played.lost.interval
-    share = f"{played.lost.some} of {played.lost.trials} ({percent(low)} to {percent(high)})"
-    return share, f"{mean_down_s(played):,.1f} s (to {max(played.down_s):,.1f})"
+    share = f"{played.lost.some:,} of {played.lost.trials:,} ({percent(low)} to {percent(high)})"
+    down = played.down
+    between = "" if down.low_s is None else f" ({_seconds(max(0.0, down.low_s))} to {_seconds(down.high_s)})"
+    return share, f"{_seconds(down.mean_s)} s{between}, at most {_seconds(down.most_s)}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
 
 
 def recommendation(found: WhatIf) -> str:
@@ -137,7 +147,8 @@ def legend(found: WhatIf) -> list[str]:
     measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
     errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
     error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
-    failing = PLAYED.format(found=found) if any(cell.played for cell in found.cells) else UNPLAYED
+    played = [cell.played for cell in found.cells if cell.played is not None]
+    failing = PLAYED.format(found=found, fewer=_fewer(played), least=2 * BATCHES) if played else UNPLAYED
     texts = {
         "tolerates": TOLERATES,
         "disk, memory": HELD,
@@ -148,6 +159,15 @@ def legend(found: WhatIf) -> list[str]:
     return [
         "\n".join(textwrap.wrap(f"{name}: {text}", WIDTH, subsequent_indent="  ")) for name, text in texts.items()
     ]
+
+
+def _fewer(played: Sequence[Played]) -> str:
+    """Of which rows there are fewer trials, and why."""
+    groups = Counter((one.refused, one.lost.trials) for one in played if one.refused)
+    return "".join(
+        FEWER.format(trials=trials, rows=counted(count, "row"), reason=reason)
+        for (reason, trials), count in groups.items()
+    )
 
 
 def plain(found: WhatIf) -> dict[str, object]:
@@ -187,7 +207,8 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
                                     "warnings": list(rate.warnings)},
         "lost_confirmed": played and {"trials": played.lost.trials, "with_loss": played.lost.some,
                                       "share_low": played.lost.interval[0], "share_high": played.lost.interval[1]},
-        "down_s": played and {"mean": mean_down_s(played), "most": max(played.down_s)},
+        "down_s": played and {"mean": played.down.mean_s, "mean_low": played.down.low_s,
+                              "mean_high": played.down.high_s, "most": played.down.most_s},
     }  # fmt: skip
 
 

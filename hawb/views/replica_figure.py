@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from hawb.study.replicas import HORIZON_DAYS, REPLICAS, TYPES, Cell, WhatIf, mean_down_s
+from hawb.study.replicas import HORIZON_DAYS, REPLICAS, TYPES, Cell, WhatIf
 from hawb.views.style import FIGURE, LOOKS, MARKERS, PRINTED_FAINT
 
 ASIDE = {"classic": -0.08, "quorum": 0.08}
@@ -55,8 +55,11 @@ def _rates(axes: Axes, cells: list[Cell]) -> None:
 def _outages(axes: Axes, cells: list[Cell], zorder: int) -> None:
     axes.set_title(f"seconds out of use in {HORIZON_DAYS} days")
     axes.set_yscale("symlog", linthresh=1)
-    played = [(cell, mean_down_s(cell.played)) for cell in cells if cell.played is not None]
-    axes.plot(*_points(played), **_look(cells), zorder=zorder)
+    played = [(cell, cell.played.down) for cell in cells if cell.played is not None]
+    places, means = _points((cell, down.mean_s) for cell, down in played)
+    halves = [0.0 if down.high_s is None else down.high_s - down.mean_s for _, down in played]
+    below = [min(half, mean) for half, mean in zip(halves, means, strict=True)]
+    axes.errorbar(places, means, [below, halves], elinewidth=0.8, **_look(cells), zorder=zorder)
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
 
 
