@@ -6,24 +6,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
-import socket
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 import pytest
 from click.testing import CliRunner
 from conftest import LONG
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
+from spark_servers import PYTHONPATH, cluster
 
 from hawb import cli
 from hawb.cli import spark as spark_commands
@@ -32,8 +30,8 @@ from hawb.study import blocks
 from hawb.study.blocks import Block, RowsRefused, done, missing, play
 from hawb.study.estimates import estimates
 from hawb.study.intervals import BATCHES, STUDENT_T
-from hawb.study.java import java_home
 from hawb.study.kept import kept
+from hawb.study.lease import LEASE, Lease, LeaseLost
 from hawb.study.load import read_study
 from hawb.study.pipeline import Progress, run, trials
 from hawb.study.question import Study
@@ -122,6 +120,32 @@ def test_what_is_missing_is_what_has_no_file(kept: list, expected: list):
     cell = CELLS[2]
     todo = missing(study(), [Block(*cell, *ends) for ends in kept])
     assert [(block.first, block.last) for block in todo if (block.design, block.environment) == cell] == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "played", "written"), [([False], 0, 0), ([True, False], 1, 0), ([True, True], 1, 1)]
+)
+def test_a_block_that_nobody_wants_any_more_is_not_written(
+    wanted: list[bool], played: int, written: int, tmp_path: Path
+):
+    told, asked_for = iter(wanted), []
+
+    def counted(*asked: object) -> pa.RecordBatch:
+        asked_for.append(asked)
+        return made_up()(*asked)
+
+    play(Block("one", "calm", 0, 9), study(), counted, tmp_path, lambda: next(told))
+    assert (len(asked_for), len(done(tmp_path))) == (played, written)
+
+
+def test_a_lease_is_held_until_another_is_taken_or_it_is_given_up(tmp_path: Path):
+    first = Lease.taken(tmp_path)
+    assert first.is_held
+    second = Lease.taken(tmp_path)
+    first.give_up()
+    assert (first.is_held, second.is_held) == (False, True)
+    second.give_up()
+    assert not second.is_held and not list(tmp_path.iterdir())
 
 
 def test_a_block_is_a_file_that_is_there_whole_or_not_at_all(tmp_path: Path):
@@ -346,6 +370,26 @@ def test_a_study_that_is_interrupted_keeps_what_is_played(spark: SparkSession, t
     assert kept.items() <= digest(tmp_path / "study").items()
 
 
+@pytest.mark.spark
+def test_of_two_runs_in_a_folder_the_later_one_plays(spark: SparkSession, tmp_path: Path):
+    """The first one's blocks, all at the gate when the second begins, are not written."""
+    gate, folder, opened = str(tmp_path / "gate"), tmp_path / "study", []
+    os.mkfifo(gate)
+
+    def another(progress: Progress) -> None:
+        if progress.done and not opened:
+            later.append(Lease.taken(folder))
+            opened.append(os.open(gate, os.O_RDWR))
+
+    later: list[Lease] = []
+    with pytest.raises(LeaseLost, match="another run of the study began there"):
+        run(spark, study(), folder, made_up(gate=gate), another)
+    assert later[0].is_held
+    assert {block.first for block in done(folder)} == {0}
+    assert run(spark, study(), folder, made_up()).count() == 100
+    assert not (folder / LEASE).exists()
+
+
 # The command
 
 
@@ -442,7 +486,7 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(tmp_path: Pa
     os.mkfifo(gate)
     with cluster(tmp_path) as (master, workers):
         program = ON_A_CLUSTER.format(
-            path=[str(ROOT), str(ROOT / "tests")], master=master, victim=workers[0], gate=gate, folder=str(folder)
+            path=PYTHONPATH, master=master, victim=workers[0], gate=gate, folder=str(folder)
         )
         ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
@@ -453,36 +497,3 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(tmp_path: Pa
     alone = tmp_path / "alone"
     play_all(study(), alone, made_up())
     assert digest(folder) == digest(alone)
-
-
-@contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[int]]]:
-    """The address of a standalone master with two workers, and the workers' process groups."""
-    home = Path(pyspark.__file__).parent
-    environment = os.environ | {
-        "JAVA_HOME": str(java_home()), "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}",
-    }  # fmt: skip
-    port = free_port()
-    master = f"spark://127.0.0.1:{port}"
-    common = ["--host", "127.0.0.1", "--webui-port", "0"]
-    worker = ["Worker", *common, "--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"), master]
-    commands = [["Master", *common, "--port", str(port)], worker, worker]
-    running = []
-    try:
-        for name, *arguments in commands:
-            command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name.lower()}.{name}", *arguments]
-            log = (folder / f"{len(running)}.log").open("wb")
-            running.append(subprocess.Popen(command, env=environment, stderr=log, stdout=log, start_new_session=True))
-        yield master, [process.pid for process in running[1:]]
-    finally:
-        for process in running:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return bound.getsockname()[1]

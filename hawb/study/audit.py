@@ -22,6 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from hawb.study.audit_rows import CLUSTER_SCHEMA, QUEUE_SCHEMA, audited
 from hawb.study.fleet import ClusterFiles
 from hawb.study.folders import write_parquet, written_whole
+from hawb.study.spark import cores
 
 TASKS_FOR_A_CORE = 4
 """Enough that a core which got the slow clusters does not keep the others waiting for long."""
@@ -71,7 +72,7 @@ class Summary(Struct, frozen=True):
 def audit(spark: SparkSession, clusters: Sequence[ClusterFiles], folder: Path, tasks: int | None = None) -> None:
     """Audits all clusters into `folder`, in place of what was there: `queues` and `clusters`, both Parquet, with the
     columns of `hawb.study.audit_rows`. `tasks` is into how many the work is cut."""
-    tasks = tasks or min(len(clusters), TASKS_FOR_A_CORE * spark.sparkContext.defaultParallelism)
+    tasks = tasks or min(len(clusters), TASKS_FOR_A_CORE * cores(spark))
     by_size = sorted(clusters, key=lambda cluster: (-cluster.size_bytes, cluster.name))
     shares = [by_size[task::tasks] for task in range(tasks)]
     with written_whole(folder.absolute()) as new:

@@ -85,12 +85,16 @@ def _gaps(cell: tuple[str, str], trials: int, found: list[Block]) -> Iterator[Bl
         first = block.last + 1
 
 
-def play(block: Block, study: Study, records: Records, folder: Path) -> None:
-    """Plays a block into its file, unless that is there. Raises RowsRefused."""
+def play(
+    block: Block, study: Study, records: Records, folder: Path, goes_on: Callable[[], bool] = lambda: True
+) -> None:
+    """Plays a block into its file, unless that is there, or nobody wants it any more (`goes_on`). Raises
+    RowsRefused."""
     file = folder / block.file
-    if not file.exists():
+    if goes_on() and not file.exists():
         rows = rows_of(block, study, records)
-        write_parquet(file, rows.schema, [rows])
+        if goes_on():
+            write_parquet(file, rows.schema, [rows])
 
 
 def rows_of(block: Block, study: Study, records: Records) -> pa.RecordBatch:

@@ -3,13 +3,16 @@
 A task plays its share of the blocks, writes each to its file and tells nothing but that. So rows do not go through
 Spark or the driver, memory does not grow with the number of trials, and a task that is tried again, or a study that is
 started again, finds what is done on disk (`hawb.study.blocks`). On a Spark of several machines the folder must be
-reachable under its name from each of them, and hawb be installed there.
+reachable under its name from each of them, and hawb be installed there: of a Connect server, too, of which the client
+is one more machine.
+
+A study that is stopped ends what Spark does for it. Should Spark not end it, its tasks end by themselves with the block
+that they are at (`hawb.study.lease`).
 """
 
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -22,8 +25,10 @@ from pyspark.sql import types as sql
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from hawb.study.blocks import TRIALS, Block, Records, done, play
+from hawb.study.lease import Lease, LeaseLost
 from hawb.study.question import Study
 from hawb.study.results import open_results
+from hawb.study.spark import cores, marking
 
 TASKS_FOR_A_CORE = 4
 """Enough that a core which got the slow blocks does not keep the others waiting for long."""
@@ -66,7 +71,7 @@ def run(
 
     `tell` hears of the progress a few times a second. `tasks` is into how many the work is cut. Ends early, with
     everything that is played kept, at a KeyboardInterrupt or whatever `tell` raises. Raises
-    hawb.study.results.FolderRefused and hawb.study.blocks.RowsRefused.
+    hawb.study.results.FolderRefused, hawb.study.blocks.RowsRefused and hawb.study.lease.LeaseLost.
     """
     folder = folder.absolute()
     kept, todo = open_results(study, folder, records)
@@ -78,46 +83,49 @@ def run(
         return Progress(now, total, now - before, time.monotonic() - began)
 
     if todo:
-        _watched(spark, lambda: _play_all(spark, study, folder, records, todo, tasks), lambda: tell(progress()))
+        lease = Lease.taken(folder)
+        _watched(spark, lambda: _play_all(spark, study, lease, records, todo, tasks), lambda: tell(progress()), lease)
     tell(progress())
     return trials(spark, folder)
 
 
 def _play_all(
-    spark: SparkSession, study: Study, folder: Path, records: Records, todo: Sequence[Block], tasks: int | None
+    spark: SparkSession, study: Study, lease: Lease, records: Records, todo: Sequence[Block], tasks: int | None
 ) -> None:
-    tasks = tasks or min(len(todo), TASKS_FOR_A_CORE * spark.sparkContext.defaultParallelism)
+    tasks = tasks or min(len(todo), TASKS_FOR_A_CORE * cores(spark))
     shares = [todo[task::tasks] for task in range(tasks)]
 
     def play_share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch["id"].to_pylist():
                 for block in shares[task]:
-                    play(block, study, records, folder)
+                    play(block, study, records, lease.folder, lambda: lease.is_held)
                 yield pa.record_batch({"id": [task]})
 
     spark.range(0, tasks, 1, tasks).mapInArrow(play_share, "id long").collect()
 
 
-def _watched(spark: SparkSession, work: Callable[[], None], look: Callable[[], object]) -> None:
-    """Does the work beside, looking on; stops it when looking on ends with an exception."""
-    group = f"hawb-{uuid.uuid4().hex}"
+def _watched(spark: SparkSession, work: Callable[[], None], look: Callable[[], object], lease: Lease) -> None:
+    """Does the work beside, looking on; stops it when looking on ends with an exception. Raises LeaseLost."""
+    mark, stop = marking(spark, lease.name)
 
-    def grouped() -> None:
-        spark.sparkContext.setJobGroup(group, "a study", interruptOnCancel=True)
+    def marked() -> None:
+        mark()
         work()
 
     with ThreadPoolExecutor(max_workers=1) as pool:
-        working = pool.submit(grouped)
+        working = pool.submit(marked)
         try:
             while wait([working], LOOK_S).not_done:
                 look()
-        except BaseException:
-            # Again and again, since a job that begins now was not there to be cancelled a moment ago.
+            working.result()
+            if not lease.is_held:
+                raise LeaseLost(lease.folder)
+        finally:
+            lease.give_up()
+            # Again and again, since a job that begins now was not there to be stopped a moment ago.
             while wait([working], LOOK_S).not_done:
-                spark.sparkContext.cancelJobGroup(group)
-            raise
-        working.result()
+                stop()
 
 
 def trials(spark: SparkSession, folder: Path) -> DataFrame:

@@ -1,23 +1,44 @@
-"""Starts Spark on this machine: quiet, on the loopback interface only, and without litter in the working directory."""
+"""A Spark session: on this machine, under a cluster's master, or by Spark Connect on a server that is there already.
+
+What is started here is quiet, on the loopback interface only, and leaves no litter in the working directory. A Connect
+server is somebody else's: it needs no Java here, keeps its own settings, and runs hawb's code in a Python of its own,
+which is of this version and has hawb installed. An address may carry a token, `sc://HOST:PORT/;token=...`, which goes
+over TLS alone, except to `localhost`; from SPARK_CONNECT_AUTHENTICATE_TOKEN it is taken too.
+"""
 
 from __future__ import annotations
 
 import atexit
 import functools
+import importlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
+from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
 from hawb.study.java import java_home
 
 _LOOPBACK = "127.0.0.1"
+_CONNECT, _CONNECT_PORT = "sc://", 15_002
+_ANSWERS_IN_S = 10
+_MANY = 100_000
+"""More rows than any Spark has cores."""
+
+_EVERYWHERE = {"spark.sql.session.timeZone": "UTC"}
+
+
+class SparkRefused(RuntimeError):  # noqa: N818 - it reads as what happened
+    """A Spark that is not to be had, or cannot do what is asked of it; says why."""
 
 
 def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> SparkSession:
-    """The running Spark session, or a new one.
+    """The running Spark session, or a new one. `master` is `local[*]`, `spark://HOST:PORT` or any other of Spark's, or
+    the address of a Connect server, `sc://HOST:PORT`, of which `config` is what a session may set.
 
     `config` goes over hawb's own settings: `session(**{"spark.sql.shuffle.partitions": "8"})`. A session that already
     runs keeps what can only be set at its start: stop it first to change `master` or memory.
@@ -25,8 +46,13 @@ def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> 
     The environment of this process is changed for the Spark it starts: JAVA_HOME, SPARK_LOCAL_IP, PYSPARK_PYTHON and
     PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise take the first Python on the PATH.
 
-    Raises hawb.study.java.JavaNotFoundError.
+    Raises hawb.study.java.JavaNotFoundError, and SparkRefused where hawb's extra `connect` is not installed or no
+    Connect server answers.
     """
+    builder = SparkSession.builder.appName(app_name)
+    if master.startswith(_CONNECT):
+        _look_for(master)
+        return builder.remote(master).config(map=_EVERYWHERE | config).getOrCreate()
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -34,12 +60,48 @@ def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> 
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
         "spark.log.level": "ERROR",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": _warehouse(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    return SparkSession.builder.appName(app_name).master(master).config(map=settings | config).getOrCreate()
+    return builder.master(master).config(map=settings | _EVERYWHERE | config).getOrCreate()
+
+
+def _look_for(master: str) -> None:
+    """Refuses what could not be connected to: Spark's client would try again for ten minutes."""
+    try:
+        importlib.import_module("pyspark.sql.connect.session")
+    except ImportError as error:
+        raise SparkRefused(f"{master}: takes hawb's extra `connect`, which is not installed: {error}") from None
+    try:
+        address = urlsplit(master)
+        socket.create_connection((address.hostname, address.port or _CONNECT_PORT), _ANSWERS_IN_S).close()
+    except (OSError, ValueError) as error:
+        raise SparkRefused(f"{master}: no Spark Connect server answers there: {error}") from None
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, which has no context here and no RDDs."""
+    return not hasattr(spark, "sparkContext")
+
+
+def cores(spark: SparkSession) -> int:
+    """How many tasks a Spark runs at a time. A Connect server tells it only by cutting a range into as many parts."""
+    if is_remote(spark):
+        return spark.range(_MANY).selectExpr("spark_partition_id()").tail(1)[0][0] + 1
+    return spark.sparkContext.defaultParallelism
+
+
+def marking(spark: SparkSession, name: str) -> tuple[Callable[[], object], Callable[[], object]]:
+    """What marks all that the thread calling it asks of Spark from then on, and what stops what is marked so.
+
+    A group of jobs, whose tasks are ended at once; tags, which a classic session has too, leave running tasks alone
+    there. A Connect session has tags and no groups, and its server may pass over being told to stop.
+    """
+    if is_remote(spark):
+        return lambda: spark.addTag(name), lambda: spark.interruptTag(name)
+    context = spark.sparkContext
+    return lambda: context.setJobGroup(name, "a study", interruptOnCancel=True), lambda: context.cancelJobGroup(name)
 
 
 @functools.cache
