@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 on_spark = click.option(
-    "--master", default="local[*]", metavar="URL", show_default=True, help="The Spark that does it, this machine's own."
+    "--master", default="local[*]", metavar="URL", show_default=True, envvar="HAWB_MASTER", show_envvar=True,
+    help="The Spark that does it: this machine's own, any master, or a Spark Connect server (sc://HOST:PORT).",
 )
 
 
@@ -85,6 +86,7 @@ def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master:
         from hawb.study.blocks import RowsRefused
         from hawb.study.estimates import estimates
         from hawb.study.kept import keep
+        from hawb.study.lease import LeaseLost
         from hawb.study.pipeline import run as play_study
         from hawb.study.results import FolderRefused
         from hawb.views import study as view
@@ -98,7 +100,7 @@ def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master:
                     spark, asked, output, records, lambda now: bar.update(now.done - bar.pos, now)
                 )
                 last = bar.current_item
-        except (FolderRefused, RowsRefused) as refused:
+        except (FolderRefused, LeaseLost, RowsRefused) as refused:
             raise SystemExit(refuse(refused)) from None
         rows = [row.asDict() for row in estimates(trials).collect()]
     if to_keep is not None:
@@ -111,12 +113,12 @@ def spark_session(master: str) -> Iterator[SparkSession]:
     """A Spark session while a command runs; ends the program where there is none to be had."""
     with of_the_extra():
         from hawb.study.java import JavaNotFoundError
-        from hawb.study.spark import session
+        from hawb.study.spark import SparkRefused, session
     try:
         spark = session(master=master)
-    except JavaNotFoundError as error:
+        try:
+            yield spark
+        finally:
+            spark.stop()
+    except (JavaNotFoundError, SparkRefused) as error:
         raise SystemExit(refuse(error)) from None
-    try:
-        yield spark
-    finally:
-        spark.stop()

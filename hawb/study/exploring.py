@@ -1,7 +1,8 @@
 """A search spread over Spark: the states that are gone on from are shared out, what they lead to comes back in order.
 
 So it finds the same story as in one process. The states seen are kept where the search was started, 16 bytes each and
-what a dictionary takes; that, and the time in which they come back, bounds what it can do.
+what a dictionary takes; that, and the time in which they come back, bounds what it can do. It needs RDDs, by
+which a task gets its own share and no other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from hawb.planning.explore import Expand, Found, Place, Question, followers
 from hawb.scenario.run import Run
+from hawb.study.spark import SparkRefused, is_remote
 
 AT_A_TIME = 20_000
 """So many states go out together: enough to outweigh what a job of Spark costs, some tenths of a second."""
@@ -21,7 +23,9 @@ TASKS_FOR_A_CORE = 4
 
 
 def spread(spark: SparkSession) -> Expand:
-    """What goes on from places on all of Spark's cores."""
+    """What goes on from places on all of Spark's cores. Raises SparkRefused for a session of Spark Connect."""
+    if is_remote(spark):
+        raise SparkRefused("a search needs RDDs, which Spark Connect has not; accepted: local[*], a cluster's master")
     context = spark.sparkContext
 
     def expand(run: Run, question: Question, places: Sequence[Place]) -> list[Found]:

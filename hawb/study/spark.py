@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from hawb.study.java import java_home
@@ -51,8 +52,7 @@ def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> 
     """
     builder = SparkSession.builder.appName(app_name)
     if master.startswith(_CONNECT):
-        _look_for(master)
-        return builder.remote(master).config(map=_EVERYWHERE | config).getOrCreate()
+        return _connected(builder.remote(master).config(map=_EVERYWHERE | config), master)
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -67,17 +67,23 @@ def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> 
     return builder.master(master).config(map=settings | _EVERYWHERE | config).getOrCreate()
 
 
-def _look_for(master: str) -> None:
-    """Refuses what could not be connected to: Spark's client would try again for ten minutes."""
+def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
+    """A session of a Connect server; told without the token that its address may carry. A server that does not answer
+    is asked once before, since Spark's client would try again for ten minutes."""
+    place = master.partition("/;")[0]
     try:
         importlib.import_module("pyspark.sql.connect.session")
     except ImportError as error:
-        raise SparkRefused(f"{master}: takes hawb's extra `connect`, which is not installed: {error}") from None
+        raise SparkRefused(f"{place}: takes hawb's extra `connect`, which is not installed: {error}") from None
     try:
-        address = urlsplit(master)
+        address = urlsplit(place)
         socket.create_connection((address.hostname, address.port or _CONNECT_PORT), _ANSWERS_IN_S).close()
     except (OSError, ValueError) as error:
-        raise SparkRefused(f"{master}: no Spark Connect server answers there: {error}") from None
+        raise SparkRefused(f"{place}: no Spark Connect server answers there: {error}") from None
+    try:
+        return builder.getOrCreate()
+    except PySparkException as error:
+        raise SparkRefused(f"{place}: the Spark Connect server gives no session: {error}") from None
 
 
 def is_remote(spark: SparkSession) -> bool:
