@@ -40,12 +40,12 @@ def fingerprint() -> str:
 
 config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
 
+# The kernel's loops go over a few nodes or rows, so that what does eight at once is longer and never pays; and most of
+# its functions do so little that calling them takes as long. So LLVM is to call less, and to unroll no loop of which it
+# does not know the length.
 config.LOOP_VECTORIZE = 0
 for option in ("-inline-threshold=4000", "-unroll-runtime=0", "-unroll-allow-partial=0"):
     set_option("hawb", option)
-# The kernel's loops go over a few nodes or rows, so that what does eight at once is longer and never pays; and most of
-# its functions do so little that calling them takes as long. So LLVM is to call less, and to unroll no loop whose length
-# it does not know.
 
 
 def compiled(function: FunctionType, kept: bool = True) -> Callable:
