@@ -7,7 +7,8 @@ import platform
 import sys
 
 BENCHMARKS = (
-    "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "kernel", "audit",
+    "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "kernel", "preset",
+    "audit",
 )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ is the same model (`benchmarks.simpy_model`), which also counts what flows by it
 from __future__ import annotations
 
 import os
-import statistics
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from time import perf_counter
 from msgspec.structs import replace
 
 from benchmarks import simpy_model
-from benchmarks.measure import alternately, duration, rate, seconds
+from benchmarks.measure import alternately, duration, rate, ratio, seconds
 from hawb.study import histories, pipeline, records
 from hawb.study.kernel import block
 from hawb.study.load import load
@@ -106,11 +105,3 @@ def on_spark(study: Study, cores: int) -> list[float]:
         return seconds(play, ROUNDS)
     finally:
         spark.stop()
-
-
-def ratio(name: str, slow: list[float], slow_count: int, fast: list[float], fast_count: int, wanted: float) -> str:
-    """A line: how many times as fast one is as the other, by their medians, and the range over the rounds."""
-    per_count = fast_count / slow_count
-    times = statistics.median(slow) / statistics.median(fast) * per_count
-    rounds = sorted(one / other * per_count for one, other in zip(slow, fast, strict=True))
-    return f"{name:<58} {times:>12,.2f} times   ({rounds[0]:,.2f} to {rounds[-1]:,.2f}; wanted: {wanted:g})"

@@ -38,3 +38,11 @@ def duration(name: str, taken: list[float], unit: str = "ms", limit: str = "") -
     times = sorted(one * scale for one in taken)
     median, least, most = statistics.median(times), times[0], times[-1]
     return f"{name:<58} {median:>12,.2f} {unit}   ({least:,.2f} to {most:,.2f})   {limit}".rstrip()
+
+
+def ratio(name: str, slow: list[float], slow_count: int, fast: list[float], fast_count: int, wanted: float) -> str:
+    """A line: how many times as fast one is as the other, by their medians, and the range over the rounds."""
+    per_count = fast_count / slow_count
+    times = statistics.median(slow) / statistics.median(fast) * per_count
+    rounds = sorted(one / other * per_count for one, other in zip(slow, fast, strict=True))
+    return f"{name:<58} {times:>12,.2f} times   ({rounds[0]:,.2f} to {rounds[-1]:,.2f}; wanted: {wanted:g})"

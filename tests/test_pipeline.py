@@ -9,6 +9,7 @@ import os
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -33,7 +34,7 @@ from hawb.study.intervals import BATCHES, STUDENT_T
 from hawb.study.kept import kept
 from hawb.study.lease import LEASE, Lease, LeaseLost
 from hawb.study.load import read_study
-from hawb.study.pipeline import Progress, run, trials
+from hawb.study.pipeline import Progress, dealt, run, trials
 from hawb.study.question import Study
 from hawb.study.results import FolderRefused, open_results
 
@@ -120,6 +121,16 @@ def test_what_is_missing_is_what_has_no_file(kept: list, expected: list):
     cell = CELLS[2]
     todo = missing(study(), [Block(*cell, *ends) for ends in kept])
     assert [(block.first, block.last) for block in todo if (block.design, block.environment) == cell] == expected
+
+
+def test_each_task_has_as_many_blocks_of_each_cell_the_first_trials_first():
+    todo = missing(study(trials=20 * blocks.TRIALS_IN_A_BLOCK), [])
+    given = dealt(todo, 8)
+    assert sorted(block for share in given for block in share) == sorted(todo)
+    for share in given:
+        counts = Counter((block.design, block.environment) for block in share)
+        assert set(counts.values()) <= {2, 3}, counts
+        assert [block.first for block in share] == sorted(block.first for block in share)
 
 
 @pytest.mark.parametrize(

@@ -24,25 +24,31 @@ from pyspark.sql.types import NumericType
 from hawb.study.blocks import TRIAL, WEIGHT
 from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, wilson
 
+SUMS = {
+    "x": "sum({weight} * `{name}`)",
+    "wx": "sum({weight} * {weight} * `{name}`)",
+    "some": "sum(if(`{name}` > 0, {weight}, 0))",
+    "wsome": "sum(if(`{name}` > 0, {weight} * {weight}, 0))",
+}
+"""What is summed up of each measure in each batch of trials, in one pass: as columns, since rows of (measure, value)
+would be as many times the trials as there are measures."""
+
 ESTIMATES = f"""\
-WITH told AS (
-  SELECT design, environment, trial % {BATCHES} AS batch, {{weight}} AS weight,
-         stack({{count}}, {{columns}}) AS (measure, value)
+WITH batches AS (
+  SELECT design, environment, trial % {BATCHES} AS batch, count(*) AS trials,
+         sum({{weight}}) AS w, sum({{weight}} * {{weight}}) AS ww, {{sums}}
   FROM {{{{trials}}}}
-), batches AS (
-  SELECT design, environment, measure, batch, count(*) AS trials,
-         sum(weight) AS w, sum(weight * weight) AS ww,
-         sum(weight * value) AS x, sum(weight * weight * value) AS wx,
-         sum(if(value > 0, weight, 0)) AS some, sum(if(value > 0, weight * weight, 0)) AS wsome
-  FROM told
-  GROUP BY design, environment, measure, batch
+  GROUP BY design, environment, batch
+), told AS (
+  SELECT design, environment, trials, w, ww, stack({{count}}, {{columns}}) AS (measure, {{names}})
+  FROM batches
 ), cells AS (
   SELECT design, environment, measure, count(*) AS batches, sum(trials) AS n,
          sum(w) / sum(trials) AS w, sum(ww) / sum(trials) AS ww,
          sum(x) / sum(trials) AS x, sum(wx) / sum(trials) AS wx,
          sum(some) / sum(trials) AS some, sum(wsome) / sum(trials) AS wsome,
          var_samp(x / trials) AS x_var, var_samp(w / trials) AS w_var, covar_samp(x / trials, w / trials) AS xw_cov
-  FROM batches
+  FROM told
   GROUP BY design, environment, measure
 ), fitted AS (
   SELECT *, if(ww - w * w > {NOISE}D * ww, 1 / (ww - w * w), 0) AS per_var,
@@ -75,9 +81,12 @@ def measures(trials: DataFrame) -> list[str]:
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
     """What `ESTIMATES` makes of the trials, of the measures named or of all, with the share's interval."""
     names = measures(trials) if of is None else of
-    columns = ", ".join(f"'{name}', CAST(`{name}` AS double)" for name in names)
     weight = WEIGHT if WEIGHT in trials.columns else "1D"
-    statement = ESTIMATES.format(count=len(names), columns=columns, weight=weight)
+    sums = [f"{of.format(name=name, weight=weight)} AS `{x} {name}`" for name in names for x, of in SUMS.items()]
+    columns = [f"'{name}', " + ", ".join(f"`{x} {name}`" for x in SUMS) for name in names]
+    statement = ESTIMATES.format(
+        count=len(names), sums=", ".join(sums), columns=", ".join(columns), names=", ".join(SUMS), weight=weight
+    )
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
     ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
     return trials.sparkSession.sql(statement, trials=trials).withColumns(ends).drop("plain")

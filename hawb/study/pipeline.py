@@ -30,8 +30,8 @@ from hawb.study.question import Study
 from hawb.study.results import open_results
 from hawb.study.spark import cores, marking
 
-TASKS_FOR_A_CORE = 4
-"""Enough that a core which got the slow blocks does not keep the others waiting for long."""
+TASKS_FOR_A_CORE = 16
+"""Enough that the core which is the last does not keep the others waiting for long; a task costs some 50 ms."""
 
 LOOK_S = 0.5
 """How often progress is told."""
@@ -92,8 +92,7 @@ def run(
 def _play_all(
     spark: SparkSession, study: Study, lease: Lease, records: Records, todo: Sequence[Block], tasks: int | None
 ) -> None:
-    tasks = tasks or min(len(todo), TASKS_FOR_A_CORE * cores(spark))
-    shares = [todo[task::tasks] for task in range(tasks)]
+    shares = dealt(todo, tasks or min(len(todo), TASKS_FOR_A_CORE * cores(spark)))
 
     def play_share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -102,7 +101,13 @@ def _play_all(
                     play(block, study, records, lease.folder, lambda: lease.is_held)
                 yield pa.record_batch({"id": [task]})
 
-    spark.range(0, tasks, 1, tasks).mapInArrow(play_share, "id long").collect()
+    spark.range(0, len(shares), 1, len(shares)).mapInArrow(play_share, "id long").collect()
+
+
+def dealt(todo: Sequence[Block], tasks: int) -> list[list[Block]]:
+    """The blocks of each task: of each cell about as many, since a design may take three times as long as the next."""
+    by_cell = sorted(todo)
+    return [sorted(by_cell[task::tasks], key=lambda block: block.first) for task in range(tasks)]
 
 
 def _watched(spark: SparkSession, work: Callable[[], None], look: Callable[[], object], lease: Lease) -> None:
