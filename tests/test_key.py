@@ -185,6 +185,7 @@ ALIKE_IN_QUORUM_QUEUES = {
     "how many terms there were": ([TO_B, TO_A, TO_B, TO_A, "wait: 40"], [TO_B, TO_A, "wait: 40"]),
     "when it was used": ([P1, "wait: 30"], [P1]),
 }
+X_ON_B, P_X = "declare: {queue: x, node: b}", "publish: {queue: x, count: 1, node: b}"
 EXPIRES = "declare: {queue: x, node: a, arguments: {x-queue-type: quorum, x-expires: 60000}}"
 DIFFERENT_IN_QUORUM_QUEUES = {
     "who is behind": (["kill: c", P1], [P1, "kill: c"]),
@@ -194,6 +195,9 @@ DIFFERENT_IN_QUORUM_QUEUES = {
         [P1, "get: {queue: q, count: 1, ack: false, consumer: h}", "nack: {consumer: h}", "close: h"],
         [P1, "get: {queue: q, count: 1, ack: false, consumer: h}", "close: h"]),
     "which channels it knows": ([P1, G1], []),
+    "whom a channel asks that it does not know": (
+        [X_ON_B, "kill: [a, c]", "publish: {queue: q, count: 1, node: b}", "start: c", "wait: 30", P_X],
+        [X_ON_B, "kill: [a, c]", "start: c", "wait: 30", P_X]),
     "who belongs to it": (["delete_member: {queue: q, node: c}"], []),
     "that a host is gone and nobody has noticed": (["power_off: c"], ["power_off: c", "wait: 90"]),
     "a wiped disk": (["kill: c"], ["kill: c", "wipe: c"]),

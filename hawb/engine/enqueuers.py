@@ -148,7 +148,7 @@ def await_registration(turn: Turn, name: str, channel: Channel) -> None:
         turn.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=first.step)
         if patience_us and queue.up and turn.linked(first.node, queue.master):
             turn.schedule(turn.link_us(first.node, queue.master), MajorityReached(name, queue.master, group.number))
-    if channel not in dict(group.asked):
+    if QUORUM_PROFILES[turn.settings.profile.version].asks_leader_first and channel not in dict(group.asked):
         turn.groups[name] = replace(group, asked=(*group.asked, (channel, turn.queues[name].holder)))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from hawb.engine.fifo import limits_of
-from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum_group import Channel, Group, Proposal
 from hawb.engine.raft_events import RaftArrives, RaftWritten
 from hawb.engine.raft_log import Log
 from hawb.engine.raft_member import Member
@@ -29,7 +29,10 @@ def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callabl
     one."""
     group = state.groups[name]
     members = sorted(group.members.values(), key=lambda member: names[member.id])
-    decided = tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(group.stopped, names)))
+    decided = (
+        tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(group.stopped, names))),
+        tuple(sorted((_channel_key(channel, names), names[node]) for channel, node in group.asked)),
+    )  # fmt: skip
     if _under_way(state, name):
         return (*decided, group.applied, tuple(members))
     base = _base(group)
@@ -54,12 +57,16 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
         tuple((ranked(((1, behind),)), ranked(these)) for behind, these in fifo.moved),
         tuple(sorted(fifo.suspected)), fifo.quiescing, fifo.extra_credit,
         tuple(
-            (one.channel[0], _new_name(one.channel[1], names), one.channel[2:], one.blocked, one.rejecting,
-             max(one.from_us - state.time_us, 0))
+            (_channel_key(one.channel, names), one.blocked, one.rejecting, max(one.from_us - state.time_us, 0))
             for one in fifo.enqueuers
         ),
         fifo.roomy, fifo.two_levels, fifo.dequeued, since,
     )  # fmt: skip
+
+
+def _channel_key(channel: Channel, names: tuple[int, ...]) -> tuple:
+    connection, node, *rest = channel
+    return connection, _new_name(node, names), tuple(rest)
 
 
 def _by_name(fifo: Fifo) -> tuple:
