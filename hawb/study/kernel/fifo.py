@@ -1,5 +1,5 @@
-"""The queue's messages and its consumer: `hawb.engine.consuming`, `subscriptions` and `fifo` for a quorum queue with
-one consumer, without a delivery limit.
+"""The queue's messages and its consumer: `hawb.engine.consuming`, `settling`, `subscriptions` and `fifo` for a quorum
+queue with one consumer, without a delivery limit.
 
 A line is a table of windows (`windows`) that need not be sorted: messages in the order in which they go.
 """
