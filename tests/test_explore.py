@@ -4,7 +4,7 @@ answer is the same however the work is spread."""
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -161,6 +161,18 @@ def test_harm_that_was_done_before_is_not_found():
     run.apply_plain({"stop": "b"})
     run.apply_plain({"kill": "a"})
     assert answer(run, "lost-confirmed", 1, 0, frozenset({"kill"})).story is None
+
+
+def test_what_a_stopped_node_remembers_grows_no_older():
+    """Else a search that may wait would never end."""
+    run = mirrored(sync_mode="manual")
+    for step in ({"publish": {"queue": "q", "count": 100_000}}, {"kill": "b"}, {"start": "b"}, {"sync_queue": "q"}):
+        run.apply_plain(step)
+    mirror = run.moment().state.queues["q"].mirrors[0]
+    run.apply_plain({"stop": run.settings.names[mirror], "at": run.reached_s + 1})
+    run.apply_plain({"partition": [["a"], [name for name in "bc" if name != run.settings.names[mirror]]]})
+    progress = list(islice(explore(run, Question("unavailable", Spent(), frozenset({"wait"}))), 9))
+    assert progress[-1].over
 
 
 def test_it_is_the_same_story_in_slices_of_any_size():

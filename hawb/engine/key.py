@@ -82,7 +82,12 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
 
 
 def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
-    return () if side is None else _side(state, side, ranks, names)
+    """What a node remembers, without synchronisations: they have ended by the time it boots (`sides.as_on_disk`), and
+    would only grow older until then."""
+    if side is None:
+        return ()
+    queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}
+    return _side(state, replace(side, queues=queues), ranks, names)
 
 
 def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
