@@ -74,24 +74,31 @@ def explore(
     The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like; then it says how
     far it came. Exit status 1: there is such a story.
     """
-    from hawb.planning.explore import SLICE, Question
+    from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
+    from hawb.study import one_process
     from hawb.views import exploration as view
 
     asked = Question(goal, Spent(faults, operations), frozenset(MOVES) - set(without))
     played = play(file)[1]
     with contextlib.ExitStack() as stack:
-        expand, at_a_time = None, SLICE
-        if master is not None:
+        if master is None:
+            progress = one_process.search(played, asked, tell_of_compiling)
+        else:
             spark = stack.enter_context(spark_session(master))
             from hawb.study.exploring import AT_A_TIME, spread
 
-            expand, at_a_time = spread(spark), AT_A_TIME
-        answer = watched(search(played, asked, expand, at_a_time), view.rate)
+            progress = search(played, asked, spread(spark), AT_A_TIME)
+        answer = watched(progress, view.rate)
     if answer.story is not None and output is not None:
         write_scenario(output, dump(answer.story))
     click.echo(json.dumps(view.plain_answer(asked, answer)) if as_json else view.report(asked, answer, output is None))
     raise SystemExit(answer.story is not None)
+
+
+def tell_of_compiling() -> None:
+    """Says that a search goes on when it has been compiled."""
+    click.echo("\nthe search is compiled first, which takes some minutes, and kept for the next time", err=True)
 
 
 def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) -> Progress:

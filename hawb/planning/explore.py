@@ -93,27 +93,33 @@ class Progress(Struct, frozen=True):
 
 Expand = Callable[[Run, Question, Sequence[Place]], Iterable[Found]]
 """What goes on from places of one run by one step each, in their order."""
+Name = Callable[[Moment, Run], bytes]
+"""What names a state of a run: two states have the same name only where nothing that happens later tells them apart."""
 
 
-def explore(run: Run, question: Question, expand: Expand | None = None, at_a_time: int = SLICE) -> Iterator[Progress]:
+def explore(
+    run: Run, question: Question, expand: Expand | None = None, at_a_time: int = SLICE, name: Name | None = None
+) -> Iterator[Progress]:
     """Searches from where a run stands, and tells again and again how far it is; the last one is the answer. Stop it
-    whenever you like. The run stays as it is. `expand` goes on from `at_a_time` states each time."""
+    whenever you like. The run stays as it is. `expand` goes on from `at_a_time` states each time, and names what it
+    finds as `name` does; `digest` without one."""
     expand = expand or followers
     begun = next(iter(instants(run)))
-    seen = {digest(begun.moment, run): [Spent()]}
-    level, progress = [Place()], Progress()
+    seen = {(name or digest)(begun.moment, run): [Spent()]}
+    level, progress, tried = [Place()], Progress(), 0
     while level:
         following: list[Place] = []
         for start in range(0, len(level), at_a_time):
             for found in expand(run, question, level[start : start + at_a_time]):
-                progress = replace(progress, tried=progress.tried + (found.place.at is None))
+                tried += found.place.at is None
                 if found.harmed:
-                    story = _story(run, question, found)
-                    yield replace(progress, states=len(seen), story=story, harmed=found.harmed, over=True)
+                    told = {"story": _story(run, question, found), "harmed": found.harmed, "over": True}
+                    yield replace(progress, states=len(seen), tried=tried, **told)
                     return
                 if _is_new(seen, found):
                     following.append(found.place if len(following) < AT_HAND else found.place.unplayed())
-            progress = replace(progress, states=len(seen), left=max(0, len(level) - start - at_a_time))
+            left = max(0, len(level) - start - at_a_time)
+            progress = replace(progress, states=len(seen), tried=tried, left=left)
             yield progress
         level = following
         progress = replace(progress, depth=progress.depth + 1, left=len(level), over=not level)
@@ -122,8 +128,10 @@ def explore(run: Run, question: Question, expand: Expand | None = None, at_a_tim
 
 def _is_new(seen: dict[bytes, list[Spent]], found: Found) -> bool:
     """Whether a state is to be gone on from; it is noted."""
-    spent = found.place.spent
-    others = seen.setdefault(found.digest, [])
+    spent, others = found.place.spent, seen.get(found.digest)
+    if others is None:
+        seen[found.digest] = [spent]
+        return True
     if any(other.within(spent) for other in others):
         return False
     others[:] = [*(other for other in others if not spent.within(other)), spent]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -162,6 +163,15 @@ def is_part(given: object) -> bool:
 def is_compiled(plain: object) -> bool:
     """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call."""
     return isinstance(plain, FunctionType) and Path(plain.__code__.co_filename).parent == HERE / "kernel"
+
+
+def is_kept(function: Callable) -> bool:
+    """Whether there is a file of what was compiled of a function, which is named after it, its line and Python."""
+    if config.DISABLE_JIT:
+        return True
+    plain, (major, minor, *_) = function.py_func, sys.version_info
+    name = f"*.{plain.__qualname__}-{plain.__code__.co_firstlineno}.py{major}{minor}*.nbi"
+    return any(Path(function.stats.cache_path).glob(name))
 
 
 def is_entry(function: Callable) -> bool:

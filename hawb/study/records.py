@@ -7,18 +7,16 @@ for (`WEIGHT`) depends on its history alone, so neither of them knows of it.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple, fields
-from numba import config
 
 from hawb.study import histories, played
 from hawb.study.blocks import TRIAL, WEIGHT
+from hawb.study.compiled import is_kept
 from hawb.study.design import Design
 from hawb.study.environment import Environment
 from hawb.study.kernel import block, setup
@@ -68,16 +66,7 @@ def compile_kernel(study: Study) -> None:
 
 def is_compiled(study: Study) -> bool:
     """Whether all that a study takes of the kernel was compiled before, and is kept."""
-    return all(_is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
-
-
-def _is_kept(function: Callable) -> bool:
-    """Whether there is a file of what was compiled of a function, which is named after it, its line and Python."""
-    if config.DISABLE_JIT:
-        return True
-    plain, (major, minor, *_) = function.py_func, sys.version_info
-    name = f"*.{plain.__qualname__}-{plain.__code__.co_firstlineno}.py{major}{minor}*.nbi"
-    return any(Path(function.stats.cache_path).glob(name))
+    return all(is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
 
 
 def by_kind(study: Study) -> dict[np.dtype, tuple[Design, Environment]]:

@@ -45,6 +45,15 @@ until the other is compiled.
 - `channels`: what publishers are told
 - `quorum_nodes`, `quorum_flows`, `quorum_trial`: what of a trial is otherwise than with a classic queue
 
+The same while stories are searched (`hawb.planning.explore`), of a classic queue without consumers, so far as more is
+to be told apart than in a trial.
+
+- `search_state`: what a cluster is made of
+- `search_mirrors`, `search_queue`, `search_books`, `search_nodes`: copies, what becomes of them and of messages, and
+  what nodes remember
+- `search_names`, `search_sets`, `search_key`: the name of a state up to what cannot matter
+- `search_moves`, `search`: the steps there are, what each leads to, and which parts stand in which places
+
 - `setup`: design and environment as whole numbers
 - `block`: many trials, one after another
 """

@@ -128,7 +128,7 @@ def first_running(t):
 @inner
 def place_of(t, number):
     """Where the records of a side are kept; NOBODY if there is no such side, or it is in focus."""
-    for place in range(MOST_SIDES):
+    for place in range(len(t.kept_side)):
         if t.kept_side[place] == number:
             return place
     return NOBODY

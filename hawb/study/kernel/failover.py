@@ -114,7 +114,7 @@ def bury_mirrors(t, dead):
     """Mirrors that died are struck out and, under ha-mode exactly, others started."""
     if not dead:
         return
-    drop_mirrors(t, dead)
+    strike_dead(t, dead)
     if t.queue.abandoned:
         return
     if t.queue.syncing:
@@ -122,6 +122,12 @@ def bury_mirrors(t, dead):
     add_mirrors(t, 0)
     release(t)
     schedule(t, 0, AUTOMATIC_SYNC)
+
+
+@inner
+def strike_dead(t, dead):
+    """Mirrors that died are on no record any more."""
+    drop_mirrors(t, dead)
 
 
 @inner
@@ -186,8 +192,10 @@ def inherit(t, heir, keep_alive):
 
 
 @inner
-def lose_unwritten(t):
-    """A host has lost power: messages that its master had not yet answered for are not on its disk."""
+def lose_unwritten(t, node):
+    """A host has lost power: messages that a master on it had not yet answered for are not on its disk."""
+    if t.queue.master != node:
+        return
     windows.clear(t.unwritten)
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]

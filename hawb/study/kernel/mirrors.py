@@ -134,7 +134,14 @@ def join(t, node, returning):
     if queue.unburied:
         schedule(t, 0, REPLICA_GONE)
     synchronise_drained(t)
+    if returning:
+        note_returned(t, node)
     schedule(t, 0, AUTOMATIC_SYNC)
+
+
+@inner
+def note_returned(t, node):
+    """Who could be recovered offline once a node is back no trial asks."""
 
 
 @inner
@@ -146,12 +153,18 @@ def enlist(t, node):
     queue.mirrors += 1
     t.since[node] = queue.taken
     queue.depth_unknown = 0
+    unbury(t, node)
+
+
+@inner
+def unbury(t, node):
+    """A node is none any more of the dead that the record counts."""
     left = 0
-    for k in range(queue.unburied):
+    for k in range(t.queue.unburied):
         if t.unburied[k, 0] != node:
             move_row(t.unburied, k, left)
             left += 1
-    queue.unburied = left
+    t.queue.unburied = left
 
 
 @inner

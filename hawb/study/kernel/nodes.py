@@ -84,8 +84,7 @@ def power_off(t, bits):
             look_from(t, node)
             end_master_at(t, node)
             t.queue.silent |= 1 << node
-            if t.queue.master == node:
-                lose_unwritten(t)
+            lose_unwritten(t, node)
             put(t, t.setup.ticktime_us, TIMER, NODE_GONE, node, 0, 0, 0)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hawb.engine.settings import Settings
 from hawb.engine.state import Queue
+from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import beginning
@@ -43,34 +44,19 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
     begun = scenario(design, environment, seed)
     settings = beginning.settings_of(begun)
     (queue,) = beginning.begin(begun, settings).state.queues.values()
-    mirroring, traffic, timing = queue.mirroring, environment.traffic, settings.timing
+    mirroring, traffic = queue.mirroring, environment.traffic
     consumed = rate_of(traffic.consume_per_s)
     listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
     preferred = settings.partition_handling.nodes
     values = {
-        "nodes": len(settings.names), "seed": seed, "handling": HANDLINGS[settings.partition_handling.mode],
-        "heals": settings.partition_handling.heals,
+        **of_settings(settings), **of_mirroring(mirroring, settings), "seed": seed,
         "late_answers_count": settings.profile.late_answers_count,
-        "lone_boot_rounds": settings.profile.lone_boot_rounds,
-        "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
-        "fsync_us": timing.fsync_us, "stop_us": timing.stop_us, "start_us": timing.start_us,
-        "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,
-        "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
         "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
-        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
-        "listed": len(listed), "preferred": len(preferred), "client_local": places_by_client(design),
+        "listed": len(listed), "client_local": places_by_client(design),
         "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
         **procedure(design, environment),
     }  # fmt: skip
-    if mirroring is not None:
-        values |= {
-            "mirrored": 1, "mode": int(mirroring.mode), "count": mirroring.count or 0,
-            "promote_on_shutdown": int(mirroring.promote_on_shutdown),
-            "promote_on_failure": int(mirroring.promote_on_failure),
-            "sync_automatic": int(mirroring.sync_mode.name == "AUTOMATIC"),
-            "sync_batch_size": mirroring.sync_batch_size or settings.sync_batch_size,
-        }  # fmt: skip
     if design.queue_type == "quorum":
         values |= group(queue, settings)
     else:
@@ -79,6 +65,34 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
         trial["setup"][name] = value
     trial["rates"], trial["preferred"][0, : len(preferred)] = rates(traffic), preferred
     return trial
+
+
+def of_settings(settings: Settings) -> dict[str, int]:
+    """What a cluster goes by."""
+    timing = settings.timing
+    return {
+        "nodes": len(settings.names), "handling": HANDLINGS[settings.partition_handling.mode],
+        "heals": settings.partition_handling.heals, "preferred": len(settings.partition_handling.nodes),
+        "lone_boot_rounds": settings.profile.lone_boot_rounds,
+        "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
+        "fsync_us": timing.fsync_us, "stop_us": timing.stop_us, "start_us": timing.start_us,
+        "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,
+        "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
+        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
+    }  # fmt: skip
+
+
+def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, int]:
+    """What a queue's mirrors go by; nothing where it has none."""
+    if mirroring is None:
+        return {}
+    return {
+        "mirrored": 1, "mode": int(mirroring.mode), "count": mirroring.count or 0,
+        "promote_on_shutdown": int(mirroring.promote_on_shutdown),
+        "promote_on_failure": int(mirroring.promote_on_failure),
+        "sync_automatic": int(mirroring.sync_mode.name == "AUTOMATIC"),
+        "sync_batch_size": mirroring.sync_batch_size or settings.sync_batch_size,
+    }
 
 
 def kind_of(design: Design, environment: Environment) -> np.dtype:

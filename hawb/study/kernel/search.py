@@ -1,0 +1,215 @@
+"""What one more step leads to, compiled: the moves of `hawb.planning.moves` at every moment for them, of a cluster with
+one classic queue.
+
+The functions of a trial in a network that may be cut play it, with other parts where a search tells more apart than a
+trial does. `followers` is what `hawb.planning.explore.followers` is; `hawb.study.searching` stands between them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.compiled import Assembly, compiled, inner
+from hawb.study.kernel import (
+    answers,
+    books,
+    cut_state,
+    cut_trial,
+    deliveries,
+    failover,
+    links,
+    metadata,
+    mirrors,
+    nodes,
+    search_books,
+    search_mirrors,
+    search_nodes,
+    search_queue,
+    search_state,
+    sides,
+    state,
+    trial,
+)
+from hawb.study.kernel.cut_state import copy_list, focus_on
+from hawb.study.kernel.search_key import name
+from hawb.study.kernel.search_moves import (
+    WIPE,
+    act,
+    faults_of,
+    handle,
+    is_settled,
+    nodes_for,
+    operations_of,
+    running_anywhere,
+    settle,
+    stand_at,
+)
+from hawb.study.kernel.search_state import content, renumber
+from hawb.study.kernel.state import LINKS_TIME_OUT, NEVER, is_planned
+
+LOST_CONFIRMED, UNAVAILABLE, DIVERGED = range(3)
+"""Goals, in the order of `hawb.planning.goals.GOALS`."""
+
+VERB, STEP_NODES, REACHED, WHEN, FROM_US, DURATION_US, FAULTS, OPERATIONS, HARMED = range(9)
+"""The columns of what was found: the step's verb and nodes (bits; of a partition one group behind the other), the
+row of the state that the step has led to as it was before anything reacted, and which of the moments after that it is:
+when all has SETTLED, AT_ONCE (from then on), or IN_SYNC, in the middle of a synchronisation from then on that takes so
+long. Then what the step costs, and whether the goal has come true."""
+SETTLED, AT_ONCE, IN_SYNC = range(3)
+NOW, THEN, FIRST_REACHED = range(3)
+"""Rows of states: as a step finds it, and a later one that is only looked at; from the third on what steps lead to."""
+
+
+# What is looked for
+
+
+@inner
+def reached(t, goal):
+    """Whether a goal has come true (`hawb.planning.goals`)."""
+    if goal == LOST_CONFIRMED:
+        return t.ledger.confirmed & (t.ledger.lost | t.ledger.refused) != 0
+    up, served, differ = 0, 0, 0
+    for number in range(1, t.net.last_side + 1):
+        if focus_on(t, number) and t.queue.up:
+            differ = differ or (up and content(t) != served)
+            up, served = 1, content(t)
+    if goal == UNAVAILABLE:
+        noticed = not is_planned(t, LINKS_TIME_OUT) and not t.queue.silent
+        return noticed and running_anywhere(t) != 0 and not up
+    return goal == DIVERGED and differ != 0
+
+
+# Going on
+
+
+@compiled
+def named(states, words):
+    """Writes the name of the first state."""
+    name(states[NOW], words)
+
+
+@inner
+def stand(t, time_us):
+    """The moment that a step at a time finds, or once all has settled (NEVER)."""
+    if time_us == NEVER:
+        settle(t)
+        renumber(t)
+    else:
+        stand_at(t, time_us)
+
+
+@compiled
+def followers(states, words, names, rows, subsets, time_us, verbs, faults, operations, goal, wait_us):
+    """What one more step of some verbs (bits) at a time, or once all has settled (NEVER), of at most so many faults and
+    operations, leads to from the first state: how many rows of `rows` and of `names` it takes to tell. The states that
+    steps have led to stand in `states`; `words` are the same as plain numbers."""
+    stand(states[NOW], time_us)
+    found, row = 0, FIRST_REACHED
+    for verb in range(WIPE + 1):
+        for k in range(len(subsets) if verbs >> verb & 1 else 0):
+            nodes = nodes_for(states[NOW], verb, k, subsets[k])
+            if nodes and faults_of(verb, nodes) <= faults and operations_of(verb) <= operations:
+                if row == len(states) or found + len(states[row].begun) + 2 > len(rows):
+                    raise OverflowError("more steps are possible than a search has room for")
+                copy_list(words[NOW], words[row])
+                act(states[row], verb, nodes, wait_us)
+                found = tell_each(states, words, names, rows, found, row, verb, nodes, goal)
+                row += 1
+    return found
+
+
+@inner
+def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
+    """Tells of the moments after a step; how many have been told of by then."""
+    t, then = states[row], states[THEN]
+    t.notes.begun = 0
+    copy_list(words[row], words[THEN])
+    settle(then)
+    begun = then.notes.begun
+    if begun > len(then.begun):
+        raise OverflowError("more synchronisations begin than a search has room for")
+    tell(then, names, rows, found, row, verb, nodes)
+    rows[found, WHEN], rows[found, HARMED] = SETTLED, int(reached(then, goal))
+    found += 1
+    if is_settled(t):
+        return found
+    for k in range(begun):
+        rows[found + 1 + k, FROM_US], rows[found + 1 + k, DURATION_US] = then.begun[k, 0], then.begun[k, 1]
+    tell(t, names, rows, found, row, verb, nodes)
+    rows[found, WHEN], rows[found, FROM_US] = AT_ONCE, t.moment.now_us
+    found += 1
+    for _ in range(begun):
+        copy_list(words[row], words[THEN])
+        stand_at(then, middle_us(rows[found, FROM_US], rows[found, DURATION_US]))
+        tell(then, names, rows, found, row, verb, nodes)
+        rows[found, WHEN] = IN_SYNC
+        found += 1
+    return found
+
+
+@inner
+def tell(t, names, rows, found, row, verb, nodes):
+    """Tells what a state is named, and what led to it."""
+    name(t, names[found])
+    rows[found, VERB], rows[found, STEP_NODES], rows[found, REACHED] = verb, nodes, row
+    rows[found, FAULTS], rows[found, OPERATIONS], rows[found, HARMED] = faults_of(verb, nodes), operations_of(verb), 0
+
+
+@compiled
+def differences(words, begun, told):
+    """Writes into `told` where a state differs from that with which the search began, and what it has there, by turns;
+    how long that is."""
+    count = 0
+    for k in range(len(words)):
+        if words[k] != begun[k]:
+            told[count], told[count + 1] = k, words[k]
+            count += 2
+    return count
+
+
+@compiled
+def restore(words, begun, told):
+    """The state again of which these are the differences."""
+    copy_list(begun, words)
+    for k in range(0, len(told), 2):
+        words[told[k]] = told[k + 1]
+
+
+@inner
+def middle_us(from_us, duration_us):
+    """The middle of a synchronisation, as `hawb.planning.moves.instants` has it."""
+    return np.int64(np.rint((from_us / 1_000_000 + duration_us / 1_000_000 / 2) * 1_000_000))
+
+
+PARTS = {
+    **{part: cut_trial.PARTS[part] for part in (
+        state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put,
+        state.unschedule, answers.client_gone, metadata.mute, metadata.release_stalled, nodes.seen, nodes.fulfilled,
+        nodes.pause, nodes.end, nodes.stopped, nodes.notice_gone, nodes.settle_stalled, nodes.must_wait,
+        nodes.look_again, nodes.look_around, trial.happen,
+    )},
+    cut_state.keep: search_state.keep, cut_state.take_up: search_state.take_up,
+    state.count_times: search_books.count_times, answers.tell: search_books.tell,
+    answers.forget_in_each: search_books.forget_in_each, books.note_silent: search_mirrors.note_silent_of,
+    deliveries.deliver: search_books.deliver, deliveries.close: search_books.close,
+    mirrors.note_returned: search_mirrors.note_returned, mirrors.enlist: search_mirrors.enlist,
+    mirrors.synchronise_drained: search_mirrors.synchronise_drained,
+    mirrors.strike_mirrors: search_mirrors.strike_mirrors, mirrors.drop_mirrors: search_mirrors.drop_mirrors,
+    mirrors.take_effect: search_mirrors.take_effect,
+    mirrors.begin_sync: search_mirrors.begin_sync, mirrors.finish_sync: search_mirrors.finish_sync,
+    mirrors.abort_sync: search_mirrors.abort_sync,
+    failover.strike_dead: search_queue.strike_dead, failover.refuse_promotion: search_queue.refuse_promotion,
+    failover.promote: search_queue.promote, failover.abandon: search_queue.abandon,
+    failover.recover: search_queue.recover, failover.lose_unwritten: search_queue.lose_unwritten,
+    nodes.shut_down: search_nodes.shut_down, nodes.boot: search_nodes.boot, nodes.come_up: search_nodes.come_up,
+    nodes.find_side: sides.find_side, nodes.return_to_queue: search_nodes.return_to_queue,
+    sides.bring_back: search_nodes.bring_back, sides.leave: search_nodes.leave,
+    sides.drop_unheld: search_nodes.drop_unheld,
+    links.catch_up: search_queue.catch_up, links.time_out: search_nodes.time_out,
+    links.send_held_up: search_books.count_times, links.forget_held_up: search_books.count_times,
+    trial.handle: handle,
+}  # fmt: skip
+"""What a search does in place of what a trial does."""
+
+ASSEMBLY = Assembly(PARTS)
+followers, named = map(ASSEMBLY.of, (followers, named))

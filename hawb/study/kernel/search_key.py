@@ -1,0 +1,224 @@
+"""The name of a state up to what cannot matter, as whole numbers: two states have the same where
+`hawb.planning.explore.digest` has.
+
+Words are written behind their count. What is left out, and which nodes are interchangeable, says `hawb.engine.key`.
+"""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.cut_state import NO_SIDE, SIDE, place_of
+from hawb.study.kernel.search_names import bit, place_in, rename, say, status
+from hawb.study.kernel.search_sets import say_messages
+from hawb.study.kernel.search_state import MOST_SIDES, REMEMBERED, order_sides, remember_at
+from hawb.study.kernel.state import (
+    ANSWERED,
+    AT,
+    BOOT,
+    BOOT_GIVES_UP,
+    CONFIRMS_DUE,
+    FIRST_NODE,
+    KIND,
+    LINKS_TIME_OUT,
+    MANUAL_SYNC,
+    MIRROR_JOINS,
+    NEVER,
+    NODE_GONE,
+    NUMBER,
+    NUMBERED,
+    POLICY_TAKES_EFFECT,
+    PRIORITY,
+    PUBLISH,
+    SHUT_DOWN,
+    STOPPED,
+    SYNC_FINISHED,
+    TIME,
+    A,
+    B,
+    C,
+)
+
+TOLD = 1 << 52
+"""Above all numbers of events, and marks of their priorities."""
+
+
+@inner
+def name(t, words):
+    """Writes the name of a state."""
+    words[0] = 0
+    sides = order_sides(t)
+    here = place_of(t, NO_SIDE)
+    remember_at(t, here)
+    rename(t, here, sides)
+    for k in range(t.setup.nodes):
+        say_node(t, words, t.available[k], sides)
+    for k in range(sides):
+        say_record(t, words, place_in(t, t.order[k], here))
+    for k in range(t.setup.nodes):
+        if t.notes.remembers >> t.available[k] & 1:
+            say_record(t, words, REMEMBERED + t.available[k])
+    say_rest(t, words, sides)
+    say_messages(t, words, here, sides)
+
+
+# What is so
+
+
+@inner
+def renamed(t, bits):
+    """Nodes by their new names, as bits."""
+    found = 0
+    for node in range(t.setup.nodes):
+        found |= (bits >> node & 1) << t.free[node]
+    return found
+
+
+@inner
+def say_list(t, words, nodes, count):
+    """Writes nodes in their order."""
+    number = 1
+    for k in range(count):
+        number = number << 3 | t.free[nodes[k]]
+    say(words, number)
+
+
+@inner
+def side_at(t, sides, number):
+    """The place of a side in their order; -1 for one that is gone."""
+    for k in range(sides):
+        if t.order[k] == number:
+            return k
+    return -1
+
+
+@inner
+def say_node(t, words, node, sides):
+    """Writes what a node is and believes."""
+    flags = bit(t.moment.virgin, node) << 3 | (t.drained[node] != 0) << 2 | bit(t.queue.silent, node) << 1
+    flags |= bit(t.net.connected, node)
+    say(words, flags << 1 | bit(t.notes.remembers, node))
+    say(words, status(t, node) << 8 | t.awaits[node] << 4 | side_at(t, sides, t.side[node]))
+    say(words, renamed(t, t.believes[node]))
+    say(words, renamed(t, t.cut[node]) << 8 | renamed(t, t.suspected[node]))
+
+
+@inner
+def say_record(t, words, place):
+    """Writes a record of the queue but for messages."""
+    queue = t.kept[place]
+    flags = queue.up << 4 | queue.stopped << 3 | queue.abandoned << 2 | queue.absent << 1 | queue.mirrored
+    say(words, flags << 3 | t.free[queue.master])
+    say_list(t, words, t.kept_mirrors[place], queue.mirrors)
+    say_list(t, words, t.kept_synchronised[place], queue.synchronised)
+    say_list(t, words, t.kept_recoverable[place], queue.recoverable)
+    say_list(t, words, t.kept_lagging[place], queue.lagging)
+    say(words, renamed(t, queue.depth_unknown) << 8 | renamed(t, queue.copies))
+    say_unburied(t, words, place)
+    syncs = queue.syncing and place < REMEMBERED
+    say(words, syncs)
+    if syncs:
+        say(words, renamed(t, queue.sync_mirrors))
+        say(words, t.moment.now_us - queue.sync_began_us)
+    say(words, queue.parked)
+    for k in range(queue.parked):
+        row = t.kept_parked[place, k]
+        say(words, row[KIND] << 8 | t.free[row[A if row[KIND] == MANUAL_SYNC else B]] << 4 | row[C])
+
+
+@inner
+def say_unburied(t, words, place):
+    """Writes which of the dead the record counts, and which of them as synchronised, by name and as often as it
+    does."""
+    queue, told = t.kept[place], 1
+    for k in range(t.setup.nodes):
+        for counted in range(2):
+            for row in range(queue.unburied):
+                if t.kept_unburied[place, row, 0] == t.available[k] and t.kept_unburied[place, row, 1] == counted:
+                    told = told << 4 | k << 1 | counted
+    say(words, told)
+
+
+@inner
+def say_rest(t, words, sides):
+    """Writes what waits and what is planned."""
+    say(words, t.queue.stalled)
+    for k in range(t.queue.stalled):
+        node = t.free[t.stalled[k, 1]] if t.stalled[k, 0] == MIRROR_JOINS else 0
+        say(words, t.stalled[k, 0] << 4 | node)
+    say(words, t.moment.awaiting)
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        say(words, t.free[row[AT]] << 1 | row[ANSWERED])
+        for place in range(t.setup.nodes):
+            due_us = row[FIRST_NODE + t.available[place]]
+            asked = 0 <= due_us < NEVER
+            say(words, due_us - t.moment.now_us if asked else NEVER + (due_us < 0))
+    say(words, t.moment.agenda)
+    for row in range(t.moment.agenda):
+        t.agenda[row, NUMBER] += t.agenda[row, PRIORITY] << 48
+    for _ in range(t.moment.agenda):
+        say_event(t, words, first_event(t), sides)
+    for row in range(t.moment.agenda):
+        t.agenda[row, NUMBER] &= (1 << 48) - 1
+
+
+@inner
+def first_event(t):
+    """The row of the first event that was not told yet, and it is told now."""
+    best = -1
+    for row in range(t.moment.agenda):
+        if t.agenda[row, NUMBER] < TOLD and (best < 0 or comes_first(t.agenda[row], t.agenda[best])):
+            best = row
+    t.agenda[best, NUMBER] += TOLD
+    return best
+
+
+@inner
+def comes_first(planned, other):
+    """Whether an event comes before another, by time, then priority, then number."""
+    return planned[TIME] < other[TIME] or (planned[TIME] == other[TIME] and planned[NUMBER] < other[NUMBER])
+
+
+@inner
+def say_event(t, words, row, sides):
+    """Writes what is planned, without the numbers that only tell it from what is stale."""
+    planned = t.agenda[row]
+    kind = planned[KIND]
+    say(words, planned[TIME] - t.moment.now_us)
+    say(words, planned[PRIORITY] << 16 | kind << 8 | side_at(t, sides, planned[SIDE]) + 1)
+    say(words, meaning(t, planned, kind))
+
+
+@inner
+def meaning(t, planned, kind):
+    """What an event is about."""
+    if kind in (SHUT_DOWN, NODE_GONE, MANUAL_SYNC):
+        return t.free[planned[A]]
+    if kind in (STOPPED, BOOT, BOOT_GIVES_UP):
+        return t.free[planned[A]] << 1 | int(t.boots[planned[A]] == planned[B])
+    if kind == MIRROR_JOINS:
+        return t.free[planned[A]] << 1 | planned[B]
+    if kind == PUBLISH:
+        return t.free[planned[B]] << 2 | planned[C]
+    if kind == POLICY_TAKES_EFFECT:
+        return planned[A]
+    if kind == LINKS_TIME_OUT:
+        return int(t.net.severed and t.net.cut_number == planned[A])
+    if kind == SYNC_FINISHED:
+        return int(is_under_way(t, planned[A]))
+    if kind == CONFIRMS_DUE:
+        for k in range(t.moment.awaiting):
+            if t.awaiting[k, NUMBERED] == planned[A]:
+                return k
+        return -1
+    return 0
+
+
+@inner
+def is_under_way(t, number):
+    """Whether any side has a synchronisation of that number."""
+    found = t.queue.syncing and t.queue.sync_number == number
+    for place in range(MOST_SIDES):
+        if t.kept_side[place] != NO_SIDE:
+            found = found or (t.kept[place].syncing and t.kept[place].sync_number == number)
+    return found

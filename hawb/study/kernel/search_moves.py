@@ -1,0 +1,246 @@
+"""Steps while stories are searched: which there are (`hawb.planning.moves`), what is done, and time that passes."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.answers import settle_batches
+from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
+from hawb.study.kernel.failover import bury
+from hawb.study.kernel.links import cut
+from hawb.study.kernel.mirrors import finish_sync, join, synchronise, synchronise_by_hand, take_effect
+from hawb.study.kernel.nodes import boot, give_up_boot, look_around, notice_gone, shut_down, start, stop, stopped
+from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.search_nodes import heal, kill, power_off, wipe
+from hawb.study.kernel.search_queue import publish
+from hawb.study.kernel.search_state import order_sides, renumber
+from hawb.study.kernel.state import (
+    AUTOMATIC_SYNC,
+    BOOT,
+    BOOT_GIVES_UP,
+    CONFIRMS_DUE,
+    DOWN,
+    LOOK_AROUND,
+    MANUAL_SYNC,
+    MIRROR_JOINS,
+    NEVER,
+    NOBODY,
+    NODE_GONE,
+    POLICY_TAKES_EFFECT,
+    PRIORITY,
+    PUBLISH,
+    REACTION,
+    REPLICA_GONE,
+    SHUT_DOWN,
+    STOPPED,
+    SYNC_FINISHED,
+    due_us,
+    earliest,
+    link_us,
+    next_due_us,
+    runs_anywhere,
+    schedule,
+)
+from hawb.study.kernel.trial import happen
+
+WAIT, PUBLISH_ONE, START, SYNC_QUEUE, HEAL, STOP, KILL, POWER_OFF, PARTITION, WIPE = range(10)
+"""Verbs, in the order in which they are tried (`hawb.planning.moves.MOVES`)."""
+GROUP, SECOND_GROUP = 255, 8
+"""The bits of the first of two groups of nodes, and behind how many of them the second begins."""
+
+
+# Time passes
+
+
+@inner
+def handle(t, number, kind, a, b, c, d):
+    """What is planned happens, of what a search knows."""
+    if kind == CONFIRMS_DUE:
+        settle_batches(t, a)
+    elif kind == POLICY_TAKES_EFFECT:
+        take_effect(t, a)
+    elif kind == AUTOMATIC_SYNC:
+        synchronise(t)
+    elif kind == MANUAL_SYNC:
+        synchronise_by_hand(t)
+    elif kind == SYNC_FINISHED:
+        finish_sync(t, a)
+    elif kind == MIRROR_JOINS:
+        join(t, a, b)
+    elif kind == NODE_GONE:
+        notice_gone(t, a)
+    elif kind == SHUT_DOWN:
+        shut_down(t, a)
+    elif kind == STOPPED:
+        stopped(t, a, b)
+    elif kind == BOOT:
+        boot(t, a, b)
+    elif kind == BOOT_GIVES_UP:
+        give_up_boot(t, a, b)
+    elif kind == LOOK_AROUND:
+        look_around(t)
+    elif kind == REPLICA_GONE:
+        bury(t, 0)
+    elif kind == PUBLISH:
+        publish(t, b, c)
+
+
+@inner
+def one(t):
+    """The next thing happens."""
+    row = earliest(t)
+    t.moment.now_us = max(t.moment.now_us, due_us(t, row))
+    happen(t, row)
+
+
+@inner
+def is_settled(t):
+    """Whether only timers are left."""
+    for row in range(t.moment.agenda):
+        if t.agenda[row, PRIORITY] == REACTION:
+            return False
+    return True
+
+
+@inner
+def advance(t, time_us):
+    """Everything due up to a time happens; where that is NEVER, until only timers are left. There is one such loop, so
+    that what happens is compiled once."""
+    while not is_settled(t) if time_us == NEVER else next_due_us(t) <= time_us:
+        one(t)
+
+
+@inner
+def through(t, time_us):
+    """Everything due up to a time happens, and time stands there."""
+    advance(t, time_us)
+    t.moment.now_us = max(t.moment.now_us, time_us)
+
+
+@inner
+def settle(t):
+    """Events happen until only timers are left."""
+    if not is_settled(t):
+        renumber(t)
+        advance(t, NEVER)
+
+
+@inner
+def stand_at(t, time_us):
+    """The moment that a step at a time finds, with whatever is in flight then."""
+    renumber(t)
+    through(t, time_us - 1)
+    t.moment.now_us = max(t.moment.now_us, time_us)
+    look_from_outside(t)
+
+
+# Steps
+
+
+@inner
+def act(t, verb, about, wait_us):
+    """A step is taken."""
+    if verb == WAIT:
+        through(t, t.moment.now_us + wait_us)
+    elif verb == PUBLISH_ONE:
+        send(t, about)
+    elif verb == START:
+        start(t, about)
+    elif verb == SYNC_QUEUE:
+        if t.queue.mirrored and t.queue.up and first_running(t) != NOBODY:
+            schedule(t, 0, MANUAL_SYNC, t.queue.master)
+    elif verb == HEAL:
+        heal(t)
+    elif verb == STOP:
+        stop(t, node_of(about))
+    elif verb == KILL:
+        kill(t, about)
+    elif verb == POWER_OFF:
+        power_off(t, about)
+    elif verb == PARTITION:
+        cut(t, about & GROUP, about >> SECOND_GROUP)
+    elif verb == WIPE:
+        wipe(t, node_of(about))
+
+
+@inner
+def node_of(bits):
+    """The only node of a set."""
+    node = 0
+    while not bits >> node & 1:
+        node += 1
+    return node
+
+
+@inner
+def send(t, bits):
+    """A client publishes a message at a node."""
+    node = node_of(bits)
+    look_from(t, node)
+    t.net.connected |= bits
+    schedule(t, link_us(t, node, t.queue.master) if t.queue.up else 0, PUBLISH, 1, node)
+
+
+@inner
+def running_anywhere(t):
+    """The nodes that run, on whatever side, as bits."""
+    bits = 0
+    for node in range(t.setup.nodes):
+        bits |= int(runs_anywhere(t, node)) << node
+    return bits
+
+
+# Which steps there are
+
+
+@inner
+def nodes_for(t, verb, k, subset):
+    """The nodes, as bits, of the k-th of all steps of a verb that there could be, given the k-th set of nodes; 0 if
+    there is no such step. Of one that names no node it is 1."""
+    if verb == PUBLISH_ONE:
+        return first_of(t, k)
+    if verb in (WAIT, SYNC_QUEUE, HEAL):
+        return int(k == 0 and bool(is_asked(t, verb)))
+    running = running_anywhere(t)
+    if verb == KILL:
+        return subset if not subset & ~running else 0
+    if verb == PARTITION:
+        apart = subset & ~running or subset & running & -running or t.net.severed or t.net.sides > 1
+        return 0 if apart else running & ~subset | subset << SECOND_GROUP
+    if subset & subset - 1 or subset >> t.setup.nodes:
+        return 0
+    if verb in (STOP, POWER_OFF):
+        return subset & running
+    down = t.status[node_of(subset)] == DOWN
+    return subset if down and (verb == START or not t.moment.virgin & subset) else 0
+
+
+@inner
+def first_of(t, k):
+    """The first node that runs on the k-th side, as a bit; 0 if there is none."""
+    if k < order_sides(t):
+        for node in range(t.setup.nodes):
+            if t.side[node] == t.order[k] and runs_anywhere(t, node):
+                return 1 << node
+    return 0
+
+
+@inner
+def is_asked(t, verb):
+    """Whether there is anything to wait for, to synchronise, or to heal."""
+    if verb == WAIT:
+        return t.net.severed or t.net.sides > 1 or t.queue.silent
+    if verb == HEAL:
+        return t.net.severed
+    return t.queue.up and not t.queue.syncing and t.queue.synchronised < t.queue.mirrors
+
+
+@inner
+def faults_of(verb, nodes):
+    """How many faults a step counts as."""
+    return bits_in(nodes) if verb == KILL else int(verb in (POWER_OFF, PARTITION, WIPE))
+
+
+@inner
+def operations_of(verb):
+    """How many operations a step counts as."""
+    return int(verb in (PUBLISH_ONE, START, SYNC_QUEUE, HEAL, STOP))

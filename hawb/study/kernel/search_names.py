@@ -1,0 +1,102 @@
+"""Which node is which, where a state is to be named: nodes that no rule looks at by name are told by what they are and
+hold (`hawb.engine.key`)."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.cut_state import ELSEWHERE, place_of
+from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.state import RUNNING, is_among
+
+
+@inner
+def say(words, value):
+    """Writes one more word."""
+    words[0] += 1
+    words[words[0]] = value
+
+
+@inner
+def place_in(t, number, here):
+    """Where the records of a side are, given where those of the one in focus are."""
+    return here if number == t.net.focus else place_of(t, number)
+
+
+@inner
+def rename(t, here, sides):
+    """Writes nodes in the order of their new names into `available`, and these names into `free`."""
+    count = t.setup.nodes
+    renames = interchangeable(t, sides)
+    place = place_in(t, t.order[0], here)
+    for node in range(count):
+        at = node
+        while renames and at > 0 and differs(t, place, node, t.available[at - 1]) < 0:
+            t.available[at] = t.available[at - 1]
+            at -= 1
+        t.available[at] = node
+    for k in range(count):
+        t.free[t.available[k]] = k
+
+
+@inner
+def interchangeable(t, sides):
+    """Whether no rule looks at nodes' names."""
+    for node in range(t.setup.nodes):
+        if t.suspected[node]:
+            return False
+    return bool(t.notes.renames and not t.net.severed and sides == 1)
+
+
+@inner
+def differs(t, place, node, other):
+    """Below 0 where one node comes before another by what it is and holds, above 0 where it comes behind, 0 where they
+    are alike."""
+    told, believed = sign(t, place, node), bits_in(t.believes[node])
+    other_told, other_believed = sign(t, place, other), bits_in(t.believes[other])
+    if believed != other_believed:
+        return believed - other_believed
+    if told != other_told:
+        return told - other_told
+    return runs_differ(t.kept_contents[place, node], t.kept_contents[place, other])
+
+
+@inner
+def sign(t, place, node):
+    """What a node is, and its role in the queue, but for what it holds."""
+    queue = t.kept[place]
+    role = int(queue.master == node) << 1 | int(is_among(t.kept_synchronised[place], queue.synchronised, node))
+    role = role << 1 | int(is_among(t.kept_recoverable[place], queue.recoverable, node))
+    position = 0
+    for k in range(queue.mirrors):
+        if t.kept_mirrors[place, k] == node:
+            position = k + 1
+    role = role << 3 | position
+    return role << 8 | status(t, node) << 3 | bit(t.moment.virgin, node) << 2 | (t.drained[node] != 0) << 1 | bit(
+        t.queue.silent, node
+    )
+
+
+@inner
+def bit(bits, node):
+    """Whether a node is in a set, as a number."""
+    return bits >> node & 1
+
+
+@inner
+def status(t, node):
+    """A node's status, on whatever side."""
+    return RUNNING if t.status[node] == ELSEWHERE else t.status[node]
+
+
+@inner
+def runs_differ(some, others):
+    """Below 0 where the runs of one set come before those of another, as tuples do."""
+    if some == others:
+        return 0
+    k = 0
+    while some >> k & 1 == others >> k & 1:
+        k += 1
+    longer, shorter = (some, others) if some >> k & 1 else (others, some)
+    longest = 1 if some >> k & 1 else -1
+    within = k > 0 and longer >> k - 1 & 1
+    return -longest if not within and shorter >> k else longest

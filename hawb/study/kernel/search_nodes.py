@@ -1,0 +1,220 @@
+"""Nodes while stories are searched: what they remember as they go down, and what becomes of it as they come up among
+others. `hawb.engine.membership`, `sides` and `clustering`, where they are otherwise than in `nodes` and `sides`."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel import links, nodes
+from hawb.study.kernel.cut_state import NO_SIDE, focus_on, is_up, place_of
+from hawb.study.kernel.mirrors import mirror_bits, wanted
+from hawb.study.kernel.search_books import give_up, lose, reclaim
+from hawb.study.kernel.search_mirrors import strike_mirrors
+from hawb.study.kernel.search_queue import recover
+from hawb.study.kernel.search_state import (
+    REMEMBERED,
+    content,
+    delete_copies,
+    is_side,
+    put_copy,
+    remember_at,
+)
+from hawb.study.kernel.sides import is_held
+from hawb.study.kernel.state import (
+    BOOTING,
+    DOWN,
+    MIRROR_JOINS,
+    is_running,
+    is_synchronised,
+    link_us,
+    look_from,
+    running_bits,
+    schedule,
+    without,
+)
+
+kills, powers_off, shuts_down = nodes.kill, nodes.power_off, nodes.shut_down
+boots, comes_up = nodes.boot, nodes.come_up
+heals, times_out = links.heal, links.time_out
+
+
+# Down
+
+
+@inner
+def remember(t, node):
+    """A node that goes down keeps the records as they are now."""
+    look_from(t, node)
+    remember_at(t, REMEMBERED + node)
+    t.notes.remembers |= 1 << node
+
+
+@inner
+def remember_each(t, bits):
+    """The same of those of some nodes that are up."""
+    for node in range(t.setup.nodes):
+        if bits >> node & 1 and is_up(t, node):
+            remember(t, node)
+
+
+@inner
+def kill(t, bits):
+    """Nodes die without warning, all at the same moment."""
+    remember_each(t, bits)
+    kills(t, bits)
+
+
+@inner
+def power_off(t, bits):
+    """Hosts lose power, all at the same moment."""
+    remember_each(t, bits)
+    powers_off(t, bits)
+
+
+@inner
+def shut_down(t, node):
+    """The broker ends on a node."""
+    ends = is_running(t, node)
+    shuts_down(t, node)
+    if ends:
+        remember(t, node)
+
+
+@inner
+def wipe(t, node):
+    """The disk of a node that is down is lost. Of a queue that waits for that node nothing is left."""
+    look_from(t, node)
+    t.moment.virgin |= 1 << node
+    t.notes.remembers &= ~(1 << node)
+    focus = t.net.focus
+    for number in range(1, t.net.last_side + 1):
+        if focus_on(t, number) and t.queue.copies >> node & 1:
+            if t.queue.master != node:
+                delete_copies(t, 1 << node)
+            elif t.queue.abandoned:
+                lose(t, content(t))
+                put_copy(t, node, 0)
+                t.queue.redelivered = 0
+    focus_on(t, focus)
+    drop_unheld(t)
+
+
+# Up
+
+
+@inner
+def boot(t, node, number):
+    """A node has booted as far as its tables. One whose disk was lost is none of the cluster."""
+    if t.status[node] == BOOTING and t.boots[node] == number and t.moment.virgin >> node & 1:
+        t.status[node] = DOWN
+    else:
+        boots(t, node, number)
+
+
+@inner
+def come_up(t, node):
+    """A node joins its cluster, and what it remembered does not matter any more."""
+    comes_up(t, node)
+    t.notes.remembers &= ~(1 << node)
+    t.suspected[node] = 0
+    for other in range(t.setup.nodes):
+        t.suspected[other] &= ~(1 << node)
+
+
+@inner
+def return_to_queue(t, node):
+    """What the queue makes of a node that is back."""
+    queue = t.queue
+    if queue.absent and queue.master != node:
+        delete_copies(t, 1 << node)
+        return
+    meet(t, node)
+    strike_mirrors(t, 1 << node)
+    if queue.master == node:
+        if not queue.up:
+            recover(t)
+        return
+    delete_copies(t, 1 << node)
+    if t.setup.mirrored and node in wanted(t, mirror_bits(t) | 1 << queue.master | 1 << node):
+        schedule(t, link_us(t, queue.master, node), MIRROR_JOINS, node, 1)
+
+
+@inner
+def meet(t, node):
+    """A node that is up and the others that run strike out whoever could not be recovered offline."""
+    met = running_bits(t)
+    for other in range(t.setup.nodes):
+        if met & ~(1 << other) and met >> other & 1 and (other == node or not is_synchronised(t, other)):
+            t.queue.recoverable = without(t.recoverable, t.queue.recoverable, 1 << other)
+
+
+@inner
+def bring_back(t, place):
+    """The master that a side waits for comes from the disk of a node that was on another."""
+    queue, node, had = t.queue, t.queue.master, content(t)
+    held = t.kept_contents[place, node]
+    put_copy(t, node, held)
+    queue.stored |= t.kept[place].stored
+    queue.starts |= t.kept[place].starts
+    queue.redelivered = held
+    known = t.kept[REMEMBERED + node]
+    if t.notes.remembers >> node & 1 and known.master == node and known.stopped and not known.up:
+        queue.redelivered = held & known.redelivered
+    give_up(t, had)
+    reclaim(t, held)
+
+
+@inner
+def leave(t, place, node):
+    """A node's copy is no part of a side any more that it has left."""
+    side, held = t.kept[place], t.kept_contents[place, node]
+    t.kept_contents[place, node] = 0
+    if side.master == node:
+        side.redelivered = 0
+        side.copies |= 1 << node
+        give_up(t, held)
+    else:
+        side.copies &= ~(1 << node)
+
+
+@inner
+def drop_unheld(t):
+    """Records that are on nobody's disk any more are gone, and what only they knew of."""
+    for number in range(1, t.net.last_side + 1):
+        if t.net.sides > 1 and is_side(t, number) and not is_held(t, number):
+            look_elsewhere(t, number)
+            place = place_of(t, number)
+            t.kept_side[place] = NO_SIDE
+            t.net.sides -= 1
+            for node in range(t.setup.nodes):
+                if t.side[node] == number:
+                    t.side[node] = t.net.focus
+            give_up(t, t.kept_contents[place, t.kept[place].master])
+
+
+@inner
+def look_elsewhere(t, number):
+    """Puts another side than one in focus."""
+    for other in range(1, t.net.last_side + 1):
+        if t.net.focus == number and other != number:
+            focus_on(t, other)
+
+
+# Links
+
+
+@inner
+def heal(t):
+    """All links work again."""
+    for node in range(t.setup.nodes):
+        t.suspected[node] = 0
+    heals(t)
+
+
+@inner
+def time_out(t, number):
+    """Links have been silent for net_ticktime: those at their ends suspect each other."""
+    for node in range(t.setup.nodes):
+        t.lost_links[node] = 0
+    times_out(t, number)
+    for node in range(t.setup.nodes):
+        t.suspected[node] |= t.lost_links[node]

@@ -1,0 +1,196 @@
+"""The search for the worst case, compiled: where a story leads is played by the kernel's functions
+(`hawb.study.kernel.search`), told apart as the engine tells it apart, and counted the same.
+
+What `moments.REFUSALS` names is the engine's to play, and so is a state that does not fit (`OverflowError`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import combinations
+
+import numpy as np
+
+from hawb.engine.moment import Moment
+from hawb.planning import explore, moves
+from hawb.planning.explore import DIGEST_BYTES, Found, Place, Question
+from hawb.planning.goals import GOALS, reached
+from hawb.planning.moves import PATIENCE, Spent
+from hawb.scenario.beginning import MICROSECONDS, microseconds
+from hawb.scenario.document import Step
+from hawb.scenario.forms import Verb
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
+from hawb.study.compiled import is_kept
+from hawb.study.kernel import search, search_moves
+from hawb.study.kernel.search_state import MOST_NODES, SEARCHED
+from hawb.study.kernel.state import NEVER
+from hawb.study.moments import SearchRefused, bits, numbers_of
+
+MOST_STEPS, MOST_FOUND, MOST_WORDS = 96, 256, 1024
+"""How many steps may be possible at a moment, how much they may lead to, and how long a state's name is at most."""
+SUBSETS = np.array([bits(some) for size in range(1, MOST_NODES + 1) for some in combinations(range(MOST_NODES), size)])
+"""Sets of nodes, in the order in which `hawb.planning.moves` goes through them."""
+
+
+def refused(run: Run) -> str | None:
+    """Why a search from where a run stands is the engine's; None if it can be compiled."""
+    try:
+        numbers_of(run.moment(), run.settings)
+    except SearchRefused as reason:
+        return str(reason)
+    return None
+
+
+def is_compiled() -> bool:
+    """Whether all that a search takes was compiled before, and is kept."""
+    return all(map(is_kept, (search.named, search.followers)))
+
+
+class Compiled:
+    """A search from where a run stands, compiled. Raises SearchRefused where it cannot be (`refused`)."""
+
+    def __init__(self, run: Run, question: Question):
+        self._run, self._asked, self._settings = run, question, run.settings
+        self._begun = numbers_of(run.moment(), run.settings)
+        self._states = np.zeros(MOST_STEPS, SEARCHED)
+        self._words = self._states.view(np.int64).reshape(MOST_STEPS, -1)
+        self._first, self._told = self._begun.view(np.int64), np.zeros(2 * self._words.shape[1], np.int64)
+        self._names = np.zeros((MOST_FOUND, MOST_WORDS), np.int64)
+        self._rows = np.zeros((MOST_FOUND, search.HARMED + 1), np.int64)
+        (self._queue,) = run.moment().state.queues
+        fine = not reached(question.goal, run.moment(), [self._queue])
+        self._goal = list(GOALS).index(question.goal) if fine else -1
+        self._verbs = bits(number for number, verb in enumerate(moves.MOVES) if verb in question.verbs)
+        self._wait_s = PATIENCE * run.settings.net_ticktime_s
+        self._wait_us = microseconds(self._wait_s)
+        self._verb = cache(self._verb_of)
+
+    def name(self, moment: Moment, run: Run) -> bytes:
+        """The name of a state, the engine's where the kernel has none."""
+        try:
+            self._states[:1] = numbers_of(moment, run.settings)
+        except SearchRefused:
+            return explore.digest(moment, run)
+        search.named(self._states, self._names[0])
+        return self._digest(0)
+
+    def expand(self, run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
+        """What one more step leads to from each place, as `hawb.planning.explore.followers` has it."""
+        for place in places:
+            try:
+                told = self._followers(place, question)
+            except OverflowError:
+                told = self._by_engine(run, question, place)
+            yield from told
+
+    def _followers(self, place: Place, question: Question) -> list[Found]:
+        if place.played is None:
+            self._replay(place.steps)
+        else:
+            search.restore(self._words[search.NOW], self._first, np.frombuffer(place.played, np.int64))
+        left = question.most.faults - place.spent.faults, question.most.operations - place.spent.operations
+        return self._found(place, self._go_on(place.at, self._verbs, *left))
+
+    def _go_on(self, at: float | None, verbs: int, faults: int, operations: int) -> int:
+        """Takes all steps of some verbs that are possible in the first state; how much there is to tell of."""
+        return search.followers(
+            self._states, self._words, self._names, self._rows, SUBSETS, moment_us(at), verbs, faults, operations,
+            self._goal, self._wait_us,
+        )  # fmt: skip
+
+    def _replay(self, steps: Sequence[Step]) -> None:
+        """Plays steps from where the search began."""
+        self._states[:1] = self._begun
+        for step in steps:
+            verb, nodes = self._code(step.verb)
+            count = self._go_on(step.at, 1 << verb, MOST_NODES, 1)
+            chosen = self._rows[:count, search.STEP_NODES] == nodes
+            self._words[search.NOW] = self._words[self._rows[:count][chosen][0, search.REACHED]]
+
+    def _found(self, place: Place, count: int) -> list[Found]:
+        """What was told of, as values."""
+        found, last = [], -1
+        for row, told in enumerate(self._rows[:count].tolist()):
+            verb, nodes, state, when, from_us, duration_us, faults, operations, harmed = told
+            if state != last:
+                steps = (*place.steps, Step(self._verb(verb, nodes), place.at))
+                spent = Spent(place.spent.faults + faults, place.spent.operations + operations)
+                played, last = self._played(state), state
+            at = None
+            if when != search.SETTLED:
+                at = from_us / MICROSECONDS
+            if when == search.IN_SYNC:
+                at += duration_us / MICROSECONDS / 2
+            harm = self._proven(steps) if harmed else ()
+            found.append(Found(Place(steps, at, spent, played), self._digest(row), harm))
+        return found
+
+    def _proven(self, steps: Sequence[Step]) -> tuple[str, ...]:
+        """The queue whose goal has come true with a story, as the engine plays it."""
+        run = self._run.copy()
+        for step in steps:
+            run.apply(step)
+        harm = reached(self._asked.goal, run.moment(), [self._queue])
+        if not harm:
+            raise AssertionError(f"the compiled search found {self._asked.goal} where the engine does not: {steps}")
+        return harm
+
+    def _by_engine(self, run: Run, question: Question, place: Place) -> Iterator[Found]:
+        """What one more step leads to, played by the engine."""
+        for found in explore.followers(run, question, [place.unplayed()]):
+            at = found.place.at
+            moment = found.place.played.moment() if at is None else found.place.played.moment_at(at)
+            yield Found(found.place.unplayed(), self.name(moment, run), found.harmed)
+
+    def _played(self, row: int) -> bytes:
+        """A state in few bytes."""
+        count = search.differences(self._words[row], self._first, self._told)
+        return self._told[:count].tobytes()
+
+    def _digest(self, row: int) -> bytes:
+        words = self._names[row]
+        return blake2b(words[: words[0] + 1].data, digest_size=DIGEST_BYTES).digest()
+
+    # Steps as numbers and as verbs
+
+    def _named(self, nodes: int) -> tuple[str, ...]:
+        return tuple(name for node, name in enumerate(self._settings.names) if nodes >> node & 1)
+
+    def _verb_of(self, verb: int, nodes: int) -> Verb:
+        """A step's verb as it is in a scenario."""
+        names = self._named(nodes & search_moves.GROUP)
+        if verb == search_moves.PARTITION:
+            return Partition((names, self._named(nodes >> search_moves.SECOND_GROUP)))
+        if verb == search_moves.PUBLISH_ONE:
+            return Publish(queue=self._queue, count=1, node=names[0])
+        return WITHOUT_NODES[verb](self) if verb in WITHOUT_NODES else ON_NODES[verb](names)
+
+    def _code(self, verb: Verb) -> tuple[int, int]:
+        """The number of a verb, and its nodes as bits."""
+        number = VERBS.index(type(verb))
+        if number in WITHOUT_NODES:
+            return number, 1
+        groups = getattr(verb, "groups", None) or (getattr(verb, "nodes", None) or (verb.node,),)
+        told = [bits(map(self._settings.node, group)) for group in groups]
+        return number, sum(group << place * search_moves.SECOND_GROUP for place, group in enumerate(told))
+
+
+VERBS = (Wait, Publish, Start, SyncQueue, Heal, Stop, Kill, PowerOff, Partition, Wipe)
+"""Verbs by their numbers."""
+WITHOUT_NODES = {
+    search_moves.WAIT: lambda self: Wait(self._wait_s),
+    search_moves.SYNC_QUEUE: lambda self: SyncQueue(self._queue),
+    search_moves.HEAL: lambda self: Heal(),
+}
+ON_NODES = {
+    search_moves.START: Start, search_moves.STOP: Stop, search_moves.KILL: Kill, search_moves.POWER_OFF: PowerOff,
+    search_moves.WIPE: lambda names: Wipe(*names),
+}  # fmt: skip
+
+
+def moment_us(at: float | None) -> int:
+    """When a step happens, in microseconds; NEVER stands for when all has settled."""
+    return NEVER if at is None else microseconds(at)
