@@ -1,5 +1,5 @@
-"""What the consumer gets and answers: `hawb.engine.consuming`, `settling` and `subscriptions` for one consumer without a
-prefetch.
+"""What the consumer gets and answers: `hawb.engine.consuming`, `settling` and `subscriptions` for one consumer
+without a prefetch.
 
 With automatic acknowledgement it takes a message at each beat, and holds none. Otherwise it holds all that was handed
 to it and not answered: of the queue's content what was taken up to `handed`. `stale` is what it still believes to
