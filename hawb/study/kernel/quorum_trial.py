@@ -292,7 +292,7 @@ def tell(t, row):
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
     publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill, nodes.come_up: come_up,
-    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk,
+    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
 """What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of power
 and of disks."""

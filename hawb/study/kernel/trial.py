@@ -198,6 +198,11 @@ def talk(t, stop_us):
 
 
 @inner
+def hear(t):
+    """Publishers hear what a flow has led to without delay: with a queue that has no Raft group that is nothing."""
+
+
+@inner
 def before(t, time_us):
     """Everything due before `time_us` happens, and time stands there. `look` follows each step."""
     while True:
@@ -208,6 +213,7 @@ def before(t, time_us):
             stop_us = min(time_us, t.moment.poll_us)
         flow(t, stop_us - 1)
         if next_us(t) >= stop_us:
+            hear(t)
             t.moment.now_us = max(t.moment.now_us, stop_us)
             return
 
