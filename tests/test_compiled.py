@@ -33,6 +33,19 @@ def test_a_default_is_that_of_the_function():
     assert njit(lambda x: times(x))(10) == 70
 
 
+def test_only_what_python_calls_becomes_machine_code():
+    times = inner(product)
+    by_python = njit(lambda x, y: times(x, y))
+    assert by_python(6, 7) == 42
+    assert [address(times), address(by_python) > 0] == [0, True]
+
+
+def address(function):
+    """Where machine code of a compiled function begins; 0 if there is none."""
+    (told,) = function.overloads.values()
+    return told.library.get_pointer_to_function(told.fndesc.llvm_func_name)
+
+
 def test_a_function_with_other_parts_is_compiled_from_its_own_code():
     history, horizon_us = np.empty((0, 3), np.int64), 5
 

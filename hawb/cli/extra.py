@@ -29,5 +29,5 @@ def compile_first(study: Study) -> None:
     from hawb.study import records
 
     if not records.is_compiled(study):
-        click.echo("the kernel is compiled first, which takes some minutes, and kept for the next time", err=True)
+        click.echo("the kernel is compiled first, which takes a minute or two, and kept for the next time", err=True)
     records.compile_kernel(study)

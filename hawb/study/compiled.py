@@ -23,10 +23,15 @@ from llvmlite.binding import set_option
 from numba import config, njit, typeof, types
 
 from hawb import engine, rules
+from hawb.study.inner_compiler import InnerCompiler
 
 HERE = Path(__file__).parent
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-"""What numba need not make of functions that only compiled ones call."""
+INNER = {
+    "pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy",
+}  # fmt: skip
+"""How what only compiled functions call is compiled: Python is never to call it."""
+BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "played")
+"""Modules of studies that what is compiled is made from, too."""
 
 
 def fingerprint() -> str:
@@ -34,7 +39,7 @@ def fingerprint() -> str:
     told = hashlib.sha256(numba.__version__.encode())
     folders = (Path(rules.__file__).parent, Path(engine.__file__).parent, HERE / "kernel")
     files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
-    for file in (*files, *(HERE / f"{name}.py" for name in ("compiled", "draws", "renewals", "histories", "played"))):
+    for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
         told.update(file.read_bytes())
     return told.hexdigest()[:16]
 
@@ -55,8 +60,8 @@ def compiled(function: FunctionType, kept: bool = True) -> Callable:
 
 
 def inner(function: FunctionType) -> Callable:
-    """The decorator of what only compiled functions call: it takes half as long to compile. Such a function neither
-    makes nor returns arrays or lists, so that nobody has to count who uses them."""
+    """The decorator of what only compiled functions call, and neither makes nor returns arrays or lists, so that nobody
+    has to count who uses them."""
     return once(njit(**INNER, _nrt=False)(function))
 
 
