@@ -309,7 +309,7 @@ class Clients:
 
     async def close(self, name: str, now_s: float) -> None:
         """A consumer's channel, a steady publisher with all that was due by now, or else all connections of that name.
-        Raises Refused."""
+        What is closed already is no error, but for a connection that had no consumers. Raises Refused."""
         if name in self.subscribers:
             await self.subscribers[name].channel.close()
             return
@@ -319,8 +319,8 @@ class Clients:
                 publisher.publish(publisher.clock.due(now_s))
                 await publisher.channel.channel.close()
             return
-        named = [connection for key, connection in self._connections.items() if key[0] == name]
-        if not named:
+        named = [connection for key, connection in self._connections.items() if key[0] == name and connection.open]
+        if not named and all(subscriber.connection != name for subscriber in self.subscribers.values()):
             raise Refused(None, f"there is no connection or consumer '{name}'")
         for connection in named:
             await connection.close()

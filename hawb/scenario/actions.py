@@ -184,7 +184,8 @@ def cancel(turn: Turn, verb: verbs.Cancel) -> None:
 
 def close(turn: Turn, verb: verbs.Close) -> None:
     """A consumer of that name, or else a publisher, or else the connection: its consumers, and the exclusive queues
-    that it owns. Closing what is closed already is no error."""
+    that it owns. Closing what is closed already is no error, but for a connection that had no consumers, which is
+    forgotten."""
     known = turn.consumers.get(verb.name)
     if known is None and verb.name in turn.publishers:
         publishers.close(turn, verb.name, "client")
