@@ -98,7 +98,7 @@ def explore(
 
 def tell_of_compiling() -> None:
     """Says that a search goes on when it has been compiled."""
-    click.echo("\nthe search is compiled first, which takes a minute or two, and kept for the next time", err=True)
+    click.echo("\nthe search is compiled first, which takes up to a minute, and kept for the next time", err=True)
 
 
 def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) -> Progress:

@@ -22,7 +22,7 @@ seconds by then, the compiled search overtakes it within one."""
 def search(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress]:
     """How far a search is, again and again; the last one is the answer. It is compiled where it takes long, unless
     what it is about is the engine's (`hawb.study.searching.refused`), or hawb's extra `study` is not installed.
-    `before_compiling` is called where that is about to take a minute."""
+    `before_compiling` is called where that is about to take up to a minute."""
     by_engine = explore.explore(run, question)
     for progress in by_engine:
         yield progress
