@@ -13,7 +13,7 @@ from hawb.lab.study_panel import AWAY, CONTROLLED, FAILURES, PUBLISHED, REPAIR, 
 from hawb.scenario.refused import ScenarioRefused
 from hawb.study import live as room
 from hawb.study.estimates import estimates
-from hawb.study.kept import COLUMNS, MEASURES, digest, keep, kept
+from hawb.study.kept import COLUMNS, MEASURES, keep, kept, question
 from hawb.study.live import changed, live, smaller
 from hawb.study.load import load, read_study
 from hawb.study.question import Study
@@ -105,7 +105,7 @@ def test_what_is_kept_is_what_was_found(study: Study, tmp_path: Path) -> None:
     rows = live(study)
     keep(tmp_path / "small.json", study, "hawb study x", rows, 280, 3.21)
     read = kept("small", tmp_path)
-    assert (read.question, read.played_s, read.trials) == (digest(study), 3.2, 70)
+    assert (read.question, read.played_s, read.trials) == (question(study), 3.2, 70)
     assert "70 trials of 30 days in each cell; 280 trials in 3 s on" in str(read)
     assert len(read.rows) == 4 * len(MEASURES)
     assert cells(read.estimates) == [(around, design) for around in study.environments for design in study.designs]
@@ -118,7 +118,7 @@ def test_what_is_kept_is_what_was_found(study: Study, tmp_path: Path) -> None:
 def test_results_in_data_answer_the_question_that_is_asked_there(name: str) -> None:
     """Whoever changes a study plays it again: make studies."""
     study, results = load(STUDIES / f"{name}.yaml"), kept(name)
-    assert results.question == digest(study)
+    assert results.question == question(study)
     assert {(row["design"], row["environment"]) for row in results.estimates} == set(study.cells)
     assert (STUDIES / "results" / f"{name}.json").stat().st_size < 30_000
 
@@ -128,7 +128,7 @@ def test_another_question_has_another_digest(study: Study) -> None:
         (("trials",), 71), (("seed",), 1), (("horizon_days",), 31.0), (("designs", "two", "nodes"), 4),
         (("environments", "calm", "traffic", "publish_per_s"), 6.0),
     )]  # fmt: skip
-    assert len({digest(each) for each in (study, *others)}) == 6
+    assert len({question(each) for each in (study, *others)}) == 6
 
 
 def estimate(design: str, value: float, low: float | None, high: float | None, measure: str = "publish_down_s") -> dict:

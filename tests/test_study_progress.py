@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb.lab import study_progress as room
-from hawb.study.pipeline import Progress
+from hawb.study.progress import Progress
 
 
 def test_a_bar_is_shown_once_and_tells_trials_rate_and_time_left(monkeypatch: pytest.MonkeyPatch):

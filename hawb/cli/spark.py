@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,37 +58,55 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
     raise SystemExit(0 if told.clusters else 2)
 
 
+def of_trials(table: str) -> Callable:
+    """An option for a table that is also written."""
+    return click.option(f"--{table}", type=click.IntRange(min=1), metavar="N",
+                        help=f"Also write the {table} of the first N trials of each pair, a row each.")  # fmt: skip
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), required=True,
-              help="The folder of its trials; a study that was stopped goes on there.")  # fmt: skip
+              help="The folder of its tables; a study that was stopped goes on there.")  # fmt: skip
+@click.option("--baseline", metavar="DESIGN", help="The design that others are compared with.  [default: the first]")
+@of_trials("faults")
+@of_trials("losses")
 @click.option("--keep", "to_keep", type=click.Path(path_type=Path),
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
-def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master: str) -> None:
+def study(
+    file: Path, output: Path, baseline: str | None, faults: int | None, losses: int | None, to_keep: Path | None,
+    as_json: bool, master: str,
+) -> None:  # fmt: skip
     """Play a study FILE and show what it comes to, each number with its interval.
 
-    The trials are kept in --output as Parquet, a row each. Stop it whenever you like: nothing that is there is played
-    again.
+    Tables are kept in --output as Parquet: trials, a row each, and cells, the settings that they were played with
+    (data/tables.md). Stop it whenever you like: nothing that is there is played again, and a file that asks for more,
+    or for something else, adds to it.
     """
     from hawb.study.load import load as load_study
 
     with of_the_extra():
-        from hawb.study.records import records, slow
+        from hawb.study.records import slow
     asked = load_study(file)
+    if baseline is None:
+        baseline = next(iter(asked.designs))
+    elif baseline not in asked.designs:
+        raise SystemExit(refuse(f"--baseline {baseline}: is none of {', '.join(asked.designs)}"))
     for reason, count in slow(asked).items():
         click.echo(f"{count} of {len(asked.cells)} pairs are played by the engine, some thousand times as slowly as by"
                    f" the kernel, which does not play {reason}", err=True)  # fmt: skip
     if master.startswith("local"):
         compile_first(asked)
     with spark_session(master) as spark:
-        from hawb.study.blocks import RowsRefused
-        from hawb.study.estimates import estimates
+        from hawb.study.cells import label_of
+        from hawb.study.estimates import told
+        from hawb.study.failures import StudyFailed
         from hawb.study.kept import keep
-        from hawb.study.lease import LeaseLost
         from hawb.study.pipeline import run as play_study
-        from hawb.study.results import FolderRefused
+        from hawb.study.pipeline import write_of_trials
+        from hawb.study.tables import TableRefused
         from hawb.views import study as view
 
         total = asked.trials * len(asked.cells)
@@ -97,15 +115,18 @@ def study(file: Path, output: Path, to_keep: Path | None, as_json: bool, master:
                 length=total, label="Trials", show_eta=False, item_show_func=view.rate, file=sys.stderr
             ) as bar:
                 trials = play_study(
-                    spark, asked, output, records, lambda now: bar.update(now.done - bar.pos, now)
+                    spark, asked, output, lambda now: bar.update(now.done - bar.pos, now), label_of(file)
                 )
                 last = bar.current_item
-        except (FolderRefused, LeaseLost, RowsRefused) as refused:
+            for table, count in (("faults", faults), ("losses", losses)):
+                if count:
+                    write_of_trials(spark, asked, output, table, count, label_of(file))
+            rows = told(trials, baseline)
+        except (StudyFailed, TableRefused) as refused:
             raise SystemExit(refuse(refused)) from None
-        rows = [row.asDict() for row in estimates(trials).collect()]
     if to_keep is not None:
         keep(to_keep, asked, f"hawb study {file} --output {output} --keep {to_keep}", rows, last.played, last.elapsed_s)
-    click.echo(json.dumps(rows, indent=1) if as_json else view.report(asked.study, rows))
+    click.echo(json.dumps(rows, indent=1) if as_json else view.report(asked.study, rows, baseline))
 
 
 @contextlib.contextmanager

@@ -1,25 +1,33 @@
 """A study in a notebook whose environment the reader sets: fields for some of its numbers, and what it then comes to.
 
-A small study, played by the kernel of the reader's own machine in a second or so, always the same for the same numbers.
+A small study is played by the kernel of the reader's own machine in a second or so; a larger one on Spark, into a
+folder where what has not changed is found again. Both are always the same for the same numbers.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 from matplotlib.figure import Figure
 from msgspec import Struct
 
 from hawb.lab import fields
+from hawb.lab.study_progress import StudyProgress
 from hawb.scenario.refused import ScenarioRefused
-from hawb.study.live import Path, changed, live
+from hawb.study.live import Estimate, changed, live
+from hawb.study.live import Path as Place
 from hawb.study.question import Study
 from hawb.views.estimate_figures import estimates_figure
 from hawb.views.estimates import Shown, estimates_in_words, estimates_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DPI = 90
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
@@ -30,12 +38,12 @@ class Knob(Struct, frozen=True):
     with the value that it stands for; the first one whose value is `begins` is chosen at first."""
 
     label: str
-    path: Path
+    path: Place
     choices: Mapping[str, object]
     begins: str
 
 
-def every(*path: str) -> Path:
+def every(*path: str) -> Place:
     """A path into each environment of a study."""
     return ("environments", "*", *path)
 
@@ -75,15 +83,38 @@ HOUR = Knob(
 TRIALS = Knob("trials", ("trials",), {str(count): count for count in (64, 200, 1000)}, "200")
 
 
-class StudyPanel:
-    """`box` is what a notebook shows; a study is played when it is asked for."""
+Played = Callable[[Study, Callable[[Any], object]], Sequence[Estimate]]
+"""Who plays a study, telling of its progress, and says what it comes to."""
 
-    def __init__(self, study: Study, shown: Sequence[Shown], knobs: Sequence[Knob]) -> None:
-        self.study, self.shown, self.knobs = study, shown, knobs
+
+def here(study: Study, _tell: object) -> Sequence[Estimate]:
+    """Plays a study now, without Spark."""
+    return live(study)
+
+
+def on_spark(spark: SparkSession, folder: Path, label: str) -> Played:
+    """Who plays a study into the tables of a folder: what is there is not played again."""
+    from hawb.study.estimates import told
+    from hawb.study.pipeline import run
+
+    def play(study: Study, tell: Callable[[Any], object]) -> Sequence[Estimate]:
+        return told(run(spark, study, folder, tell, label), next(iter(study.designs)))
+
+    return play
+
+
+class StudyPanel:
+    """`box` is what a notebook shows; a study is played, by `played`, when it is asked for."""
+
+    def __init__(self, study: Study, shown: Sequence[Shown], knobs: Sequence[Knob], played: Played = here) -> None:
+        self.study, self.shown, self.knobs, self.played = study, shown, knobs, played
+        self.progress = StudyProgress(is_shown=True)
+        self.progress.box.layout.display = "none"
         self.choices = [_choice(knob) for knob in knobs]
         self.answer = widgets.HTML()
         parts = [fields.row(*self.choices[start : start + 3]) for start in range(0, len(knobs), 3)]
-        self.box = fields.column(*parts, fields.button("play", "play this study now", self.play), self.answer)
+        self.box = fields.column(*parts, fields.button("play", "play this study now", self.play), self.progress.box,
+                                 self.answer)
 
     @property
     def asked(self) -> Study:
@@ -94,7 +125,7 @@ class StudyPanel:
         """Plays it, and shows what it comes to."""
         try:
             asked = self.asked
-            estimates = live(asked)
+            estimates = self.played(asked, self._tell)
         except ScenarioRefused as refused:
             self.answer.value = fields.message(str(refused))
             return
@@ -102,6 +133,11 @@ class StudyPanel:
         words = estimates_in_words(estimates, self.shown)
         drawn = picture(estimates_figure(estimates, self.shown, types), words)
         self.answer.value = drawn + estimates_table(estimates, self.shown).to_html(border=0)
+
+
+    def _tell(self, progress: Any) -> None:
+        self.progress.box.layout.display = None
+        self.progress(progress)
 
 
 def _choice(knob: Knob) -> widgets.Dropdown:

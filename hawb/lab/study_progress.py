@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import ipywidgets as widgets
 from IPython.display import display
 
-from hawb.study.pipeline import Progress
 from hawb.views.study import rate
+
+if TYPE_CHECKING:
+    from hawb.study.progress import Progress
 
 
 class StudyProgress:
-    """Shows itself at the first progress; to be handed to `hawb.study.pipeline.run` as `tell`."""
+    """Shows itself at the first progress, unless it `is_shown` already; to be handed to `hawb.study.pipeline.run` as
+    `tell`."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_shown: bool = False) -> None:
         self.bar = widgets.FloatProgress(min=0.0, max=1.0, description="Trials")
         self.text = widgets.HTML()
         self.box = widgets.HBox([self.bar, self.text])
-        self._shown = False
+        self._shown = is_shown
 
     def __call__(self, progress: Progress) -> None:
         """Goes on to this."""

@@ -6,18 +6,17 @@ the question that it answers by a digest of all that decides the rows, so that a
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.saving import write
+from hawb.study.cells import decides, digest, without_none
 from hawb.study.live import Estimate
 from hawb.study.question import Study
 
@@ -60,18 +59,10 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def digest(study: Study) -> str:
-    """What stands for all that decides a study's rows; what is not asked for decides nothing."""
-    told = without_none(msgspec.to_builtins(study))
-    decides = {name: told[name] for name in ("seed", "horizon_days", "designs", "environments", "trials")}
-    return hashlib.sha256(msgspec.json.encode(decides, order="deterministic")).hexdigest()[:16]
-
-
-def without_none(value: Any) -> Any:
-    """Plain values without the entries of maps that are None."""
-    if isinstance(value, dict):
-        return {key: without_none(inner) for key, inner in value.items() if inner is not None}
-    return [without_none(inner) for inner in value] if isinstance(value, list) else value
+def question(study: Study) -> str:
+    """What stands for all that decides a study's rows, and how many there are."""
+    limits = without_none({"trials": study.trials, "precision": msgspec.to_builtins(study.precision)})
+    return digest(decides(study) | limits)
 
 
 def keep(
@@ -82,7 +73,7 @@ def keep(
     places = (place for place in product(study.environments, study.designs, MEASURES) if place in found)
     rows = [[_rounded(found[place][column]) for column in COLUMNS] for place in places]
     told = Kept(
-        study=study.study, question=digest(study), command=command, seed=study.seed, trials=study.trials,
+        study=study.study, question=question(study), command=command, seed=study.seed, trials=study.trials,
         horizon_days=study.horizon_days, cores=os.cpu_count() or 1, played=played, played_s=round(played_s, 1),
         columns=COLUMNS, rows=[],
     )  # fmt: skip

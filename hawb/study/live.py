@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
-from hawb.study.blocks import TRIAL, WEIGHT
 from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share
 from hawb.study.load import read_study
 from hawb.study.question import Study
+from hawb.study.record import TRIAL, WEIGHT
 from hawb.study.records import records
 
 Estimate = dict[str, Any]

@@ -1,145 +1,205 @@
-"""A study on Spark: its blocks played by as many tasks as keep the cores busy, one row a trial in Parquet files.
+"""A study on Spark: a stream of trials into a table, which goes on where it stopped.
 
-A task plays its share of the blocks, writes each to its file and tells nothing but that. So rows do not go through
-Spark or the driver, memory does not grow with the number of trials, and a task that is tried again, or a study that is
-started again, finds what is done on disk (`hawb.study.blocks`). On a Spark of several machines the folder must be
-reachable under its name from each of them, and hawb be installed there: of a Connect server, too, of which the client
-is one more machine.
+`hawb-trials` (`hawb.study.sources`) is read as a stream and written by Spark in micro-batches, each into a partition of
+its own that is put in place of what an earlier try left there. The stream's checkpoint, beside the tables, says which
+batches are planned and which are written. So a study that was stopped, or whose driver was killed, goes on with the
+batch that it was at; one of which a file asks for more grows; and no trial is ever there twice, by Spark's own word.
 
-A study that is stopped ends what Spark does for it. Should Spark not end it, its tasks end by themselves with the block
-that they are at (`hawb.study.lease`).
+What Spark leaves to be done by hand:
+
+* Its file sink is exactly once for those alone who read by its log, which names files by their absolute places. pandas
+  and DuckDB would see what a killed batch has left, and a folder that was moved could not be read. Hence `foreachBatch`
+  and a partition for each batch.
+* Of two drivers with one checkpoint Spark ends one, with CONCURRENT_STREAM_LOG_UPDATE, but only as it writes a batch
+  into its log, after both have written that batch's files. So whoever comes second waits for a lock, which the
+  operating system takes from a process that dies. What a Connect server goes on with for a client that was killed,
+  Spark stops as the next one begins (`spark.sql.streaming.stopActiveRunOnRestart`).
+* A checkpoint knows neither of files that somebody took out of the table, nor of a hawb that plays otherwise than
+  before. So a few trials are played again before any are added, and the rows are counted at the end.
+
+On a Spark of several machines the folder must be reachable under its name from each of them, and hawb be installed
+there: of a Connect server, too, of which the client is one more machine.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from msgspec import Struct
+from filelock import FileLock, Timeout
+from msgspec.structs import replace
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as sql
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql import functions as sql
 
-from hawb.study.blocks import TRIALS, Block, Records, done, play
-from hawb.study.lease import Lease, LeaseLost
-from hawb.study.question import Study
-from hawb.study.results import open_results
-from hawb.study.spark import cores, marking
+from hawb.study.cells import LABEL, Cell, cells_of, settings
+from hawb.study.estimates import estimates
+from hawb.study.failures import BatchFailed, StudyFailed
+from hawb.study.progress import Tell, Watch
+from hawb.study.question import Precision, Study
+from hawb.study.sources import OF_A_CELL, OF_EVENTS, Trials, as_option
+from hawb.study.spark import cores
+from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, TableRefused
 
-TASKS_FOR_A_CORE = 16
-"""Enough that the core which is the last does not keep the others waiting for long; a task costs some 50 ms."""
-
+CHECKPOINT, LOCK = "checkpoint", ".lock"
 LOOK_S = 0.5
 """How often progress is told."""
 
+PLAYED_AGAIN = 4
+"""How many trials of each cell are played again before anything is added to it."""
 
-class Progress(Struct, frozen=True):
-    """Trials done out of all, how many of them in this run, and how long it has run."""
-
-    done: int
-    total: int
-    played: int
-    elapsed_s: float
-
-    @property
-    def rate(self) -> float:
-        """Trials a second in this run."""
-        return self.played / self.elapsed_s if self.elapsed_s else 0.0
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds until the end at this rate; None before the first block."""
-        return (self.total - self.done) / self.rate if self.played else None
-
-
-Tell = Callable[[Progress], object]
+FIRST_LOOK, MORE = 1_000, 2
+"""With a precision: after how many trials it is looked at first, and how many times as many there are the next time.
+The more often one looks, the more often one stops for a mean that is only by chance told well."""
 
 
 def run(
     spark: SparkSession,
     study: Study,
     folder: Path,
-    records: Records,
     tell: Tell = lambda progress: None,
-    tasks: int | None = None,
+    label: str = LABEL,
+    source: type[Trials] = Trials,
 ) -> DataFrame:
-    """Plays what is missing of a study in a folder, and returns the trials of all of it.
+    """Plays what a folder lacks of a study, and returns the trials of all of it, a row each (`hawb.study.tables`).
 
-    `tell` hears of the progress a few times a second. `tasks` is into how many the work is cut. Ends early, with
-    everything that is played kept, at a KeyboardInterrupt or whatever `tell` raises. Raises
-    hawb.study.results.FolderRefused, hawb.study.blocks.RowsRefused and hawb.study.lease.LeaseLost.
+    `tell` hears of the progress a few times a second, `label` names the study in the tables. Ends early, with every
+    batch kept that is written, at a KeyboardInterrupt or whatever `tell` raises. Raises
+    hawb.study.tables.TableRefused for a folder with tables of something else, hawb.study.failures.StudyFailed.
     """
-    folder = folder.absolute()
-    kept, todo = open_results(study, folder, records)
-    total, before = study.trials * len(study.cells), sum(block.count for block in kept)
-    began = time.monotonic()
+    folder, cells = folder.absolute(), cells_of(study, label)
+    watch = Watch(spark, cells, study.trials, tell)
+    spark.dataSource.register(source)
 
-    def progress() -> Progress:
-        now = sum(block.count for block in done(folder))
-        return Progress(now, total, now - before, time.monotonic() - began)
+    def of_study(reader: Any, asked: Study) -> DataFrame:
+        options = {"study": as_option(asked), "label": label, "cores": str(cores(spark))}
+        return reader.format(source.name()).options(**options).load()
 
-    if todo:
-        lease = Lease.taken(folder)
-        _watched(spark, lambda: _play_all(spark, study, lease, records, todo, tasks), lambda: tell(progress()), lease)
-    tell(progress())
-    return trials(spark, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone(folder, lambda: watch.told(waits=True)):
+        there = counted(spark, folder, cells, study.trials)
+        watch.begins(there)
+        if there and watch.done < watch.total:
+            check_rows(trials(spark, folder, cells, PLAYED_AGAIN), of_study(spark.read, study), folder)
+        if any(cell.key not in there for cell in cells):
+            CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
+        for asked in looks(study):
+            if any(there.get(cell.key, 0) < asked.trials for cell in cells):
+                _stream(of_study(spark.readStream, asked), folder, watch, asked.trials)
+                check_whole(spark, folder, cells, asked.trials)
+            rows = trials(spark, folder, cells, asked.trials)
+            if study.precision is None or is_precise(rows, study.precision):
+                break
+    watch.ends(asked.trials)
+    return rows
 
 
-def _play_all(
-    spark: SparkSession, study: Study, lease: Lease, records: Records, todo: Sequence[Block], tasks: int | None
+def write_of_trials(
+    spark: SparkSession, study: Study, folder: Path, name: str, count: int, label: str = LABEL
 ) -> None:
-    shares = dealt(todo, tasks or min(len(todo), TASKS_FOR_A_CORE * cores(spark)))
-
-    def play_share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch["id"].to_pylist():
-                for block in shares[task]:
-                    play(block, study, records, lease.folder, lambda: lease.is_held)
-                yield pa.record_batch({"id": [task]})
-
-    spark.range(0, len(shares), 1, len(shares)).mapInArrow(play_share, "id long").collect()
-
-
-def dealt(todo: Sequence[Block], tasks: int) -> list[list[Block]]:
-    """The blocks of each task: of each cell about as many, since a design may take three times as long as the next."""
-    by_cell = sorted(todo)
-    return [sorted(by_cell[task::tasks], key=lambda block: block.first) for task in range(tasks)]
+    """Writes what happened in the first trials of each cell, as the table `faults` or `losses`, in place of what that
+    had of these cells; there is none where nothing happened. Raises StudyFailed."""
+    table = OF_EVENTS[name].table
+    asked = replace(study, trials=min(count, study.trials))
+    rows = spark.read.format(OF_EVENTS[name].name()).options(study=as_option(asked), label=label).load()
+    try:
+        table.write(rows, folder)
+    except PySparkException as error:
+        raise StudyFailed.of(error, folder) from None
 
 
-def _watched(spark: SparkSession, work: Callable[[], None], look: Callable[[], object], lease: Lease) -> None:
-    """Does the work beside, looking on; stops it when looking on ends with an exception. Raises LeaseLost."""
-    mark, stop = marking(spark, lease.name)
-
-    def marked() -> None:
-        mark()
-        work()
-
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        working = pool.submit(marked)
+@contextmanager
+def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
+    """Plays into a folder as the only one; calls `waits` again and again while somebody else does."""
+    lock = FileLock(folder / LOCK)
+    while not lock.is_locked:
         try:
-            while wait([working], LOOK_S).not_done:
-                look()
-            working.result()
-            if not lease.is_held:
-                raise LeaseLost(lease.folder)
-        finally:
-            lease.give_up()
-            # Again and again, since a job that begins now was not there to be stopped a moment ago.
-            while wait([working], LOOK_S).not_done:
-                stop()
+            lock.acquire(timeout=LOOK_S)
+        except Timeout:
+            waits()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
-def trials(spark: SparkSession, folder: Path) -> DataFrame:
-    """The trials that a folder holds, one row each: design, environment, and the columns of the records. Raises
-    FileNotFoundError where there are none."""
-    found = done(folder)
-    if not found:
-        raise FileNotFoundError(f"{folder}: holds no trials")
-    schema = from_arrow_schema(pq.read_schema(folder / found[0].file))
-    for cell in ("design", "environment"):
-        schema = schema.add(sql.StructField(cell, sql.StringType()))
-    return spark.read.schema(schema).parquet(str(folder / TRIALS))
+def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
+    """Writes a stream to so many trials of each cell, watched."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        try:
+            TRIALS.write(batch.withColumn(BATCH, sql.lit(number).cast("long")), folder)
+        except Exception as error:
+            raise BatchFailed(error) from None
+
+    stream = rows.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / CHECKPOINT))
+    query = stream.trigger(availableNow=True).start()
+    try:
+        while not query.awaitTermination(LOOK_S):
+            watch.look(query, trials)
+    except StreamingQueryException as error:
+        raise StudyFailed.of(error, folder) from None
+    finally:
+        query.stop()
+
+
+def looks(study: Study) -> list[Study]:
+    """The study as often as its precision is looked at, with more trials each time, the last time with all."""
+    counts = [study.trials]
+    while study.precision and counts[0] > FIRST_LOOK:
+        counts.insert(0, -(-counts[0] // MORE))
+    return [replace(study, trials=count) for count in counts]
+
+
+def is_precise(rows: DataFrame, wanted: Precision) -> bool:
+    """Whether the mean of the measure is told well enough in every cell."""
+    for row in estimates(rows, [wanted.column]).collect():
+        allowed = max((wanted.relative or 0) * abs(row.mean), wanted.absolute or 0)
+        if row.mean_low is None or (row.mean_high - row.mean_low) / 2 > allowed:
+            return False
+    return True
+
+
+# What is there
+
+
+def trials(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> DataFrame:
+    """The first trials of cells in a folder, as far as they are there. Raises TableRefused."""
+    keys, found = [cell.key for cell in cells], TRIALS.read(spark, folder)
+    return found.where((sql.col(STUDY) == cells[0].label) & sql.col(CELL).isin(keys) & (sql.col(TRIAL) < count))
+
+
+def counted(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> dict[str, int]:
+    """How many of the first trials of each cell are there, by its key."""
+    for table in (TRIALS, CELLS):
+        if table.file(folder):
+            table.check(folder)
+    if not TRIALS.file(folder):
+        return {}
+    return {row[CELL]: row["count"] for row in trials(spark, folder, cells, count).groupBy(CELL).count().collect()}
+
+
+def check_whole(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> None:
+    """Raises TableRefused where there are not as many trials as the checkpoint says are written."""
+    found = counted(spark, folder, cells, count)
+    for cell in cells:
+        if (rows := found.get(cell.key, 0)) != count:
+            given = f"{rows:,} rows for {count:,} trials of {cell.design} in {cell.environment}"
+            raise TableRefused(folder / TRIALS.name, given, "what was written there, or another folder")
+
+
+def check_rows(kept: DataFrame, again: DataFrame, folder: Path) -> None:
+    """Raises TableRefused where the first trials of a cell come out otherwise than they did."""
+    there = [row[CELL] for row in kept.select(CELL).distinct().collect()]
+    again = again.where(sql.col(CELL).isin(there) & (sql.col(TRIAL) < PLAYED_AGAIN))
+    for row in kept.select(again.columns).exceptAll(again).limit(1).collect():
+        given = f"trial {row[TRIAL]} of {row[DESIGN]} in {row[ENVIRONMENT]}, which comes out otherwise now"
+        raise TableRefused(folder / TRIALS.name, given, "trials of this version of hawb, or another folder")
+
+
+def cell_rows(cells: Sequence[Cell], study: Study) -> list[dict[str, Any]]:
+    """The cells' rows in their table."""
+    of_study = {"title": study.study, "seed": study.seed, "horizon_days": study.horizon_days}
+    return [dict(settings(cell)) | of_study | {name: of(cell) for name, of in OF_A_CELL.items()} for cell in cells]

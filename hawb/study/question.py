@@ -11,19 +11,44 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from hawb.scenario.fields import AtLeastOne, Name, Part, Seed
+from hawb.scenario.refused import render
 from hawb.study.design import Design
 from hawb.study.environment import Days, Environment
+from hawb.study.record import Record
 
 DAYS_IN_A_YEAR = 365
+MEASURES = Record.__struct_fields__
+ALSO_KNOWN_AS = {"downtime_s": "publish_down_s"}
 
 Label = Annotated[
     str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]*\Z", description="a name of small letters, digits, - and _: three-racks")
 ]
 
 
+class Precision(Part, frozen=True, kw_only=True):
+    """Trials are played until the mean of a measure (`hawb.study.record`) is told well enough in every cell: half the
+    width of its 95 % interval is at most `relative` of the mean, or at most `absolute`. `downtime_s` is another name of
+    `publish_down_s`."""
+
+    measure: str
+    relative: Annotated[float, Meta(gt=0, le=1, description="a share, a number above 0, up to 1")] | None = None
+    absolute: Annotated[float, Meta(gt=0, le=1e12, description="a number above 0, up to 10**12")] | None = None
+
+    def __post_init__(self) -> None:
+        if self.measure not in (*MEASURES, *ALSO_KNOWN_AS):
+            raise ValueError(f"measure: {render(self.measure)} is none of {', '.join(MEASURES)}")
+        if self.relative is None and self.absolute is None:
+            raise ValueError("relative: missing, and so is absolute; one of the two says how well is well enough")
+
+    @property
+    def column(self) -> str:
+        """The measure under the name that it has in the table of trials."""
+        return ALSO_KNOWN_AS.get(self.measure, self.measure)
+
+
 class Study(Part, frozen=True, kw_only=True):
     """A whole file; `study` is its title. Every design meets every environment in `trials` trials, each a cluster that
-    is watched for `horizon_days`."""
+    is watched for `horizon_days`. With a `precision` there may be fewer, and `trials` is the most."""
 
     study: Name
     seed: Seed = 0
@@ -31,6 +56,7 @@ class Study(Part, frozen=True, kw_only=True):
     environments: dict[Label, Environment]
     trials: AtLeastOne
     horizon_days: Days
+    precision: Precision | None = None
     sources: dict[Name, Name] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

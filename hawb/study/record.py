@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+TRIAL, WEIGHT, BATCH = "trial", "weight", "batch"
+"""The columns beside those of a record: a trial's number, what it counts for (`hawb.study.renewals`; 1 where rows have
+no weight), and the micro-batch in which Spark wrote it."""
+
 
 class Record(Struct, frozen=True, kw_only=True):
     """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): of its ledger how many messages

@@ -15,14 +15,13 @@ import pyarrow as pa
 from msgspec.structs import astuple, fields
 
 from hawb.study import histories, played
-from hawb.study.blocks import TRIAL, WEIGHT
 from hawb.study.compiled import is_kept
 from hawb.study.design import Design
 from hawb.study.environment import Environment
 from hawb.study.kernel import block, setup
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.question import Study
-from hawb.study.record import Record
+from hawb.study.record import TRIAL, WEIGHT, Record
 
 Player = Callable[[Design, Environment, int, int, int, int], Sequence[Sequence[float] | np.ndarray]]
 """Plays trials: (design, environment, the study's seed, number of the first trial, how many, horizon_us) to the columns

@@ -12,17 +12,18 @@ import atexit
 import functools
 import importlib
 import os
+import re
 import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from hawb.study.java import java_home
+from hawb.study.sources import register
 
 _LOOPBACK = "127.0.0.1"
 _CONNECT, _CONNECT_PORT = "sc://", 15_002
@@ -30,19 +31,26 @@ _ANSWERS_IN_S = 10
 _MANY = 100_000
 """More rows than any Spark has cores."""
 
-_EVERYWHERE = {"spark.sql.session.timeZone": "UTC"}
+_EVERYWHERE = {"spark.sql.session.timeZone": "UTC", "spark.sql.python.filterPushdown.enabled": "true"}
+
+TRIES = 4
+"""How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 
 
 class SparkRefused(RuntimeError):  # noqa: N818 - it reads as what happened
     """A Spark that is not to be had, or cannot do what is asked of it; says why."""
 
 
-def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> SparkSession:
-    """The running Spark session, or a new one. `master` is `local[*]`, `spark://HOST:PORT` or any other of Spark's, or
-    the address of a Connect server, `sc://HOST:PORT`, of which `config` is what a session may set.
+def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, **config: str) -> SparkSession:
+    """The running Spark session, or a new one, which knows hawb's sources of data (`hawb.study.register`).
+
+    `master` is `local[*]`, `spark://HOST:PORT` or any other of Spark's, or the address of a Connect server,
+    `sc://HOST:PORT`, of which `config` is what a session may set.
 
     `config` goes over hawb's own settings: `session(**{"spark.sql.shuffle.partitions": "8"})`. A session that already
-    runs keeps what can only be set at its start: stop it first to change `master` or memory.
+    runs keeps what can only be set at its start: stop it first to change `master` or memory. With `ui` Spark shows its
+    work on a page, on this machine only, on which nothing can be stopped (`spark.sparkContext.uiWebUrl`).
 
     The environment of this process is changed for the Spark it starts: JAVA_HOME, SPARK_LOCAL_IP, PYSPARK_PYTHON and
     PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise take the first Python on the PATH.
@@ -52,19 +60,27 @@ def session(app_name: str = "hawb", master: str = "local[*]", **config: str) -> 
     """
     builder = SparkSession.builder.appName(app_name)
     if master.startswith(_CONNECT):
-        return _connected(builder.remote(master).config(map=_EVERYWHERE | config), master)
+        return register(_connected(builder.remote(master).config(map=_EVERYWHERE | config), master))
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
-        "spark.log.level": "ERROR",
+        "spark.log.level": "OFF",
         "spark.sql.warehouse.dir": _warehouse(),
-        "spark.ui.enabled": "false",
+        "spark.ui.enabled": str(ui).lower(),
+        "spark.ui.killEnabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    return builder.master(master).config(map=settings | _EVERYWHERE | config).getOrCreate()
+    settings |= _EVERYWHERE | config
+    return register(builder.master(tried_again(master)).config(map=settings).getOrCreate())
+
+
+def tried_again(master: str) -> str:
+    """A master on this machine told to try a task `TRIES` times, unless it says how often; others as they are."""
+    local = _LOCAL.fullmatch(master)
+    return f"local[{local[1] or 1},{TRIES}]" if local else master
 
 
 def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
@@ -96,18 +112,6 @@ def cores(spark: SparkSession) -> int:
     if is_remote(spark):
         return spark.range(_MANY).selectExpr("spark_partition_id()").tail(1)[0][0] + 1
     return spark.sparkContext.defaultParallelism
-
-
-def marking(spark: SparkSession, name: str) -> tuple[Callable[[], object], Callable[[], object]]:
-    """What marks all that the thread calling it asks of Spark from then on, and what stops what is marked so.
-
-    A group of jobs, whose tasks are ended at once; tags, which a classic session has too, leave running tasks alone
-    there. A Connect session has tags and no groups, and its server may pass over being told to stop.
-    """
-    if is_remote(spark):
-        return lambda: spark.addTag(name), lambda: spark.interruptTag(name)
-    context = spark.sparkContext
-    return lambda: context.setJobGroup(name, "a study", interruptOnCancel=True), lambda: context.cancelJobGroup(name)
 
 
 @functools.cache

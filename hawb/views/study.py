@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from hawb.study.pipeline import Progress
 from hawb.views.findings import columns
-from hawb.views.words import shown
+from hawb.views.words import counted, shown
+
+if TYPE_CHECKING:
+    from hawb.study.progress import Progress
 
 COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "95 % interval")
+MORE = ("more than {}", "95 % interval")
 EFFECTIVE = "effective trials"
 SMALLEST_SHARE = 1e-6
 
 
-def report(title: str, estimates: Iterable[Mapping[str, object]]) -> str:
+def report(title: str, estimates: Iterable[Mapping[str, object]], baseline: str | None = None) -> str:
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
-    weights each row tells how many they are worth."""
+    weights each row tells how many they are worth. With a `baseline` each row tells how much more it is than with that
+    design, under the same faults."""
     by_measure: dict[str, list[Mapping[str, object]]] = {}
     for row in estimates:
         by_measure.setdefault(row["measure"], []).append(row)
@@ -23,7 +28,7 @@ def report(title: str, estimates: Iterable[Mapping[str, object]]) -> str:
     idle = []
     for measure, rows in by_measure.items():
         if any(row["share"] or row["mean"] for row in rows):
-            parts.append(f"{measure}\n{_table(rows)}")
+            parts.append(f"{measure}\n{_table(rows, baseline)}")
         else:
             idle.append(measure)
     if idle:
@@ -31,18 +36,34 @@ def report(title: str, estimates: Iterable[Mapping[str, object]]) -> str:
     return "\n\n".join(parts)
 
 
-def _table(rows: list[Mapping[str, object]]) -> str:
-    if all(row["effective_trials"] == row["trials"] for row in rows):
-        return columns([_cells(row) for row in rows], COLUMNS)
-    told = [f"{row['effective_trials']:,.0f} of {row['trials']:,}" for row in rows]
-    cells = [[*_cells(row)[:2], effective, *_cells(row)[2:]] for row, effective in zip(rows, told, strict=True)]
-    return columns(cells, (*COLUMNS[:2], EFFECTIVE, *COLUMNS[2:]))
+def _table(rows: list[Mapping[str, object]], baseline: str | None) -> str:
+    head, cells = list(COLUMNS), [_cells(row) for row in rows]
+    if any(row["effective_trials"] != row["trials"] for row in rows):
+        head.insert(2, EFFECTIVE)
+        for row, cell in zip(rows, cells, strict=True):
+            cell.insert(2, f"{row['effective_trials']:,.0f} of {row['trials']:,}")
+    if baseline is not None and len({row["design"] for row in rows}) > 1:
+        head += [part.format(shown(baseline)) for part in MORE]
+        for row, cell in zip(rows, cells, strict=True):
+            cell += _difference(row, baseline)
+    return columns(cells, tuple(head))
 
 
 def _cells(row: Mapping[str, object]) -> list[str]:
-    mean = "" if row["mean_low"] is None else f"{number(row['mean_low'])} to {number(row['mean_high'])}"
     share = f"{percent(row['share_low'])} to {percent(row['share_high'])}"
+    mean = interval(row["mean_low"], row["mean_high"])
     return [shown(row["environment"]), shown(row["design"]), number(row["mean"]), mean, percent(row["share"]), share]
+
+
+def _difference(row: Mapping[str, object], baseline: str) -> list[str]:
+    if row["design"] == baseline or row["difference"] is None:
+        return ["", ""]
+    return [f"{row['difference']:+,.4g}", interval(row["difference_low"], row["difference_high"])]
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """From and to; nothing where there are too few trials to tell."""
+    return "" if low is None else f"{number(low)} to {number(high)}"
 
 
 def number(value: float) -> str:
@@ -56,10 +77,17 @@ def percent(value: float) -> str:
 
 
 def rate(progress: Progress | None) -> str:
-    """How fast it goes, and the time left; nothing before anything is played."""
-    if progress is None or progress.left_s is None:
+    """How fast it goes, the time left, and what else there is to know; nothing before anything is played."""
+    if progress is None:
         return ""
-    return f"{progress.rate:,.0f} a second, {left(progress.left_s)} left"
+    told = []
+    if progress.waits:
+        told.append("waits for another run in its folder")
+    if progress.left_s is not None:
+        told.append(f"{progress.rate:,.0f} a second, {left(progress.left_s)} left")
+    if progress.tried_again:
+        told.append(f"{counted(progress.tried_again, 'task')} died and tried again")
+    return ", ".join(told)
 
 
 def left(duration_s: float) -> str:

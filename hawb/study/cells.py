@@ -1,0 +1,95 @@
+"""A cell of a study: one design in one environment, under a name that stands for all that decides its trials.
+
+The name (`Cell.key`) ends with a digest of design, environment, seed and horizon. So trials which were played once are
+found again by whoever asks for the same, however the rest of the study's file has changed: more trials, more designs, a
+setting tried and taken back. What has changed is another cell, and nothing that is kept is ever taken for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.study.question import Study
+
+DIGITS = 16
+"""Of a digest: of a million cells two have the same by a chance of one in ten million."""
+
+LABEL = "study"
+"""The name of a study that came from no file."""
+
+
+class Cell(Struct, frozen=True):
+    """One design in one environment: `study` has no others, and `label` is the name of the whole."""
+
+    label: str
+    study: Study
+    key: str
+
+    @classmethod
+    def of(cls, label: str, study: Study, design: str, environment: str) -> Cell:
+        """The cell of a design and an environment of a study."""
+        alone = replace(
+            study, designs={design: study.designs[design]}, environments={environment: study.environments[environment]},
+            sources={}, precision=None, trials=1,
+        )  # fmt: skip
+        return cls(label, alone, f"{design}.{environment}.{digest(decides(alone))}")
+
+    @property
+    def design(self) -> str:
+        """The name of its design."""
+        return next(iter(self.study.designs))
+
+    @property
+    def environment(self) -> str:
+        """The name of its environment."""
+        return next(iter(self.study.environments))
+
+
+def cells_of(study: Study, label: str = LABEL) -> list[Cell]:
+    """The cells of a study, in the order of its file."""
+    return [Cell.of(label, study, design, environment) for design, environment in study.cells]
+
+
+def label_of(file: Path) -> str:
+    """The name of a study in a file: the file's."""
+    return file.stem
+
+
+def decides(study: Study) -> dict[str, Any]:
+    """What decides the rows of a study but their number, as plain values; what is not asked for decides nothing."""
+    told = without_none(msgspec.to_builtins(study))
+    return {name: told[name] for name in ("seed", "horizon_days", "designs", "environments")}
+
+
+def digest(values: dict[str, Any]) -> str:
+    """What stands for plain values."""
+    return hashlib.sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:DIGITS]
+
+
+def without_none(value: Any) -> Any:
+    """Plain values without the entries of maps that are None."""
+    if isinstance(value, dict):
+        return {key: without_none(inner) for key, inner in value.items() if inner is not None}
+    return [without_none(inner) for inner in value] if isinstance(value, list) else value
+
+
+def settings(cell: Cell) -> Iterator[tuple[str, Any]]:
+    """Each setting of a cell as a plain value, under a name of its own: `design_replicas`,
+    `environment_traffic_publish_per_s`. The settings of a part that is not set are left out."""
+    yield from _settings("design", cell.study.designs[cell.design])
+    yield from _settings("environment", cell.study.environments[cell.environment])
+
+
+def _settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Struct):
+        for field in msgspec.structs.fields(value):
+            yield from _settings(f"{name}_{field.name}", getattr(value, field.name))
+    else:
+        yield name, value

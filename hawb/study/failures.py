@@ -1,0 +1,59 @@
+"""Why something on Spark failed for good, in a few lines out of hundreds of Java and Python.
+
+Spark tells the same thing once for each layer that it went through. What Python said of it, with its notes, is the
+reason where there is one; else it is the innermost of Java's causes.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+KNOWN = {
+    "No space left on device": "the disk is full",
+    "exited unexpectedly": "a Python worker died again and again, as one does that the system ends for its memory",
+    "OutOfMemoryError": "Java has no more memory: spark.driver.memory is what it may take",
+    "CONCURRENT_STREAM_LOG_UPDATE": "another run, of a machine whose locks are not seen here, plays into the folder",
+}
+"""What is better said in other words than Spark's, by what its message holds."""
+
+RAISED = re.compile(r"thrown from the Python worker:(.*?)(?:\n\s*\n|\n\s+at |\n\s*SQLSTATE|\n===|\Z)", re.DOTALL)
+IN_BATCH = re.compile(r"BatchFailed: <<(.*?)>>", re.DOTALL)
+CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
+
+
+class BatchFailed(RuntimeError):  # noqa: N818 - it reads as what happened
+    """A batch of a stream that could not be written, in few words: Spark looks through all that is raised within a
+    batch by a regular expression that runs out of stack with longer ones."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"<<{why(str(error))}>>")
+
+
+class StudyFailed(RuntimeError):  # noqa: N818 - it reads as what happened
+    """A study that Spark could not play: why, where, and how to go on."""
+
+    @classmethod
+    def of(cls, error: Exception, folder: Path) -> StudyFailed:
+        """What to say of an error of Spark's while a study was played into a folder."""
+        return cls(
+            f"the study stopped: {why(str(error))}\n"
+            f"  kept: the trials that are written in {folder}\n"
+            "  to go on: the same once more, when that is mended"
+        )
+
+
+def why(message: str) -> str:
+    """The reason in a message of Spark's."""
+    if in_batch := IN_BATCH.search(message):
+        return in_batch[1]
+    for part, meaning in KNOWN.items():
+        if part in message:
+            return meaning
+    if raised := RAISED.findall(message):
+        lines = [line for line in raised[-1].splitlines() if line.strip()]
+        ends = next((k for k in range(len(lines) - 1, -1, -1) if lines[k][0].isspace()), -1)
+        return "\n    ".join(line.strip() for line in lines[ends + 1 :])
+    if causes := CAUSE.findall(message):
+        return causes[-1].strip()
+    return message.strip().splitlines()[0]

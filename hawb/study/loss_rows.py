@@ -1,0 +1,54 @@
+"""The losses of trials as rows: when, where, how many and why.
+
+The kernel counts what is lost and knows no causes; the engine keeps them. So only trials that lose something are played
+again by the engine, which is some thousand times as slow: a thousand trials of which a quarter lose take it about ten
+seconds. Messages that RabbitMQ confirmed though no queue took them are a loss of their own, `no_queue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from hawb.engine import runs
+from hawb.engine.state import NOWHERE
+from hawb.study import histories, records
+from hawb.study.cells import Cell
+from hawb.study.played import SECOND_US, Played, own_seed
+
+COLUMNS = pa.schema([
+    ("trial", pa.int64()), ("loss", pa.int64()), ("at_s", pa.float64()), ("cause", pa.string()), ("node", pa.string()),
+    ("messages", pa.int64()), ("confirmed", pa.int64()),
+])  # fmt: skip
+NO_QUEUE = "no_queue"
+LOSING = ("trial", "lost", "lost_confirmed")
+
+
+def losses(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
+    """The losses of `count` trials of a cell from number `first` on, a batch for each that has any."""
+    rows = records.records(cell.study, cell.design, cell.environment, first, count)
+    for trial, lost, confirmed in zip(*(rows[name].to_pylist() for name in LOSING), strict=True):
+        if lost or confirmed:
+            yield pa.RecordBatch.from_pylist(list(of_trial(cell, trial)), schema=COLUMNS)
+
+
+def of_trial(cell: Cell, trial: int) -> Iterator[dict]:
+    """The losses of a trial, as the engine tells them."""
+    design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
+    horizon_us = round(cell.study.horizon_days * histories.DAY_US)
+    played = Played(design, environment, own_seed(cell.study.seed, trial))
+    history = histories.history(environment, design.nodes, cell.study.seed, trial, horizon_us)
+    played.through(history.tolist(), horizon_us)
+    entries, account = played.turn.entries, played.account
+    told, left = [], account.lost
+    for loss in reversed(played.turn.losses):  # what was lost may have come back since, and been lost again
+        entry, gone = entries[loss.entry - entries[0].number], runs.common(loss.numbers, left)
+        left = runs.minus(left, gone)
+        node = design.node_names[entry.node] if entry.node != NOWHERE else None
+        told.append((entry.t_us / SECOND_US, loss.cause, node, gone))
+    told.insert(0, (None, NO_QUEUE, None, runs.common(account.refused, account.confirmed)))
+    for number, (at_s, cause, node, gone) in enumerate(one for one in reversed(told) if one[-1]):
+        confirmed = runs.size(runs.common(gone, account.confirmed))
+        yield {"trial": trial, "loss": number, "at_s": at_s, "cause": cause, "node": node,
+               "messages": runs.size(gone), "confirmed": confirmed}  # fmt: skip

@@ -1,0 +1,77 @@
+"""How the trials of a study are cut: into shares that Spark's tasks play, and into micro-batches of a stream.
+
+A share is a stretch of trials of one cell, a few seconds of work. A trial's row follows from its cell and its number
+alone, so that rows depend neither on shares nor on batches, cores or retries, bit for bit. What a trial costs differs
+some thousand times between kernel and engine; a wrong estimate of it costs time, and nothing else.
+
+A batch is what is lost when the driver is killed, and what a stream waits for with one task left: as much work as every
+core has for `BATCH_S`. All cells go on together, so that each has something to show early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyspark.sql.datasource import InputPartition
+
+from hawb.study.cells import Cell
+from hawb.study.kernel import setup
+from hawb.study.kernel.cut_state import CUT_TRIAL
+from hawb.study.kernel.quorum_state import QUORUM_TRIAL
+from hawb.study.kernel.state import TRIAL
+
+COST_US = {TRIAL: 35, CUT_TRIAL: 60, QUORUM_TRIAL: 110}
+"""What a year of the yardstick takes the kernel, by the kind of trial, in microseconds."""
+ENGINE_COST_US = 50_000
+YEAR_DAYS = 365
+
+SHARE_S = 1.5
+"""A task costs some 50 ms, and at the end of a batch a core waits for half a share on average."""
+BATCH_S = 15.0
+MOST_IN_A_SHARE = 50_000
+
+Offset = dict[str, int]
+"""How many trials of each cell, by its key, a stream has come to."""
+
+
+class Share(InputPartition):
+    """Trials `first` to `first + count - 1` of a cell: what one task of Spark plays."""
+
+    def __init__(self, cell: Cell, first: int, count: int) -> None:
+        super().__init__(None)
+        self.cell, self.first, self.count = cell, first, count
+
+
+def cost_us(cell: Cell) -> float:
+    """About how long a trial of a cell takes, in microseconds."""
+    design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
+    refused = setup.refused(design, environment) is not None
+    cost = ENGINE_COST_US if refused else COST_US[setup.kind_of(design, environment)]
+    return cost * max(cell.study.horizon_days, 1) / YEAR_DAYS
+
+
+def shares(cells: Sequence[Cell], start: Mapping[str, int], end: Mapping[str, int]) -> list[Share]:
+    """The trials of cells between two offsets, the dearest shares first, so that the last ones end about together."""
+    found = [(share.count * cost_us(cell), share) for cell in cells
+             for share in _of_cell(cell, start.get(cell.key, 0), end.get(cell.key, 0))]  # fmt: skip
+    return [share for _, share in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _of_cell(cell: Cell, first: int, end: int) -> Iterator[Share]:
+    most = max(1, min(MOST_IN_A_SHARE, int(SHARE_S * 1e6 / cost_us(cell))))
+    pieces = -(-(end - first) // most)
+    for piece in range(pieces):
+        begins, ends = (first + (end - first) * number // pieces for number in (piece, piece + 1))
+        yield Share(cell, begins, ends - begins)
+
+
+def next_offset(cells: Sequence[Cell], done: Mapping[str, int], trials: int, cores: int) -> Offset:
+    """Where the next batch ends, given where the last one did: what is least far goes on, until all cells have so many
+    trials. The same where nothing is left, and for cells of which more is done."""
+    left = [cell for cell in cells if done.get(cell.key, 0) < trials]
+    if not left:
+        return dict(done)
+    lowest = min(done.get(cell.key, 0) for cell in left)
+    a_trial_us = sum(cost_us(cell) for cell in left)
+    level = min(trials, lowest + max(1, int(BATCH_S * 1e6 * cores / a_trial_us)))
+    return dict(done) | {cell.key: max(level, done.get(cell.key, 0)) for cell in left}

@@ -1,0 +1,286 @@
+"""Studies as sources of data for Spark: trials, faults and losses are rows that are played when they are read.
+
+    from hawb import study
+    study.register(spark)
+    spark.read.format("hawb-trials").load("data/studies/policies.yaml").where("design = 'a' AND trial < 1000")
+
+A partition is a share of one cell (`hawb.study.shares`). Filters on study, cell, design, environment and on the trial's
+number are pushed down: what they leave out is not played. Options are `trials`, in place of the file's, and `study`,
+the question itself as JSON in place of a file, with its `label`.
+
+As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the last in micro-batches and knows its
+offsets by themselves: how many trials of each cell there are, and the question that was asked with them. So a batch
+that Spark plays again after a crash is the same batch, whatever the file says by then; and a file that asks for more
+trials, or for other cells, makes the stream grow. Option `cores` says for how many cores a batch is cut.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec.structs import replace
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+    StringStartsWith,
+)
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from hawb.study import loss_rows, records
+from hawb.study.cells import LABEL, Cell, cells_of, label_of
+from hawb.study.fault_rows import faults
+from hawb.study.load import load, read_study
+from hawb.study.question import Study
+from hawb.study.shares import Offset, Share, next_offset, shares
+from hawb.study.tables import CELL, DESIGN, ENVIRONMENT, FAULTS, LOSSES, STUDY, TRIAL, TRIALS, Table
+
+TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
+    EqualTo: operator.eq, GreaterThan: operator.gt, GreaterThanOrEqual: operator.ge, LessThan: operator.lt,
+    LessThanOrEqual: operator.le, In: lambda value, given: value in given, StringStartsWith: str.startswith,
+}  # fmt: skip
+"""The filters that a source answers itself, and what each asks of a value."""
+
+OF_A_CELL: dict[str, Callable[[Cell], str]] = {
+    STUDY: lambda cell: cell.label, CELL: lambda cell: cell.key, DESIGN: lambda cell: cell.design,
+    ENVIRONMENT: lambda cell: cell.environment,
+}  # fmt: skip
+"""The columns that are the same in all rows of a cell."""
+
+QUESTION = "question"
+
+
+class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
+    """Rows that are not those of the trials that were asked for."""
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Makes a session know the formats `hawb-trials`, `hawb-faults` and `hawb-losses`, and returns it."""
+    for source in (Trials, Faults, Losses):
+        spark.dataSource.register(source)
+    return spark
+
+
+class StudySource(DataSource):
+    """What sources of a study share. `rows` plays a share: batches with the columns of `table` behind those of
+    `OF_A_CELL` and `trial`."""
+
+    table: Table
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self.asked, self.label = asked(options)
+
+    def schema(self) -> StructType:
+        """The columns of the table, each with what it means."""
+        return self.table.own
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of all trials, or of those that filters leave."""
+        return StudyReader(self)
+
+    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+        """Plays a share."""
+        raise NotImplementedError
+
+
+def asked(options: Mapping[str, str]) -> tuple[Study, str]:
+    """(the study that options name, its label). Raises ScenarioRefused, and ValueError for options that say too
+    little."""
+    if "study" in options:
+        study, label = read_study(msgspec.json.decode(options["study"])), options.get("label", LABEL)
+    elif "path" in options:
+        study, label = load(Path(options["path"])), options.get("label", label_of(Path(options["path"])))
+    else:
+        raise ValueError("no study: load(FILE) takes a study's file, or the option `study` the question as JSON")
+    return (replace(study, trials=int(options["trials"])) if "trials" in options else study), label
+
+
+def as_option(study: Study) -> str:
+    """A study as the option `study` takes it."""
+    return msgspec.json.encode(study).decode()
+
+
+class Trials(StudySource):
+    """Format `hawb-trials`: a row a trial."""
+
+    table = TRIALS
+    records: Callable[..., pa.RecordBatch] = staticmethod(records.records)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "hawb-trials"
+
+    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+        """The records of a share."""
+        yield with_cell(share.cell, trial_rows(share, self.records), self.table)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """A reader that goes on from an offset."""
+        return StudyStream(self)
+
+
+class Faults(StudySource):
+    """Format `hawb-faults`: a row an event of a trial's history."""
+
+    table = FAULTS
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "hawb-faults"
+
+    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+        """The events of a share's trials."""
+        for rows in faults(share.cell, share.first, share.count):
+            yield with_cell(share.cell, rows, self.table)
+
+
+class Losses(StudySource):
+    """Format `hawb-losses`: a row a loss. Trials are played by the kernel, and those that lose something again by the
+    engine, which knows why."""
+
+    table = LOSSES
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "hawb-losses"
+
+    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+        """The losses of a share's trials."""
+        for rows in loss_rows.losses(share.cell, share.first, share.count):
+            yield with_cell(share.cell, rows, self.table)
+
+
+OF_EVENTS: dict[str, type[StudySource]] = {"faults": Faults, "losses": Losses}
+"""The sources of what happens within trials, by the names of their tables."""
+
+
+class StudyReader(DataSourceReader):
+    """Reads the trials that filters leave."""
+
+    def __init__(self, source: StudySource) -> None:
+        self.source, self.cells = source, cells_of(source.asked, source.label)
+        self.first, self.end = 0, source.asked.trials
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Takes what can be decided before anything is played; the rest is Spark's."""
+        return [one for one in filters if not self._takes(one)]
+
+    def _takes(self, one: Filter) -> bool:
+        column = ".".join(one.attribute) if hasattr(one, "attribute") else None
+        if isinstance(one, IsNotNull) and column in (*OF_A_CELL, TRIAL):
+            return True
+        test = TESTS.get(type(one))
+        if test and column in OF_A_CELL:
+            self.cells = [cell for cell in self.cells if test(OF_A_CELL[column](cell), one.value)]
+        elif test and column == TRIAL and not isinstance(one, In | StringStartsWith):
+            # The numbers that a comparison leaves are one stretch.
+            first, end = BOUNDS[type(one)](one.value)
+            self.first, self.end = max(self.first, first), max(self.first, min(self.end, end))
+        else:
+            return False
+        return True
+
+    def partitions(self) -> Sequence[Share]:
+        """The shares to be played."""
+        begins = {cell.key: self.first for cell in self.cells}
+        return shares(self.cells, begins, {cell.key: max(self.first, self.end) for cell in self.cells})
+
+    def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
+        """Plays a share."""
+        return self.source.rows(partition)
+
+
+BOUNDS: dict[type[Filter], Callable[[int], tuple[int, int]]] = {
+    EqualTo: lambda value: (value, value + 1), GreaterThan: lambda value: (value + 1, 2**62),
+    GreaterThanOrEqual: lambda value: (value, 2**62), LessThan: lambda value: (0, value),
+    LessThanOrEqual: lambda value: (0, value + 1),
+}  # fmt: skip
+"""The first trial that a comparison leaves, and the one after the last."""
+
+
+class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a study's trials from offset to offset: `{key of a cell: trials, "question": what was asked as JSON}`."""
+
+    def __init__(self, source: StudySource) -> None:
+        self.source, self.cells = source, cells_of(source.asked, source.label)
+        self.cores = int(source.options.get("cores", 1))
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Nothing is played."""
+        return {}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """What is available is what the study asks for, which does not change while it is played."""
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """A batch at a time; how many rows that is, the batch decides."""
+        return ReadMaxRows(self.source.asked.trials * len(self.cells))
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where the next batch ends, or the study where there is no limit."""
+        trials, done = self.source.asked.trials, counts(start)
+        cores = 2**40 if isinstance(limit, ReadAllAvailable) else self.cores
+        end = next_offset(self.cells, done, trials, cores)
+        if end == done:
+            return start
+        return end | {QUESTION: as_option(self.source.asked), "label": self.source.label}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Share]:
+        """The shares between two offsets, of the question that the second one carries."""
+        if QUESTION not in end:
+            return []
+        cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])
+        return shares(cells, counts(start), counts(end))
+
+    def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
+        """Plays a share."""
+        return self.source.rows(partition)
+
+
+def counts(offset: Mapping[str, Any]) -> Offset:
+    """How many trials of each cell an offset has come to."""
+    return {key: value for key, value in offset.items() if isinstance(value, int)}
+
+
+def trial_rows(share: Share, records: Callable[..., pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of a share's trials. Raises RowsRefused where they are of others; whatever is raised has a note of
+    where."""
+    cell, last = share.cell, share.first + share.count - 1
+    try:
+        rows = records(cell.study, cell.design, cell.environment, share.first, share.count)
+        numbers = rows[TRIAL].to_pylist() if TRIAL in rows.schema.names else None
+        if numbers != list(range(share.first, last + 1)):
+            raise RowsRefused(f"{TRIAL}: not {share.first} to {last}, each once and in order")
+        return rows
+    except Exception as error:
+        error.add_note(f"in trials {share.first} to {last} of {cell.design} in {cell.environment}")
+        raise
+
+
+def with_cell(cell: Cell, rows: pa.RecordBatch, table: Table) -> pa.RecordBatch:
+    """Rows with the columns that are the same in all of the cell's."""
+    schema = pa.schema([(one.name, one.type) for one in table.columns if one.name in table.own.names])
+    columns = [
+        pa.repeat(pa.scalar(OF_A_CELL[name](cell)), rows.num_rows) if name in OF_A_CELL else rows[name]
+        for name in schema.names
+    ]  # fmt: skip
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
