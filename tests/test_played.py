@@ -253,3 +253,24 @@ def test_whatever_happens_the_books_balance(quorum: bool):
         assert imbalance(trial.account, runs.normal(pair for content in contents for pair in content)) is None
         mended.update({entry.event for entry in trial.turn.entries})
     assert min(mended[event] for event in ("disk_lost", "node_joined", "links_timed_out", "node_lost_power")) >= 1
+
+
+# The first leader
+
+QUORUM = Design(queue_type="quorum", nodes=3, replicas=3, version="3.13")
+STEADY = Environment(traffic=Traffic(publish_per_s=10.0, consume_per_s=20.0))
+
+
+def leader_deaths(count: int) -> np.ndarray:
+    """Each node in turn dies twice a minute, for ten seconds: all nodes, so the leader among them."""
+    rows = [((10 + 30 * turn + 10 * back) * 1_000_000, (KILL, START)[back], 1 << turn % 3)
+            for turn in range(count) for back in (0, 1)]  # fmt: skip
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+@pytest.mark.parametrize("deaths", [0, 6])
+def test_a_quorum_queue_has_an_outage_for_each_leader_that_dies_and_none_for_its_first_election(deaths: int):
+    history, horizon_us = leader_deaths(deaths), HORIZON_S * 1_000_000
+    found = play(QUORUM, STEADY, history, 5, horizon_us)
+    assert found.outages == found.nacked == 0 if not deaths else 2 <= found.outages <= deaths
+    assert (found.publish_down_s == 0) == (deaths == 0)

@@ -47,6 +47,17 @@ def test_kernel_and_engine_tell_the_same(design: str):
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
+def test_a_first_election_is_no_outage():
+    """By kernel as by engine: where nothing fails a quorum queue is never down."""
+    asked = study(node_failures=None)
+    (row,) = records.records(asked, "quorum", "one", 0, 1).to_pylist()
+    assert (row["outages"], row["publish_down_s"], row["nacked"], row["refused"]) == (0, 0, 0, 0)
+    given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 1, 5 * histories.DAY_US
+    assert [column.tolist() for column in records.by_kernel(*given)] == [
+        list(column) for column in records.by_engine(*given)
+    ]
+
+
 def test_what_the_kernel_does_not_play_the_engine_does():
     asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
     given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US

@@ -8,6 +8,9 @@ Clients and the service managers of nodes do what these do in operation, whichev
 * A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
 * Another rate is another publisher on the same node, as soon as the last one is not held up.
 * Planned work is done as `hawb.study.work` says, and what a person mends as `hawb.study.repairs` says.
+* A quorum queue's members elect their first leader as the trial begins. Until there is one the queue counts as neither
+  down nor out of use: in operation that election was over before anybody looked, and a year would have an outage more
+  than it has failures.
 * While a partition lasts everybody sees of the cluster what the side of his node does; a client connects to the first
   node that takes clients whatever side that is on.
 
@@ -83,6 +86,7 @@ class Played:
         self._work, self._repairs = Work(design, environment), Repairs(design)
         self._look_us: int | None = 0
         self._outages, self._was_down = 0, False
+        self._led, self._unled_us = design.queue_type == "classic", 0
 
     def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
         """Plays what happens before the horizon, and stops there."""
@@ -94,7 +98,7 @@ class Played:
     def record(self) -> Record:
         """What has come of it by now."""
         account, now_us = self.account, self.turn.now_us
-        down_s = account.down.at(now_us) / SECOND_US
+        down_s = (account.down.at(now_us) - self._unled_us) / SECOND_US if self._led else 0.0
         return Record(
             published=account.published,
             confirmed=runs.size(account.confirmed),
@@ -152,7 +156,10 @@ class Played:
     def _notice(self) -> None:
         """Something has happened: whoever is not content by now tries again with the next second."""
         down = self.account.down.since_us is not None
-        self._outages += down and not self._was_down
+        if self._led:
+            self._outages += down and not self._was_down
+        elif not down:
+            self._led, self._unled_us = True, self.account.down.total_us
         self._was_down = down
         if self._content():
             self._look_us = None

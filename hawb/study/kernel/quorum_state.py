@@ -89,11 +89,11 @@ QUORUM_SETUP = record(
 QUORUM_CONSUMER = record("state subscribed subscription node start_us beats blocked wanted")
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
-    " registered out pumped committed moved requeued looked was_down drawn_for"
+    " registered out pumped committed moved requeued looked led was_down drawn_for"
 )
 """The queue and its group: `here` (whose members run), `abreast` and `stopped` are bits, `number` is the group's; from
-`places` on how many rows tables have, with how many entries they are looked through again, whether the queue was down
-at the last look, and of which term the order of members in `drawn` is."""
+`places` on how many rows tables have, with how many entries they are looked through again, whether the group has been
+`led` and the queue was down at the last look, and of which term the order of members in `drawn` is."""
 
 QUORUM_TRIAL = np.dtype(
     [

@@ -39,7 +39,8 @@ def latest_leader(t, among):
 
 @inner
 def refresh(t):
-    """The queue's record says who leads and whether it can commit."""
+    """The queue's record says who leads and whether it can commit. The time before its first leader counts as no outage
+    (`hawb.study.played`)."""
     queue, here = t.queue, hosted(t)
     master = latest_leader(t, here)
     up = int(master != NOWHERE and bits_in(here) >= t.setup.majority)
@@ -50,8 +51,9 @@ def refresh(t):
     book, now_us = t.book, t.moment.now_us
     if up and book.down_since != NEVER:
         book.down_us, book.down_since = book.down_us + now_us - book.down_since, NEVER
-    elif not up and book.down_since == NEVER:
+    elif not up and book.down_since == NEVER and queue.led:
         book.down_since = now_us
+    queue.led |= up
 
 
 @inner
