@@ -22,6 +22,7 @@ from hawb.study import audit_rows
 from hawb.study.audit import Summary, audit, summary
 from hawb.study.audit_rows import audited
 from hawb.study.fleet import ClusterFiles, clusters
+from hawb.study.fleet_tables import OF_AUDITS
 from hawb.views import audit as view
 
 ROOT = Path(__file__).parent.parent
@@ -168,7 +169,11 @@ def test_a_policy_on_all_of_four_nodes_counts_for_each_queue_under_it(fleet: Pat
         "ha.ttl": ["mirroring-silenced", "one-replica"],
         "plain": ["no-policy"],
     }
-    [finding] = own.to_pylist()[0]["findings"]
+    [finding, *of_queues] = own.to_pylist()[0]["findings"]
+    assert {(one["code"], one["name"], one["queues"]) for one in of_queues} == {
+        ("mirrors-on-all-nodes", "ha.1", 2), ("mirroring-silenced", "ha.ttl", 1), ("one-replica", "ha.ttl", 1),
+        ("no-policy", "plain", 1),
+    }  # fmt: skip
     assert finding["what"] == "ha-mode all puts a replica on each of 4 nodes, of which 3 are a majority"
 
 
@@ -181,9 +186,9 @@ def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fl
     tables = []
     for tasks in (1, 4):
         folder = tmp_path / f"audit-{tasks}"
-        audit(spark, found, folder, tasks)
-        assert len(list((folder / "queues").glob("*.parquet"))) == tasks
-        tables.append([sorted(map(repr, pq.read_table(folder / part).to_pylist())) for part in ("queues", "clusters")])
+        audit(spark, [fleet, REAL], folder, tasks)
+        parts = [table.name for table in OF_AUDITS]
+        tables.append([sorted(map(repr, pq.read_table(folder / part).to_pylist())) for part in parts])
     assert tables[0] == tables[1]
     expected = [row for cluster in found for row in audited(cluster)[0].to_pylist()]
     assert tables[0][0] == sorted(map(repr, expected))
@@ -200,6 +205,9 @@ def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fl
     [over_all] = [risk for risk in told.risks if risk["code"] == "mirrors-on-all-nodes"]
     assert (over_all["queues"], over_all["policies_and_nodes"], over_all["clusters"]) == (2, 2, 2)
     assert over_all["example"] == {"cluster": str(fleet / "east"), "thing": "policy ha-all"}
+    assert {table.name: set(pq.read_table(tmp_path / "audit-1" / table.name).column_names) for table in OF_AUDITS} == {
+        table.name: set(table.schema.names) for table in OF_AUDITS
+    }
     assert told.blockers[0] == {"blocker": NOT_DURABLE, "queues": 2, "clusters": 1}
     assert [Path(one["file"]).name for one in told.refused] == ["east.queues.txt", "west.json"]
 
@@ -212,7 +220,7 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
     assert result.stdout.startswith("3 clusters, 10 queues: 9 classic, 1 quorum\n")
     assert "west.json" in result.stdout
     assert HASH not in result.output
-    assert {part.name for part in (tmp_path / "out").iterdir()} == {"queues", "clusters"}
+    assert {part.name for part in (tmp_path / "out").iterdir()} == {"queues", "clusters", "findings", "refusals"}
     nothing = hawb(fleet / "west.json", "--json")
     assert nothing.exit_code == 2
     assert json.loads(nothing.stdout)["clusters"] == 0

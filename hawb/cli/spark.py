@@ -34,8 +34,8 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
 
     PATHS are definitions exports and queue listings, or folders of them (.json, .txt). Files beside a definitions.json
     are one cluster, and so are files whose names agree up to the first dot. A file that cannot be read is listed and
-    stops nothing. With --output the folder has a row for each queue and each cluster, as Parquet. Exit status 2:
-    nothing could be read.
+    stops nothing. With --output the folder has tables of queues, clusters, findings and refused files, as Parquet.
+    Exit status 2: nothing could be read.
     """
     from hawb.study.fleet import clusters
 
@@ -49,11 +49,15 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
         raise SystemExit(refuse(f"{paths[0]}: no .json and no .txt file in it"))
     with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
         from hawb.study import audit as room
+        from hawb.study.failures import SparkFailed
         from hawb.views import audit as view
 
         folder = output or Path(aside, "audit")
-        room.audit(spark, found, folder)
-        told = room.summary(spark, folder)
+        try:
+            room.audit(spark, paths, folder)
+            told = room.summary(spark, folder)
+        except SparkFailed as failed:
+            raise SystemExit(refuse(failed)) from None
     click.echo(json.dumps(view.plain(told), indent=1) if as_json else view.report(told))
     raise SystemExit(0 if told.clusters else 2)
 

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes any Spark session know hawb's sources of data (`hawb.study.sources`), and returns it."""
-    from hawb.study.sources import register
+    """Makes any Spark session know hawb's sources of data (`hawb.study.sources`, `hawb.study.fleet_sources`), and
+    returns it."""
+    from hawb.study import fleet_sources, sources
 
-    return register(spark)
+    return fleet_sources.register(sources.register(spark))

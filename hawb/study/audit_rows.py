@@ -6,9 +6,10 @@ This is what a Spark task does and knows no Spark. The rules and the findings ar
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -17,58 +18,38 @@ from hawb.broker.untrusted import ImportRefused
 from hawb.engine.naming import join_queue
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
-from hawb.planning.inventory import Inventory, of_files
+from hawb.planning.inventory import of_files
 from hawb.planning.lint import Report, lint
 from hawb.planning.queue_checks import Found
 from hawb.study.fleet import ClusterFiles, readable
+from hawb.study.fleet_tables import CLUSTERS, FINDINGS, QUEUES, REFUSALS
+from hawb.study.tables import TEXT, TEXTS
 
-TEXT, TEXTS, COUNT = pa.string(), pa.list_(pa.string()), pa.int64()
-
-QUEUES: dict[str, tuple[pa.DataType, Callable[[Assignment], object]]] = {
-    "vhost": (TEXT, lambda one: one.queue.vhost),
-    "queue": (TEXT, lambda one: one.queue.name),
-    "type": (TEXT, lambda one: one.queue.type),
-    "policy": (TEXT, lambda one: one.in_force.policy),
-    "operator_policy": (TEXT, lambda one: one.in_force.operator_policy),
-    "silenced": (TEXTS, lambda one: [policy.name for policy in one.policies[1:]]),
-    "messages": (COUNT, lambda one: one.queue.facts.messages),
-    "master": (TEXT, lambda one: one.queue.facts.leader or one.queue.facts.node),
-    "mirrors": (TEXTS, lambda one: one.queue.facts.mirrors),
-    "synchronised_mirrors": (TEXTS, lambda one: one.queue.facts.synchronised),
-    "members": (TEXTS, lambda one: one.queue.facts.members),
+READ: dict[str, Callable[[Assignment], object]] = {
+    "vhost": lambda one: one.queue.vhost,
+    "queue": lambda one: one.queue.name,
+    "type": lambda one: one.queue.type,
+    "policy": lambda one: one.in_force.policy,
+    "operator_policy": lambda one: one.in_force.operator_policy,
+    "silenced": lambda one: [policy.name for policy in one.policies[1:]],
+    "messages": lambda one: one.queue.facts.messages,
+    "master": lambda one: one.queue.facts.leader or one.queue.facts.node,
+    "mirrors": lambda one: one.queue.facts.mirrors,
+    "synchronised_mirrors": lambda one: one.queue.facts.synchronised,
+    "members": lambda one: one.queue.facts.members,
 }
 """The columns of a queue's row that are read off it, beside cluster, definition, findings and blockers."""
 
-FOUND = pa.struct(dict.fromkeys(("code", "kind", "name", "what"), TEXT))
-REFUSED = pa.struct(dict.fromkeys(("file", "place", "given", "accepted"), TEXT))
-
-QUEUE_SCHEMA = pa.schema(
-    [
-        ("cluster", TEXT),
-        *((name, kind) for name, (kind, _) in QUEUES.items()),
-        ("definition", TEXT),
-        ("findings", TEXTS),
-        ("blockers", TEXTS),
-    ]
-)
-"""One row a queue. `definition` is the effective one as JSON, `blockers` what stands in the way of a quorum queue; null
-is what the files do not tell."""
-
-CLUSTER_SCHEMA = pa.schema(
-    [
-        ("cluster", TEXT),
-        ("version", TEXT),
-        ("queues", COUNT),
-        ("policies", COUNT),
-        ("findings", pa.list_(FOUND)),
-        ("refused", pa.list_(REFUSED)),
-        ("notes", TEXTS),
-    ]
-)
-"""One row a cluster: the findings of its policies and nodes, the files that could not be read, and what is to be known
-of the others. `version` is that of the rules, null where no file could be read."""
+QUEUE_SCHEMA, QUEUE_TYPES = QUEUES.arrow, {column.name: column.type for column in QUEUES.columns}
+FOUND, REFUSED = (
+    pa.struct([(column.name, column.type) for column in table.columns if column.name != "cluster"])
+    for table in (FINDINGS, REFUSALS)
+)  # fmt: skip
+OWN_SCHEMA = pa.schema([*CLUSTERS.arrow, ("findings", pa.list_(FOUND)), ("refused", pa.list_(REFUSED))])
+"""A cluster's own row, with what goes to the tables of findings and refusals."""
 
 
+Told = TypeVar("Told")
 NOTHING = pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
 
 
@@ -80,7 +61,7 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """
     refused: list[dict[str, str]] = []
     try:
-        inventory = _read(cluster, refused)
+        inventory = read_rest(cluster, refused, of_files)
         if inventory is None:
             return NOTHING, _own_row(cluster, refused)
         found = lint(inventory)
@@ -88,7 +69,7 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
             "version": inventory.profile.version,
             "queues": len(inventory.queues),
             "policies": len(found.assigned.reaches),
-            "findings": [_plain(finding) for finding in [*found.policies, *found.nodes]],
+            "findings": [*map(_plain, [*found.policies, *found.nodes]), *_of_queues(found)],
             "notes": inventory.notes,
         }
         return _queue_rows(cluster.name, found), _own_row(cluster, refused, **own)
@@ -99,16 +80,18 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
 
 def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **told: object) -> pa.RecordBatch:
     row = {"cluster": cluster.name, "queues": 0, "policies": 0, "findings": [], "notes": [], "refused": refused}
-    return pa.RecordBatch.from_pylist([row | told], schema=CLUSTER_SCHEMA)
+    return pa.RecordBatch.from_pylist([row | told], schema=OWN_SCHEMA)
 
 
-def _read(cluster: ClusterFiles, refused: list[dict[str, str]]) -> Inventory | None:
-    """What can be read of a cluster, None if nothing can: a file that is refused is left out, and the rest is read
-    again."""
+def read_rest(
+    cluster: ClusterFiles, refused: list[dict[str, str]], read: Callable[[Sequence[str]], Told]
+) -> Told | None:
+    """What can be read of a cluster's files, None if nothing can: a file that is refused is noted and left out, and the
+    rest is read again."""
     files = list(cluster.files)
     while files:
         try:
-            return of_files(files)
+            return read(files)
         except ImportRefused as error:
             told = {"place": error.place, "given": error.given, "accepted": error.accepted}
             refused.append({"file": readable(error.file), **told})
@@ -119,8 +102,21 @@ def _read(cluster: ClusterFiles, refused: list[dict[str, str]]) -> Inventory | N
     return None
 
 
-def _plain(finding: Finding) -> dict[str, str]:
-    return {"code": finding.code, "kind": finding.kind, "name": finding.name, "what": finding.what}
+def _plain(finding: Finding) -> dict[str, str | int]:
+    return {"code": finding.code, "kind": finding.kind, "name": finding.name, "what": finding.what, "queues": 0}
+
+
+def _of_queues(found: Report) -> Iterator[dict[str, str | int | None]]:
+    """Each code that queues have, themselves or by their policies, with how many have it and the first of them."""
+    of_kind = Counter(found.kind_of)
+    counts: Counter[str] = Counter()
+    firsts: dict[str, str] = {}
+    for kind, codes in enumerate(_codes(found)):
+        for code in codes:
+            counts[code] += of_kind[kind]
+            firsts.setdefault(code, found.kinds[kind][0].queue.full_name)
+    for code, queues in counts.items():
+        yield {"code": code, "kind": "queue", "name": firsts[code], "what": None, "queues": queues}
 
 
 def _queue_rows(cluster: str, found: Report) -> pa.RecordBatch:
@@ -129,7 +125,7 @@ def _queue_rows(cluster: str, found: Report) -> pa.RecordBatch:
     kinds = pa.RecordBatch.from_arrays(
         [
             pa.array([cluster] * len(firsts), TEXT),
-            *(pa.array([read(one) for one in firsts], kind) for kind, read in QUEUES.values()),
+            *(pa.array([read(one) for one in firsts], QUEUE_TYPES[name]) for name, read in READ.items()),
             pa.array([_definition(one) for one in firsts], TEXT),
             pa.array(list(_codes(found)), TEXTS),
             pa.array([_blockers(of_kind) for _, of_kind in found.kinds], TEXTS),

@@ -30,16 +30,22 @@ class BatchFailed(RuntimeError):  # noqa: N818 - it reads as what happened
         super().__init__(f"<<{why(str(error))}>>")
 
 
-class StudyFailed(RuntimeError):  # noqa: N818 - it reads as what happened
-    """A study that Spark could not play: why, where, and how to go on."""
+class SparkFailed(RuntimeError):  # noqa: N818 - it reads as what happened
+    """Something that Spark could not do, and why."""
 
-    @classmethod
-    def of(cls, error: Exception, folder: Path) -> StudyFailed:
-        """What to say of an error of Spark's while a study was played into a folder."""
-        return cls(
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"Spark stopped: {why(str(error))}")
+
+
+class StudyFailed(SparkFailed):
+    """A study that Spark could not play into a folder: why, and how to go on."""
+
+    def __init__(self, error: Exception, folder: Path) -> None:
+        super().__init__(error)
+        self.args = (
             f"the study stopped: {why(str(error))}\n"
             f"  kept: the trials that are written in {folder}\n"
-            "  to go on: the same once more, when that is mended"
+            "  to go on: the same once more, when that is mended",
         )
 
 

@@ -27,12 +27,14 @@ class ClusterFiles(Struct, frozen=True):
     size_bytes: int
 
 
-def clusters(paths: Iterable[Path]) -> list[ClusterFiles]:
-    """The clusters of files and, with all that is below them, folders, by name. Raises FileNotFoundError."""
+def clusters(paths: Iterable[Path], base: Path = Path()) -> list[ClusterFiles]:
+    """The clusters of files and, with all that is below them, folders, by name. `base` is what paths that are not
+    absolute begin at; names begin as the paths do. Raises FileNotFoundError."""
     groups: dict[str, dict[Path, int]] = defaultdict(dict)
     for path in paths:
-        for file in _files(path):
-            groups[_name(file)][file] = file.stat().st_size
+        for file in _files(base / path):
+            name = _name(file)
+            groups[readable(name if path.is_absolute() else name.relative_to(base))][file] = file.stat().st_size
     return [
         ClusterFiles(name, tuple(str(file.absolute()) for file in sorted(files)), sum(files.values()))
         for name, files in sorted(groups.items())
@@ -47,10 +49,8 @@ def _files(path: Path) -> Iterable[Path]:
     return (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
 
 
-def _name(file: Path) -> str:
-    if (file.parent / DEFINITIONS).exists():
-        return readable(file.parent)
-    return readable(file.parent / file.name.partition(".")[0])
+def _name(file: Path) -> Path:
+    return file.parent if (file.parent / DEFINITIONS).exists() else file.parent / file.name.partition(".")[0]
 
 
 def readable(file: Path) -> str:

@@ -1,15 +1,15 @@
-"""How results come to stand in their place whole or not at all."""
+"""How several tables come to stand in their place together or not at all.
+
+Spark's writers put one table in its place at a time, so that of an audit that is killed some tables would be there and
+others not, or of another day.
+"""
 
 from __future__ import annotations
 
 import tempfile
-import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 
 @contextmanager
@@ -25,20 +25,3 @@ def written_whole(folder: Path) -> Iterator[Path]:
         if folder.exists():
             folder.rename(Path(aside, "old"))
         complete.rename(folder)
-
-
-def write_parquet(file: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    """Writes batches as one Parquet file, which has its name only when it is complete: a task that is killed leaves
-    nothing that is read, and one that is tried again leaves the same bytes.
-
-    What is not complete begins with a dot, which Spark passes over.
-    """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}-{uuid.uuid4().hex}")
-    try:
-        with pq.ParquetWriter(aside, schema, compression="zstd") as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        aside.replace(file)
-    finally:
-        aside.unlink(missing_ok=True)

@@ -107,7 +107,7 @@ def write_of_trials(
     try:
         table.write(rows, folder)
     except PySparkException as error:
-        raise StudyFailed.of(error, folder) from None
+        raise StudyFailed(error, folder) from None
 
 
 @contextmanager
@@ -140,7 +140,7 @@ def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
         while not query.awaitTermination(LOOK_S):
             watch.look(query, trials)
     except StreamingQueryException as error:
-        raise StudyFailed.of(error, folder) from None
+        raise StudyFailed(error, folder) from None
     finally:
         query.stop()
 

@@ -16,7 +16,6 @@ trials, or for other cells, makes the stream grow. Option `cores` says for how m
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,8 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
-    EqualTo,
     Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
     IsNotNull,
-    LessThan,
-    LessThanOrEqual,
-    StringStartsWith,
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
@@ -46,15 +38,10 @@ from hawb.study import loss_rows, records
 from hawb.study.cells import LABEL, Cell, cells_of, label_of
 from hawb.study.fault_rows import faults
 from hawb.study.load import load, read_study
+from hawb.study.pushdown import BOUNDS, TESTS
 from hawb.study.question import Study
 from hawb.study.shares import Offset, Share, next_offset, shares
 from hawb.study.tables import CELL, DESIGN, ENVIRONMENT, FAULTS, LOSSES, STUDY, TRIAL, TRIALS, Table
-
-TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
-    EqualTo: operator.eq, GreaterThan: operator.gt, GreaterThanOrEqual: operator.ge, LessThan: operator.lt,
-    LessThanOrEqual: operator.le, In: lambda value, given: value in given, StringStartsWith: str.startswith,
-}  # fmt: skip
-"""The filters that a source answers itself, and what each asks of a value."""
 
 OF_A_CELL: dict[str, Callable[[Cell], str]] = {
     STUDY: lambda cell: cell.label, CELL: lambda cell: cell.key, DESIGN: lambda cell: cell.design,
@@ -70,7 +57,7 @@ class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes a session know the formats `hawb-trials`, `hawb-faults` and `hawb-losses`, and returns it."""
+    """Makes a session know `hawb-trials`, `hawb-faults` and `hawb-losses`, and returns it."""
     for source in (Trials, Faults, Losses):
         spark.dataSource.register(source)
     return spark
@@ -188,12 +175,10 @@ class StudyReader(DataSourceReader):
         column = ".".join(one.attribute) if hasattr(one, "attribute") else None
         if isinstance(one, IsNotNull) and column in (*OF_A_CELL, TRIAL):
             return True
-        test = TESTS.get(type(one))
-        if test and column in OF_A_CELL:
+        if (test := TESTS.get(type(one))) and column in OF_A_CELL:
             self.cells = [cell for cell in self.cells if test(OF_A_CELL[column](cell), one.value)]
-        elif test and column == TRIAL and not isinstance(one, In | StringStartsWith):
-            # The numbers that a comparison leaves are one stretch.
-            first, end = BOUNDS[type(one)](one.value)
+        elif (bounds := BOUNDS.get(type(one))) and column == TRIAL:
+            first, end = bounds(one.value)
             self.first, self.end = max(self.first, first), max(self.first, min(self.end, end))
         else:
             return False
@@ -207,14 +192,6 @@ class StudyReader(DataSourceReader):
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""
         return self.source.rows(partition)
-
-
-BOUNDS: dict[type[Filter], Callable[[int], tuple[int, int]]] = {
-    EqualTo: lambda value: (value, value + 1), GreaterThan: lambda value: (value + 1, 2**62),
-    GreaterThanOrEqual: lambda value: (value, 2**62), LessThan: lambda value: (0, value),
-    LessThanOrEqual: lambda value: (0, value + 1),
-}  # fmt: skip
-"""The first trial that a comparison leaves, and the one after the last."""
 
 
 class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):

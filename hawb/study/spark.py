@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from hawb.study import register
 from hawb.study.java import java_home
-from hawb.study.sources import register
 
 _LOOPBACK = "127.0.0.1"
 _CONNECT, _CONNECT_PORT = "sc://", 15_002

@@ -1,0 +1,230 @@
+"""Exports of any number of clusters as sources of data for Spark: queues, definitions, and an audit of both.
+
+    spark.read.format("rabbitmq-queues").load("exports/").where("cluster LIKE 'exports/berlin%'")
+
+A path is a file or a folder (`hawb.study.fleet` says which files are one cluster); `load` takes several, too. A
+partition is a share of the clusters, dealt out by size; a filter on `cluster` is pushed down, and what it leaves out is
+not opened. Files are those of strangers: one that cannot be read is a row, with why in the columns `refused_…`, and
+ends nothing. Option `mode` is that of Spark's own readers: PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST;
+`base` is the folder at which paths begin that are not absolute, by default that in which Spark runs.
+
+Users, passwords and permissions are never decoded (`hawb.broker.definitions`). Reading is Python, a cluster after the
+other; the paths must be reachable under their names from each of Spark's machines.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec.structs import asdict
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition, IsNotNull
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from hawb.broker.definitions import holds_export, read_definitions
+from hawb.broker.imported import split_source
+from hawb.planning.inventory import of_files
+from hawb.study.audit_rows import OWN_SCHEMA, QUEUE_SCHEMA, audited, read_rest
+from hawb.study.fleet import ClusterFiles, clusters
+from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES, Table
+from hawb.study.pushdown import TESTS
+
+SHARES = 8
+"""Into how many shares clusters are dealt unless the option `shares` says otherwise: a few for each of two cores."""
+
+MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+Row = dict[str, Any]
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Makes a session know `rabbitmq-queues`, `rabbitmq-definitions` and `hawb-audit`, and returns it."""
+    for source in (ExportedQueues, ExportedDefinitions, Audit):
+        spark.dataSource.register(source)
+    return spark
+
+
+class Share(InputPartition):
+    """Clusters that one task of Spark reads."""
+
+    def __init__(self, clusters: Sequence[ClusterFiles]) -> None:
+        super().__init__(None)
+        self.clusters = clusters
+
+
+class FleetSource(DataSource):
+    """What sources of a fleet share. `rows` gives those of a cluster."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self.paths, self.base = [Path(path) for path in paths_of(options)], Path(options.get("base", ""))
+        self.mode, self.shares = options.get("mode", MODES[0]).upper(), int(options.get("shares", SHARES))
+        if self.mode not in MODES:
+            raise ValueError(f"mode: {self.mode} is none of {', '.join(MODES)}")
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of all clusters, or of those that filters leave."""
+        return FleetReader(self)
+
+    def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
+        """The rows of a cluster."""
+        raise NotImplementedError
+
+
+def paths_of(options: Mapping[str, str]) -> list[str]:
+    """The paths that were given to `load`. Raises ValueError where there are none."""
+    if "paths" in options:
+        return msgspec.json.decode(options["paths"], type=list[str])
+    if "path" in options:
+        return [options["path"]]
+    raise ValueError("no exports: load(PATH) takes a file or a folder")
+
+
+class FleetReader(DataSourceReader):
+    """Reads the clusters that filters leave."""
+
+    def __init__(self, source: FleetSource) -> None:
+        self.source, self.clusters = source, clusters(source.paths, source.base)
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Takes what is asked of the cluster's name; the rest is Spark's."""
+        return [one for one in filters if not self._takes(one)]
+
+    def _takes(self, one: Filter) -> bool:
+        if getattr(one, "attribute", None) != ("cluster",):
+            return False
+        if test := TESTS.get(type(one)):
+            self.clusters = [cluster for cluster in self.clusters if test(cluster.name, one.value)]
+        return test is not None or isinstance(one, IsNotNull)
+
+    def partitions(self) -> Sequence[Share]:
+        """The clusters dealt out, the largest first."""
+        by_size = sorted(self.clusters, key=lambda cluster: (-cluster.size_bytes, cluster.name))
+        count = min(self.source.shares, len(by_size)) or 1
+        return [Share(by_size[number::count]) for number in range(count)]
+
+    def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
+        """The rows of a share's clusters."""
+        with collecting_later():
+            for cluster in partition.clusters:
+                yield from self.source.rows(cluster)
+
+
+@contextmanager
+def collecting_later() -> Iterator[None]:
+    """Python does not look for cycles meanwhile. A cluster is a hundred thousand small objects without one, gone with
+    its last name; to look through them again and again takes a third of an audit."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class Exported(FleetSource):
+    """What the sources of exports share: rows of a table, and a row for each file that is refused."""
+
+    table: Table
+
+    def schema(self) -> StructType:
+        """The columns of the table, each with what it means."""
+        return self.table.schema
+
+    def told(self, files: Sequence[str]) -> list[Row]:
+        """What files tell, without the cluster. Raises ImportRefused."""
+        raise NotImplementedError
+
+    def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
+        """The rows of a cluster. Raises ValueError for a file that is refused where the mode is FAILFAST."""
+        refused: list[dict[str, str]] = []
+        told = read_rest(cluster, refused, self.told) or []
+        if refused and self.mode == "FAILFAST":
+            raise ValueError("{file}: {place}: {given}, not {accepted}".format(**refused[0]))
+        if self.mode == "PERMISSIVE":
+            told += [{f"refused_{name}": value for name, value in one.items()} for one in refused]
+        yield from self.table.of([{"cluster": cluster.name} | row for row in told]).to_batches()
+
+
+class ExportedQueues(Exported):
+    """Format `rabbitmq-queues`: a row a queue."""
+
+    table = EXPORTED_QUEUES
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "rabbitmq-queues"
+
+    def told(self, files: Sequence[str]) -> list[Row]:
+        """The queues of files. Raises ImportRefused."""
+        return [
+            asdict(queue.facts) | {
+                "vhost": queue.vhost, "queue": queue.name, "type": queue.type,
+                "node": queue.facts.leader or queue.facts.node, "synchronised_mirrors": queue.facts.synchronised,
+            }
+            for queue in of_files(files).queues
+        ]  # fmt: skip
+
+
+class ExportedDefinitions(Exported):
+    """Format `rabbitmq-definitions`: a row a virtual host, policy, operator policy or queue."""
+
+    table = EXPORTED_DEFINITIONS
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "rabbitmq-definitions"
+
+    def told(self, files: Sequence[str]) -> list[Row]:
+        """The definitions of files; listings beside them are passed over. Raises ImportRefused."""
+        exports = [(file, vhost) for file, vhost in map(split_source, files) if holds_export(file)]
+        return [row for file, vhost in exports for row in _defined(file, vhost)]
+
+
+def _defined(file: Path, vhost: str | None) -> Iterator[Row]:
+    defined = read_definitions(file, vhost)
+    release = {"release": defined.release}
+    for name in defined.vhosts:
+        yield release | {"kind": "vhost", "vhost": name, "name": name}
+    for kind, policies in (("policy", defined.policies), ("operator policy", defined.operator_policies)):
+        for (of_vhost, name), entry in policies.items():
+            yield entry | release | {"kind": kind, "vhost": of_vhost, "name": name}
+    for (of_vhost, name), queue in defined.queues.items():
+        yield asdict(queue) | release | {"kind": "queue", "vhost": of_vhost, "name": name}
+
+
+class Audit(FleetSource):
+    """Format `hawb-audit`: rows of queues, and of each cluster one of its own, told apart by which of the two columns
+    is null. One reading for all tables of an audit (`hawb.study.audit`)."""
+
+    QUEUE, OWN = pa.struct(list(QUEUE_SCHEMA)), pa.struct(list(OWN_SCHEMA))
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "hawb-audit"
+
+    def schema(self) -> StructType:
+        """Two columns: a queue's row, and a cluster's own."""
+        return from_arrow_schema(self.arrow)
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The schema as pyarrow has it."""
+        return pa.schema([("queue", self.QUEUE), ("own", self.OWN)])
+
+    def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
+        """The rows of a cluster's queues, and its own."""
+        queues, own = audited(cluster)
+        for columns in ([queues.to_struct_array(), pa.nulls(queues.num_rows, self.OWN)],
+                        [pa.nulls(own.num_rows, self.QUEUE), own.to_struct_array()]):  # fmt: skip
+            yield pa.RecordBatch.from_arrays(columns, schema=self.arrow)
