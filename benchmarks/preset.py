@@ -3,7 +3,7 @@ study` as a whole process, on a session that runs, against the bare kernel, and 
 
 A cluster-year is a year of three nodes that each fail once a month, under steady load (`data/studies`). The kernel is
 compiled before. The whole process starts Spark, plays, writes a row for each trial and tells the estimates; the bare
-kernel plays the same blocks in a thread for each core and writes nothing.
+kernel plays the same shares in a thread for each core and writes nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from msgspec.structs import replace
 
 from benchmarks.measure import alternately, duration, once, rate, ratio
 from hawb.study import histories, pipeline, records
-from hawb.study.blocks import missing
+from hawb.study.cells import cells_of
 from hawb.study.kernel import block
 from hawb.study.load import load
+from hawb.study.progress import Progress, Tell
 from hawb.study.question import Study
+from hawb.study.shares import Share, shares
 from hawb.study.spark import session
 
 STUDY = Path(__file__).parent.parent / "data" / "studies" / "monthly-failures.yaml"
@@ -65,20 +67,20 @@ def command() -> None:
 
 
 def by_kernel(study: Study) -> None:
-    """Plays all blocks, in threads: the kernel lets them run beside one another."""
-    horizon_us = round(study.horizon_days * histories.DAY_US)
+    """Plays all shares, in threads: the kernel lets them run beside one another."""
+    horizon_us, cells = round(study.horizon_days * histories.DAY_US), cells_of(study)
 
-    def rows(one) -> None:
-        given = study.designs[one.design], study.environments[one.environment]
-        block.rows(*given, study.seed, one.first, one.count, horizon_us)
+    def rows(share: Share) -> None:
+        given = study.designs[share.cell.design], study.environments[share.cell.environment]
+        block.rows(*given, study.seed, share.first, share.count, horizon_us)
 
     with ThreadPoolExecutor(CORES) as pool:
-        list(pool.map(rows, missing(study, [])))
+        list(pool.map(rows, shares(cells, {}, {cell.key: study.trials for cell in cells})))
 
 
-def play(spark, study: Study, folder: Path, tell: pipeline.Tell = lambda progress: None) -> None:
+def play(spark, study: Study, folder: Path, tell: Tell = lambda progress: None) -> None:
     """Plays a study on a session that runs."""
-    pipeline.run(spark, study, folder, records.records, tell)
+    pipeline.run(spark, study, folder, tell)
 
 
 def in_new_folder(work: Callable[[Path], object]) -> None:
@@ -92,7 +94,7 @@ def peak_bytes(spark, study: Study) -> int:
     told. Java's is what its settings allow, however long it runs."""
     seen = []
 
-    def look(progress: pipeline.Progress) -> None:
+    def look(progress: Progress) -> None:
         here = psutil.Process()
         workers = [one for one in here.children(recursive=True) if "python" in one.name()]
         seen.append(sum(one.memory_info().rss for one in (here, *workers)))

@@ -30,6 +30,7 @@ from hawb.study.progress import Progress
 from hawb.study.tables import CELLS as CELLS_TABLE
 from hawb.study.tables import TRIALS, TableRefused
 
+ROOT = Path(__file__).parents[1]
 TRIALS_ASKED = 200
 """Of each cell: two batches, the first of 150."""
 
@@ -208,15 +209,18 @@ def tell(progress):
 
 rows = run(spark, study({trials}), folder, tell, source=made_up(gate=gate and Path(gate)))
 print(rows.count(), rows.select("design", "environment", "trial").distinct().count())
+{more}
 spark.stop()
 """
 KILLS_ITSELF = "progress.done > 600 and os.kill(os.getpid(), signal.SIGKILL)"
 
 
-def program(folder: Path, tell: str = "pass", gate: Path | None = None, master: str = "local[2]", **config: str) -> str:
+def program(
+    folder: Path, tell: str = "pass", gate: Path | None = None, master: str = "local[2]", more: str = "", **config: str
+) -> str:
     return IN_A_PROCESS.format(
         path=PYTHONPATH, folder=str(folder), tell=tell, gate=gate and str(gate), master=master, trials=TRIALS_ASKED,
-        config=config,
+        config=config, more=more,
     )  # fmt: skip
 
 
@@ -407,6 +411,15 @@ sources: {environments.rack: "assumed: round numbers"}
 
 # A cluster
 
+READ = [8, 8, 0, 31, 40]
+"""Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
+READS = """
+few = "environment = 'kills' AND trial < 3"
+read = spark.read.format
+print([read(f"hawb-{{name}}").load("data/studies/policies.yaml").where(few).select("design").distinct().count()
+       for name in ("trials", "faults", "losses")]
+      + [read(f"rabbitmq-{{name}}").load("data/real").count() for name in ("queues", "definitions")])
+"""
 KILLS_A_WORKER = "progress.done and not gates and gates.append((os.killpg({victim}, 9), opened(Path(gate))))"
 
 
@@ -421,8 +434,8 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_trials(spark: Spar
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(PYTHONPATH),
     }  # fmt: skip
     with cluster(tmp_path) as (master, workers):
-        text = program(folder, KILLS_A_WORKER.format(victim=workers[0]), gate, master, **config)
-        ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=600)
+        text = program(folder, KILLS_A_WORKER.format(victim=workers[0]), gate, master, READS.format(), **config)
+        ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-1] == "800 800"
+    assert ran.stdout.splitlines()[-2:] == ["800 800", str(READ)]
     assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)

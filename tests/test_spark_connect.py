@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import LONG
 from spark_servers import PYTHONPATH, ROOT, connect_server, free_port
-from test_pipeline import digest, made_up, play_all, small_blocks, study  # noqa: F401 - small_blocks is for all
+from test_pipeline import CELLS, READ, TRIALS_ASKED, expected
 
 from hawb import cli
 from hawb.study.spark import SparkRefused, session
@@ -25,39 +25,31 @@ BY_CONNECT = """
 import json, os, signal, sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-import test_pipeline
-from hawb.study import blocks
+from made_up_trials import CELLS, made_up, row, study
 from hawb.study.audit import audit, summary
 from hawb.study.estimates import estimates
 from hawb.study.exploring import spread
-from hawb.study.fleet import clusters
-from hawb.study.lease import Lease
 from hawb.study.pipeline import run
 from hawb.study.spark import SparkRefused, cores, session
 
-blocks.TRIALS_IN_A_BLOCK = 10
-folder, gate, asked, told = Path({folder!r}), {gate!r}, test_pipeline.study(), {{}}
+folder, asked, told = Path({folder!r}), study({trials}), {{}}
 spark = session(master={master!r})
 
 def interrupt(progress):
-    if progress.done and {killed}:
+    if progress.done > 500 and {killed}:
         os.kill(os.getpid(), signal.SIGKILL)
-    if progress.done:
-        raise KeyboardInterrupt
 
-# Whether the server ends what waits at the gate or passes over that, it is not written once the study was stopped.
-give_up = Lease.give_up
-Lease.give_up = lambda lease: (give_up(lease), gates.append(os.open(gate, os.O_RDWR)))
-gates = []
-try:
-    run(spark, asked, folder / "study", test_pipeline.made_up(gate=gate), interrupt)
-except KeyboardInterrupt:
-    told["first trials kept"] = sorted({{block.first for block in blocks.done(folder / "study")}})
+rows = run(spark, asked, folder / "study", interrupt, source=made_up())
+names = ["design", "environment", *row(3, CELLS[0], 0)]
+told["rows"] = sorted(list(one) for one in rows.select(names).collect())
 told["cores"] = cores(spark)
-rows = run(spark, asked, folder / "study", test_pipeline.made_up())
-told["trials"] = [rows.count(), rows.select("design", "environment", "trial").distinct().count()]
-told["estimates"] = [row.asDict() for row in estimates(rows).collect()]
-audit(spark, clusters([Path({exports!r})]), folder / "audit")
+told["estimates"] = len(estimates(rows, ["lost", "publish_down_s"]).collect())
+sources = spark.read.format
+few = "environment = 'kills' AND trial < 3"
+told["read"] = [sources(f"hawb-{{name}}").load({question!r}).where(few).select("design").distinct().count()
+                for name in ("trials", "faults", "losses")]
+told["read"] += [sources(f"rabbitmq-{{name}}").load({exports!r}).count() for name in ("queues", "definitions")]
+audit(spark, [Path({exports!r})], folder / "audit")
 told["clusters"] = summary(spark, folder / "audit").clusters
 try:
     spread(spark)
@@ -70,14 +62,13 @@ print(json.dumps(told))
 
 @pytest.mark.spark
 @pytest.mark.skipif(not LONG, reason="starts a Spark Connect server: a part of make test-long")
-def test_a_connect_server_plays_stops_goes_on_and_audits(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
-    """The first client is killed, and what it asked for goes on. The second one is stopped, and begins again. Each in
-    its own process: one that has a Spark of its own cannot have a Connect session as well."""
+def test_a_connect_server_plays_goes_on_and_audits(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
+    """The first client is killed, and the server may go on with what it asked for; the second one goes on there. Each
+    in its own process: one that has a Spark of its own cannot have a Connect session as well."""
     try:
         import grpc_status  # noqa: F401
     except ImportError as missing:
         unavailable(f"hawb's extra `connect` is not installed: {missing}")
-    os.mkfifo(tmp_path / "gate")
     with connect_server(tmp_path, TOKEN) as master:
         stranger = [sys.executable, "-m", "hawb.cli", "audit", "--master", f"{master}/;token=guessed", str(EXPORTS)]
         refused = subprocess.run(stranger, cwd=ROOT, capture_output=True, text=True, timeout=300)
@@ -86,18 +77,16 @@ def test_a_connect_server_plays_stops_goes_on_and_audits(tmp_path: Path, unavail
         environment = os.environ | {"SPARK_CONNECT_AUTHENTICATE_TOKEN": TOKEN}
         for killed in (True, False):
             program = BY_CONNECT.format(
-                path=PYTHONPATH, master=master, folder=str(tmp_path), gate=str(tmp_path / "gate"),
-                exports=str(EXPORTS), killed=killed,
+                path=PYTHONPATH, master=master, folder=str(tmp_path), trials=TRIALS_ASKED, killed=killed,
+                exports=str(EXPORTS), question=str(ROOT / "data" / "studies" / "policies.yaml"),
             )  # fmt: skip
             command = [sys.executable, "-c", program]
             ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
             assert ran.returncode == (-signal.SIGKILL if killed else 0), ran.stderr
     told = json.loads(ran.stdout)
-    assert (told["cores"], told["first trials kept"], told["trials"]) == (2, [0], [100, 100])
-    assert (len(told["estimates"]), told["clusters"]) == (8, 1)
-    assert "Spark Connect has not" in told["search"]
-    play_all(study(), tmp_path / "alone", made_up())
-    assert digest(tmp_path / "alone") == digest(tmp_path / "study")
+    assert told.pop("rows") == [list(one) for one in expected(TRIALS_ASKED)]
+    assert "Spark Connect has not" in told.pop("search")
+    assert told == {"cores": 2, "estimates": 2 * len(CELLS), "read": READ, "clusters": 1}
 
 
 def test_without_the_extra_a_connect_server_is_refused(monkeypatch: pytest.MonkeyPatch):

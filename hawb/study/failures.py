@@ -17,7 +17,8 @@ KNOWN = {
 }
 """What is better said in other words than Spark's, by what its message holds."""
 
-RAISED = re.compile(r"thrown from the Python worker:(.*?)(?:\n\s*\n|\n\s+at |\n\s*SQLSTATE|\n===|\Z)", re.DOTALL)
+RAISED = re.compile(r"Traceback \(most recent call last\):\n(.*?)(?:\n\s*(?:\n|at |SQLSTATE|===)|\Z)", re.DOTALL)
+FRAME = re.compile(r"(?:  File .*\n(?:    .*\n)*)+")
 IN_BATCH = re.compile(r"BatchFailed: <<(.*?)>>", re.DOTALL)
 CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
 
@@ -57,9 +58,7 @@ def why(message: str) -> str:
         if part in message:
             return meaning
     if raised := RAISED.findall(message):
-        lines = [line for line in raised[-1].splitlines() if line.strip()]
-        ends = next((k for k in range(len(lines) - 1, -1, -1) if lines[k][0].isspace()), -1)
-        return "\n    ".join(line.strip() for line in lines[ends + 1 :])
+        return re.sub(r"^(\w+\.)+(?=[A-Z])", "", FRAME.sub("", raised[-1] + "\n").strip()).replace("\n", "\n    ")
     if causes := CAUSE.findall(message):
         return causes[-1].strip()
     return message.strip().splitlines()[0]

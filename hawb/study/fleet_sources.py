@@ -185,7 +185,8 @@ class ExportedDefinitions(Exported):
         return "rabbitmq-definitions"
 
     def told(self, files: Sequence[str]) -> list[Row]:
-        """The definitions of files; listings beside them are passed over. Raises ImportRefused."""
+        """The definitions of files; of listings beside them only whether they can be read. Raises ImportRefused."""
+        of_files(files)
         exports = [(file, vhost) for file, vhost in map(split_source, files) if holds_export(file)]
         return [row for file, vhost in exports for row in _defined(file, vhost)]
 

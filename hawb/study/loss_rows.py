@@ -7,14 +7,16 @@ seconds. Messages that RabbitMQ confirmed though no queue took them are a loss o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from hawb.engine import runs
 from hawb.engine.state import NOWHERE
+from hawb.engine.trace import Entry
 from hawb.study import histories, records
 from hawb.study.cells import Cell
+from hawb.study.design import Design
 from hawb.study.played import SECOND_US, Played, own_seed
 
 COLUMNS = pa.schema([
@@ -33,6 +35,13 @@ def losses(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(list(of_trial(cell, trial)), schema=COLUMNS)
 
 
+def _node_of(entry: Entry, entries: Sequence[Entry], design: Design) -> str | None:
+    """The node at which something happened, or what brought it about; None where that was at none."""
+    while entry.node == NOWHERE and entry.because is not None:
+        entry = entries[entry.because - entries[0].number]
+    return design.node_names[entry.node] if entry.node != NOWHERE else None
+
+
 def of_trial(cell: Cell, trial: int) -> Iterator[dict]:
     """The losses of a trial, as the engine tells them."""
     design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
@@ -45,8 +54,7 @@ def of_trial(cell: Cell, trial: int) -> Iterator[dict]:
     for loss in reversed(played.turn.losses):  # what was lost may have come back since, and been lost again
         entry, gone = entries[loss.entry - entries[0].number], runs.common(loss.numbers, left)
         left = runs.minus(left, gone)
-        node = design.node_names[entry.node] if entry.node != NOWHERE else None
-        told.append((entry.t_us / SECOND_US, loss.cause, node, gone))
+        told.append((entry.t_us / SECOND_US, loss.cause, _node_of(entry, entries, design), gone))
     told.insert(0, (None, NO_QUEUE, None, runs.common(account.refused, account.confirmed)))
     for number, (at_s, cause, node, gone) in enumerate(one for one in reversed(told) if one[-1]):
         confirmed = runs.size(runs.common(gone, account.confirmed))

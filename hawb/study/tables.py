@@ -189,7 +189,7 @@ LOSSES = Table(
         Column("loss", WHOLE, "its number in the trial, from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning; null for what no queue ever took"),
         Column("cause", TEXT, "the cause, as outcomes name it, or no_queue: confirmed though no queue took them"),
-        Column("node", TEXT, "the node at which it happened; null where it was at none"),
+        Column("node", TEXT, "the node at which it came about, such as that of a mirror that took over"),
         Column("messages", WHOLE, "messages that are gone"),
         Column("confirmed", WHOLE, "those of them that were confirmed"),
     ),
