@@ -75,7 +75,7 @@ def by_kernel(study: Study) -> None:
         block.rows(*given, study.seed, share.first, share.count, horizon_us)
 
     with ThreadPoolExecutor(CORES) as pool:
-        list(pool.map(rows, shares(cells, {}, {cell.key: study.trials for cell in cells})))
+        list(pool.map(rows, shares(cells, {}, {cell.place: study.trials for cell in cells})))
 
 
 def play(spark, study: Study, folder: Path, tell: Tell = lambda progress: None) -> None:

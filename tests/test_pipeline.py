@@ -109,6 +109,13 @@ def test_a_setting_that_is_tried_and_taken_back_is_played_once(spark: SparkSessi
 
 
 @pytest.mark.spark
+def test_two_studies_in_a_folder_may_ask_for_the_same(spark: SparkSession, tmp_path: Path):
+    first = run(spark, study(), tmp_path, label="first", source=made_up())
+    second = run(spark, study(30), tmp_path, label="second", source=made_up())
+    assert (told(first), told(second)) == (expected(25), expected(30))
+
+
+@pytest.mark.spark
 def test_the_table_of_cells_has_every_setting(spark: SparkSession, tmp_path: Path):
     asked = study(designs=("two",))
     run(spark, asked, tmp_path, source=made_up())

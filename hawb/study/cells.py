@@ -42,6 +42,11 @@ class Cell(Struct, frozen=True):
         return cls(label, alone, f"{design}.{environment}.{digest(decides(alone))}")
 
     @property
+    def place(self) -> str:
+        """Its name among the cells of all studies in a folder."""
+        return f"{self.label}/{self.key}"
+
+    @property
     def design(self) -> str:
         """The name of its design."""
         return next(iter(self.study.designs))

@@ -83,10 +83,10 @@ def run(
         watch.begins(there)
         if there and watch.done < watch.total:
             check_rows(trials(spark, folder, cells, PLAYED_AGAIN), of_study(spark.read, study), folder)
-        if any(cell.key not in there for cell in cells):
+        if any(cell.place not in there for cell in cells):
             CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
         for asked in looks(study):
-            if any(there.get(cell.key, 0) < asked.trials for cell in cells):
+            if any(there.get(cell.place, 0) < asked.trials for cell in cells):
                 _stream(of_study(spark.readStream, asked), folder, watch, asked.trials)
                 check_whole(spark, folder, cells, asked.trials)
             rows = trials(spark, folder, cells, asked.trials)
@@ -172,20 +172,22 @@ def trials(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int)
 
 
 def counted(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> dict[str, int]:
-    """How many of the first trials of each cell are there, by its key."""
+    """How many of the first trials of each cell are there, by its place."""
     for table in (TRIALS, CELLS):
         if table.file(folder):
             table.check(folder)
     if not TRIALS.file(folder):
         return {}
-    return {row[CELL]: row["count"] for row in trials(spark, folder, cells, count).groupBy(CELL).count().collect()}
+    places = {cell.key: cell.place for cell in cells}
+    found = trials(spark, folder, cells, count).groupBy(CELL).count().collect()
+    return {places[row[CELL]]: row["count"] for row in found}
 
 
 def check_whole(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> None:
     """Raises TableRefused where there are not as many trials as the checkpoint says are written."""
     found = counted(spark, folder, cells, count)
     for cell in cells:
-        if (rows := found.get(cell.key, 0)) != count:
+        if (rows := found.get(cell.place, 0)) != count:
             given = f"{rows:,} rows for {count:,} trials of {cell.design} in {cell.environment}"
             raise TableRefused(folder / TRIALS.name, given, "what was written there, or another folder")
 

@@ -56,7 +56,7 @@ class Watch:
         self.failed: dict[int, int] = {}
 
     def begins(self, written: Mapping[str, int]) -> None:
-        """Says how many trials of each cell are there, by its key, before anything is played."""
+        """Says how many trials of each cell are there, by its place, before anything is played."""
         self.written = dict(written)
         self.before = self.done = self._all(self.written)
         self.told()
@@ -82,7 +82,7 @@ class Watch:
         self.told()
 
     def _all(self, offset: Offset) -> int:
-        return sum(min(self.trials, offset.get(cell.key, 0)) for cell in self.cells)
+        return sum(min(self.trials, offset.get(cell.place, 0)) for cell in self.cells)
 
     def _part_done(self, job: str) -> float:
         """The part of a group's jobs under way that is done; notes what of them was tried again."""

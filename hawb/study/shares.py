@@ -31,7 +31,7 @@ BATCH_S = 15.0
 MOST_IN_A_SHARE = 50_000
 
 Offset = dict[str, int]
-"""How many trials of each cell, by its key, a stream has come to."""
+"""How many trials of each cell, by its place, a stream has come to."""
 
 
 class Share(InputPartition):
@@ -53,7 +53,7 @@ def cost_us(cell: Cell) -> float:
 def shares(cells: Sequence[Cell], start: Mapping[str, int], end: Mapping[str, int]) -> list[Share]:
     """The trials of cells between two offsets, the dearest shares first, so that the last ones end about together."""
     found = [(share.count * cost_us(cell), share) for cell in cells
-             for share in _of_cell(cell, start.get(cell.key, 0), end.get(cell.key, 0))]  # fmt: skip
+             for share in _of_cell(cell, start.get(cell.place, 0), end.get(cell.place, 0))]  # fmt: skip
     return [share for _, share in sorted(found, key=lambda pair: -pair[0])]
 
 
@@ -68,10 +68,10 @@ def _of_cell(cell: Cell, first: int, end: int) -> Iterator[Share]:
 def next_offset(cells: Sequence[Cell], done: Mapping[str, int], trials: int, cores: int) -> Offset:
     """Where the next batch ends, given where the last one did: what is least far goes on, until all cells have so many
     trials. The same where nothing is left, and for cells of which more is done."""
-    left = [cell for cell in cells if done.get(cell.key, 0) < trials]
+    left = [cell for cell in cells if done.get(cell.place, 0) < trials]
     if not left:
         return dict(done)
-    lowest = min(done.get(cell.key, 0) for cell in left)
+    lowest = min(done.get(cell.place, 0) for cell in left)
     a_trial_us = sum(cost_us(cell) for cell in left)
     level = min(trials, lowest + max(1, int(BATCH_S * 1e6 * cores / a_trial_us)))
-    return dict(done) | {cell.key: max(level, done.get(cell.key, 0)) for cell in left}
+    return dict(done) | {cell.place: max(level, done.get(cell.place, 0)) for cell in left}

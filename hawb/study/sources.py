@@ -186,8 +186,8 @@ class StudyReader(DataSourceReader):
 
     def partitions(self) -> Sequence[Share]:
         """The shares to be played."""
-        begins = {cell.key: self.first for cell in self.cells}
-        return shares(self.cells, begins, {cell.key: max(self.first, self.end) for cell in self.cells})
+        begins = {cell.place: self.first for cell in self.cells}
+        return shares(self.cells, begins, {cell.place: max(self.first, self.end) for cell in self.cells})
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""
@@ -195,7 +195,7 @@ class StudyReader(DataSourceReader):
 
 
 class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a study's trials from offset to offset: `{key of a cell: trials, "question": what was asked as JSON}`."""
+    """Reads a study's trials from offset to offset: `{place of a cell: trials, "question": what was asked as JSON}`."""
 
     def __init__(self, source: StudySource) -> None:
         self.source, self.cells = source, cells_of(source.asked, source.label)
