@@ -26,7 +26,7 @@ from hawb.study.kernel import block
 from hawb.study.load import load
 from hawb.study.progress import Progress, Tell
 from hawb.study.question import Study
-from hawb.study.shares import Share, shares
+from hawb.study.shares import Share, costs, shares
 from hawb.study.spark import session
 
 STUDY = Path(__file__).parent.parent / "data" / "studies" / "monthly-failures.yaml"
@@ -75,7 +75,7 @@ def by_kernel(study: Study) -> None:
         block.rows(*given, study.seed, share.first, share.count, horizon_us)
 
     with ThreadPoolExecutor(CORES) as pool:
-        list(pool.map(rows, shares(cells, {}, {cell.place: study.trials for cell in cells})))
+        list(pool.map(rows, shares(cells, costs(cells), {}, {cell.place: study.trials for cell in cells})))
 
 
 def play(spark, study: Study, folder: Path, tell: Tell = lambda progress: None) -> None:

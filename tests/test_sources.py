@@ -18,7 +18,7 @@ from hawb.study.fleet_sources import ExportedQueues, FleetReader
 from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES
 from hawb.study.load import load
 from hawb.study.records import records
-from hawb.study.shares import Share, next_offset, shares
+from hawb.study.shares import Share, costs, next_offset, shares
 from hawb.study.sources import QUESTION, StudyReader, StudyStream, Trials, as_option, counts
 from hawb.study.tables import FAULTS, LOSSES, TRIALS
 
@@ -162,9 +162,9 @@ def test_a_batch_that_was_planned_is_the_same_whatever_the_file_says_by_then():
 def test_cells_that_are_behind_catch_up_and_others_stay():
     cells = cells_of(load(FILE))[:3]
     done = {cells[0].place: 40, cells[1].place: 10, "another study's": 7}
-    assert next_offset(cells, done, 40, 1) == {one.place: 40 for one in cells} | {"another study's": 7}
-    assert next_offset(cells, {one.place: 40 for one in cells}, 30, 1) == {one.place: 40 for one in cells}
-    assert played(shares(cells, done, {one.place: 40 for one in cells})) == {
+    assert next_offset(cells, costs(cells), done, 40, 1) == {one.place: 40 for one in cells} | {"another study's": 7}
+    assert next_offset(cells, costs(cells), {one.place: 40 for one in cells}, 30, 1) == {one.place: 40 for one in cells}
+    assert played(shares(cells, costs(cells), done, {one.place: 40 for one in cells})) == {
         (cells[1].design, cells[1].environment, 10, 40), (cells[2].design, cells[2].environment, 0, 40),
     }  # fmt: skip
 

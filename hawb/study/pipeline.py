@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from filelock import FileLock, Timeout
 from msgspec.structs import replace
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -39,6 +40,7 @@ from hawb.study.estimates import estimates
 from hawb.study.failures import BatchFailed, StudyFailed
 from hawb.study.progress import Tell, Watch
 from hawb.study.question import Precision, Study
+from hawb.study.shares import costs
 from hawb.study.sources import OF_A_CELL, OF_EVENTS, Trials, as_option
 from hawb.study.spark import cores
 from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, TableRefused
@@ -70,12 +72,13 @@ def run(
     hawb.study.tables.TableRefused for a folder with tables of something else, hawb.study.failures.StudyFailed.
     """
     folder, cells = folder.absolute(), cells_of(study, label)
-    watch = Watch(spark, cells, study.trials, tell)
+    known = costs(cells)
+    watch = Watch(spark, cells, known, study.trials, tell)
     spark.dataSource.register(source)
 
     def of_study(reader: Any, asked: Study) -> DataFrame:
         options = {"study": as_option(asked), "label": label, "cores": str(cores(spark))}
-        return reader.format(source.name()).options(**options).load()
+        return reader.format(source.name()).options(costs=msgspec.json.encode(known).decode(), **options).load()
 
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder, lambda: watch.told(waits=True)):

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from hawb.study.cells import Cell
-from hawb.study.shares import Offset, next_offset
+from hawb.study.shares import Costs, Offset, next_offset
 from hawb.study.sources import counts
 from hawb.study.spark import cores, is_remote
 
@@ -48,8 +48,8 @@ Tell = Callable[[Progress], object]
 class Watch:
     """Watches the streams of a study on their way to its last trial, and tells of them."""
 
-    def __init__(self, spark: SparkSession, cells: Sequence[Cell], trials: int, tell: Tell) -> None:
-        self.spark, self.cells, self.trials, self.tell = spark, cells, trials, tell
+    def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: Tell) -> None:
+        self.spark, self.cells, self.costs, self.trials, self.tell = spark, cells, costs, trials, tell
         self.total = trials * len(cells)
         self.began, self.before, self.done = time.monotonic(), 0, 0
         self.written: Offset = {}
@@ -71,7 +71,7 @@ class Watch:
         if last := query.lastProgress:
             self.written |= counts(msgspec.json.decode(last["sources"][0]["endOffset"]))
         now = self._all(self.written)
-        coming = self._all(next_offset(self.cells, self.written, trials, cores(self.spark)))
+        coming = self._all(next_offset(self.cells, self.costs, self.written, trials, cores(self.spark)))
         part = 0.0 if is_remote(self.spark) else self._part_done(str(query.runId))
         self.done = max(self.done, now + int(part * (coming - now)))
         self.told()

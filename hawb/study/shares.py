@@ -15,21 +15,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyspark.sql.datasource import InputPartition
 
 from hawb.study.cells import Cell
-from hawb.study.kernel import setup
-from hawb.study.kernel.cut_state import CUT_TRIAL
-from hawb.study.kernel.quorum_state import QUORUM_TRIAL
-from hawb.study.kernel.state import TRIAL
 
-COST_US = {TRIAL: 35, CUT_TRIAL: 60, QUORUM_TRIAL: 110}
-"""What a year of the yardstick takes the kernel, by the kind of trial, in microseconds."""
-ENGINE_COST_US = 50_000
+CLASSIC_US, PARTED_US, QUORUM_US = 27, 50, 83
+"""What a year of the yardstick takes the kernel, in microseconds: a mirrored queue, the same where links fail, a quorum
+queue."""
+ENGINE_US = 50_000
 YEAR_DAYS = 365
 
-SHARE_S = 1.5
+SHARE_S = 2.5
 """A task costs some 50 ms, and at the end of a batch a core waits for half a share on average."""
-BATCH_S = 15.0
-MOST_IN_A_SHARE = 50_000
+BATCH_S = 30.0
+MOST_IN_A_SHARE = 25_000
+"""Of short trials, so that what a task holds of them stays small: some megabytes."""
 
+Costs = dict[str, float]
+"""How long a trial of each cell takes, by its place, in microseconds."""
 Offset = dict[str, int]
 """How many trials of each cell, by its place, a stream has come to."""
 
@@ -44,34 +44,45 @@ class Share(InputPartition):
 
 def cost_us(cell: Cell) -> float:
     """About how long a trial of a cell takes, in microseconds."""
+    from hawb.study.kernel import setup  # whoever is told what cells cost need not wait for numba
+
     design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
-    refused = setup.refused(design, environment) is not None
-    cost = ENGINE_COST_US if refused else COST_US[setup.kind_of(design, environment)]
-    return cost * max(cell.study.horizon_days, 1) / YEAR_DAYS
+    if setup.refused(design, environment) is not None:
+        year_us = ENGINE_US
+    elif design.queue_type == "quorum":
+        year_us = QUORUM_US
+    else:
+        year_us = CLASSIC_US if environment.partitions is None else PARTED_US
+    return year_us * max(cell.study.horizon_days, 1) / YEAR_DAYS
 
 
-def shares(cells: Sequence[Cell], start: Mapping[str, int], end: Mapping[str, int]) -> list[Share]:
+def costs(cells: Sequence[Cell]) -> Costs:
+    """About how long a trial of each cell takes."""
+    return {cell.place: cost_us(cell) for cell in cells}
+
+
+def shares(cells: Sequence[Cell], costs: Costs, start: Mapping[str, int], end: Mapping[str, int]) -> list[Share]:
     """The trials of cells between two offsets, the dearest shares first, so that the last ones end about together."""
-    found = [(share.count * cost_us(cell), share) for cell in cells
-             for share in _of_cell(cell, start.get(cell.place, 0), end.get(cell.place, 0))]  # fmt: skip
+    found = [(share.count * costs[cell.place], share) for cell in cells
+             for share in _of_cell(cell, costs, start.get(cell.place, 0), end.get(cell.place, 0))]  # fmt: skip
     return [share for _, share in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _of_cell(cell: Cell, first: int, end: int) -> Iterator[Share]:
-    most = max(1, min(MOST_IN_A_SHARE, int(SHARE_S * 1e6 / cost_us(cell))))
+def _of_cell(cell: Cell, costs: Costs, first: int, end: int) -> Iterator[Share]:
+    most = max(1, min(MOST_IN_A_SHARE, int(SHARE_S * 1e6 / costs[cell.place])))
     pieces = -(-(end - first) // most)
     for piece in range(pieces):
         begins, ends = (first + (end - first) * number // pieces for number in (piece, piece + 1))
         yield Share(cell, begins, ends - begins)
 
 
-def next_offset(cells: Sequence[Cell], done: Mapping[str, int], trials: int, cores: int) -> Offset:
+def next_offset(cells: Sequence[Cell], costs: Costs, done: Mapping[str, int], trials: int, cores: int) -> Offset:
     """Where the next batch ends, given where the last one did: what is least far goes on, until all cells have so many
     trials. The same where nothing is left, and for cells of which more is done."""
     left = [cell for cell in cells if done.get(cell.place, 0) < trials]
     if not left:
         return dict(done)
     lowest = min(done.get(cell.place, 0) for cell in left)
-    a_trial_us = sum(cost_us(cell) for cell in left)
+    a_trial_us = sum(costs[cell.place] for cell in left)
     level = min(trials, lowest + max(1, int(BATCH_S * 1e6 * cores / a_trial_us)))
     return dict(done) | {cell.place: max(level, done.get(cell.place, 0)) for cell in left}

@@ -11,7 +11,11 @@ the question itself as JSON in place of a file, with its `label`.
 As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the last in micro-batches and knows its
 offsets by themselves: how many trials of each cell there are, and the question that was asked with them. So a batch
 that Spark plays again after a crash is the same batch, whatever the file says by then; and a file that asks for more
-trials, or for other cells, makes the stream grow. Option `cores` says for how many cores a batch is cut.
+trials, or for other cells, makes the stream grow. Option `cores` says for how many cores a batch is cut, `costs` as
+JSON how long a trial of each cell takes.
+
+Spark makes and plans sources in Python processes of their own, which do not play. So what plays, numba and all, is
+imported as a share is played: that saves each of them a second.
 """
 
 from __future__ import annotations
@@ -34,13 +38,11 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from hawb.study import loss_rows, records
 from hawb.study.cells import LABEL, Cell, cells_of, label_of
-from hawb.study.fault_rows import faults
 from hawb.study.load import load, read_study
 from hawb.study.pushdown import BOUNDS, TESTS
 from hawb.study.question import Study
-from hawb.study.shares import Offset, Share, next_offset, shares
+from hawb.study.shares import Costs, Offset, Share, costs, next_offset, shares
 from hawb.study.tables import CELL, DESIGN, ENVIRONMENT, FAULTS, LOSSES, STUDY, TRIAL, TRIALS, Table
 
 OF_A_CELL: dict[str, Callable[[Cell], str]] = {
@@ -107,7 +109,6 @@ class Trials(StudySource):
     """Format `hawb-trials`: a row a trial."""
 
     table = TRIALS
-    records: Callable[..., pa.RecordBatch] = staticmethod(records.records)
 
     @classmethod
     def name(cls) -> str:
@@ -117,6 +118,13 @@ class Trials(StudySource):
     def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
         """The records of a share."""
         yield with_cell(share.cell, trial_rows(share, self.records), self.table)
+
+    @staticmethod
+    def records(*asked: Any) -> pa.RecordBatch:
+        """Plays trials (`hawb.study.records`)."""
+        from hawb.study.records import records
+
+        return records(*asked)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """A reader that goes on from an offset."""
@@ -135,6 +143,8 @@ class Faults(StudySource):
 
     def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
         """The events of a share's trials."""
+        from hawb.study.fault_rows import faults
+
         for rows in faults(share.cell, share.first, share.count):
             yield with_cell(share.cell, rows, self.table)
 
@@ -152,7 +162,9 @@ class Losses(StudySource):
 
     def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
         """The losses of a share's trials."""
-        for rows in loss_rows.losses(share.cell, share.first, share.count):
+        from hawb.study.loss_rows import losses
+
+        for rows in losses(share.cell, share.first, share.count):
             yield with_cell(share.cell, rows, self.table)
 
 
@@ -187,7 +199,8 @@ class StudyReader(DataSourceReader):
     def partitions(self) -> Sequence[Share]:
         """The shares to be played."""
         begins = {cell.place: self.first for cell in self.cells}
-        return shares(self.cells, begins, {cell.place: max(self.first, self.end) for cell in self.cells})
+        ends = {cell.place: max(self.first, self.end) for cell in self.cells}
+        return shares(self.cells, costs(self.cells), begins, ends)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""
@@ -200,6 +213,8 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, source: StudySource) -> None:
         self.source, self.cells = source, cells_of(source.asked, source.label)
         self.cores = int(source.options.get("cores", 1))
+        given = source.options.get("costs")
+        self.costs: Costs = msgspec.json.decode(given) if given else costs(self.cells)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Nothing is played."""
@@ -216,7 +231,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next batch ends, or the study where there is no limit."""
         trials, done = self.source.asked.trials, counts(start)
         cores = 2**40 if isinstance(limit, ReadAllAvailable) else self.cores
-        end = next_offset(self.cells, done, trials, cores)
+        end = next_offset(self.cells, self.costs, done, trials, cores)
         if end == done:
             return start
         return end | {QUESTION: as_option(self.source.asked), "label": self.source.label}
@@ -226,7 +241,8 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if QUESTION not in end:
             return []
         cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])
-        return shares(cells, counts(start), counts(end))
+        known = self.costs if self.costs.keys() >= {cell.place for cell in cells} else costs(cells)
+        return shares(cells, known, counts(start), counts(end))
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""

@@ -31,7 +31,12 @@ _ANSWERS_IN_S = 10
 _MANY = 100_000
 """More rows than any Spark has cores."""
 
-_EVERYWHERE = {"spark.sql.session.timeZone": "UTC", "spark.sql.python.filterPushdown.enabled": "true"}
+_EVERYWHERE = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # Rows come in the order of the parts that they are written to: without this Spark sorts them first.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+}
 
 TRIES = 4
 """How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
