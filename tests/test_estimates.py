@@ -105,7 +105,7 @@ def test_the_interval_of_a_share_is_wilsons(spark: SparkSession):
 
 def drawn(spark: SparkSession, weighted: bool) -> tuple[DataFrame, dict[str, np.ndarray], np.ndarray]:
     """Trials of two designs that share most of what happens to them."""
-    draw, count = np.random.RandomState(8), 3_200
+    draw, count = np.random.RandomState(9), 3_200
     shared = draw.exponential(100.0, count)
     values = {"base": shared + draw.normal(0, 1, count), "other": shared + 5 + draw.normal(0, 1, count)}
     weights = draw.uniform(0.5, 1.5, count) if weighted else np.ones(count)

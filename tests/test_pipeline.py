@@ -31,8 +31,8 @@ from hawb.study.tables import CELLS as CELLS_TABLE
 from hawb.study.tables import TRIALS, TableRefused
 
 ROOT = Path(__file__).parents[1]
-TRIALS_ASKED = 200
-"""Of each cell: two batches, the first of 150."""
+TRIALS_ASKED = 400
+"""Of each cell: two batches, the first of 300."""
 
 
 def expected(trials: int, cells: Sequence[tuple[str, str]] = CELLS, shift: int = 0) -> list[tuple]:
@@ -63,10 +63,10 @@ def test_a_study_is_a_table_that_any_reader_reads(spark: SparkSession, tmp_path:
     progress: list[Progress] = []
     rows = run(spark, study(TRIALS_ASKED), tmp_path, progress.append, "made-up", made_up())
     assert told(rows) == expected(TRIALS_ASKED)
-    assert (progress[-1].done, progress[-1].total, progress[-1].played) == (800, 800, 800)
+    assert (progress[-1].done, progress[-1].total, progress[-1].played) == (1600, 1600, 1600)
     assert [one.done for one in progress] == sorted(one.done for one in progress)
     read = pq.read_table(tmp_path / "trials")
-    assert (read.num_rows, set(read.column_names)) == (800, set(TRIALS.schema.names))
+    assert (read.num_rows, set(read.column_names)) == (1600, set(TRIALS.schema.names))
     assert {(one["study"], one["design"]) for one in read.select(["study", "design"]).to_pylist()} == {
         ("made-up", "one"), ("made-up", "two"),
     }  # fmt: skip
@@ -144,7 +144,7 @@ def test_every_setting_of_a_cell_has_a_column():
 @pytest.mark.spark
 def test_a_study_that_is_interrupted_goes_on(spark: SparkSession, tmp_path: Path):
     def interrupt(progress: Progress) -> None:
-        if progress.done > 600:
+        if progress.done > 1200:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -167,7 +167,7 @@ def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path
 @pytest.mark.spark
 def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: Path):
     with pytest.raises(StudyFailed) as caught:
-        run(spark, study(TRIALS_ASKED), tmp_path, source=made_up(breaks=("two", 180)))
+        run(spark, study(TRIALS_ASKED), tmp_path, source=made_up(breaks=("two", 380)))
     lines = str(caught.value).splitlines()
     assert lines[0] == "the study stopped: ZeroDivisionError: half way"
     assert lines[1].strip().startswith("in trials ") and lines[1].endswith("of two in calm")
@@ -219,7 +219,7 @@ print(rows.count(), rows.select("design", "environment", "trial").distinct().cou
 {more}
 spark.stop()
 """
-KILLS_ITSELF = "progress.done > 600 and os.kill(os.getpid(), signal.SIGKILL)"
+KILLS_ITSELF = "progress.done > 1200 and os.kill(os.getpid(), signal.SIGKILL)"
 
 
 def program(
@@ -259,7 +259,7 @@ def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
         assert first.stdout.readline() == "plays\n"
         second = run(spark, study(TRIALS_ASKED), folder, tell, source=made_up())
-        assert first.stdout.read().splitlines()[-1] == "800 800"
+        assert first.stdout.read().splitlines()[-1] == "1600 1600"
     assert (first.returncode, bool(waited)) == (0, True)
     assert told(second) == expected(TRIALS_ASKED)
 
@@ -444,5 +444,5 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_trials(spark: Spar
         text = program(folder, KILLS_A_WORKER.format(victim=workers[0]), gate, master, READS.format(), **config)
         ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-2:] == ["800 800", str(READ)]
+    assert ran.stdout.splitlines()[-2:] == ["1600 1600", str(READ)]
     assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)

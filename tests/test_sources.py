@@ -141,7 +141,7 @@ def test_faults_are_the_same_for_all_designs(spark: SparkSession):
 
 
 def test_a_stream_goes_from_offset_to_offset_to_the_end():
-    stream = StudyStream(Trials({"path": str(DATA / "studies" / "monthly-failures.yaml"), "cores": "2"}))
+    stream = StudyStream(Trials({"path": str(DATA / "studies" / "monthly-failures.yaml"), "cores": "1"}))
     offset, total, batches = stream.initialOffset(), set(), 0
     while (end := stream.latestOffset(offset, stream.getDefaultReadLimit())) != offset:
         total |= played(stream.partitions(offset, end))
@@ -231,7 +231,7 @@ def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Pat
     assert rows.where("refused_file IS NOT NULL").count() == 0 and rows.count() == 2
     for mode, said in (("FAILFAST", "oslo.json: the file, line 1"), ("often", "mode: OFTEN is none of PERMISSIVE")):
         with pytest.raises(PySparkException) as caught:
-            spark.read.format("rabbitmq-queues").option("mode", mode).load(str(exports)).collect()
+            spark.read.format("rabbitmq-queues").option("mode", mode).load(str(exports / "oslo.json")).collect()
         assert said in why(str(caught.value))
 
 

@@ -18,7 +18,7 @@ from hawb.study import environment
 from hawb.study.design import QUEUE, Design, Upgrade
 from hawb.study.environment import Distribution, Environment
 from hawb.study.load import load, read_study
-from hawb.study.question import Study
+from hawb.study.question import Precision, Study
 
 STUDIES = Path(__file__).parents[1] / "data" / "studies"
 PRESETS = sorted(STUDIES.glob("*.yaml"))
@@ -94,6 +94,7 @@ FULL = {
     },
     "trials": 1000,
     "horizon_days": 365,
+    "precision": {"measure": "downtime_s", "relative": 0.02, "absolute": 60},
     "sources": {"environments.worst": "assumed", "environments.worst.timing.fsync_s": "https://example.org 2 ms"},
 }
 
@@ -146,7 +147,7 @@ def test_every_field_of_the_structs_is_in_that_example() -> None:
     own = [part for part in vars(environment).values() if getattr(part, "__module__", "") == environment.__name__]
     parts = [part for part in own if isinstance(part, type) and issubclass(part, Part)]
     assert len(parts) == 10
-    for part in [Study, Design, Upgrade, *parts]:
+    for part in [Study, Precision, Design, Upgrade, *parts]:
         assert set(part.__struct_fields__) <= written, part
 
 
@@ -209,6 +210,9 @@ def test_a_strange_value_is_accepted_or_refused_where_it_stands(path: tuple[str 
         (("designs", "line\n"), FULL["designs"]["quorum"], "accepted: a name of small letters"),
         (("trials",), 0, "trials: not accepted"),
         (("horizon_days",), 0, "horizon_days: not accepted"),
+        (("precision", "measure"), "uptime_s", "'uptime_s' is none of published, confirmed"),
+        (("precision", "relative"), 0, "precision.relative: not accepted"),
+        (("precision",), {"measure": "lost"}, "relative: missing, and so is absolute"),
         (("sources", "environments.wurst"), "assumed", "a source for something that is not in the file"),
         (("sources", "environments.worst"), "I think", "accepted: an address, https://..., or assumed"),
     ],

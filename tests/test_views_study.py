@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hawb.study.pipeline import Progress
+from hawb.study.progress import Progress
 from hawb.views.study import left, number, percent, rate, report
 
 ROW = {
