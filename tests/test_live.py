@@ -9,7 +9,18 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from hawb.lab.study_panel import AWAY, CONTROLLED, FAILURES, PUBLISHED, REPAIR, TRIALS, Knob, StudyPanel
+from hawb.lab.study_panel import (
+    AWAY,
+    CONTROLLED,
+    COPIES,
+    FAILURES,
+    PROMOTE,
+    PUBLISHED,
+    REPAIR,
+    TRIALS,
+    Knob,
+    StudyPanel,
+)
 from hawb.scenario.refused import ScenarioRefused
 from hawb.study import live as room
 from hawb.study.estimates import estimates
@@ -184,3 +195,17 @@ def test_the_panel_plays_what_is_chosen(study: Study) -> None:
     panel.choices[0].options = [("none", 0)]
     panel.play()
     assert "horizon_days" in panel.answer.value and "<table" not in panel.answer.value
+
+
+@pytest.mark.parametrize("name", ["policies", "rare-losses"])
+def test_designs_can_be_set_too_and_begin_as_the_study_has_them(name: str) -> None:
+    asked = load(STUDIES / f"{name}.yaml")
+    knobs = [COPIES, PROMOTE] if name == "rare-losses" else [COPIES]
+    panel = StudyPanel(asked, [LOSS], knobs)
+    assert {design.replicas for design in panel.asked.designs.values()} == {2}
+    for place, knob in enumerate(knobs):
+        panel.choices[place].value = list(knob.choices.values())[-1]
+    assert {design.replicas for design in panel.asked.designs.values()} == {3}
+    if PROMOTE in knobs:
+        keys = {design.policy["ha-promote-on-failure"] for design in panel.asked.designs.values()}
+        assert keys == {"when-synced"}

@@ -421,9 +421,9 @@ sources: {environments.rack: "assumed: round numbers"}
 READ = [8, 8, 0, 31, 40]
 """Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
 READS = """
-few = "environment = 'kills' AND trial < 3"
+few = {{"environments": "kills", "trials": 3}}
 read = spark.read.format
-print([read(f"hawb-{{name}}").load("data/studies/policies.yaml").where(few).select("design").distinct().count()
+print([read(f"hawb-{{name}}").options(**few).load("data/studies/policies.yaml").select("design").distinct().count()
        for name in ("trials", "faults", "losses")]
       + [read(f"rabbitmq-{{name}}").load("data/real").count() for name in ("queues", "definitions")])
 """

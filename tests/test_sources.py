@@ -1,20 +1,17 @@
-"""hawb's sources of data for Spark: what they give, what filters leave unplayed and unread, and files that are bad."""
+"""hawb's sources of data for Spark: what they give, what options leave unplayed, and files that are bad."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, IsNotNull, LessThan, Not
-from pyspark.sql.datasource import StringStartsWith as StartsWith
 
 from hawb.study.cells import Cell, cells_of
 from hawb.study.failures import why
-from hawb.study.fleet_sources import ExportedQueues, FleetReader
 from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES
 from hawb.study.load import load
 from hawb.study.records import records
@@ -24,11 +21,11 @@ from hawb.study.tables import FAULTS, LOSSES, TRIALS
 
 DATA = Path(__file__).parents[1] / "data"
 FILE = DATA / "studies" / "policies.yaml"
-LOSING = "design = 'manual-stop-when-kill-always' AND environment = 'kills-nightly-batch'"
+LOSING = {"designs": "manual-stop-when-kill-always", "environments": "kills-nightly-batch"}
 
 
-def read(spark: SparkSession, source: str, path: Path = FILE) -> DataFrame:
-    return spark.read.format(source).load(str(path))
+def read(spark: SparkSession, source: str, path: Path = FILE, **options: object) -> DataFrame:
+    return spark.read.format(source).options(**options).load(str(path))
 
 
 # Studies
@@ -45,7 +42,7 @@ def test_columns_say_what_they_mean(spark: SparkSession, table):
 @pytest.mark.spark
 def test_trials_are_those_of_the_kernel(spark: SparkSession):
     study = load(FILE)
-    found = read(spark, "hawb-trials").where(f"{LOSING} AND trial >= 20 AND trial < 60").collect()
+    found = read(spark, "hawb-trials", **LOSING, first=20, trials=60).collect()
     (cell,) = [one for one in cells_of(study, "policies") if one.key == found[0].cell]
     expected = records(study, "manual-stop-when-kill-always", "kills-nightly-batch", 20, 40).to_pylist()
     assert sorted((row.asDict() for row in found), key=lambda row: row["trial"]) == [
@@ -55,16 +52,14 @@ def test_trials_are_those_of_the_kernel(spark: SparkSession):
 
 
 @pytest.mark.spark
-def test_what_filters_leave_out_is_not_played(spark: SparkSession):
-    rows = read(spark, "hawb-trials").where(f"{LOSING} AND trial < 50 AND outages >= 0")
-    assert rows.rdd.getNumPartitions() == 1
-    plan = rows._jdf.queryExecution().executedPlan().toString()
-    assert "outages" in plan.partition("Filter")[2] and "trial#" not in plan.partition("Filter")[2].partition("\n")[0]
-    assert rows.count() == 50
-
-
-def reader(source: str = "policies") -> StudyReader:
-    return StudyReader(Trials({"path": str(DATA / "studies" / f"{source}.yaml")}))
+def test_queries_of_one_dataframe_have_nothing_to_do_with_each_other(spark: SparkSession):
+    """As they would have if filters were handed down: Spark 4.3.0 keeps what one query's filter leaves for all."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    rows = read(spark, "hawb-trials", environments="kills, controlled-stops", trials=3)
+    few = rows.where("environment = 'kills' AND trial < 2 AND design LIKE 'manual%'")
+    other = rows.where("environment = 'controlled-stops' AND trial = 1")
+    assert [one.count() for one in (rows, few, rows, other, few.union(other))] == [48, 8, 48, 8, 16]
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
 def played(shares: Iterable[Share]) -> set[tuple[str, str, int, int]]:
@@ -77,39 +72,40 @@ def played(shares: Iterable[Share]) -> set[tuple[str, str, int, int]]:
     return {(*cell, *run) for cell, runs in found.items() for run in runs}
 
 
-DESIGN, ENVIRONMENT, TRIAL, LOST = ("design",), ("environment",), ("trial",), ("lost",)
+@pytest.mark.parametrize(
+    ("options", "cells", "trials"),
+    [
+        ({}, 32, (0, 10_000)),
+        ({"designs": "manual-stop-when-kill-when"}, 4, (0, 10_000)),
+        ({"environments": "kills, controlled-stops", "trials": "40"}, 16, (0, 40)),
+        ({**LOSING, "first": "7", "trials": "8"}, 1, (7, 8)),
+        ({"first": "20", "trials": "20"}, 0, None),
+        ({"first": "30", "trials": "20"}, 0, None),
+    ],
+)
+def test_options_say_what_is_played(options: Mapping[str, str], cells: int, trials: tuple[int, int] | None):
+    found = played(StudyReader(Trials({"path": str(FILE)} | options)).partitions())
+    assert len(found) == cells and {run[2:] for run in found} == ({trials} if trials else set())
 
 
 @pytest.mark.parametrize(
-    ("filters", "left", "cells", "trials"),
+    ("options", "said"),
     [
-        ([], [], 32, (0, 10_000)),
-        ([EqualTo(DESIGN, "manual-stop-when-kill-when"), IsNotNull(DESIGN)], [], 4, (0, 10_000)),
-        ([StartsWith(DESIGN, "automatic"), EqualTo(ENVIRONMENT, "kills")], [], 4, (0, 10_000)),
-        ([In(ENVIRONMENT, ("kills", "controlled-stops"))], [], 16, (0, 10_000)),
-        ([GreaterThan(TRIAL, 10), LessThan(TRIAL, 20)], [], 32, (11, 20)),
-        ([GreaterThanOrEqual(TRIAL, 9_999)], [], 32, (9_999, 10_000)),
-        ([EqualTo(TRIAL, 7)], [], 32, (7, 8)),
-        ([LessThan(TRIAL, 5), GreaterThan(TRIAL, 7)], [], 0, None),
-        ([EqualTo(("study",), "others")], [], 0, None),
-        ([Not(EqualTo(DESIGN, "x")), GreaterThan(LOST, 0)], [0, 1], 32, (0, 10_000)),
-        ([In(TRIAL, (1, 2))], [0], 32, (0, 10_000)),
+        ({"designs": "manual"}, "designs: manual is none of manual-stop-when-kill-when, "),
+        ({"environments": "kills,"}, "environments:  is none of controlled-stops, "),
     ],
 )
-def test_filters_are_answered_or_given_back(filters: list, left: list[int], cells: int, trials: tuple | None):
-    given = reader()
-    assert list(given.pushFilters(filters)) == [filters[index] for index in left]
-    found = played(given.partitions())
-    assert len(found) == cells and {run[2:] for run in found} == ({trials} if trials else set())
+def test_what_is_in_no_study_is_refused_by_name(options: Mapping[str, str], said: str):
+    with pytest.raises(ValueError, match=said):
+        Trials({"path": str(FILE)} | options)
 
 
 @pytest.mark.spark
 def test_losses_add_up_to_what_trials_lost(spark: SparkSession):
     """By the engine, which knows why; whatever is lost again is one loss."""
-    one = f"{LOSING} AND trial < 60"
-    trials = read(spark, "hawb-trials").where(one).where("lost_confirmed > 0 OR lost > 0")
+    trials = read(spark, "hawb-trials", **LOSING, trials=60).where("lost_confirmed > 0 OR lost > 0")
     found = {row.trial: row for row in trials.collect()}
-    losses = read(spark, "hawb-losses").where(one).collect()
+    losses = read(spark, "hawb-losses", **LOSING, trials=60).collect()
     assert found and {row.trial for row in losses} == set(found)
     for trial, row in found.items():
         of_trial = [loss for loss in losses if loss.trial == trial]
@@ -121,16 +117,16 @@ def test_losses_add_up_to_what_trials_lost(spark: SparkSession):
 
 @pytest.mark.spark
 def test_what_no_queue_took_is_a_loss_of_its_own(spark: SparkSession):
-    one = "design = 'classic-1' AND environment = 'many-failures' AND trial < 3"
+    one = {"designs": "classic-1", "environments": "many-failures", "trials": 3}
     file = DATA / "studies" / "replica-counts.yaml"
-    rows = {row.trial: row for row in read(spark, "hawb-trials", file).where(one).collect()}
-    for loss in read(spark, "hawb-losses", file).where(one).collect():
+    rows = {row.trial: row for row in read(spark, "hawb-trials", file, **one).collect()}
+    for loss in read(spark, "hawb-losses", file, **one).collect():
         assert (loss.cause, loss.at_s, loss.confirmed) == ("no_queue", None, rows[loss.trial].lost_confirmed)
 
 
 @pytest.mark.spark
 def test_faults_are_the_same_for_all_designs(spark: SparkSession):
-    faults = read(spark, "hawb-faults").where("environment = 'kills' AND trial < 5")
+    faults = read(spark, "hawb-faults", environments="kills", trials=5)
     rows = [(row.trial, row.event, row.at_s, row.kind, tuple(row.nodes)) for row in faults.collect()]
     assert len(rows) == 8 * len(set(rows))
     assert {kind for _, _, _, kind, _ in rows} == {"kill", "start", "consumers_away", "consumers_back"}
@@ -221,7 +217,7 @@ def test_queues_and_definitions_are_rows_and_so_is_a_file_that_cannot_be_read(sp
         assert {name: told.count(name) for name in set(told)} == good
         refused = {Path(row["refused_file"]).name for row in found if row["refused_file"]}
         assert refused == {"oslo.json", "rome.queues.txt"}
-    (queue,) = read(spark, "rabbitmq-queues", exports).where("cluster LIKE '%berlin'").collect()
+    (queue,) = read(spark, "rabbitmq-queues", exports / "berlin.definitions.json").collect()
     assert (queue.queue, queue.arguments, queue.durable, queue.messages) == ("q", '{"x-max-length":5}', True, None)
 
 
@@ -233,13 +229,6 @@ def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Pat
         with pytest.raises(PySparkException) as caught:
             spark.read.format("rabbitmq-queues").option("mode", mode).load(str(exports / "oslo.json")).collect()
         assert said in why(str(caught.value))
-
-
-def test_a_cluster_that_a_filter_leaves_out_is_not_opened(exports: Path):
-    given = FleetReader(ExportedQueues({"path": str(exports)}))
-    asked = [EqualTo(("cluster",), str(exports / "rome")), IsNotNull(("cluster",)), EqualTo(("queue",), "q")]
-    assert given.pushFilters(asked) == asked[2:]
-    assert [one.name for share in given.partitions() for one in share.clusters] == [str(exports / "rome")]
 
 
 @pytest.mark.spark

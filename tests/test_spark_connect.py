@@ -45,8 +45,8 @@ told["rows"] = sorted(list(one) for one in rows.select(names).collect())
 told["cores"] = cores(spark)
 told["estimates"] = len(estimates(rows, ["lost", "publish_down_s"]).collect())
 sources = spark.read.format
-few = "environment = 'kills' AND trial < 3"
-told["read"] = [sources(f"hawb-{{name}}").load({question!r}).where(few).select("design").distinct().count()
+few = {{"environments": "kills", "trials": 3}}
+told["read"] = [sources(f"hawb-{{name}}").options(**few).load({question!r}).select("design").distinct().count()
                 for name in ("trials", "faults", "losses")]
 told["read"] += [sources(f"rabbitmq-{{name}}").load({exports!r}).count() for name in ("queues", "definitions")]
 audit(spark, [Path({exports!r})], folder / "audit")

@@ -80,8 +80,12 @@ NODE_AWAY = Knob(
 HOUR = Knob(
     "upgrades begin at", every("rolling_upgrades", "at_hour"), {f"{hour}:00": hour for hour in range(24)}, "3:00"
 )
+COPIES = Knob("copies", ("designs", "*", "replicas"), {str(count): count for count in (2, 3)}, "2")
+PROMOTE = Knob(
+    "ha-promote-on-failure", ("designs", "*", "policy", "ha-promote-on-failure"),
+    {key: key for key in ("always", "when-synced")}, "always",
+)  # fmt: skip
 TRIALS = Knob("trials", ("trials",), {str(count): count for count in (64, 200, 1000)}, "200")
-
 
 Played = Callable[[Study, Callable[[Any], object]], Sequence[Estimate]]
 """Who plays a study, telling of its progress, and says what it comes to."""
@@ -133,7 +137,6 @@ class StudyPanel:
         words = estimates_in_words(estimates, self.shown)
         drawn = picture(estimates_figure(estimates, self.shown, types), words)
         self.answer.value = drawn + estimates_table(estimates, self.shown).to_html(border=0)
-
 
     def _tell(self, progress: Any) -> None:
         self.progress.box.layout.display = None

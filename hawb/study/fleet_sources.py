@@ -1,12 +1,12 @@
 """Exports of any number of clusters as sources of data for Spark: queues, definitions, and an audit of both.
 
-    spark.read.format("rabbitmq-queues").load("exports/").where("cluster LIKE 'exports/berlin%'")
+    spark.read.format("rabbitmq-queues").load("exports/")
 
-A path is a file or a folder (`hawb.study.fleet` says which files are one cluster); `load` takes several, too. A
-partition is a share of the clusters, dealt out by size; a filter on `cluster` is pushed down, and what it leaves out is
-not opened. Files are those of strangers: one that cannot be read is a row, with why in the columns `refused_…`, and
-ends nothing. Option `mode` is that of Spark's own readers: PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST;
-`base` is the folder at which paths begin that are not absolute, by default that in which Spark runs.
+A path is a file or a folder (`hawb.study.fleet` says which files are one cluster); `load` takes several, too, and opens
+no others. A partition is a share of the clusters, dealt out by size. Files are those of strangers: one that cannot be
+read is a row, with why in the columns `refused_…`, and ends nothing. Option `mode` is that of Spark's own readers:
+PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST; `base` is the folder at which paths begin that are not
+absolute, by default that in which Spark runs.
 
 Users, passwords and permissions are never decoded (`hawb.broker.definitions`). Reading is Python, a cluster after the
 other; the paths must be reachable under their names from each of Spark's machines.
@@ -15,7 +15,7 @@ other; the paths must be reachable under their names from each of Spark's machin
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import asdict
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition, IsNotNull
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -34,7 +34,6 @@ from hawb.planning.inventory import of_files
 from hawb.study.audit_rows import OWN_SCHEMA, QUEUE_SCHEMA, audited, read_rest
 from hawb.study.fleet import ClusterFiles, clusters
 from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES, Table
-from hawb.study.pushdown import TESTS
 
 SHARES = 8
 """Into how many shares clusters are dealt unless the option `shares` says otherwise: a few for each of two cores."""
@@ -69,7 +68,7 @@ class FleetSource(DataSource):
             raise ValueError(f"mode: {self.mode} is none of {', '.join(MODES)}")
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of all clusters, or of those that filters leave."""
+        """A reader of all clusters."""
         return FleetReader(self)
 
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
@@ -87,21 +86,10 @@ def paths_of(options: Mapping[str, str]) -> list[str]:
 
 
 class FleetReader(DataSourceReader):
-    """Reads the clusters that filters leave."""
+    """Reads clusters."""
 
     def __init__(self, source: FleetSource) -> None:
         self.source, self.clusters = source, clusters(source.paths, source.base)
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Takes what is asked of the cluster's name; the rest is Spark's."""
-        return [one for one in filters if not self._takes(one)]
-
-    def _takes(self, one: Filter) -> bool:
-        if getattr(one, "attribute", None) != ("cluster",):
-            return False
-        if test := TESTS.get(type(one)):
-            self.clusters = [cluster for cluster in self.clusters if test(cluster.name, one.value)]
-        return test is not None or isinstance(one, IsNotNull)
 
     def partitions(self) -> Sequence[Share]:
         """The clusters dealt out, the largest first."""

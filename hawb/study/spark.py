@@ -33,7 +33,6 @@ _MANY = 100_000
 
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.python.filterPushdown.enabled": "true",
     # Rows come in the order of the parts that they are written to: without this Spark sorts them first.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
