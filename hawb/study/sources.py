@@ -5,8 +5,9 @@
     spark.read.format("hawb-trials").load("data/studies/policies.yaml").where("design = 'a' AND trial < 1000")
 
 A partition is a share of one cell (`hawb.study.shares`). Filters on study, cell, design, environment and on the trial's
-number are pushed down: what they leave out is not played. Options are `trials`, in place of the file's, and `study`,
-the question itself as JSON in place of a file, with its `label`.
+number are pushed down: what they leave out is not played. Options are `trials`, in place of the file's, `numbers`, a
+file of one's own numbers that is laid over the study (`hawb.study.numbers`), and `study`, the question itself as JSON
+in place of a file, with its `label`.
 
 As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the last in micro-batches and knows its
 offsets by themselves: how many trials of each cell there are, and the question that was asked with them. So a batch
@@ -40,6 +41,7 @@ from pyspark.sql.types import StructType
 
 from hawb.study.cells import LABEL, Cell, cells_of, label_of
 from hawb.study.load import load, read_study
+from hawb.study.numbers import lay_over
 from hawb.study.pushdown import BOUNDS, TESTS
 from hawb.study.question import Study
 from hawb.study.shares import Costs, Offset, Share, costs, next_offset, shares
@@ -97,6 +99,8 @@ def asked(options: Mapping[str, str]) -> tuple[Study, str]:
         study, label = load(Path(options["path"])), options.get("label", label_of(Path(options["path"])))
     else:
         raise ValueError("no study: load(FILE) takes a study's file, or the option `study` the question as JSON")
+    if "numbers" in options:
+        study, _ = lay_over(study, Path(options["numbers"]))
     return (replace(study, trials=int(options["trials"])) if "trials" in options else study), label
 
 
