@@ -29,6 +29,11 @@ def queue(result: Imported, name: str) -> dict[str, Any]:
     return next(entry for entry in result.scenario["queues"] if entry["queue"] == name)
 
 
+def published(rate: Any) -> list[dict[str, Any]]:
+    """A listing of a queue to which so many messages a second are published."""
+    return [{"name": "b", "vhost": "/", "messages": 1, "message_stats": {"publish_details": {"rate": rate}}}]
+
+
 def noted(result: Imported, *words: str) -> bool:
     return any(all(word in note for word in words) for note in result.notes)
 
@@ -298,6 +303,18 @@ def test_pages_and_empty_listings(beside):
         ([{"name": "b", "vhost": "/", "messages": -1}], "[0].messages", ">= 0"),
         ([{"name": "b", "vhost": "/", "messages": True}], "[0].messages", "int"),
         ([{"name": "b", "vhost": "/", "members": [None]}], "[0].members", "str"),
+        ([{"name": "b", "messages": 1, "message_stats": "secret"}], "[0], message_stats", "an object of counters"),
+        ([{"name": "b", "messages": 1, "message_stats": ["secret"]}], "[0].message_stats", "<= 0"),
+        (f"{HEADER.replace('pid', 'message_stats', 1)}\nb\t1\tsecret\n", "line 2, message_stats", "an object"),
+        (published({}), "rate", "float"),
+        (published("secret"), "rate", "float"),
+        (published(True), "rate", "float"),
+        (published(-0.1), "rate", ">= 0"),
+        (published(1e9), "rate", "<= 1"),
+        (published(float("nan")), "a number in the file", "JSON"),
+        (json.dumps(published(7)).replace("7", "1e999"), "rate", ""),
+        ([{"name": "n", "running": True, "io_sync_avg_time": -1}], "[0].io_sync_avg_time", ">= 0"),
+        ([{"name": "n", "running": True, "io_sync_avg_time": "secret"}], "[0].io_sync_avg_time", "float"),
         ([{"name": "b", "vhost": "/", "messages": 1, "durable": "secret"}], "[0], durable", "true or false"),
         ([{"name": "b", "vhost": "/", "messages": 1, "arguments": [["x"]]}], "[0], arguments", "[name, type, value]"),
         ({"items": "secret"}, "items", "array"),

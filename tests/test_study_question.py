@@ -214,7 +214,7 @@ def test_a_strange_value_is_accepted_or_refused_where_it_stands(path: tuple[str 
         (("precision", "relative"), 0, "precision.relative: not accepted"),
         (("precision",), {"measure": "lost"}, "relative: missing, and so is absolute"),
         (("sources", "environments.wurst"), "assumed", "a source for something that is not in the file"),
-        (("sources", "environments.worst"), "I think", "accepted: an address, https://..., or assumed"),
+        (("sources", "environments.worst"), "I think", "begins with https:// or assumed or measured"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )

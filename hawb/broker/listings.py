@@ -18,16 +18,13 @@ from msgspec import Meta, Raw, Struct
 
 from hawb.broker.definitions import Definitions, Key, Policy, policy_entry
 from hawb.broker.queue_rows import LISTINGS, QueueFacts, is_queue_listing, json_rows, text_rows
-from hawb.broker.untrusted import ImportRefused, check_json, decode, named, quoted, read_text
+from hawb.broker.untrusted import Empty, ImportRefused, check_json, decode, named, quoted, read_text
 from hawb.engine.naming import join_queue
 from hawb.scenario.fields import Count, Name
 
-Empty = Annotated[list[Raw], Meta(max_length=0)]
-"""How RabbitMQ writes an object without keys in places."""
-
 
 class NodeFacts(Struct):
-    """A node as /api/nodes lists it."""
+    """A node as /api/nodes lists it; `io_sync_avg_time` is how long an fsync has taken of late, in milliseconds."""
 
     name: Name
     running: bool = True
@@ -37,6 +34,7 @@ class NodeFacts(Struct):
     mem_alarm: bool | None = None
     disk_free_alarm: bool | None = None
     being_drained: bool | None = None
+    io_sync_avg_time: Annotated[float, Meta(ge=0, le=10**9)] | None = None
 
 
 class ClusterStatus(Struct):
@@ -88,7 +86,7 @@ class Listings:
 
     `nodes` maps each node of the cluster to whether it runs, and is empty when no listing tells. `overruled` maps
     (fact, file) to the queues of which an earlier file told otherwise. `queue_total` is what the cluster itself counts,
-    and so are `published` and `confirmed` messages.
+    and so are `published` and `confirmed` messages. `fsync_ms` is how long an fsync takes on the slowest node.
     """
 
     definitions: Definitions
@@ -96,6 +94,7 @@ class Listings:
     nodes: dict[str, bool] = field(default_factory=dict)
     policies: dict[Key, dict[str, Any]] = field(default_factory=dict)
     net_ticktime: int | None = None
+    fsync_ms: float | None = None
     release: str | None = None
     queue_total: int | None = None
     published: int | None = None
@@ -205,6 +204,7 @@ class Listings:
         if len(ticks) > 1:
             self.notes.append(f"{file.name}: the nodes differ in net_ticktime ({sorted(ticks)}), the largest stands")
         self.net_ticktime = max(ticks, default=self.net_ticktime)
+        self.fsync_ms = max((node.io_sync_avg_time for node in nodes if node.io_sync_avg_time), default=self.fsync_ms)
         for node in nodes:
             states = {
                 "a RAM node": node.type == "ram",

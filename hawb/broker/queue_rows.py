@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from hawb.broker.definitions import queue_type
-from hawb.broker.untrusted import ImportRefused, Table, Value, decode
+from hawb.broker.untrusted import Empty, ImportRefused, Table, Value, decode
 from hawb.scenario.fields import Count, Name
 
 LISTINGS = (
@@ -33,6 +33,20 @@ _NODELESS_PID = re.compile(r"(#PID)?<\d+\.\d+\.\d+>")
 ByteCount = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 NodeNames = list[Name] | str | UnsetType | None
 Flag = bool | str | UnsetType | None
+
+
+class Details(Struct, gc=False):
+    """Of a counter of messages in `message_stats`: how many a second there have been of late."""
+
+    rate: Annotated[float, Meta(ge=0, le=10**8)] | None = None
+
+
+class MessageStats(Struct, gc=False):
+    """What clients do with a queue, as the management API counts it; it leaves out what nobody has done yet."""
+
+    publish_details: Details | None = None
+    deliver_get_details: Details | None = None
+    ack_details: Details | None = None
 
 
 class Row(Struct, gc=False):
@@ -63,10 +77,12 @@ class Row(Struct, gc=False):
     leader: str | UnsetType | None = UNSET
     members: NodeNames = UNSET
     online: NodeNames = UNSET
+    message_stats: MessageStats | Empty | str | UnsetType | None = UNSET
 
 
 class QueueFacts(Struct, gc=False, omit_defaults=True):
-    """What listings tell of a queue; None: not told. `node` is where its process runs, `mirrors` are oldest first."""
+    """What listings tell of a queue; None: not told. `node` is where its process runs, `mirrors` are oldest first,
+    `per_s` are messages a second by the keys of `MessageStats`."""
 
     type: str | None = None
     state: str | None = None
@@ -88,6 +104,7 @@ class QueueFacts(Struct, gc=False, omit_defaults=True):
     leader: str | None = None
     members: list[str] | None = None
     online: list[str] | None = None
+    per_s: dict[str, float] | None = None
 
 
 # --- one cell of a queue listing: a reader raises ValueError with what it accepts ---
@@ -163,6 +180,15 @@ def _definition(value: Table | str | None) -> dict[str, Value] | None:
     return value if isinstance(value, dict) else {} if value == [] else None
 
 
+def _per_s(value: MessageStats | list | str | None) -> dict[str, float] | None:
+    if isinstance(value, str) and value:
+        raise ValueError("an object of counters")
+    if not isinstance(value, MessageStats):
+        return None
+    told = ((name, getattr(value, name)) for name in MessageStats.__struct_fields__)
+    return {name: details.rate for name, details in told if details and details.rate is not None} or None
+
+
 _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     # column: (fact, reader)
     "type": ("type", _type),
@@ -188,9 +214,10 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "leader": ("leader", _word),
     "members": ("members", _names),
     "online": ("online", _names),
+    "message_stats": ("per_s", _per_s),
 }
 
-_TELLING = _READERS.keys() - {"arguments", "type", "policy"}
+_TELLING = _READERS.keys() - {"arguments", "type", "policy", "message_stats"}
 """Columns that other listings, such as those of exchanges, do not have."""
 
 

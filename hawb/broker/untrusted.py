@@ -27,6 +27,9 @@ Value = Scalar | list[Scalar] | dict[str, Scalar]
 Table = dict[str, Value] | Annotated[list[Scalar], Meta(max_length=0)]
 """Queue arguments or policy keys: one level of nesting is as deep as they go, and an empty one may be written []."""
 
+Empty = Annotated[list[msgspec.Raw], Meta(max_length=0)]
+"""How RabbitMQ writes an object without keys in places."""
+
 T = TypeVar("T")
 
 _WHOLE = "the whole file"

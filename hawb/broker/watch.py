@@ -24,11 +24,11 @@ from hawb.broker.untrusted import MAX_BYTES
 TIMEOUT_S = 60
 """How long a cluster with many queues may take for one answer."""
 LISTINGS = {
-    "queues": ",".join(Row.__struct_fields__),
+    "queues": ",".join(name for name in Row.__struct_fields__ if name != "message_stats"),
     "nodes": "name,running,type,net_ticktime,partitions,mem_alarm,disk_free_alarm,being_drained",
     "overview": "rabbitmq_version,object_totals",
 }
-"""The listings that are asked for, each with the columns that an import reads."""
+"""The listings that are asked for, each with the columns that a scenario is made from."""
 POLICY = ("pattern", "definition", "priority", "apply-to")
 
 

@@ -1,8 +1,9 @@
-"""The commands that turn a cluster into a scenario: `hawb import` and `hawb watch`."""
+"""The commands that turn a cluster into a scenario or into numbers: `hawb import` and `hawb watch`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,18 +19,36 @@ if TYPE_CHECKING:
 @click.command(name="import")
 @click.argument("definitions")
 @click.option("--queues", "listings", multiple=True, metavar="FILE", help="A listing of queues or nodes; repeatable.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The scenario to write, or -.")
-def import_command(definitions: str, listings: tuple[str, ...], output: Path) -> None:
-    """Turn a cluster's exported DEFINITIONS, and listings of its queues, into a scenario.
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The scenario to write, or -.")
+@click.option("--numbers", type=click.Path(path_type=Path),
+              help="A new file to write, or -: the numbers of this cluster for hawb study --numbers.")  # fmt: skip
+@click.option("--queue", metavar="NAME",
+              help="Whose rates and sizes --numbers takes, as VHOST::NAME.  [default: the busiest]")  # fmt: skip
+def import_command(
+    definitions: str, listings: tuple[str, ...], output: Path | None, numbers: Path | None, queue: str | None
+) -> None:
+    """Turn a cluster's exported DEFINITIONS, and listings of its queues, into a scenario, into numbers for studies, or
+    both.
 
     A file may be written VHOST=FILE where it does not say which virtual host it is about. What the files do not tell,
-    and what a scenario cannot carry, is listed on standard error.
+    and what a scenario cannot carry, is listed on standard error. Of numbers each says whether it was measured or is
+    assumed: replace what you know better.
     """
     from hawb.broker.imported import import_cluster
     from hawb.broker.untrusted import ImportRefused
 
+    if output is None and numbers is None:
+        raise click.UsageError("Missing option '-o' / '--output', or '--numbers'.")
+    if queue is not None and numbers is None:
+        raise click.UsageError("Option '--queue' goes with '--numbers'.")
+    if output == numbers:
+        raise click.UsageError("Options '-o' / '--output' and '--numbers' are two files.")
     try:
-        write_imported(output, import_cluster(definitions, listings))
+        imported = None if output is None else import_cluster(definitions, listings)
+        if numbers is not None:
+            write_numbers(numbers, definitions, listings, queue)
+        if imported is not None:
+            write_imported(output, imported)
     except (ImportRefused, ScenarioRefused) as refused:
         raise SystemExit(refuse(refused)) from None
 
@@ -54,6 +73,17 @@ def watch(api: str, output: Path) -> None:
         write_imported(output, read_cluster(api, Login(user, password)))
     except (ApiRefused, ImportRefused, ScenarioRefused) as refused:
         raise SystemExit(refuse(refused)) from None
+
+
+def write_numbers(file: Path, definitions: str, listings: Sequence[str], queue: str | None) -> None:
+    """Begins a file of a cluster's numbers, which is not written over: somebody has gone on with it. Raises
+    ImportRefused."""
+    from hawb.study.measured import begin
+
+    begun = begin(definitions, listings, queue)
+    write_scenario(file, begun.text, replace=False)
+    for note in begun.notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def write_imported(output: Path, imported: Imported) -> None:

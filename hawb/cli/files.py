@@ -106,12 +106,12 @@ def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) 
         raise
 
 
-def write_scenario(output: Path, text: str) -> None:
-    """Writes a scenario, or another text, to a file or to standard output."""
+def write_scenario(output: Path, text: str, replace: bool = True) -> None:
+    """Writes a scenario, or another text, to a file or to standard output; over another file only if told so."""
     if str(output) == STDIN:
         click.echo(text, nl=False)
         return
     try:
-        write(output, text)
+        write(output, text, replace)
     except OSError as error:
         raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None

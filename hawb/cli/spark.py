@@ -72,6 +72,8 @@ def of_trials(table: str) -> Callable:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), required=True,
               help="The folder of its tables; a study that was stopped goes on there.")  # fmt: skip
+@click.option("--numbers", type=click.Path(path_type=Path),
+              help="A file of your own numbers, laid over every environment; hawb import begins one.")  # fmt: skip
 @click.option("--baseline", metavar="DESIGN", help="The design that others are compared with.  [default: the first]")
 @of_trials("faults")
 @of_trials("losses")
@@ -80,20 +82,25 @@ def of_trials(table: str) -> Callable:
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 def study(
-    file: Path, output: Path, baseline: str | None, faults: int | None, losses: int | None, to_keep: Path | None,
-    as_json: bool, master: str,
+    file: Path, output: Path, numbers: Path | None, baseline: str | None, faults: int | None, losses: int | None,
+    to_keep: Path | None, as_json: bool, master: str,
 ) -> None:  # fmt: skip
     """Play a study FILE and show what it comes to, each number with its interval.
 
     Tables are kept in --output as Parquet: trials, a row each, and cells, the settings that they were played with
     (data/tables.md). Stop it whenever you like: nothing that is there is played again, and a file that asks for more,
-    or for something else, adds to it.
+    or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed.
     """
     from hawb.study.load import load as load_study
+    from hawb.study.numbers import lay_over, left_out, settings
 
     with of_the_extra():
         from hawb.study.records import slow
-    asked = load_study(file)
+    asked, own = load_study(file), None
+    if numbers is not None:
+        asked, own = lay_over(asked, numbers)
+        if names := left_out(asked, own):
+            click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
     if baseline is None:
         baseline = next(iter(asked.designs))
     elif baseline not in asked.designs:
@@ -110,6 +117,7 @@ def study(
         from hawb.study.kept import keep
         from hawb.study.pipeline import run as play_study
         from hawb.study.pipeline import write_of_trials
+        from hawb.study.prices import with_price
         from hawb.study.tables import TableRefused
         from hawb.views import study as view
 
@@ -125,12 +133,21 @@ def study(
             for table, count in (("faults", faults), ("losses", losses)):
                 if count:
                     write_of_trials(spark, asked, output, table, count, label_of(file))
+            if own is not None and own.prices is not None:
+                trials = with_price(trials, asked, own.prices)
             rows = told(trials, baseline)
         except (StudyFailed, TableRefused) as refused:
             raise SystemExit(refuse(refused)) from None
     if to_keep is not None:
-        keep(to_keep, asked, f"hawb study {file} --output {output} --keep {to_keep}", rows, last.played, last.elapsed_s)
-    click.echo(json.dumps(rows, indent=1) if as_json else view.report(asked.study, rows, baseline))
+        laid = "" if numbers is None else f" --numbers {numbers}"
+        command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
+        keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    click.echo(view.report(asked.study, rows, baseline, own and own.prices and own.prices.currency))
+    if own is not None:
+        click.echo(f"\n{view.origins(own.numbers, settings(asked, own))}")
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """A scenario as YAML text that loads back to an equal one: no defaults, short forms, the contract's order of keys.
 
 A step, a policy, a queue and a setting of the cluster each stand on a line of their own, as a person would write them.
+Files of other kinds are written the same way from their own structs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
-from hawb.scenario.document import Scenario, Step
+from hawb.scenario.document import Step
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
 
 _LINE_WIDTH = 120
@@ -39,9 +40,9 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
 _Dumper.add_representer(_OneLine, _Dumper.represent_line)
 
 
-def dump(scenario: Scenario) -> str:
-    """The YAML text of a scenario."""
-    parts = {key: _lay_out(key, value) for key, value in plain(scenario).items()}
+def dump(document: msgspec.Struct) -> str:
+    """The YAML text of a scenario, or of another whole file."""
+    parts = {key: _lay_out(key, value) for key, value in plain(document).items()}
     return yaml.dump(
         parts, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=_LINE_WIDTH
     )

@@ -18,6 +18,7 @@ from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.saving import write
 from hawb.study.cells import decides, digest, without_none
 from hawb.study.live import Estimate
+from hawb.study.numbers import PRICE
 from hawb.study.question import Study
 
 COLUMNS = (
@@ -25,7 +26,7 @@ COLUMNS = (
     "effective_trials",
 )  # fmt: skip
 MEASURES = ("lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "bytes_replicated")
-"""What is kept of the records."""
+"""What is kept of the records; and what they cost, where prices are told."""
 DIGITS = 4
 """More says nothing: intervals are wider."""
 
@@ -70,7 +71,7 @@ def keep(
 ) -> None:
     """Writes what a study came to, a row a line."""
     found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
-    places = (place for place in product(study.environments, study.designs, MEASURES) if place in found)
+    places = (place for place in product(study.environments, study.designs, (*MEASURES, PRICE)) if place in found)
     rows = [[_rounded(found[place][column]) for column in COLUMNS] for place in places]
     told = Kept(
         study=study.study, question=question(study), command=command, seed=study.seed, trials=study.trials,

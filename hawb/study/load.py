@@ -15,7 +15,7 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.study.design import NODES, Design
 from hawb.study.question import Study
 
-SOURCES = ("https://", "assumed")
+SOURCES = ("https://", "assumed", "measured")
 
 
 def load(source: Path | str | bytes, file: str | None = None) -> Study:
@@ -33,7 +33,7 @@ def read_study(given: Any) -> Study:
     for name, design in study.designs.items():
         _check_design(name, design)
     for path, source in study.sources.items():
-        _check_source(path, source, given)
+        check_source(path, source, given, SOURCES)
     return study
 
 
@@ -59,13 +59,13 @@ def _check_design(name: str, design: Design) -> None:
         raise ScenarioRefused(f"RabbitMQ would refuse this queue: {reason}", (*at, "arguments"))
 
 
-def _check_source(path: str, source: str, given: Any) -> None:
-    """Refuse a source of nothing, and one that does not say where a number is from."""
+def check_source(path: str, source: str, given: Any, begins: tuple[str, ...]) -> None:
+    """Refuse a source of nothing in `given`, and one that begins otherwise. Raises ScenarioRefused."""
     found = given
     for part in path.split("."):
         if not isinstance(found, dict) or part not in found:
             raise ScenarioRefused("a source for something that is not in the file", ("sources", path), given=path)
         found = found[part]
-    if not source.startswith(SOURCES):
-        accepted = "an address, https://..., or assumed"
+    if not source.startswith(begins):
+        accepted = f"text that begins with {' or '.join(map(str.strip, begins))}"
         raise ScenarioRefused("not a source", ("sources", path), given=source, accepted=accepted)

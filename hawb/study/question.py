@@ -1,11 +1,13 @@
 """A question: designs × environments × trials × horizon. What it holds, and nothing that follows from it.
 
 `sources` says where numbers come from: its keys are paths into the file, `environments.cloud.traffic`, and each stands
-for all below it that has no key of its own. A source is an address with what was read there, or begins with `assumed`.
+for all below it that has no key of its own. A source is an address with what was read there, or begins with `assumed`,
+or with `measured` where a file of one's own numbers has been laid over (`hawb.study.numbers`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta, field
@@ -84,6 +86,11 @@ class Study(Part, frozen=True, kw_only=True):
 
     def source_of(self, path: str) -> str | None:
         """Where the number at a path comes from; None if `sources` does not tell."""
-        parts = path.split(".")
-        above = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-        return next((self.sources[place] for place in above if place in self.sources), None)
+        return source_of(self.sources, path)
+
+
+def source_of(sources: Mapping[str, str], path: str) -> str | None:
+    """The source of the nearest place at or above a path; None if there is none."""
+    parts = path.split(".")
+    above = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((sources[place] for place in above if place in sources), None)

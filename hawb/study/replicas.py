@@ -24,9 +24,10 @@ from hawb.scenario.document import Cluster, QueueEntry, Scenario, Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import PolicyEntry, Publish
+from hawb.study.assumed import FAILING
 from hawb.study.design import NODES, Design
 from hawb.study.draining import ASSUMED_BYTES, rate
-from hawb.study.environment import Distribution, Environment, Failures, Traffic
+from hawb.study.environment import Environment, Traffic
 from hawb.study.intervals import Share
 from hawb.study.kernel import setup
 from hawb.study.live import Weights
@@ -37,21 +38,14 @@ from hawb.study.records import records
 REPLICAS = tuple(range(1, MOST + 1))
 TYPES = ("classic", "quorum")
 
-MONTH_S = 30 * 24 * 3600
 HORIZON_DAYS = 90
 TRIALS = 1_000
 FEW, ONE_IN = 20, 50
 """The engine, some thousand times as slow as the kernel, plays one in so many of the trials, yet at least a few."""
 
-FAILING = Failures(
-    every=Distribution(mean_s=MONTH_S),
-    repair=Distribution(mean_s=3600, distribution="lognormal", shape=1.0),
-    controlled_share=0.2,
-)
 PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
-"""Assumed: each node fails once a month and is back within an hour, one failure in five is a controlled stop; steady
-traffic with consumers that keep up. Losses of power, lost disks and partitions, which `data/studies/replicas.yaml` has,
-are left out: a table is to be there in a minute."""
+"""Assumed beside `hawb.study.assumed.FAILING`: steady traffic with consumers that keep up. Losses of power, lost disks
+and partitions, which `data/studies/replicas.yaml` has, are left out: a table is to be there in a minute."""
 
 AROUND = "assumed"
 

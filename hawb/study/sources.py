@@ -5,8 +5,9 @@
     spark.read.format("hawb-trials").options(environments="kills", trials=1000).load("data/studies/policies.yaml")
 
 A partition is a share of one cell (`hawb.study.shares`). Options say what is played: `designs` and `environments` by
-their names, with commas between, `trials` in place of the file's number, and `first`, the trial to begin with. `study`
-is the question itself as JSON in place of a file, with its `label`.
+their names, with commas between, `trials` in place of the file's number, and `first`, the trial to begin with;
+`numbers` is a file of one's own numbers that is laid over the study (`hawb.study.numbers`). `study` is the question
+itself as JSON in place of a file, with its `label`.
 
 Why options and not filters that Spark hands down (`pushFilters`, `spark.sql.python.filterPushdown.enabled`): Spark
 4.3.0 keeps what a filter leaves with the DataFrame that was loaded, for every query of it. Measured with such a source
@@ -40,6 +41,7 @@ from pyspark.sql.types import StructType
 
 from hawb.study.cells import LABEL, Cell, cells_of, label_of
 from hawb.study.load import load, read_study
+from hawb.study.numbers import lay_over
 from hawb.study.question import Study
 from hawb.study.shares import Costs, Offset, Share, costs, next_offset, shares
 from hawb.study.tables import CELL, DESIGN, ENVIRONMENT, FAULTS, LOSSES, STUDY, TRIAL, TRIALS, Table
@@ -97,6 +99,8 @@ def asked(options: Mapping[str, str]) -> tuple[Study, str]:
         study, label = load(Path(options["path"])), options.get("label", label_of(Path(options["path"])))
     else:
         raise ValueError("no study: load(FILE) takes a study's file, or the option `study` the question as JSON")
+    if "numbers" in options:
+        study, _ = lay_over(study, Path(options["numbers"]))
     chosen = {name: only(getattr(study, name), name, options[name]) for name in OF_PAIRS if name in options}
     if "trials" in options:
         chosen["trials"] = int(options["trials"])

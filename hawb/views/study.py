@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
 from hawb.views.findings import columns
 from hawb.views.words import counted, shown
 
@@ -17,10 +18,12 @@ EFFECTIVE = "effective trials"
 SMALLEST_SHARE = 1e-6
 
 
-def report(title: str, estimates: Iterable[Mapping[str, object]], baseline: str | None = None) -> str:
+def report(
+    title: str, estimates: Iterable[Mapping[str, object]], baseline: str | None = None, currency: str | None = None
+) -> str:
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
     weights each row tells how many they are worth. With a `baseline` each row tells how much more it is than with that
-    design, under the same faults."""
+    design, under the same faults. `currency` is that of prices."""
     by_measure: dict[str, list[Mapping[str, object]]] = {}
     for row in estimates:
         by_measure.setdefault(row["measure"], []).append(row)
@@ -28,12 +31,23 @@ def report(title: str, estimates: Iterable[Mapping[str, object]], baseline: str 
     idle = []
     for measure, rows in by_measure.items():
         if any(row["share"] or row["mean"] for row in rows):
-            parts.append(f"{measure}\n{_table(rows, baseline)}")
+            unit = f", {shown(currency)}" if measure == PRICE else ""
+            parts.append(f"{measure}{unit}\n{_table(rows, baseline)}")
         else:
             idle.append(measure)
     if idle:
         parts.append(f"In no trial any: {', '.join(idle)}")
     return "\n\n".join(parts)
+
+
+def origins(title: str, settings: Iterable[Setting]) -> str:
+    """What a study was played with that own numbers of that title were laid over: a list of what was measured, one of
+    what is assumed, and others of what else there is."""
+    by_origin: dict[str, list[list[str]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
+    for one in settings:
+        by_origin[one.origin].append([shown(one.name), shown(one.value), shown(one.reason)])
+    parts = [columns(rows, (f"{origin}:", "", "")) for origin, rows in by_origin.items() if rows]
+    return "\n\n".join([f"With these numbers: {shown(title)}", *parts])
 
 
 def _table(rows: list[Mapping[str, object]], baseline: str | None) -> str:

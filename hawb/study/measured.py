@@ -1,0 +1,181 @@
+"""A file of one's own numbers, begun from what listings of a cluster tell.
+
+A study is of one queue, so one queue's rates and sizes are taken, by default those of the busiest. What no file tells
+is assumed, and its source says why; or it is left out, and a note says that a study's own number stands. Of a listing
+of an idle cluster the latter: that nothing was published in that minute is no rate to plan with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from hawb.broker.definitions import Definitions, Key, read_definitions
+from hawb.broker.imported import split_source
+from hawb.broker.listings import Listings
+from hawb.broker.queue_rows import QueueFacts
+from hawb.broker.untrusted import ImportRefused, named, quoted
+from hawb.engine.naming import join_queue, split_queue
+from hawb.scenario.dump import dump, plain
+from hawb.study.assumed import FAILING
+from hawb.study.numbers import Numbers, read_numbers
+
+CAPACITY = 4
+"""How many times what is published consumers are assumed to be able to take: as in `hawb.study.replicas`."""
+PUBLISHED, DELIVERED = "publish_details", ("deliver_get_details", "ack_details")
+PLAYED = ("classic", "quorum")
+MOST_BYTES = 2**40
+MOST_NAMES, LONGEST_NAME = 10, 100
+DIGITS = 3
+"""Of what an fsync takes on average."""
+
+PRICES = """\
+## Take one # away from the lines below, and a year has a price:
+#  prices: "assumed: what a node, an hour and a message are worth to us"
+#prices:
+#  currency: EUR
+#  node_month: 150       # a node of the cluster
+#  downtime_hour: 500    # an hour in which nothing can be published
+#  lost_message: 0.01    # a confirmed message that is lost
+#  replicated_gb: 0.02   # 10**9 bytes sent from replica to replica
+"""
+"""How a file ends whose last part is `sources`."""
+
+Fact = TypeVar("Fact")
+
+
+class Begun(Struct, frozen=True):
+    """Numbers, and what the files do not tell of them, a line each."""
+
+    numbers: Numbers
+    notes: list[str]
+
+    @property
+    def text(self) -> str:
+        """The file, which reads back as the same numbers."""
+        return dump(self.numbers) + PRICES
+
+
+def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: str | None = None) -> Begun:
+    """The numbers of the cluster of a definitions export and listings, each FILE or VHOST=FILE, and of a queue of its,
+    VHOST::NAME. Raises ImportRefused."""
+    file, vhost = split_source(definitions)
+    defined = read_definitions(file, vhost)
+    told = []
+    for source in listings:
+        listing, vhost = split_source(source)
+        told.append((listing.name, Listings(defined)))
+        told[-1][1].read(listing, vhost)
+    cluster = _Cluster(told)
+    key = cluster.busiest(defined) if queue is None else split_queue(queue)
+    if queue is not None and key not in cluster.queues:
+        known = named((join_queue(*one) for one in cluster.queues), MOST_NAMES)
+        raise ImportRefused(file, "the queue", quoted(queue), f"one that listings tell of: {known or 'none does'}")
+    if key is not None:
+        cluster.take_traffic(key)
+    else:
+        cluster.notes.append("no listing tells of a queue: the traffic is the study's")
+    cluster.take_settings()
+    title = f"the cluster of {', '.join(name for name, _ in told) or file.name}"
+    return Begun(read_numbers({"numbers": title, **cluster.given}), cluster.notes)
+
+
+class _Cluster:
+    """What listings tell of a cluster, each by itself with its file's name; and what is taken of it into a file."""
+
+    def __init__(self, told: Sequence[tuple[str, Listings]]) -> None:
+        self.told = told
+        self.queues = sorted({key for _, one in told for key in one.queues})
+        self.given: dict[str, Any] = {"design": {}, "environment": {}, "sources": {}}
+        self.notes: list[str] = []
+
+    def last(self, of: Callable[[Listings], Fact | None]) -> tuple[Fact, str] | None:
+        """(fact, file) of the last listing that tells a fact."""
+        facts = ((of(one), file) for file, one in reversed(self.told))
+        return next((told for told in facts if told[0] is not None), None)
+
+    def of_queue(self, key: Key, of: Callable[[QueueFacts], Fact | None]) -> tuple[Fact, str] | None:
+        """(fact, file) of the last listing that tells a fact of a queue."""
+        return self.last(lambda one: of(one.queues[key]) if key in one.queues else None)
+
+    def rate(self, key: Key, counter: str) -> tuple[float, str] | None:
+        """(messages a second, file) by one of a queue's counters."""
+        return self.of_queue(key, lambda facts: (facts.per_s or {}).get(counter))
+
+    def busiest(self, defined: Definitions) -> Key | None:
+        """The queue that most is published to, of several the deepest; None where there is none that a study plays."""
+
+        def is_played(key: Key) -> bool:
+            kind = self.of_queue(key, lambda facts: facts.type) or (getattr(defined.queues.get(key), "type", None), "")
+            exclusive = self.of_queue(key, lambda facts: facts.exclusive)
+            return (kind[0] or PLAYED[0]) in PLAYED and not (exclusive and exclusive[0])
+
+        def work(key: Key) -> tuple[float, int]:
+            rate, depth = self.rate(key, PUBLISHED), self.of_queue(key, lambda facts: facts.messages)
+            return (rate[0] if rate else 0.0), (depth[0] if depth else 0)
+
+        return max(filter(is_played, self.queues), key=work, default=None)
+
+    def take(self, path: str, value: Any, source: str) -> None:
+        """Takes a value, under its path in the file, with where it is from."""
+        *parts, name = path.split(".")
+        inside = self.given
+        for part in parts:
+            inside = inside.setdefault(part, {})
+        inside[name] = value
+        self.given["sources"][path] = source
+
+    def take_traffic(self, key: Key) -> None:
+        """Rates and size of a queue, as far as listings tell."""
+        name = join_queue(*key)
+        name = name if name.isprintable() and len(name) <= LONGEST_NAME else quoted(name)
+        published = self.rate(key, PUBLISHED)
+        if published and published[0] > 0:
+            self._take_rates(key, name, *published)
+        else:
+            why = f"nothing is published in {published[1]}" if published else "no listing tells what is published"
+            self.notes.append(f"{name}: {why}, publish_per_s and consume_per_s are the study's")
+        if size := self.of_queue(key, _size_bytes):
+            source = f"measured: {size[1]}, message_bytes / messages of {name}"
+            self.take("environment.traffic.message_size_bytes", size[0], source)
+        else:
+            self.notes.append(f"{name}: no listing tells the size of its messages, message_size_bytes is the study's")
+
+    def _take_rates(self, key: Key, name: str, publish_per_s: float, file: str) -> None:
+        source = f"measured: {file}, message_stats.{PUBLISHED}.rate of {name}"
+        self.take("environment.traffic.publish_per_s", publish_per_s, source)
+        told = [(*rate, counter) for counter in DELIVERED if (rate := self.rate(key, counter))]
+        delivered_per_s, file, counter = max(told, default=(0.0, "", ""))
+        consume_per_s, rate = CAPACITY * publish_per_s, f"message_stats.{counter}.rate"
+        source = f"assumed: {CAPACITY} times what is published, for no listing tells what consumers could take"
+        if delivered_per_s >= consume_per_s:
+            consume_per_s = delivered_per_s
+            source = f"measured: {file}, {rate} of {name}, which is the least that its consumers can take"
+        elif delivered_per_s:
+            source += f"; they took {delivered_per_s:g} a second ({file}, {rate})"
+        self.take("environment.traffic.consume_per_s", consume_per_s, source)
+
+    def take_settings(self) -> None:
+        """What is not of one queue: failures, which nobody tells, and what nodes tell."""
+        failing = {part: plain(getattr(FAILING, part)) for part in ("every", "repair")}
+        source = "assumed: each node fails once a month and is back within an hour; a log of the cluster knows better"
+        self.take("environment.node_failures", failing, source)
+        if fsync := self.last(lambda one: one.fsync_ms):
+            fsync_s = float(f"{fsync[0] / 1000:.{DIGITS}g}")
+            source = f"measured: {fsync[1]}, io_sync_avg_time of the slowest node"
+            self.take("environment.timing.fsync_s", fsync_s, source)
+        if ticktime := self.last(lambda one: one.net_ticktime):
+            self.take("design.net_ticktime", ticktime[0], f"measured: {ticktime[1]}, net_ticktime")
+        if nodes := self.last(lambda one: len(one.nodes) or None):
+            self.notes.append(f"{nodes[0]} nodes by {nodes[1]}: how many a design has is the study's to say")
+
+
+def _size_bytes(facts: QueueFacts) -> int | None:
+    """The mean size of a queue's messages."""
+    if not facts.messages or facts.message_bytes is None:
+        return None
+    size_bytes = round(facts.message_bytes / facts.messages)
+    return size_bytes if size_bytes <= MOST_BYTES else None

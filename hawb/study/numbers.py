@@ -1,0 +1,205 @@
+"""One's own numbers: what a cluster was measured to do, and what it costs, as a file that is laid over any study.
+
+Decisions:
+
+* Numbers replace numbers. What does not happen in a study's environment does not begin to happen because a file tells
+  how long its repair takes: a map over nothing is left out, and whoever lays it over is told (`left_out`).
+* Every number has a source, so that an answer can say what of it was measured and what is assumed.
+* Of a design only the settings of a cluster are one's own. Nodes, replicas and policies are what designs are compared
+  in.
+* What is laid over is a study like any other, and refused as one; its cells have names of their own
+  (`hawb.study.cells`), so that trials of both may lie in one folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from hawb.scenario import text
+from hawb.scenario.dump import plain
+from hawb.scenario.fields import Arguments, AtLeastOne, Bytes, Name, Part, Period
+from hawb.scenario.load import Reader, read_file
+from hawb.scenario.refused import ScenarioRefused, render
+from hawb.study.design import NODES
+from hawb.study.environment import Environment
+from hawb.study.load import check_source, read_study
+from hawb.study.question import Study, source_of
+
+ORIGINS = {"measured: ": "measured", "assumed: ": "assumed", "https://": "published"}
+"""How a source begins, and what it says of its number."""
+UNTOLD = "not told"
+"""What is said of a number of a study that has no source."""
+
+PRICE = "price_per_year"
+"""What a trial costs (`hawb.study.prices`)."""
+
+Price = Annotated[float, Meta(ge=0, le=1e12, description="a price, a number from 0 to 10**12")]
+
+
+class Settings(Part, frozen=True, kw_only=True):
+    """What a design has of a cluster's settings, whatever is compared."""
+
+    net_ticktime: Period
+    quorum_commands_soft_limit: AtLeastOne
+    mirroring_sync_batch_size: AtLeastOne
+    mirroring_sync_max_throughput: Bytes
+
+
+class Prices(Part, frozen=True, kw_only=True):
+    """What things cost, all in one currency: a node of the cluster a month, an hour in which nothing can be published,
+    a confirmed message that is lost, 10**9 bytes that are sent from replica to replica."""
+
+    currency: Name
+    node_month: Price = 0.0
+    downtime_hour: Price = 0.0
+    lost_message: Price = 0.0
+    replicated_gb: Price = 0.0
+
+
+class Numbers(Part, frozen=True, kw_only=True):
+    """A whole file; `numbers` is its title. `design` and `environment` are parts of a design and of an environment, as
+    plain values; `sources` says where each number is from, a key for all below it."""
+
+    numbers: Name
+    design: Arguments = field(default_factory=dict)
+    environment: Arguments = field(default_factory=dict)
+    prices: Prices | None = None
+    sources: dict[Name, Name] = field(default_factory=dict)
+
+
+PARTS: dict[str, tuple[str, type[Struct]]] = {
+    "design": ("designs", Settings),
+    "environment": ("environments", Environment),
+}
+"""What is laid over all of a study's: its name there, and what it may hold."""
+
+
+class Setting(Struct, frozen=True):
+    """A number that a study was played with, as text, where it is from (one of `ORIGINS`, or `UNTOLD`), and what its
+    sources say."""
+
+    name: str
+    value: str
+    origin: str
+    reason: str
+
+
+def read_numbers(given: Any) -> Numbers:
+    """The numbers that plain values (maps, lists, text, numbers) stand for; raises ScenarioRefused."""
+    text.check_values(given)
+    numbers = Reader(NODES).struct(Numbers, given, ())
+    for part, (_, struct) in PARTS.items():
+        Reader(NODES, partial=True).struct(struct, getattr(numbers, part), (part,))
+    for path, source in numbers.sources.items():
+        check_source(path, source, given, tuple(ORIGINS))
+    for part in (*PARTS, "prices"):
+        for path, value in leaves(given.get(part) or {}, part):
+            if source_of(numbers.sources, path) is None:
+                accepted = f"a source for {path}, which begins with {' or '.join(map(str.strip, ORIGINS))}"
+                raise ScenarioRefused("a number without a source", tuple(path.split(".")), given=value,
+                                      accepted=accepted)  # fmt: skip
+    return numbers
+
+
+def lay_over(study: Study, file: Path) -> tuple[Study, Numbers]:
+    """(a study with the numbers of a file laid over it, the numbers). Raises ScenarioRefused, which names the file."""
+
+    def read(given: Any) -> tuple[Study, Numbers]:
+        numbers = read_numbers(given)
+        return laid_over(study, numbers), numbers
+
+    return read_file(file, None, read)
+
+
+def laid_over(study: Study, numbers: Numbers) -> Study:
+    """A study with numbers in place of its own in every design and environment, and with their sources. Raises
+    ScenarioRefused, whose path is the numbers', where what comes of it is no study."""
+    given, sources = _values(study), dict(study.sources)
+    for part, (plural, _) in PARTS.items():
+        for name, base in given[plural].items():
+            own = fitting(getattr(numbers, part), base)
+            given[plural][name] = over(base, own)
+            told = {path: source_of(numbers.sources, f"{part}{path}") for path, _ in leaves(own)}
+            sources |= {f"{plural}.{name}{path}": source for path, source in told.items()}
+    try:
+        return read_study(given | {"sources": sources})
+    except ScenarioRefused as refused:
+        for part, (plural, _) in PARTS.items():
+            if refused.path[:1] == (plural,):
+                refused.problem += f", laid over {'.'.join(map(str, refused.path[:2]))}"
+                refused.path = (part, *refused.path[2:])
+        raise
+
+
+def left_out(study: Study, numbers: Numbers) -> list[str]:
+    """The numbers that are about nothing in any environment of a study."""
+    given = _values(study)["environments"].values()
+    laid = {path for base in given for path, _ in leaves(fitting(numbers.environment, base))}
+    return [f"environment{path}" for path, _ in leaves(numbers.environment) if path not in laid]
+
+
+def settings(study: Study, numbers: Numbers) -> list[Setting]:
+    """Every number that the environments of a study have over which `numbers` are laid, and all others of the numbers.
+    What is the same in all environments has no name of one before it."""
+    found: dict[tuple[str, str, str], tuple[dict[str, None], dict[str, None]]] = {}
+    values = _values(study)["environments"]
+    for name, environment in study.environments.items():
+        told = over(plain(environment), fitting(numbers.environment, values[name]))
+        for path, value in leaves(told):
+            word, reason = origin(study.source_of(f"environments.{name}{path}"))
+            names, reasons = found.setdefault((path[1:], render(value), word), ({}, {}))
+            names[name] = reasons[reason] = None
+    rows = []
+    for (path, value, word), (names, reasons) in found.items():
+        place = path if len(names) == len(study.environments) else f"{', '.join(names)}: {path}"
+        rows.append(Setting(place, value, word, "; ".join(filter(None, reasons))))
+    for part, unit in (("design", ""), ("prices", f" {numbers.prices.currency}" if numbers.prices else "")):
+        for path, value in leaves(plain(getattr(numbers, part)) or {}, part):
+            rows.append(Setting(path, f"{render(value)}{unit}", *origin(source_of(numbers.sources, path))))
+    return rows
+
+
+def origin(source: str | None) -> tuple[str, str]:
+    """(what a source says of its number, its reason or address)."""
+    for begins, word in ORIGINS.items():
+        if source is not None and source.startswith(begins.rstrip(": ")):
+            return word, source if word == "published" else source.removeprefix(begins.rstrip(": ")).lstrip(": ")
+    return UNTOLD, ""
+
+
+# Plain values
+
+
+def fitting(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """What of one's own values is about something: a map where the base has none is left out."""
+    return {
+        key: fitting(inner, base[key]) if isinstance(inner, dict) else inner
+        for key, inner in own.items()
+        if not isinstance(inner, dict) or base[key] is not None
+    }
+
+
+def over(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Values with one's own in their place, key by key."""
+    return base | {
+        key: over(base.get(key) or {}, inner) if isinstance(inner, dict) else inner for key, inner in own.items()
+    }
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What stands in maps and is neither map nor text, with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}")
+    elif not isinstance(value, str):
+        yield path, value
+
+
+def _values(study: Study) -> dict[str, Any]:
+    """A study as the plain values that a file holds."""
+    return msgspec.json.decode(msgspec.json.encode(study))
