@@ -21,6 +21,30 @@ def test_a_table_for_each_measure_that_any_trial_had():
     assert told.endswith("In no trial any: refused")
 
 
+def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:
+    more = None if low is None else (low + high) / 2
+    return ROW | {"design": design, "measure": measure, "difference": more if design != "base" else 0.0,
+                  "difference_low": low, "difference_high": high}  # fmt: skip
+
+
+def test_a_verdict_comes_before_the_tables_and_what_counts_before_all_else():
+    rows = [judged(design, measure, *ends) for measure in ("outages", "publish_down_s", "lost_confirmed")
+            for design, *ends in (("base", 0, 0), ("worse", 2, 4), ("better", -3, -1), ("alike", -1, 1))]  # fmt: skip
+    told = report("A study", rows, "base").split("\n\n")
+    assert [part.splitlines()[0] for part in told[2:]] == ["lost_confirmed", "publish_down_s", "outages"]
+    assert told[1].splitlines() == [
+        "Beside base, under the same faults:", "rack",
+        "  confirmed messages lost: less with better (-2); more with worse (+3)",
+        "  seconds out of use: less with better (-2); more with worse (+3)",
+    ]  # fmt: skip
+
+
+def test_there_is_no_verdict_of_one_design_and_no_difference_of_few_trials():
+    assert "Beside" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
+    few = [judged("base", "lost_confirmed", 0, 0), judged("few", "lost_confirmed", None, None) | {"difference": 3.0}]
+    assert "  confirmed messages lost: no difference is told" in report("A study", few, "base").splitlines()
+
+
 def test_weighted_trials_are_told_with_how_many_they_are_worth():
     plain, biased = report("A study", [ROW]), report("A study", [ROW, ROW | {"effective_trials": 333.4}])
     assert "effective" not in plain

@@ -1,8 +1,9 @@
-"""What a study comes to, for a terminal: a table for each measure, and how it goes on while it runs."""
+"""What a study comes to, for a terminal: a verdict, a table for each measure, and how it goes on while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
@@ -16,6 +17,13 @@ COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "
 MORE = ("more than {}", "95 % interval")
 EFFECTIVE = "effective trials"
 SMALLEST_SHARE = 1e-6
+WIDTH = 120
+
+JUDGED = {
+    "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
+    "sync_blocked_s": "seconds blocked by a synchronisation", PRICE: "price of a year",
+}  # fmt: skip
+"""The measures by which designs are judged, in this order, and what stands first of all tables."""
 
 
 def report(
@@ -23,13 +31,17 @@ def report(
 ) -> str:
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
     weights each row tells how many they are worth. With a `baseline` each row tells how much more it is than with that
-    design, under the same faults. `currency` is that of prices."""
-    by_measure: dict[str, list[Mapping[str, object]]] = {}
+    design, under the same faults, and a verdict says it before the tables. `currency` is that of prices."""
+    by_measure: dict[str, list[Mapping[str, object]]] = {measure: [] for measure in JUDGED}
     for row in estimates:
         by_measure.setdefault(row["measure"], []).append(row)
     parts = [shown(title)]
+    if baseline is not None and (told := verdict(by_measure, baseline)):
+        parts.append(told)
     idle = []
     for measure, rows in by_measure.items():
+        if not rows:
+            continue
         if any(row["share"] or row["mean"] for row in rows):
             unit = f", {shown(currency)}" if measure == PRICE else ""
             parts.append(f"{measure}{unit}\n{_table(rows, baseline)}")
@@ -38,6 +50,34 @@ def report(
     if idle:
         parts.append(f"In no trial any: {', '.join(idle)}")
     return "\n\n".join(parts)
+
+
+def verdict(by_measure: Mapping[str, Iterable[Mapping[str, object]]], baseline: str) -> str:
+    """Which designs are told apart from the baseline by the measures that count, environment by environment; nothing
+    where there is no other design."""
+    by_environment: dict[str, list[str]] = {}
+    for measure, words in JUDGED.items():
+        cells: dict[str, list[Mapping[str, object]]] = {}
+        for row in by_measure[measure]:
+            if row["design"] != baseline and row["difference"] is not None:
+                cells.setdefault(shown(row["environment"]), []).append(row)
+        for environment, rows in cells.items():
+            by_environment.setdefault(environment, []).append(f"  {words}: {_judged(rows)}")
+    wrap = TextWrapper(WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False).fill
+    parts = ["\n".join([environment, *map(wrap, lines)]) for environment, lines in by_environment.items()]
+    return "\n".join([f"Beside {shown(baseline)}, under the same faults:", *parts]) if parts else ""
+
+
+def _judged(rows: Iterable[Mapping[str, object]]) -> str:
+    """The designs that have less than the baseline and those that have more, each with its difference; of others the
+    interval has both."""
+    sides: dict[str, list[str]] = {"less": [], "more": []}
+    for row in rows:
+        low, high = row["difference_low"], row["difference_high"]
+        if low is not None and not low <= 0 <= high:
+            sides["more" if low > 0 else "less"].append(f"{shown(row['design'])} ({more(row['difference'])})")
+    told = [f"{side} with {', '.join(names)}" for side, names in sides.items() if names]
+    return "; ".join(told) or "no difference is told"
 
 
 def origins(title: str, settings: Iterable[Setting]) -> str:
@@ -72,7 +112,7 @@ def _cells(row: Mapping[str, object]) -> list[str]:
 def _difference(row: Mapping[str, object], baseline: str) -> list[str]:
     if row["design"] == baseline or row["difference"] is None:
         return ["", ""]
-    return [f"{row['difference']:+,.4g}", interval(row["difference_low"], row["difference_high"])]
+    return [more(row["difference"]), interval(row["difference_low"], row["difference_high"])]
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -83,6 +123,11 @@ def interval(low: float | None, high: float | None) -> str:
 def number(value: float) -> str:
     """A mean, in as many digits as tell something."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def more(value: float) -> str:
+    """A difference, with its sign."""
+    return f"{'-' if value < 0 else '+'}{number(abs(value))}"
 
 
 def percent(value: float) -> str:
