@@ -122,6 +122,11 @@ class Exported(FleetSource):
 
     table: Table
 
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format: the table's."""
+        return cls.table.name
+
     def schema(self) -> StructType:
         """The columns of the table, each with what it means."""
         return self.table.schema
@@ -146,11 +151,6 @@ class ExportedQueues(Exported):
 
     table = EXPORTED_QUEUES
 
-    @classmethod
-    def name(cls) -> str:
-        """The name of the format."""
-        return "rabbitmq-queues"
-
     def told(self, files: Sequence[str]) -> list[Row]:
         """The queues of files. Raises ImportRefused."""
         return [
@@ -166,11 +166,6 @@ class ExportedDefinitions(Exported):
     """Format `rabbitmq-definitions`: a row a virtual host, policy, operator policy or queue."""
 
     table = EXPORTED_DEFINITIONS
-
-    @classmethod
-    def name(cls) -> str:
-        """The name of the format."""
-        return "rabbitmq-definitions"
 
     def told(self, files: Sequence[str]) -> list[Row]:
         """The definitions of files; of listings beside them only whether they can be read. Raises ImportRefused."""

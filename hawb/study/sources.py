@@ -68,14 +68,19 @@ def register(spark: SparkSession) -> SparkSession:
 
 
 class StudySource(DataSource):
-    """What sources of a study share. `rows` plays a share: batches with the columns of `table` behind those of
-    `OF_A_CELL` and `trial`."""
+    """What sources of a study share. `play` gives a share's rows, with the columns of `table` that are not the same in
+    all of the cell's."""
 
     table: Table
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self.asked, self.label = asked(options)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format: hawb- and the table's."""
+        return f"hawb-{cls.table.name}"
 
     def schema(self) -> StructType:
         """The columns of the table, each with what it means."""
@@ -85,9 +90,14 @@ class StudySource(DataSource):
         """A reader of the trials."""
         return StudyReader(self)
 
-    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+    def play(self, share: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""
         raise NotImplementedError
+
+    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+        """The rows of a share, whole."""
+        for rows in self.play(share):
+            yield with_cell(share.cell, rows, self.table)
 
 
 def asked(options: Mapping[str, str]) -> tuple[Study, str]:
@@ -126,14 +136,9 @@ class Trials(StudySource):
 
     table = TRIALS
 
-    @classmethod
-    def name(cls) -> str:
-        """The name of the format."""
-        return "hawb-trials"
-
-    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+    def play(self, share: Share) -> Iterator[pa.RecordBatch]:
         """The records of a share."""
-        yield with_cell(share.cell, trial_rows(share, self.records), self.table)
+        yield trial_rows(share, self.records)
 
     @staticmethod
     def records(*asked: Any) -> pa.RecordBatch:
@@ -152,17 +157,11 @@ class Faults(StudySource):
 
     table = FAULTS
 
-    @classmethod
-    def name(cls) -> str:
-        """The name of the format."""
-        return "hawb-faults"
-
-    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+    def play(self, share: Share) -> Iterator[pa.RecordBatch]:
         """The events of a share's trials."""
         from hawb.study.fault_rows import faults
 
-        for rows in faults(share.cell, share.first, share.count):
-            yield with_cell(share.cell, rows, self.table)
+        return faults(share.cell, share.first, share.count)
 
 
 class Losses(StudySource):
@@ -171,17 +170,11 @@ class Losses(StudySource):
 
     table = LOSSES
 
-    @classmethod
-    def name(cls) -> str:
-        """The name of the format."""
-        return "hawb-losses"
-
-    def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+    def play(self, share: Share) -> Iterator[pa.RecordBatch]:
         """The losses of a share's trials."""
         from hawb.study.loss_rows import losses
 
-        for rows in losses(share.cell, share.first, share.count):
-            yield with_cell(share.cell, rows, self.table)
+        return losses(share.cell, share.first, share.count)
 
 
 OF_EVENTS: dict[str, type[StudySource]] = {"faults": Faults, "losses": Losses}
