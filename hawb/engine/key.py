@@ -251,6 +251,7 @@ def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | N
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
+    fields["hollow"] = queue.hollow if queue.hollow == NOWHERE else names[queue.hollow]
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
     fields["sync"] = None if queue.sync is None else _sync(time_us, queue.sync, names)
     return tuple(fields.values())

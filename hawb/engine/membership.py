@@ -24,7 +24,7 @@ from hawb.engine import (
 )
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
-from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, Queue
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, PAUSED, RUNNING, STOPPING, WAITING, Queue
 from hawb.engine.turn import TIMER, Turn
 
 BOOT_RETRIES = 10
@@ -199,7 +199,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
-        if queue.type == "classic" and not {queue.master, *queue.mirrors}.isdisjoint(gone):
+        if queue.type == "classic" and not {queue.master, queue.hollow, *queue.mirrors}.isdisjoint(gone):
             failover.bury(turn, name)
     turn.because = cause
     if not watchers:
@@ -352,7 +352,7 @@ def load_records(turn: Turn, node: int) -> None:
     for name in turn.queue_names():
         queue = turn.queues[name]
         if queue.type == "classic" and queue.master != node:
-            turn.change_queue(name, unburied=(), absent=True, mirrors=(), synchronised=())
+            turn.change_queue(name, unburied=(), hollow=NOWHERE, absent=True, mirrors=(), synchronised=())
 
 
 def still_recoverable(turn: Turn, queue: Queue, node: int) -> tuple[int, ...]:

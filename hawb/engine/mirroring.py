@@ -18,7 +18,7 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Queue
+from hawb.engine.state import NOWHERE, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion, selection
 from hawb.rules.policies import HaMode, Mirroring
@@ -124,7 +124,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
     turn.change_queue(
         name,
         mirrors=mirrors,
-        recoverable=recoverable(turn, queue.recoverable, mirrors),
+        recoverable=recoverable(turn, queue.recoverable, on_record(queue, mirrors)),
         lagging=tuple(pair for pair in queue.lagging if pair[0] != node),
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
@@ -144,6 +144,11 @@ def with_content(contents: tuple[Runs | None, ...], changed: dict[int, Runs | No
 def recoverable(turn: Turn, had: tuple[int, ...], mirrors: tuple[int, ...]) -> tuple[int, ...]:
     """The record's list of mirrors that could be recovered offline."""
     return tuple(promotion.recoverable_mirrors(had, mirrors, turn.running()))
+
+
+def on_record(queue: Queue, mirrors: tuple[int, ...]) -> tuple[int, ...]:
+    """`mirrors` as the record has them, which names one that refused to take over as well."""
+    return mirrors if queue.hollow == NOWHERE else (queue.hollow, *(node for node in mirrors if node != queue.hollow))
 
 
 def synchronise_drained(turn: Turn, name: str, how: str) -> None:

@@ -206,5 +206,6 @@ def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
         batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=perhaps_delivered(turn, queue.name, queue.master, contents[queue.master] or EMPTY),
         mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
-        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), ttl_timer_us=None,
+        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), hollow=NOWHERE,
+        ttl_timer_us=None,
     )  # fmt: skip
