@@ -87,7 +87,8 @@ def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names
     if side is None:
         return ()
     queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}
-    return _side(state, replace(side, queues=queues), ranks, names)
+    known = tuple(sorted(names[node] for node in side.members))
+    return *_side(state, replace(side, queues=queues), ranks, names), known
 
 
 def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:

@@ -268,13 +268,15 @@ class Unread(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """What nodes that see each other know together: policies, the records of queues and the exchanges declared."""
+    """What nodes that see each other know together: policies, the records of queues and the exchanges declared. Of what
+    a node that is down remembers, `members` are those whom it knew as members of the cluster."""
 
     number: int
     policies: tuple[Policy, ...] = ()
     operator_policies: tuple[Policy, ...] = ()
     queues: Mapping[str, Queue] = {}
     exchanges: frozenset[str] = frozenset()
+    members: frozenset[int] = frozenset()
 
 
 class State(Struct, frozen=True):
