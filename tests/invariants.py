@@ -173,8 +173,8 @@ def check_contents(turn: Turn, queue: Queue) -> None:
             if node in queue.synchronised and turn.follows(queue, node) and not missed:
                 assert copy == content, f"{name}: the synchronised mirror at {node} holds {copy}, its master {content}"
     bodies = runs.normal((batch.first, batch.last) for batch in queue.batches)
-    content = runs.minus(content, queue.pending)
     assert not runs.minus(content, bodies), f"{name}: of some of {content} the size is not known"
+    content = runs.minus(content, queue.pending)
     assert not runs.minus(queue.redelivered, content), f"{name}: {queue.redelivered} redelivered of {content}"
     for contents in (*queue.contents, queue.redelivered, queue.unacknowledged):
         assert contents is None or contents == runs.normal(contents), f"{name}: {contents} are no runs"

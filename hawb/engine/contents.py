@@ -15,6 +15,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
+from msgspec.structs import replace
+
 from hawb.engine import bookkeeping, fifo, runs
 from hawb.engine.events import DepthFell
 from hawb.engine.runs import Runs
@@ -74,6 +76,32 @@ def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, .
         if known is None or batch.last > known.last:
             longest[batch.first] = batch
     return tuple(longest[first] for first in sorted(longest))
+
+
+def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
+    """`batches` and another one, which is none where it goes on as the last one ended. A quorum queue may take messages
+    later than others with higher numbers; batches stand in the order of these."""
+    if batches and new.first <= batches[-1].last:
+        return reduce(_going_on, sorted((*batches, new), key=lambda one: one.first), ())
+    return _going_on(batches, new)
+
+
+def _going_on(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
+    if batches and replace(batches[-1], first=new.first, last=new.last) == new and batches[-1].last + 1 == new.first:
+        return (*batches[:-1], replace(new, first=batches[-1].first))
+    return (*batches, new)
+
+
+def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
+    """`batches` without some numbers: what a quorum queue was sent is known to it by the time at which it is committed.
+    Until then it has no time to live."""
+    if not batches or not numbers or batches[-1].last < numbers[0][0]:
+        return batches
+    return tuple(
+        batch if (first, last) == (batch.first, batch.last) else replace(batch, first=first, last=last)
+        for batch in batches
+        for first, last in runs.minus(((batch.first, batch.last),), numbers)
+    )
 
 
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:

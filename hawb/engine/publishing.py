@@ -30,7 +30,7 @@ from hawb.engine import (
 from hawb.engine.access import is_busy, is_replicated, park, waits_for_heir
 from hawb.engine.clients import NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
-from hawb.engine.contents import ready
+from hawb.engine.contents import ready, with_batch, without
 from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.operations import DeadLetters, Enqueue, Messages, Publish
@@ -237,16 +237,6 @@ def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch
     )  # fmt: skip
 
 
-def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
-    """`batches` and another one, which is none where it goes on as the last one ended. A quorum queue may take messages
-    later than others with higher numbers; batches stand in the order of these."""
-    if batches and new.first <= batches[-1].last:
-        return tuple(sorted((*batches, new), key=lambda one: one.first))
-    if batches and replace(batches[-1], first=new.first, last=new.last) == new and batches[-1].last + 1 == new.first:
-        return (*batches[:-1], replace(new, first=batches[-1].first))
-    return (*batches, new)
-
-
 def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
     """Every replica takes the messages: which, and when each of them will have answered. For a quorum queue's members
     the leader does, whose log has cost what there was to send; it may have left the group with the same commit."""
@@ -261,7 +251,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
             runs.union(content or EMPTY, numbers) if node in takers else content
             for node, content in enumerate(queue.contents)
         ),
-        batches=with_batch(queue.batches, batch(turn, operation, queue, numbers)),
+        batches=with_batch(without(queue.batches, numbers), batch(turn, operation, queue, numbers)),
         redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
     told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}

@@ -35,6 +35,7 @@ from hawb.engine import (
 )
 from hawb.engine.access import fail
 from hawb.engine.clients import NEVER_US, Consumer, Share
+from hawb.engine.contents import with_batch
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import (
     ChannelDown,
@@ -57,7 +58,7 @@ from hawb.engine.raft_events import (
 )
 from hawb.engine.raft_messages import Command
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
 from hawb.engine.turn import Turn
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
@@ -116,7 +117,13 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
     group = turn.groups[name]
     turn.groups[name] = replace(group, waiting=(*group.waiting, proposal))
     if numbers:
-        turn.change_queue(name, pending=runs.union(turn.queues[name].pending, numbers))
+        queue = turn.queues[name]
+        sent = Batch(
+            numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
+            deaths=operation.deaths, routing_keys=operation.routing_keys,
+        )  # fmt: skip
+        batches = with_batch(queue.batches, sent)
+        turn.change_queue(name, pending=runs.union(queue.pending, numbers), batches=batches)
     if not enqueuers.is_registered(turn, name, operation):
         enqueuers.await_registration(turn, name, enqueuers.channel_of(turn, operation))
     if isinstance(operation, AWAITED):
