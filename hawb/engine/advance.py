@@ -142,6 +142,7 @@ HANDLERS: dict[type, Callable] = {
     events.BootGivesUp: membership.give_up,
     events.ReplicaGone: failover.replicas_gone,
     events.CrashNoticed: crashes.noticed,
+    events.MirrorMiscounts: crashes.miscounted,
     events.ProcessRestarts: crashes.restart,
     events.MirrorJoins: mirroring.join,
     events.PolicyTakesEffect: policy_changes.take_effect,

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, runs
 from hawb.engine.access import served
 from hawb.engine.clients import Consumer
-from hawb.engine.contents import in_order, ready, take_out
+from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
 from hawb.engine.operations import ChannelDown, Operation, Settle
@@ -117,6 +117,8 @@ def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us
         turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
         left = {"fifo": fifo.checked_out(queue, numbers)} if queue.type == QUORUM else {}
         turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers), **left)
+        if queue.overcounted:
+            count_as_delivered(turn, name, numbers)
     delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
     if delay_us and turn.is_running(consumer.node):
         turn.schedule(delay_us, delivery, entry)

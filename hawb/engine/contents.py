@@ -18,7 +18,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, fifo, runs
-from hawb.engine.events import DepthFell
+from hawb.engine.events import DepthFell, MirrorMiscounts
 from hawb.engine.runs import Runs
 from hawb.engine.state import QUORUM, Batch, Queue
 from hawb.engine.turn import Turn
@@ -106,8 +106,28 @@ def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
 
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     """Messages leave the queue in an orderly way."""
+    if turn.queues[name].overcounted:
+        tell_mirrors(turn, name, numbers, reason)
     drop(turn, name, numbers)
     bookkeeping.remove(turn, name, numbers, reason)
+
+
+def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
+    """A master tells its mirrors how many of its ready messages it has dropped, and how many are left. One that takes
+    some for delivered has fewer, drops too few and stops with an error, unless they are to be acknowledged yet, as dead
+    letters are (`rabbit_mirror_queue_slave:process_instruction` of drop, `update_delta`)."""
+    queue = turn.queues[name]
+    if reason != "dead_lettered" and runs.minus(numbers, queue.unacknowledged):
+        for node, _ in queue.overcounted:
+            if node in queue.synchronised and turn.follows(queue, node):
+                turn.schedule(turn.link_us(queue.master, node), MirrorMiscounts(name, node))
+    count_as_delivered(turn, name, numbers)
+
+
+def count_as_delivered(turn: Turn, name: str, numbers: Runs) -> None:
+    """A master has delivered messages: mirrors that counted them already now do so rightly."""
+    left = ((node, runs.minus(counted, numbers)) for node, counted in turn.queues[name].overcounted)
+    turn.change_queue(name, overcounted=tuple(pair for pair in left if pair[1]))
 
 
 def drop(turn: Turn, name: str, numbers: Runs) -> None:
@@ -117,7 +137,7 @@ def drop(turn: Turn, name: str, numbers: Runs) -> None:
         content if content is None or not turn.follows(queue, node) else runs.minus(content, numbers)
         for node, content in enumerate(queue.contents)
     )
-    oldest = min(lowest(content or ()) for content in contents)
+    oldest = min(lowest(content or ()) for content in (*contents, queue.pending))
     turn.change_queue(
         name,
         fifo=fifo.dropped(queue, numbers) if queue.type == QUORUM else None,

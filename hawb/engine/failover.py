@@ -41,7 +41,7 @@ from hawb.engine.mirroring import (
     with_content,
 )
 from hawb.engine.operations import Publish
-from hawb.engine.runs import EMPTY
+from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
@@ -285,6 +285,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         redelivered=content,
         unacknowledged=EMPTY,
         uncounted_from=0,
+        overcounted=overcounted(turn, queue, mirrors, content),
     )
     note_silent(turn, name)
     bookkeeping.lose(turn, name, missing, "unsynchronised_promotion", because=entry)
@@ -300,6 +301,19 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
     consuming.deliver(turn, name)
+
+
+def overcounted(
+    turn: Turn, queue: Queue, mirrors: Iterable[int], content: Runs
+) -> tuple[tuple[int, Runs], ...]:
+    """What mirrors that did not take over count as delivered, which the heir takes back: before 3.13.0 nobody tells
+    them (`rabbit_mirror_queue_master:promote_backing_queue_state`)."""
+    if turn.settings.profile.requeues_at_mirrors:
+        return ()
+    known, abreast = dict(queue.overcounted), [node for node in mirrors if node in queue.synchronised]
+    counted = ((node, runs.union(known.get(node, EMPTY), queue.unacknowledged)) for node in abreast)
+    taken_back = ((node, runs.common(numbers, content)) for node, numbers in counted)
+    return tuple(pair for pair in taken_back if pair[1])
 
 
 def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
@@ -401,7 +415,9 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
     replace_mirrors(turn, name)
     answer_in_vain(turn, name)
-    queue = turn.change_queue(name, up=True, abandoned=False, unburied=(), hollow=NOWHERE, absent=False)
+    queue = turn.change_queue(
+        name, up=True, abandoned=False, unburied=(), hollow=NOWHERE, absent=False, overcounted=()
+    )
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
     bookkeeping.count_times(turn, name)
     limits.adopt(turn, name, starting=True)

@@ -131,6 +131,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         mirrored=True,
         unburied=tuple(pair for pair in queue.unburied if pair[0] != node),
         crashed=queue.crashed - {node},
+        overcounted=tuple(pair for pair in queue.overcounted if pair[0] != node),
     )
     note_silent(turn, name)
     turn.emit("mirror_added", node=node, queue=name, synchronised=queue.up and not queue.content)

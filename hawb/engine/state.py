@@ -170,7 +170,8 @@ class Queue(Struct, frozen=True, cache_hash=True):
     of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an
     exchange and a routing key. `crashed` are the nodes whose process crashed and has not started again, `crashes` the
     recent crashes (node, time_us), `failed` whether the master's process crashed too often to be started again.
-    `parked` are operations of clients that wait for the queue to serve again.
+    `parked` are operations of clients that wait for the queue to serve again. `overcounted` are mirrors that have seen
+    their master die, each with what it counts as delivered by that one and the present master has delivered to nobody.
 
     A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,
     and `up` is whether that leader can commit. `synchronised` are the members that know of all that is committed,
@@ -226,6 +227,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
     limits_in_effect: Limits = NO_LIMITS
     ttl_timer_us: int | None = None
     bindings: tuple[tuple[str, str], ...] = ()
+    overcounted: tuple[tuple[int, Runs], ...] = ()
 
     @property
     def delivered(self) -> Runs:
