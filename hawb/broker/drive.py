@@ -161,7 +161,7 @@ class Drive:
         links = self.cluster.links
         return bool(links) and links.slow and links.busy and not self.clients.steady
 
-    def _works(self, row: dict[str, Any], past_s: float) -> bool:
+    def _works(self, row: dict[str, Any], past_s: float = 0.0) -> bool:
         """Whether a queue synchronises, or a replica is to take over. While it sends a batch it answers nobody; nor
         does it while links are broken, but that is no work of its own, and a synchronisation that an alarm holds is
         none."""
