@@ -303,9 +303,25 @@ def is_left_behind(turn: Turn, consumer: Consumer) -> bool:
     return not noticed and consumer.name not in turn.queues[consumer.queue].consumers
 
 
+def is_known(turn: Turn, consumer: Consumer) -> bool:
+    """Whether a quorum queue still knows a channel, by what it holds or as a consumer."""
+    queue = turn.queues.get(consumer.queue)
+    return queue is not None and queue.type == QUORUM and bool(consumer.held or consumer.name in queue.consumers)
+
+
 def give_up_name(turn: Turn, name: str) -> None:
-    """A channel that takes a name begins with nothing of one that was left behind."""
-    if name in turn.consumers and is_left_behind(turn, turn.consumers[name]):
+    """A channel that takes a name begins with nothing of one that was left behind, and stands for it to the queue."""
+    known = turn.consumers.get(name)
+    if known is None or known.state != "closed" or not is_known(turn, known):
+        return
+    queue = turn.queues[known.queue]
+    if name in queue.consumers:
+        active = None if queue.active_consumer == name else queue.active_consumer
+        others = tuple(one for one in queue.consumers if one != name)
+        turn.change_queue(queue.name, consumers=others, active_consumer=active)
+        missing = tuple(pair for pair in fifo.of(queue).missing if pair[0] != name)
+        fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name}, missing=missing)
+    if known.held and is_left_behind(turn, known):
         let_go(turn, name)
 
 

@@ -24,6 +24,7 @@ from hawb.engine import (
 )
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
+from hawb.engine.operations import NODE_DOWN
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, PAUSED, RUNNING, STOPPING, WAITING, Queue
 from hawb.engine.turn import TIMER, Turn
 
@@ -206,7 +207,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
         failover.forget_transient(turn)
     for node in gone:
         if node in dead:
-            close_clients(turn, node, "node_down")
+            close_clients(turn, node, NODE_DOWN)
         else:
             close_exclusive_queues(turn, node)
             quorum_sight.out_of_reach(turn, [node])
@@ -342,6 +343,7 @@ def come_up(turn: Turn, node: int) -> None:
             return_to_queue(turn, name, node)
     turn.because = cause
     raft_inputs.node_up(turn, node)
+    quorum_sight.node_back(turn, node)
     partition_handling.look_again(turn)
 
 
