@@ -30,7 +30,8 @@ from hawb.engine.expiry import side_of_timer
 from hawb.engine.fifo import limits_of, release
 from hawb.engine.mirroring import wanted
 from hawb.engine.moment import Moment
-from hawb.engine.operations import Publish, Resume
+from hawb.engine.operations import NodeSuspected, Publish, Resume
+from hawb.engine.quorum_view import hosts
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import BOOTING, QUORUM, RUNNING, STOPPING, Queue
 from hawb.engine.trace import CAUSES, EVENTS
@@ -173,8 +174,8 @@ def check_contents(turn: Turn, queue: Queue) -> None:
             if node in queue.synchronised and turn.follows(queue, node) and not missed:
                 assert copy == content, f"{name}: the synchronised mirror at {node} holds {copy}, its master {content}"
     bodies = runs.normal((batch.first, batch.last) for batch in queue.batches)
-    content = runs.minus(content, queue.pending)
     assert not runs.minus(content, bodies), f"{name}: of some of {content} the size is not known"
+    content = runs.minus(content, queue.pending)
     assert not runs.minus(queue.redelivered, content), f"{name}: {queue.redelivered} redelivered of {content}"
     for contents in (*queue.contents, queue.redelivered, queue.unacknowledged):
         assert contents is None or contents == runs.normal(contents), f"{name}: {contents} are no runs"
@@ -212,9 +213,19 @@ def check_deliveries(turn: Turn, queue: Queue) -> None:
         check_active_consumer(turn, queue)
     for known in queue.consumers:
         consumer = turn.consumers[known]
-        there = consumer.state == "active" or closes(turn, queue, known)
+        there = consumer.state == "active" or closes(turn, queue, known) or died_with_node(turn, queue, known)
         fits = consumer.queue == name and there and consumer.subscription
         assert fits, f"{name}: it serves {consumer}"
+
+
+def died_with_node(turn: Turn, queue: Queue, name: str) -> bool:
+    """Whether a quorum queue keeps a consumer whose node died, as long as that is away or no leader has looked."""
+    if queue.type != QUORUM or turn.consumers[name].state != "closed":
+        return False
+    group, node = turn.groups[queue.name], turn.consumers[name].node
+    noticed = any(one.operation == NodeSuspected(queue.name, node) for one in group.waiting)
+    away = not turn.runs_anywhere(node) or name in fifo.of(queue).suspected
+    return away or noticed or not any(hosts(turn, group, leader.id) for leader in group.leaders())
 
 
 def check_active_consumer(turn: Turn, queue: Queue) -> None:

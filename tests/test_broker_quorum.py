@@ -17,11 +17,12 @@ from hawb.broker.drive import Drive
 from hawb.broker.driven import undriven
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
+from hawb.broker.races import luckily_led
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
 from hawb.scenario import verbs
 from hawb.scenario.document import QueueEntry
-from hawb.scenario.load import load
+from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
@@ -146,6 +147,14 @@ def test_what_several_consumers_hold_comes_back_in_any_order(ids: list[list[int]
     told = outcome(Run.of(scenario))
     told["queues"]["q"]["ids"] = ids
     assert (compare(Played(scenario, told, {})) == []) is same
+
+
+@pytest.mark.parametrize(("between", "lucky"), [([], set()), ([{"publish": {"queue": "q", "count": 1}}], {"q"})])
+def test_who_leads_is_luck_where_links_were_silent_for_as_long_as_a_step_takes(between: list, lucky: set[str]) -> None:
+    declare = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+    steps = [declare, {"cut": [["a", "b"]]}, *between, {"heal": True}]
+    scenario = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b", "c"]}, "steps": steps})
+    assert luckily_led(scenario, outcome(Run.of(scenario))) == lucky
 
 
 def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:

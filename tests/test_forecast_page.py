@@ -53,7 +53,7 @@ def test_a_quorum_queue_of_two_members_by_hand(real: list[Forecast]):
 def test_a_transient_queue_by_hand(real: list[Forecast]):
     """plain.transient is on b alone, not durable, and holds 5. When b ends it is deleted with what it held, whether b
     was told to stop or not. It is neither a quorum queue nor mirrored, so neither check looks at it."""
-    assert row(by_queue(real), "plain.transient") == ("", "either way: ▼ loses 5 and is down", "")
+    assert row(by_queue(real), "plain.transient") == ("", "either way: ▼ loses 5 and is deleted", "")
     lost = {(cells[0], cells[1]): cells[2] for cells in missed(real).rows}
     assert lost[B, "plain.transient"].startswith("loses 5 messages")
     # Without mirrors and durable: down until the node is back, and nothing lost; one on a, two on c.

@@ -91,7 +91,12 @@ def test_nothing_depends_on_what_the_model_draws(scenarios: list[Scenario]) -> N
 def test_mirrors_that_come_together_come_by_a_list(scenarios: list[Scenario], outcomes: list[dict]) -> None:
     """In which order `all` and `exactly` add mirrors is luck on a broker."""
     for scenario, told in zip(scenarios, outcomes, strict=True):
-        added = Counter((event["step"], event["queue"]) for event in told["events"] if event["event"] == "mirror_added")
+        crashed = {(event["queue"], event["node"]) for event in told["events"] if event["event"] == "process_crashed"}
+        added = Counter(
+            (event["step"], event["queue"])
+            for event in told["events"]
+            if event["event"] == "mirror_added" and (event["queue"], event["node"]) not in crashed
+        )  # those take their own places again, at one moment (`races.mirrors_in_order`)
         for (step, queue), count in added.items():
             modes = [
                 before.verb.definition.get("ha-mode")

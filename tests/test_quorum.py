@@ -14,6 +14,7 @@ from hawb.engine.quorum_group import proposals
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.trace import Entry
+from hawb.planning import inventory
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -36,6 +37,19 @@ def played(*steps: dict, nodes: str = "abc", **cluster: object) -> Run:
 def declared(**arguments: object) -> dict:
     more = {f"x-{key.replace('_', '-')}": value for key, value in arguments.items()}
     return {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | more}}
+
+
+def test_a_queue_knows_what_no_majority_has_yet():
+    """Its size, too, which a plan of a move asks for; each state is checked for it."""
+    for count in (0, 2):
+        publisher = {"publisher": {"name": "p", "queue": "q", "rate": 10, "node": "a"}}
+        steps = [declared(), publisher, {"wait": 10}, {"kill": ["b", "c"]}, {"wait": 20}]
+        steps += [{"start": ["b", "c"]}, {"kill": ["b", "c"]}] * count + [{"wait": 30}, {"close": "p"}]
+        run = played(*steps, version="3.10")
+        (queue,) = run.moment().state.queues.values()
+        assert queue.pending
+        (told,) = inventory.of_run(run).queues
+        assert told.facts.message_bytes == 1024 * told.facts.messages == 1024 * runs.size(queue.contents[0])
 
 
 def publish(count: int, node: str = "a", **more: object) -> dict:

@@ -18,7 +18,8 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.forecast import mark, summary, table_html, text
+from hawb.views.forecast import happens, mark, summary, table_html, text
+from hawb.views.forecast_page import brief
 from hawb.views.words import size
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "data" / "scenarios").glob("*.yaml"))
@@ -50,6 +51,22 @@ def test_an_unsynchronised_mirror_loses_in_a_kill_and_waits_in_a_stop():
     assert (stopped.lost, stopped.down, stopped.reason) == (0, True, "mirrors_stopped")
     assert forecast.mirror_sync_critical == ("ha.q",)
     assert (mark(forecast, "stop"), mark(forecast, "kill")) == ("◌ outage", "▼ loss")
+
+
+def test_a_transient_queue_goes_with_its_node_and_a_mirrored_one_stays_in_vain():
+    cluster = mirrored("a", "b", ha_promote_on_failure="when-synced").declare("ha.brief", node="a", durable=False)
+    cluster.publish("ha.brief", 2).declare("brief", node="a", durable=False).declare("lasting", node="a")
+    killed = {effect.queue: effect for effect in of(cluster.stop("b").start("b"), "a").effects["kill"]}
+    assert {name: effect.fate for name, effect in killed.items()} == {
+        "brief": "deleted", "ha.brief": "stuck", "ha.q": "waits", "lasting": "waits",
+    }  # fmt: skip
+    assert [happens(killed[name]) for name in ("brief", "ha.brief", "lasting")] == [
+        "is deleted", "loses 2 messages, 2 of them confirmed and cannot be used any more, only deleted",
+        "cannot be used until the node is back",
+    ]  # fmt: skip
+    assert [brief(killed[name]).split(maxsplit=1)[1] for name in ("brief", "ha.brief", "lasting")] == [
+        "deleted", "loses 2 and is down for good", "down",
+    ]  # fmt: skip
 
 
 def test_what_the_checks_do_not_see():

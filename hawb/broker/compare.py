@@ -2,8 +2,7 @@
 
 Only what the broker tells is compared, and no field of which the scenario says that it is a matter of luck (`racy`), or
 which is known to differ; what every real cluster leaves to luck is in `hawb.broker.races`. Texts are compared where
-RabbitMQ gave a reply code; what rabbitmqctl refuses is compared by its step. Of a quorum queue's messages the broker
-counts those that are committed.
+RabbitMQ gave a reply code; what rabbitmqctl refuses is compared by its step.
 """
 
 from __future__ import annotations
@@ -71,22 +70,13 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
-    return with_steady_numbers(as_counted(mine), seen, scenario), seen
+    return with_steady_numbers(mine, seen, scenario), seen
 
 
 def uncompared(parts: Iterable[Uncompared]) -> re.Pattern:
     """A pattern of the fields that are left out."""
     fields = (re.escape(name).replace(r"\*", ".*") for part in parts for name in part.fields)
     return re.compile("|".join(rf"{field}(\..*)?" for field in fields) or r"(?!)", re.DOTALL)
-
-
-def as_counted(model: dict[str, Any]) -> dict[str, Any]:
-    """The model's outcome with the messages of quorum queues as a broker counts them."""
-    queues = dict(model["queues"])
-    for name, queue in queues.items():
-        if pending := sum(last - first + 1 for first, last in queue.get("uncommitted", ())):
-            queues[name] = queue | {key: queue[key] - pending for key in ("messages", "messages_ready")}
-    return model | {"queues": queues}
 
 
 def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -42,6 +42,8 @@ HANGING_S = 90
 """The same while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
 WORK_S = 120
 """How long a queue may work before its cluster counts as settled all the same."""
+TAKEOVER_S = 20
+"""The same of mirrors without a master, one of which takes over within seconds, or none ever does."""
 BUILDING = "hawb-building"
 """What names begin with that only the building of a scenario's beginning uses."""
 SILENT = "silent"
@@ -143,9 +145,10 @@ class Drive:
             if operations or self.clients.unconfirmed:
                 quiet_s = max(quiet_s, HANGING_S if operations else UNANSWERED_S)
             rows = (row for view in views.values() for row in view.get("queues", ()))
+            past_s = time.monotonic() - began
             # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
-            working = carrying or any(map(self._works, rows))
-            busy = (jobs and not self.held) or (time.monotonic() - began < WORK_S and working)
+            working = carrying or any(self._works(row, past_s) for row in rows)
+            busy = (jobs and not self.held) or (past_s < WORK_S and working)
             if not busy and time.monotonic() - since > quiet_s:
                 self._jobs, self._operations = jobs, operations
                 self._settled = True
@@ -158,7 +161,7 @@ class Drive:
         links = self.cluster.links
         return bool(links) and links.slow and links.busy and not self.clients.steady
 
-    def _works(self, row: dict[str, Any]) -> bool:
+    def _works(self, row: dict[str, Any], past_s: float = 0.0) -> bool:
         """Whether a queue synchronises, or a replica is to take over. While it sends a batch it answers nobody; nor
         does it while links are broken, but that is no work of its own, and a synchronisation that an alarm holds is
         none."""
@@ -169,7 +172,8 @@ class Drive:
             return "syncing" in information.get("state", ()) and not self.held
         if "members" in row:
             return whole and row["live"] and len(row["online"]) >= majority(len(row["members"]))
-        return whole and row["live"] and isinstance(row["mirrors"], list) and bool(row["mirrors"])
+        led = not isinstance(row["mirrors"], list) or not row["mirrors"] or past_s > TAKEOVER_S
+        return whole and row["live"] and not led
 
     @property
     def held(self) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 from tabulate import tabulate
 
-from hawb.broker.compare import Difference, as_counted, compare
+from hawb.broker.compare import Difference, compare
 from hawb.broker.races import SEEDS
 from hawb.broker.random_scenarios import random_scenario
 from hawb.broker.real import CannotPlay, Played
@@ -176,7 +176,7 @@ def settled(told: dict[str, Any]) -> dict[str, Any]:
     """An outcome but for what follows from who is elected, and how soon: no broker tells of it."""
     queues = {
         name: {key: value for key, value in queue.items() if queue["type"] == "classic" or key not in OF_ELECTIONS}
-        for name, queue in as_counted(told)["queues"].items()
+        for name, queue in told["queues"].items()
     }
     return {key: value for key, value in told.items() if key not in OF_ELECTIONS} | {"queues": queues}
 

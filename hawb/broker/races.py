@@ -7,19 +7,20 @@
   mirror when that joins, and strike off each other's when they hear that they are up (`rabbit_amqqueue:on_node_up`),
   whichever comes later. So it stays for those that stop before they are synchronised.
 - Members that miss their leader stand for election at random times. One whose node came back may do so as well, before
-  it has heard from the leader. So who leads is compared as long as neither has happened.
+  it has heard from the leader. Links that are silent for a step that takes no time in the model may be silent for long
+  enough there. So who leads is compared as long as none of that has happened.
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
 - How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
   by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
 - A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
-  suspected until the node is back, the model forgets it, and neither serves it.
+  suspected until the node is back, and clients do not hear of it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import chain, permutations
+from itertools import chain, combinations, pairwise, permutations
 from typing import Any
 
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import Publisher, TransferLeadership
+from hawb.scenario.verbs import Cut, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
 
 SEEDS = 500
 """By how many seeds the model is asked at most."""
@@ -112,13 +113,33 @@ def without_leaders(seen: Told, names: set[str]) -> Told:
 
 
 def luckily_led(scenario: Scenario, model: Told) -> set[str]:
-    """The quorum queues of which it is luck who leads: their members chose a leader themselves, or a member's node came
-    back."""
+    """The quorum queues of which it is luck who leads: their members chose a leader themselves, or may have done so
+    while they did not hear each other, or a member's node came back."""
     asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
     last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}
     elected = {name for name, event in last.items() if event["detail"]["term"] > 1 and event["step"] not in asked}
-    back = nodes_that_came_back(model)
-    return elected | {name for name, queue in model["queues"].items() if back & set(queue.get("members", ()))}
+    back, silent = nodes_that_came_back(model), links_silent_for_a_while(scenario)
+    members = {name: set(queue.get("members", ())) for name, queue in model["queues"].items()}
+    parted = {name for name, nodes in members.items() if any(link <= nodes for link in silent)}
+    return elected | parted | {name for name, nodes in members.items() if back & nodes}
+
+
+def links_silent_for_a_while(scenario: Scenario) -> list[set[str]]:
+    """The links that were cut and healed with steps in between that have no time, and so take what they take."""
+    cut: list[set[str]] = []
+    found: list[set[str]] = []
+    for before, step in pairwise(scenario.steps):
+        if isinstance(before.verb, Cut):
+            cut += [set(link) for link in before.verb.links]
+        elif isinstance(before.verb, Partition):
+            cut += [{one, other} for some, others in combinations(before.verb.groups, 2)
+                    for one in some for other in others]  # fmt: skip
+        elif isinstance(before.verb, Heal):
+            cut = []
+        if step.at is None and not isinstance(step.verb, Heal | Wait | Expect):
+            found += cut
+            cut = []
+    return found
 
 
 def nodes_that_came_back(model: Told) -> set[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hawb.engine.events import GiveUp
 from hawb.engine.naming import described, split_queue
-from hawb.engine.operations import ConnectionFails, ConsumerCancels, Operation, Resume
+from hawb.engine.operations import ConnectionFails, ConsumerCancels, DeadLetters, Operation, Publish, Resume
 from hawb.engine.state import QUORUM, Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 
@@ -89,11 +89,18 @@ def is_busy(turn: Turn, queue: Queue, node: int) -> bool:
     return not queue.abandoned
 
 
+def waits_for_heir(turn: Turn, queue: Queue) -> bool:
+    """Whether a queue has mirrors that live though it has no master. What is published they have from the channel, and
+    keep until they hear of it from a master: the publisher hears nothing (`rabbit_mirror_queue_slave`)."""
+    return queue.abandoned and not is_absent(queue) and any(turn.alive(queue, node) for node in queue.mirrors)
+
+
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:
-    """Lets `operation` wait until the queue serves again; while it is settled that no master is there, 60 s at most."""
+    """Lets `operation` wait until the queue serves again; while it is settled that no master is there, 60 s at most, if
+    it is no message that mirrors have."""
     number = turn.next_number()
     turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation, turn.step)))
-    if queue.abandoned:
+    if queue.abandoned and not isinstance(operation, Publish | DeadLetters):
         # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
         priority = TIMER if isinstance(operation, Resume) else REACTION
         turn.schedule(PATIENCE_US, GiveUp(queue.name, number), priority=priority)

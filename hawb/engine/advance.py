@@ -75,9 +75,14 @@ def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
-    """A quorum queue takes it in that its leader sees a node no more, unless it does again."""
-    if turn.runs_anywhere(event.node) and not turn.is_here(event.node):
+    """A quorum queue takes it in that its leader sees a node no more, unless it does again: then it finds that those
+    that died with it are gone."""
+    if not (turn.runs_anywhere(event.node) and turn.is_here(event.node)):
         subscriptions.suspect(turn, event.queue, event.node)
+        return
+    for consumer in quorum_sight.dead_ones(turn, event.queue):
+        if consumer.node == event.node:
+            subscriptions.dismiss(turn, consumer.name)
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
@@ -142,6 +147,7 @@ HANDLERS: dict[type, Callable] = {
     events.BootGivesUp: membership.give_up,
     events.ReplicaGone: failover.replicas_gone,
     events.CrashNoticed: crashes.noticed,
+    events.MirrorMiscounts: crashes.miscounted,
     events.ProcessRestarts: crashes.restart,
     events.MirrorJoins: mirroring.join,
     events.PolicyTakesEffect: policy_changes.take_effect,

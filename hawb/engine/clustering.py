@@ -111,25 +111,52 @@ def knows_same_types(turn: Turn, node: int) -> bool:
     return other is None
 
 
+def has_its_members(turn: Turn, node: int) -> bool:
+    """Whether a node that goes by its own disk alone was not forgotten by the others as a member of quorum queues, who
+    have given up its copies in their groups; if it was, the step was refused. A real one keeps them."""
+    remembered = turn.nodes[node].remembers
+    theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()
+    group = next((queue.name for queue in theirs if queue.type == QUORUM and node in queue.members), None)
+    if group is not None:
+        turn.refuse(
+            None,
+            f"not simulated: the member of {described(group)} on node '{turn.settings.names[node]}', which the others "
+            "have forgotten; accepted is a node that they still count as one of theirs",
+        )
+    return group is None
+
+
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
     """A node that is down forgets another while nobody runs or boots, as if it had been the last to stop, and will wait
-    for nobody when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up."""
+    for nobody when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up, who
+    forgot whom included: it goes by its own disk alone."""
+    known = known_members(turn, origin)
     name, at = turn.settings.names[node], turn.settings.names[origin]
     if turn.nodes[origin].status != DOWN:
         turn.refuse(None, f"online_node_offline_flag: node '{at}' is running")
-    elif not turn.nodes[node].member or node == origin:
+    elif node not in known or node == origin:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
-    elif not turn.nodes[origin].member or turn.nodes[origin].virgin:
+    elif origin not in known or turn.nodes[origin].virgin:
         turn.refuse(None, f"not_a_cluster_node: node '{at}' is not in the cluster")
     elif any(other.status != DOWN for place, other in enumerate(turn.nodes) if place != node):
         turn.refuse(None, "removing_node_from_offline_node: other members are running")
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
-    elif knows_same_types(turn, origin):
+    elif knows_same_types(turn, origin) and has_its_members(turn, origin):
         turn.because = turn.emit("node_forgotten", node=node, origin=at)
+        for other in range(len(turn.nodes)):
+            turn.change_node(other, member=other in known)
         sides.go_back(turn, origin)
         turn.change_node(origin, may_boot_alone=True)
         leave(turn, node, "node_forgotten")
+
+
+def known_members(turn: Turn, node: int) -> frozenset[int]:
+    """Whom a node that is down takes for members, by its disk."""
+    remembered = turn.nodes[node].remembers
+    if remembered is not None:
+        return remembered.members
+    return frozenset(other for other, value in enumerate(turn.nodes) if value.member)
 
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:

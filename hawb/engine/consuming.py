@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, runs
 from hawb.engine.access import served
 from hawb.engine.clients import Consumer
-from hawb.engine.contents import in_order, ready, take_out
+from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
 from hawb.engine.operations import ChannelDown, Operation, Settle
@@ -117,6 +117,8 @@ def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us
         turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
         left = {"fifo": fifo.checked_out(queue, numbers)} if queue.type == QUORUM else {}
         turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers), **left)
+        if queue.overcounted:
+            count_as_delivered(turn, name, numbers)
     delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
     if delay_us and turn.is_running(consumer.node):
         turn.schedule(delay_us, delivery, entry)
@@ -301,9 +303,25 @@ def is_left_behind(turn: Turn, consumer: Consumer) -> bool:
     return not noticed and consumer.name not in turn.queues[consumer.queue].consumers
 
 
+def is_known(turn: Turn, consumer: Consumer) -> bool:
+    """Whether a quorum queue still knows a channel, by what it holds or as a consumer."""
+    queue = turn.queues.get(consumer.queue)
+    return queue is not None and queue.type == QUORUM and bool(consumer.held or consumer.name in queue.consumers)
+
+
 def give_up_name(turn: Turn, name: str) -> None:
-    """A channel that takes a name begins with nothing of one that was left behind."""
-    if name in turn.consumers and is_left_behind(turn, turn.consumers[name]):
+    """A channel that takes a name begins with nothing of one that was left behind, and stands for it to the queue."""
+    known = turn.consumers.get(name)
+    if known is None or known.state != "closed" or not is_known(turn, known):
+        return
+    queue = turn.queues[known.queue]
+    if name in queue.consumers:
+        active = None if queue.active_consumer == name else queue.active_consumer
+        others = tuple(one for one in queue.consumers if one != name)
+        turn.change_queue(queue.name, consumers=others, active_consumer=active)
+        missing = tuple(pair for pair in fifo.of(queue).missing if pair[0] != name)
+        fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name}, missing=missing)
+    if known.held and is_left_behind(turn, known):
         let_go(turn, name)
 
 

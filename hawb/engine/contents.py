@@ -15,8 +15,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
+from msgspec.structs import replace
+
 from hawb.engine import bookkeeping, fifo, runs
-from hawb.engine.events import DepthFell
+from hawb.engine.events import DepthFell, MirrorMiscounts
 from hawb.engine.runs import Runs
 from hawb.engine.state import QUORUM, Batch, Queue
 from hawb.engine.turn import Turn
@@ -76,10 +78,56 @@ def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, .
     return tuple(longest[first] for first in sorted(longest))
 
 
+def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
+    """`batches` and another one, which is none where it goes on as the last one ended. A quorum queue may take messages
+    later than others with higher numbers; batches stand in the order of these."""
+    if batches and new.first <= batches[-1].last:
+        return reduce(_going_on, sorted((*batches, new), key=lambda one: one.first), ())
+    return _going_on(batches, new)
+
+
+def _going_on(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
+    if batches and replace(batches[-1], first=new.first, last=new.last) == new and batches[-1].last + 1 == new.first:
+        return (*batches[:-1], replace(new, first=batches[-1].first))
+    return (*batches, new)
+
+
+def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
+    """`batches` without some numbers: what a quorum queue was sent is known to it by the time at which it is committed.
+    Until then it has no time to live."""
+    if not batches or not numbers or batches[-1].last < numbers[0][0]:
+        return batches
+    return tuple(
+        batch if (first, last) == (batch.first, batch.last) else replace(batch, first=first, last=last)
+        for batch in batches
+        for first, last in runs.minus(((batch.first, batch.last),), numbers)
+    )
+
+
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     """Messages leave the queue in an orderly way."""
+    if turn.queues[name].overcounted:
+        tell_mirrors(turn, name, numbers, reason)
     drop(turn, name, numbers)
     bookkeeping.remove(turn, name, numbers, reason)
+
+
+def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
+    """A master tells its mirrors how many of its ready messages it has dropped, and how many are left. One that takes
+    some for delivered has fewer, drops too few and stops with an error, unless they are to be acknowledged yet, as dead
+    letters are (`rabbit_mirror_queue_slave:process_instruction` of drop, `update_delta`)."""
+    queue = turn.queues[name]
+    if reason != "dead_lettered" and runs.minus(numbers, queue.unacknowledged):
+        for node, _ in queue.overcounted:
+            if node in queue.synchronised and turn.follows(queue, node):
+                turn.schedule(turn.link_us(queue.master, node), MirrorMiscounts(name, node))
+    count_as_delivered(turn, name, numbers)
+
+
+def count_as_delivered(turn: Turn, name: str, numbers: Runs) -> None:
+    """A master has delivered messages: mirrors that counted them already now do so rightly."""
+    left = ((node, runs.minus(counted, numbers)) for node, counted in turn.queues[name].overcounted)
+    turn.change_queue(name, overcounted=tuple(pair for pair in left if pair[1]))
 
 
 def drop(turn: Turn, name: str, numbers: Runs) -> None:
@@ -89,7 +137,7 @@ def drop(turn: Turn, name: str, numbers: Runs) -> None:
         content if content is None or not turn.follows(queue, node) else runs.minus(content, numbers)
         for node, content in enumerate(queue.contents)
     )
-    oldest = min(lowest(content or ()) for content in contents)
+    oldest = min(lowest(content or ()) for content in (*contents, queue.pending))
     turn.change_queue(
         name,
         fifo=fifo.dropped(queue, numbers) if queue.type == QUORUM else None,

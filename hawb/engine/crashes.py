@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from hawb.engine import confirms, failover, mirroring, quorum_membership, quorum_view
 from hawb.engine.access import is_replicated
-from hawb.engine.events import AutomaticSync, CrashNoticed, ProcessRestarts
+from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts
 from hawb.engine.naming import described
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
@@ -51,6 +51,13 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
         turn.because = turn.emit("master_down", node=at, queue=name, reason="crashed")
         mirroring.end_master(turn, name, stopped=False)
     turn.schedule(turn.settings.timing.link_latency_us, CrashNoticed(name, at, final))
+
+
+def miscounted(turn: Turn, event: MirrorMiscounts) -> None:
+    """A mirror stops with an error (`rabbit_mirror_queue_slave:update_delta`, badmatch); another takes its place."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.up and event.node in queue.mirrors and turn.alive(queue, event.node):
+        crash(turn, event.queue, event.node)
 
 
 def noticed(turn: Turn, event: CrashNoticed) -> None:

@@ -104,6 +104,13 @@ class CrashNoticed(Struct, frozen=True):
     final: bool
 
 
+class MirrorMiscounts(Struct, frozen=True):
+    """A mirror is told to drop what it counts as delivered."""
+
+    queue: str
+    node: int
+
+
 class ProcessRestarts(Struct, frozen=True):
     """A queue's process that crashed was started again, and looks what it is to be."""
 

@@ -26,7 +26,7 @@ from hawb.engine import (
     settling,
     subscriptions,
 )
-from hawb.engine.access import is_replicated, release
+from hawb.engine.access import is_replicated, release, waits_for_heir
 from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.events import AutomaticSync, PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import (
@@ -35,12 +35,14 @@ from hawb.engine.mirroring import (
     drop_mirrors,
     finish_late_sync,
     note_silent,
+    on_record,
     recoverable,
     synchronise_drained,
     with_content,
 )
-from hawb.engine.runs import EMPTY
-from hawb.engine.state import Queue
+from hawb.engine.operations import Publish
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import NOWHERE, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 from hawb.rules.policies import HaMode, Promote
@@ -69,6 +71,10 @@ def bury(turn: Turn, name: str, *, at_once: bool = False) -> None:
         queue = without_unreachable(turn, queue)
     alive = [node for node in (queue.master, *queue.mirrors) if turn.alive(queue, node)]
     dead = [node for node in queue.mirrors if node not in alive]
+    if queue.hollow != NOWHERE and turn.is_running(queue.hollow):
+        heed_hollow(turn, name, dead)
+        return
+    queue = bury_hollow(turn, queue)
     heir = promotion.candidate(queue.master, queue.mirrors, alive)
     nobody_new = queue.abandoned and not dead and not queue.unburied
     synchronised = len(queue.synchronised) + sum(counted for _, counted in queue.unburied)
@@ -77,7 +83,7 @@ def bury(turn: Turn, name: str, *, at_once: bool = False) -> None:
     elif heir == promotion.NOBODY:
         leave_unburied(turn, name, dead)
     elif promotion.refuses_on_failure(synchronised, int(promote_on_failure(queue))):
-        refuse_promotion(turn, name, alive)
+        refuse_promotion(turn, name, heir)
     else:
         promote(turn, name, heir)
 
@@ -137,11 +143,12 @@ def bury_mirrors(turn: Turn, name: str, dead: list[int]) -> None:
         name,
         mirrors=mirrors,
         synchronised=tuple(node for node in queue.synchronised if node not in dead),
-        recoverable=recoverable(turn, queue.recoverable, mirrors),
+        recoverable=recoverable(turn, queue.recoverable, on_record(queue, mirrors)),
         contents=with_content(queue.contents, on_disks(turn, queue, dead)),
     )
     confirms.forget_replicas(turn, name, dead)
     if queue.abandoned:
+        answer_in_vain(turn, name)
         return
     if queue.sync is not None:
         leave_sync(turn, name, dead)
@@ -186,22 +193,58 @@ def takes_group_along(queue: Queue) -> bool:
     return promotion.takes_mirrors_down(len(queue.synchronised), int(promote_on_shutdown(queue)))
 
 
-def refuse_promotion(turn: Turn, name: str, survivors: list[int]) -> None:
-    """Each mirror in turn deletes its copy instead of taking over; the queue waits for its master's node."""
+def refuse_promotion(turn: Turn, name: str, heir: int) -> None:
+    """The mirror that should take over deletes its copy and ends instead; the queue waits for its master's node. Its
+    member of the group it leaves behind, so that the others never hear that it is gone: they strike out the dead, and
+    live on as mirrors that wait for it (`rabbit_mirror_queue_slave`, gm_deaths; seen on 3.10.8 clusters)."""
     queue = turn.queues[name]
+    others = tuple(node for node in queue.mirrors if node != heir and turn.alive(queue, node))
+    dead = [node for node in queue.mirrors if node != heir and node not in others]
     unburied = queue.unburied if queue.abandoned else ((queue.master, False),)
-    for node in survivors:
-        turn.emit("promotion_refused", node=node, queue=name)
+    turn.emit("promotion_refused", node=heir, queue=name)
     turn.change_queue(
         name,
-        mirrors=(),
+        mirrors=others,
         synchronised=(),
-        contents=with_content(queue.contents, dict.fromkeys(survivors)),
-        unburied=(*unburied, *as_counted(queue, queue.mirrors)),
+        recoverable=recoverable(turn, queue.recoverable, (heir, *others)) if others else queue.recoverable,
+        contents=with_content(queue.contents, {heir: None} | on_disks(turn, queue, dead)),
+        unburied=() if others else (*unburied, *as_counted(queue, dead)),
+        hollow=heir,
     )
-    confirms.forget_replicas(turn, name, survivors)
-    if not queue.abandoned:
+    confirms.forget_replicas(turn, name, [heir])
+    if queue.abandoned:
+        answer_in_vain(turn, name)
+    else:
         abandon(turn, name, "promotion_refused")
+
+
+def heed_hollow(turn: Turn, name: str, dead: list[int]) -> None:
+    """Whoever dies, the one that would take over is a member of the group whose process is gone. Mirrors that live
+    strike out the dead, and wait for it; where none does, the dead stay on the record."""
+    queue = turn.queues[name]
+    if len(dead) == len(queue.mirrors):
+        leave_unburied(turn, name, dead)
+    else:
+        turn.change_queue(name, unburied=())
+        bury_mirrors(turn, name, dead)
+
+
+def bury_hollow(turn: Turn, queue: Queue) -> Queue:
+    """What a mirror that refused has left behind is gone with its node; the record still counts it."""
+    if queue.hollow == NOWHERE:
+        return queue
+    return turn.change_queue(queue.name, hollow=NOWHERE, unburied=(*queue.unburied, (queue.hollow, False)))
+
+
+def answer_in_vain(turn: Turn, name: str) -> None:
+    """The last mirror that waited for a master is gone: what publishers sent meanwhile nobody has."""
+    queue = turn.queues[name]
+    if waits_for_heir(turn, queue):
+        return
+    waiting = [one for one in queue.parked if isinstance(one.operation, Publish)]
+    turn.change_queue(name, parked=tuple(one for one in queue.parked if one not in waiting))
+    for parked in waiting:
+        turn.schedule(0, publishing.strike(parked, name).operation, step=parked.step)
 
 
 def promote(turn: Turn, name: str, heir: int) -> None:
@@ -235,12 +278,14 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         up=True,
         abandoned=False,
         unburied=(),
+        hollow=NOWHERE,
         failed=False,
         crashed=queue.crashed - {queue.master} if queue.failed else queue.crashed,
         unwritten=EMPTY,
         redelivered=content,
         unacknowledged=EMPTY,
         uncounted_from=0,
+        overcounted=overcounted(turn, queue, mirrors, content),
     )
     note_silent(turn, name)
     bookkeeping.lose(turn, name, missing, "unsynchronised_promotion", because=entry)
@@ -256,6 +301,19 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     turn.schedule(0, PolicyTakesEffect(name))
     release(turn, name)
     consuming.deliver(turn, name)
+
+
+def overcounted(
+    turn: Turn, queue: Queue, mirrors: Iterable[int], content: Runs
+) -> tuple[tuple[int, Runs], ...]:
+    """What mirrors that did not take over count as delivered, which the heir takes back: before 3.13.0 nobody tells
+    them (`rabbit_mirror_queue_master:promote_backing_queue_state`)."""
+    if turn.settings.profile.requeues_at_mirrors:
+        return ()
+    known, abreast = dict(queue.overcounted), [node for node in mirrors if node in queue.synchronised]
+    counted = ((node, runs.union(known.get(node, EMPTY), queue.unacknowledged)) for node in abreast)
+    taken_back = ((node, runs.common(numbers, content)) for node, numbers in counted)
+    return tuple(pair for pair in taken_back if pair[1])
 
 
 def note_promotion(turn: Turn, name: str, *, synchronised: bool) -> None:
@@ -281,17 +339,18 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
     """
     queue = turn.queues[name]
     entry = turn.emit("queue_down", node=queue.master, queue=name, reason=reason)
-    confirms.forget_replicas(turn, name, [queue.master, *queue.mirrors])
+    gone = [node for node in (queue.master, *queue.mirrors) if not turn.alive(queue, node)]
+    confirms.forget_replicas(turn, name, gone)
     kept = runs.minus(on_disks(turn, queue, [queue.master])[queue.master] or EMPTY, queue.unwritten)
     bookkeeping.lose(turn, name, runs.minus(queue.content, kept), loss_with_process(turn, queue), because=entry)
     turn.change_queue(
         name,
         synchronised=(),
-        contents=with_content(queue.contents, on_disks(turn, queue, queue.mirrors) | {queue.master: kept}),
+        contents=with_content(queue.contents, on_disks(turn, queue, gone) | {queue.master: kept}),
         redelivered=runs.common(queue.delivered, kept) if queue.stopped else kept,
         unacknowledged=EMPTY,
         uncounted_from=uncounted_from(turn, queue, kept),
-        parked=tuple(publishing.strike(settling.unheard(parked), name) for parked in queue.parked),
+        parked=tuple(after_death(turn, queue, parked) for parked in queue.parked),
         abandoned=True,
         absent=not is_replicated(queue) and not turn.is_running(queue.master),
         unwritten=EMPTY,
@@ -303,6 +362,13 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         subscriptions.lose_master(turn, name)
     else:
         queues.remove(turn, name, "node_down")
+
+
+def after_death(turn: Turn, queue: Queue, parked: Parked) -> Parked:
+    """What waits for a queue whose master is gone and has no heir. Mirrors that live have the messages, too."""
+    unheard = settling.unheard(parked)
+    living = any(turn.alive(queue, node) for node in queue.mirrors)
+    return unheard if living else publishing.strike(unheard, queue.name)
 
 
 def loss_with_process(turn: Turn, queue: Queue) -> str:
@@ -348,7 +414,10 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     the mirrors that policy asks for join empty, on nodes that run by now, in its order
     (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
     replace_mirrors(turn, name)
-    queue = turn.change_queue(name, up=True, abandoned=False, unburied=(), absent=False)
+    answer_in_vain(turn, name)
+    queue = turn.change_queue(
+        name, up=True, abandoned=False, unburied=(), hollow=NOWHERE, absent=False, overcounted=()
+    )
     turn.emit("queue_recovered", node=queue.master, queue=name, messages=runs.size(queue.content), reason=reason)
     bookkeeping.count_times(turn, name)
     limits.adopt(turn, name, starting=True)

@@ -118,7 +118,7 @@ def leave(turn: Turn, publisher: Publisher, more_room: int) -> int:
         turn.step = publisher.step
         turn.change_publisher(publisher.name, beats=publisher.beats + sent)
         queue = turn.queues.get(publisher.queue)
-        if queue is None or queue.type == QUORUM or not is_busy(turn, queue, publisher.node):
+        if queue is None or queue.type == QUORUM or not publishing.keeps(turn, queue, publisher.node):
             arrive(turn, publisher, sent, more_room)
         else:
             wait_in_mailbox(turn, queue, publishers.operation(publisher, sent))

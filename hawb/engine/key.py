@@ -87,7 +87,8 @@ def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names
     if side is None:
         return ()
     queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}
-    return _side(state, replace(side, queues=queues), ranks, names)
+    known = tuple(sorted(names[node] for node in side.members))
+    return *_side(state, replace(side, queues=queues), ranks, names), known
 
 
 def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
@@ -251,6 +252,7 @@ def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | N
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
+    fields["hollow"] = queue.hollow if queue.hollow == NOWHERE else names[queue.hollow]
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
     fields["sync"] = None if queue.sync is None else _sync(time_us, queue.sync, names)
     return tuple(fields.values())

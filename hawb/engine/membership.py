@@ -24,7 +24,8 @@ from hawb.engine import (
 )
 from hawb.engine.access import is_replicated
 from hawb.engine.events import BootAttempt, BootGivesUp, MirrorJoins, NodeGoneNoticed, ShutDown, Stopped
-from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, Queue
+from hawb.engine.operations import NODE_DOWN
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, PAUSED, RUNNING, STOPPING, WAITING, Queue
 from hawb.engine.turn import TIMER, Turn
 
 BOOT_RETRIES = 10
@@ -199,14 +200,14 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
-        if queue.type == "classic" and not {queue.master, *queue.mirrors}.isdisjoint(gone):
+        if queue.type == "classic" and not {queue.master, queue.hollow, *queue.mirrors}.isdisjoint(gone):
             failover.bury(turn, name)
     turn.because = cause
     if not watchers:
         failover.forget_transient(turn)
     for node in gone:
         if node in dead:
-            close_clients(turn, node, "node_down")
+            close_clients(turn, node, NODE_DOWN)
         else:
             close_exclusive_queues(turn, node)
             quorum_sight.out_of_reach(turn, [node])
@@ -342,6 +343,7 @@ def come_up(turn: Turn, node: int) -> None:
             return_to_queue(turn, name, node)
     turn.because = cause
     raft_inputs.node_up(turn, node)
+    quorum_sight.node_back(turn, node)
     partition_handling.look_again(turn)
 
 
@@ -352,7 +354,7 @@ def load_records(turn: Turn, node: int) -> None:
     for name in turn.queue_names():
         queue = turn.queues[name]
         if queue.type == "classic" and queue.master != node:
-            turn.change_queue(name, unburied=(), absent=True, mirrors=(), synchronised=())
+            turn.change_queue(name, unburied=(), hollow=NOWHERE, absent=True, mirrors=(), synchronised=())
 
 
 def still_recoverable(turn: Turn, queue: Queue, node: int) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Queue
+from hawb.engine.state import NOWHERE, Queue
 from hawb.engine.turn import Turn
 from hawb.rules import promotion, selection
 from hawb.rules.policies import HaMode, Mirroring
@@ -124,13 +124,14 @@ def enlist(turn: Turn, name: str, node: int) -> None:
     turn.change_queue(
         name,
         mirrors=mirrors,
-        recoverable=recoverable(turn, queue.recoverable, mirrors),
+        recoverable=recoverable(turn, queue.recoverable, on_record(queue, mirrors)),
         lagging=tuple(pair for pair in queue.lagging if pair[0] != node),
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
         mirrored=True,
         unburied=tuple(pair for pair in queue.unburied if pair[0] != node),
         crashed=queue.crashed - {node},
+        overcounted=tuple(pair for pair in queue.overcounted if pair[0] != node),
     )
     note_silent(turn, name)
     turn.emit("mirror_added", node=node, queue=name, synchronised=queue.up and not queue.content)
@@ -144,6 +145,11 @@ def with_content(contents: tuple[Runs | None, ...], changed: dict[int, Runs | No
 def recoverable(turn: Turn, had: tuple[int, ...], mirrors: tuple[int, ...]) -> tuple[int, ...]:
     """The record's list of mirrors that could be recovered offline."""
     return tuple(promotion.recoverable_mirrors(had, mirrors, turn.running()))
+
+
+def on_record(queue: Queue, mirrors: tuple[int, ...]) -> tuple[int, ...]:
+    """`mirrors` as the record has them, which names one that refused to take over as well."""
+    return mirrors if queue.hollow == NOWHERE else (queue.hollow, *(node for node in mirrors if node != queue.hollow))
 
 
 def synchronise_drained(turn: Turn, name: str, how: str) -> None:

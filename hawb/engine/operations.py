@@ -128,7 +128,9 @@ class Enqueue(Messages, frozen=True, kw_only=True):
 
 
 NO_PROCESS = "no_process"
-"""Why a channel counts as gone of which a new leader finds no process."""
+"""Why a channel counts as gone of which a leader finds no process."""
+NODE_DOWN = "node_down"
+"""Why one is gone with its node."""
 
 
 class ChannelDown(Operation, frozen=True, kw_only=True):

@@ -27,10 +27,10 @@ from hawb.engine import (
     quorum,
     runs,
 )
-from hawb.engine.access import is_busy, is_replicated, park
+from hawb.engine.access import is_busy, is_replicated, park, waits_for_heir
 from hawb.engine.clients import NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
-from hawb.engine.contents import ready
+from hawb.engine.contents import ready, with_batch, without
 from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.operations import DeadLetters, Enqueue, Messages, Publish
@@ -47,7 +47,7 @@ def publish(turn: Turn, operation: Publish) -> None:
         return
     found = [turn.queues[name] for name in operation.queues if name in turn.queues]
     queues = [queue for queue in found if queue.type != QUORUM]
-    busy = next((queue for queue in queues if is_busy(turn, queue, operation.node)), None)
+    busy = next((queue for queue in queues if keeps(turn, queue, operation.node)), None)
     if busy is not None:
         park(turn, busy, operation)
         return
@@ -79,12 +79,17 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
     return replace(operation, count=held_up[tightest]) if held_up[tightest] else None
 
 
+def keeps(turn: Turn, queue: Queue, node: int) -> bool:
+    """Whether what clients at a node publish waits at a queue's replicas."""
+    return is_busy(turn, queue, node) or waits_for_heir(turn, queue)
+
+
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     """What another queue has given up reaches this one. Nobody waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
     if queue is not None and queue.type == QUORUM:
         quorum.take_dead_letters(turn, event, number(turn, queue.name, event.count))
-    elif queue is not None and is_busy(turn, queue, event.node):
+    elif queue is not None and keeps(turn, queue, event.node):
         park(turn, queue, event)
     elif queue is None or not queue.up:
         reason = "no_queue" if queue is None else "no_master"
@@ -119,7 +124,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """One queue's part. None where nobody will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
     if not turn.is_running(operation.node):
-        return bookkeeping.refuse(turn, name, numbers, "client_node_gone")
+        return route_for_nobody(turn, operation, name, numbers)
     if name == operation.struck:
         bookkeeping.refuse(turn, name, numbers, "master_died")
         return Share(name, numbers, ())
@@ -142,6 +147,16 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         return Share(name, numbers, ())
     bookkeeping.refuse(turn, name, numbers, "no_master")
     return Share(name, numbers, ())
+
+
+def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
+    """The same where the client's node is gone. What the heir of a queue's master has from the client's channel it
+    keeps (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
+    queue = turn.queues.get(name)
+    if queue is not None and queue.type != QUORUM and queue.up and name in operation.copied:
+        take(turn, operation, queue, numbers)
+    else:
+        bookkeeping.refuse(turn, name, numbers, "client_node_gone")
 
 
 def strike(parked: Parked, name: str) -> Parked:
@@ -222,16 +237,6 @@ def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch
     )  # fmt: skip
 
 
-def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
-    """`batches` and another one, which is none where it goes on as the last one ended. A quorum queue may take messages
-    later than others with higher numbers; batches stand in the order of these."""
-    if batches and new.first <= batches[-1].last:
-        return tuple(sorted((*batches, new), key=lambda one: one.first))
-    if batches and replace(batches[-1], first=new.first, last=new.last) == new and batches[-1].last + 1 == new.first:
-        return (*batches[:-1], replace(new, first=batches[-1].first))
-    return (*batches, new)
-
-
 def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
     """Every replica takes the messages: which, and when each of them will have answered. For a quorum queue's members
     the leader does, whose log has cost what there was to send; it may have left the group with the same commit."""
@@ -246,7 +251,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
             runs.union(content or EMPTY, numbers) if node in takers else content
             for node, content in enumerate(queue.contents)
         ),
-        batches=with_batch(queue.batches, batch(turn, operation, queue, numbers)),
+        batches=with_batch(without(queue.batches, numbers), batch(turn, operation, queue, numbers)),
         redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
     told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}

@@ -35,8 +35,10 @@ from hawb.engine import (
 )
 from hawb.engine.access import fail
 from hawb.engine.clients import NEVER_US, Consumer, Share
+from hawb.engine.contents import with_batch
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import (
+    NODE_DOWN,
     ChannelDown,
     Consume,
     ConsumerCancels,
@@ -46,18 +48,19 @@ from hawb.engine.operations import (
     Enqueue,
     Get,
     InVain,
+    NodeSuspected,
     Operation,
     Publish,
     Purge,
     Settle,
 )
-from hawb.engine.quorum_group import GONE, Proposal, proposals
+from hawb.engine.quorum_group import GONE, Group, Proposal, proposals
 from hawb.engine.raft_events import (
     ProposalGivenUp,
 )
 from hawb.engine.raft_messages import Command
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.state import NOWHERE, QUORUM, STOPPING, Batch, Queue
 from hawb.engine.turn import Turn
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
@@ -116,7 +119,13 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
     group = turn.groups[name]
     turn.groups[name] = replace(group, waiting=(*group.waiting, proposal))
     if numbers:
-        turn.change_queue(name, pending=runs.union(turn.queues[name].pending, numbers))
+        queue = turn.queues[name]
+        sent = Batch(
+            numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
+            deaths=operation.deaths, routing_keys=operation.routing_keys,
+        )  # fmt: skip
+        batches = with_batch(queue.batches, sent)
+        turn.change_queue(name, pending=runs.union(queue.pending, numbers), batches=batches)
     if not enqueuers.is_registered(turn, name, operation):
         enqueuers.await_registration(turn, name, enqueuers.channel_of(turn, operation))
     if isinstance(operation, AWAITED):
@@ -281,11 +290,28 @@ def is_decided(turn: Turn, name: str) -> bool:
     return name in turn.queues and turn.queues[name].type == QUORUM
 
 
+def suspect(turn: Turn, name: str, node: int) -> None:
+    """A leader has lost the connection to a node where consumers are; once for all of them. Without a leader nobody
+    has, and the next one looks for them (`quorum_sight.look_for_channels`)."""
+    group, suspected = turn.groups[name], NodeSuspected(name, node)
+    if is_led(turn, group) and all(one.operation != suspected for one in group.waiting):
+        put(turn, name, suspected, NOWHERE)
+
+
+def is_led(turn: Turn, group: Group) -> bool:
+    """Whether anybody leads a group, with a majority or without."""
+    return any(quorum_view.hosts(turn, group, leader.id) for leader in group.leaders())
+
+
 def channel_down(turn: Turn, name: str, reason: str) -> None:
     """A consumer's channel is gone, which a leader notices that its node is linked to, whatever side that belongs to.
-    What it held is returned when that is committed."""
+    What it held is returned when that is committed. Of a node that died a leader only knows that it is out of reach, as
+    the consumers there are then. Where nobody leads, the next leader finds so."""
     consumer = turn.change_consumer(name, state="closed")
     focus, group = turn.focus, turn.groups[consumer.queue]
+    if reason == NODE_DOWN and not (is_led(turn, group) and turn.nodes[consumer.node].status == STOPPING):
+        suspect(turn, consumer.queue, consumer.node)
+        return
     for leader in reversed(group.leaders()):
         if quorum_view.hosts(turn, group, leader.id) and turn.linked(leader.id, consumer.node):
             turn.look_from(leader.id)

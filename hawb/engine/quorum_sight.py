@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, runs
+from hawb.engine.clients import Consumer
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
-from hawb.engine.quorum import offer_again, put
+from hawb.engine.quorum import offer_again, put, suspect
 from hawb.engine.quorum_group import GONE, Proposal
 from hawb.engine.raft_events import (
     LeaderElected,
@@ -118,8 +119,32 @@ def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
 
 def look_for_channels(turn: Turn, name: str, leader: int) -> None:
     """A new leader looks for all channels that the queue knows, and finds that some are gone for long, where their
-    nodes run again."""
+    nodes run again; those on nodes that do not it suspects."""
     let_go_of_dead(turn, name, lambda node: turn.runs_anywhere(node) and turn.linked(node, leader))
+    for node in sorted({one.node for one in dead_ones(turn, name) if not turn.runs_anywhere(one.node)}):
+        suspect(turn, name, node)
+
+
+def dead_ones(turn: Turn, name: str) -> list[Consumer]:
+    """Consumers that died with their nodes and that the queue still knows, but for those that it has been told of."""
+    waiting = [one.operation for one in turn.groups[name].waiting]
+    told = {one.consumer for one in waiting if isinstance(one, ChannelDown)}
+    mine = [one for one in turn.consumers.values() if one.queue == name and one.state == "closed"]
+    return [one for one in mine if one.name not in told and consuming.is_known(turn, one)]
+
+
+def node_back(turn: Turn, node: int) -> None:
+    """A node is up: leaders that reach it take consumers there for served again, and then find that they are gone."""
+    for name in sorted(turn.groups):
+        queue = turn.queues.get(name)
+        if queue is None or queue.type != QUORUM or queue.master == NOWHERE or not turn.linked(node, queue.master):
+            continue
+        suspected = fifo.of(queue).suspected
+        dead = [one for one in dead_ones(turn, name) if one.node == node and one.name in suspected]
+        if dead:
+            put(turn, name, NodeReached(name, node), NOWHERE)
+        for consumer in dead:
+            put(turn, name, ChannelDown(name, node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 
 def purge(turn: Turn, node: int) -> None:
@@ -132,8 +157,8 @@ def purge(turn: Turn, node: int) -> None:
 
 def let_go_of_dead(turn: Turn, name: str, chosen: Callable[[int], bool]) -> None:
     """What channels hold that are gone with one of the chosen nodes is to go back."""
-    for consumer in list(turn.consumers.values()):
-        if consumer.queue == name and chosen(consumer.node) and consuming.is_left_behind(turn, consumer):
+    for consumer in dead_ones(turn, name):
+        if chosen(consumer.node):
             put(turn, name, ChannelDown(name, consumer.node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from hawb.engine import access, bookkeeping, mirroring, runs, subscriptions
 from hawb.engine.contents import united
+from hawb.engine.disks import persistent
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue
@@ -166,7 +167,8 @@ def leave(side: Records, name: str, node: int) -> Runs:
 def remember(turn: Turn, node: int) -> None:
     """A node that goes down keeps the records as they are now."""
     turn.look_from(node)
-    turn.change_node(node, remembers=replace(turn.focus.frozen(), queues=dict(turn.queues)))
+    members = frozenset(other for other, value in enumerate(turn.nodes) if value.member)
+    turn.change_node(node, remembers=replace(turn.focus.frozen(), queues=dict(turn.queues), members=members))
 
 
 def go_back(turn: Turn, node: int) -> None:
@@ -197,14 +199,26 @@ def go_back(turn: Turn, node: int) -> None:
         bookkeeping.count_times(turn, name)
 
 
+def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
+    """What a node that is down has on its disk of a queue, though others have given it up as none of theirs."""
+    remembered = turn.nodes[node].remembers
+    queue = remembered.queues.get(name) if remembered else None
+    if queue is None or not queue.durable or queue.contents[node] is None:
+        return None
+    return runs.common(queue.contents[node], persistent(queue.batches))
+
+
 def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
     """A remembered record while nobody serves it, with what is on disks now."""
     contents = queue.contents if now is None else now.contents
+    given_up = (at for at in (node, queue.master) if contents[at] is None and not turn.nodes[at].virgin)
+    contents = mirroring.with_content(contents, {at: on_own_disk(turn, queue.name, at) for at in given_up})
     return replace(
         queue,
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
         batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=perhaps_delivered(turn, queue.name, queue.master, contents[queue.master] or EMPTY),
         mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
-        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), ttl_timer_us=None,
+        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), hollow=NOWHERE,
+        ttl_timer_us=None,
     )  # fmt: skip

@@ -162,14 +162,16 @@ class Queue(Struct, frozen=True, cache_hash=True):
     the master's process runs; `stopped` whether it last ended in a controlled way; `abandoned` whether it is settled
     that nobody takes over and the queue waits for its master's node. `unburied` are the nodes of dead replicas that the
     record of an abandoned queue still counts in its group, each with whether it counts as synchronised: a mirror that
-    joins takes over. `mirrors_on_disk` are the mirrors that the record on disk names, which a change of policy writes
-    there and the mirrors' next change takes away. `absent` is whether only disks have the record, so that nothing joins
-    the queue before its master's node is back. `limits` is what the record says of lengths, lives and dead letters, and
-    `limits_in_effect` what the master goes by, which hears of a change a little later; `ttl_timer_us` is when it looks
-    for expired messages. `bindings` are pairs of an exchange and a routing key. `crashed` are the nodes whose process
-    crashed and has not started again, `crashes` the recent crashes (node, time_us), `failed` whether the master's
-    process crashed too often to be started again. `parked` are operations of clients that wait for the queue to serve
-    again.
+    joins takes over. `hollow` is the node of a mirror of such a queue that refused to take over: its process has ended,
+    its member of the group has not, and stands before all other mirrors. `mirrors_on_disk` are the mirrors that the
+    record on disk names, which a change of policy writes there and the mirrors' next change takes away. `absent` is
+    whether only disks have the record, so that nothing joins the queue before its master's node is back. `limits` is
+    what the record says of lengths, lives and dead letters, and `limits_in_effect` what the master goes by, which hears
+    of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an
+    exchange and a routing key. `crashed` are the nodes whose process crashed and has not started again, `crashes` the
+    recent crashes (node, time_us), `failed` whether the master's process crashed too often to be started again.
+    `parked` are operations of clients that wait for the queue to serve again. `overcounted` are mirrors that have seen
+    their master die, each with what it counts as delivered by that one and the present master has delivered to nobody.
 
     A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,
     and `up` is whether that leader can commit. `synchronised` are the members that know of all that is committed,
@@ -199,6 +201,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
     stopped: bool = False
     abandoned: bool = False
     unburied: tuple[tuple[int, bool], ...] = ()
+    hollow: int = NOWHERE
     mirrors_on_disk: tuple[int, ...] = ()
     absent: bool = False
     batches: tuple[Batch, ...] = ()
@@ -224,6 +227,7 @@ class Queue(Struct, frozen=True, cache_hash=True):
     limits_in_effect: Limits = NO_LIMITS
     ttl_timer_us: int | None = None
     bindings: tuple[tuple[str, str], ...] = ()
+    overcounted: tuple[tuple[int, Runs], ...] = ()
 
     @property
     def delivered(self) -> Runs:
@@ -266,13 +270,15 @@ class Unread(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """What nodes that see each other know together: policies, the records of queues and the exchanges declared."""
+    """What nodes that see each other know together: policies, the records of queues and the exchanges declared. Of what
+    a node that is down remembers, `members` are those whom it knew as members of the cluster."""
 
     number: int
     policies: tuple[Policy, ...] = ()
     operator_policies: tuple[Policy, ...] = ()
     queues: Mapping[str, Queue] = {}
     exchanges: frozenset[str] = frozenset()
+    members: frozenset[int] = frozenset()
 
 
 class State(Struct, frozen=True):

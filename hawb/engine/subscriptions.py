@@ -28,7 +28,7 @@ from hawb.engine.consuming import (
     give_up_name,
     holds_of_another,
     is_elsewhere,
-    let_go,
+    is_known,
     put_back,
     reached,
     refuse_tag,
@@ -36,7 +36,7 @@ from hawb.engine.consuming import (
 )
 from hawb.engine.events import AutoDelete
 from hawb.engine.naming import described
-from hawb.engine.operations import NO_PROCESS, ChannelDown, Consume, ConsumerCancels, ConsumerCloses, Resume
+from hawb.engine.operations import NO_PROCESS, NODE_DOWN, ChannelDown, Consume, ConsumerCancels, ConsumerCloses, Resume
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
 from hawb.engine.single_active import activate_next, held_by_cancelled, is_single_active
@@ -166,11 +166,23 @@ def channel_down(turn: Turn, event: ChannelDown) -> None:
     name, queue = event.consumer, turn.queues[event.queue]
     consumer = turn.consumers[name]
     if event.reason == NO_PROCESS:
-        let_go(turn, name)
-    elif event.reason == "node_down" and outlasts_its_node(queue, consumer):
+        if consumer.state == "closed":
+            dismiss(turn, name)
+    elif event.reason == NODE_DOWN and outlasts_its_node(queue, consumer):
         turn.emit("consumer_closed", node=consumer.node, queue=queue.name, consumer=name, reason=event.reason)
     else:
         close(turn, name, event.reason)
+
+
+def dismiss(turn: Turn, name: str) -> None:
+    """A channel is gone of which a quorum queue did not know it, or only that its node was out of reach."""
+    consumer = turn.consumers[name]
+    held = runs.within(consumer.in_sequence, consumer.held)
+    turn.change_consumer(name, held=EMPTY, stale=EMPTY, settled_early=EMPTY)
+    unsubscribe(turn, name)
+    forget(turn, consumer)
+    put_back(turn, consumer.queue, held, "consumer_gone")
+    deliver(turn, consumer.queue)
 
 
 def outlasts_its_node(queue: Queue, consumer: Consumer) -> bool:
@@ -233,14 +245,18 @@ def forget(turn: Turn, consumer: Consumer) -> None:
 def suspect(turn: Turn, name: str, node: int) -> None:
     """A quorum queue's leader has lost the connection to a node: consumers there are suspected, and what they hold is
     returned at once (`rabbit_fifo:apply`, `noconnection`). Their answers for it will be too late. One that was
-    cancelled keeps what it holds, unless the queue has a single active consumer."""
-    single = is_single_active(turn.queues[name])
-    lost = [one for one in turn.consumers.values() if one.queue == name and one.node == node and one.state != "closed"]
+    cancelled keeps what it holds, unless the queue has a single active consumer. Those that died with the node the
+    queue keeps as well, until it sees that node again and finds them gone."""
+    single, had = is_single_active(turn.queues[name]), fifo.of(turn.queues[name]).suspected
+    there = [one for one in turn.consumers.values() if one.queue == name and one.node == node]
+    lost = [one for one in there if one.state != "closed" or (is_known(turn, one) and one.name not in had)]
     for consumer in lost:
+        if consumer.state == "closed":
+            turn.emit("consumer_closed", node=node, queue=name, consumer=consumer.name, reason=NODE_DOWN)
         if outlasts_its_node(turn.queues[name], consumer):
             continue
         held = runs.within(consumer.in_sequence, consumer.held)
-        known = runs.minus(consumer.held, fifo.missing(turn, consumer))
+        known = runs.minus(consumer.held, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY
         turn.change_consumer(consumer.name, held=EMPTY, deliveries=EMPTY, stale=runs.union(consumer.stale, known))
         spent = put_back(turn, name, held, "consumer_gone")
         if consumer.name in turn.queues[name].consumers:

@@ -23,7 +23,7 @@ from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.beginning import SYNC_BATCH_SIZE, timing_of
 from hawb.scenario.document import Cluster, Timing
-from hawb.scenario.outcome import queue_outcome
+from hawb.scenario.outcome import counted_here, queue_outcome
 from hawb.scenario.run import Run
 
 DEFAULT_VERSION = "3.8"
@@ -145,7 +145,7 @@ def of_run(run: Run) -> Inventory:
 
 def _standing(run: Run, state: State, side: Side, queue: QueueState) -> Queue:
     told = queue_outcome(state, run.settings, queue.name, side)
-    quorum, content = queue.type == "quorum", pieces(queue.batches, queue.content)
+    quorum, content = queue.type == "quorum", pieces(queue.batches, counted_here(queue))
     facts = QueueFacts(
         type=queue.type,
         durable=queue.durable,

@@ -29,11 +29,18 @@ REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 """The events that tell why a queue suffers, the one with the most to say last."""
 
 
+FATES = ("waits", "deleted", "stuck")
+"""What becomes of a queue that cannot be used: it waits for its node; it is gone with that, as one that is exclusive,
+or not durable and not mirrored; it stays, names a master that no node brings back, and can only be deleted
+(`hawb.engine.failover.abandon`)."""
+
+
 class Effect(Struct, frozen=True):
     """What becomes of a queue until the cluster has settled without the node. `lost` messages are gone for good,
     `lost_confirmed` of them had been confirmed; `down` is whether the queue cannot be used as long as the node is away,
-    and `unavailable_s` how long it cannot be used in any case. `reason` is the cause of a loss (`trace.CAUSES`), or why
-    no replica serves the queue (`queue_down`), or no_majority."""
+    and `unavailable_s` how long it cannot be used in any case. `fate` is what becomes of one that is down, of FATES.
+    `reason` is the cause of a loss (`trace.CAUSES`), or why no replica serves the queue (`queue_down`), or
+    no_majority."""
 
     queue: str
     lost: int
@@ -41,6 +48,7 @@ class Effect(Struct, frozen=True):
     down: bool
     unavailable_s: float
     reason: str | None
+    fate: str = "waits"
 
     @property
     def hurts(self) -> bool:
@@ -148,7 +156,16 @@ def _effect(name: str, before: Moment, after: Moment, reason: str | None) -> Eff
         down=not _usable(after.state, name),
         unavailable_s=(_down_us(now, after) - _down_us(was, before)) / MICROSECONDS,
         reason=reason,
+        fate=_fate(after.state, name),
     )
+
+
+def _fate(state: State, name: str) -> str:
+    """What becomes of a queue if it cannot be used."""
+    found = [side.queues[name] for side in state.sides if name in side.queues]
+    if not found:
+        return "deleted"
+    return "waits" if any(queue.durable for queue in found) else "stuck"
 
 
 def _down_us(account: Account, moment: Moment) -> int:

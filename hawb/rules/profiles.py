@@ -29,7 +29,8 @@ class Profile(Struct, frozen=True):
     nobody goes through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure
     does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
     node waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they
-    have come, and not each (3.10.0). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte
+    have come, and not each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it
+    takes back from consumers (3.13.0). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte
     by byte (`~p`).
     """
 
@@ -52,6 +53,7 @@ class Profile(Struct, frozen=True):
     exclusive_counts_as_mirrored: bool
     late_answers_count: bool
     counts_deliveries: bool
+    requeues_at_mirrors: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -137,6 +139,7 @@ PROFILES: dict[str, Profile] = {
         exclusive_counts_as_mirrored=True,
         late_answers_count=False,
         counts_deliveries=False,
+        requeues_at_mirrors=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -162,6 +165,7 @@ PROFILES: dict[str, Profile] = {
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
         counts_deliveries=True,
+        requeues_at_mirrors=False,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -187,6 +191,7 @@ PROFILES: dict[str, Profile] = {
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
         counts_deliveries=True,
+        requeues_at_mirrors=True,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -212,6 +217,7 @@ PROFILES: dict[str, Profile] = {
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
         counts_deliveries=True,
+        requeues_at_mirrors=True,
         unicode_errors=True,
     ),
 }

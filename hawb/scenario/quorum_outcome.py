@@ -1,10 +1,10 @@
 """What outcomes say of quorum queues alone.
 
-Beyond the contract: `uncommitted` are those of a queue's `ids` that no majority has yet, which the broker does not
-count; `tolerated_failures` is how many of its members may fail, `log_entries` how many entries the log of its last
-leader has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of them holds in
-memory. `term` is 0 once no member is left that has anything on its disk. `atoms` are those that the names of all quorum
-queues declared so far take on each node.
+Beyond the contract: `uncommitted` are those of a queue's `ids` that no majority has yet, which neither `messages` nor
+`messages_ready` counts; `tolerated_failures` is how many of its members may fail, `log_entries` how many entries the
+log of its last leader has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of
+them holds in memory. `term` is 0 once no member is left that has anything on its disk. `atoms` are those that the names
+of all quorum queues declared so far take on each node.
 """
 
 from __future__ import annotations

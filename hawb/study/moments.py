@@ -143,6 +143,7 @@ class _Numbers:
         record = t.queue if place is None else t.kept[place]
         for name in ("up", "stopped", "abandoned", "absent", "mirrored", "master"):
             record[name] = getattr(queue, name)
+        record.hollow = queue.hollow + 1
         lists = {"mirrors": queue.mirrors, "synchronised": queue.synchronised, "recoverable": queue.recoverable,
                  "lagging": [node for node, _ in queue.lagging]}  # fmt: skip
         lags = dict(queue.lagging)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hawb.broker import real, recordings, roots
 from hawb.broker.cluster import lacking
-from hawb.broker.compare import ABSENT, SKIPPED, as_counted, compare, uncompared
+from hawb.broker.compare import ABSENT, SKIPPED, compare, uncompared
 from hawb.broker.real import Played
 from hawb.broker.recordings import Recording
 from hawb.scenario.checkout import data_folder_for
@@ -156,7 +156,7 @@ def fields(played: Played, known: Uncompared | None = None) -> list[Field]:
     return [
         Field(step, name, model, broker, verdict(step, name, model, broker))
         for step, model_outcome, seen in told
-        for name, model, broker in _paired(as_counted(model_outcome), seen)
+        for name, model, broker in _paired(model_outcome, seen)
     ]
 
 

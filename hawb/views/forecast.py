@@ -26,6 +26,12 @@ CHECKS = {
 """RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
 
 REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
+FATES = {
+    "waits": "cannot be used until the node is back",
+    "deleted": "is deleted",
+    "stuck": "cannot be used any more, only deleted",
+}
+"""What becomes of a queue that is down."""
 EITHER = "either way"
 MOST_QUEUES = 100
 COLUMNS = ("node", "way", "queue", "what happens", "why")
@@ -71,7 +77,7 @@ def happens(effect: Effect) -> str:
     """What becomes of a queue."""
     confirmed = f", {effect.lost_confirmed:,} of them confirmed" if effect.lost_confirmed else ""
     lost = f"loses {counted(effect.lost)}{confirmed}" if effect.lost else ""
-    down = "cannot be used until the node is back" if effect.down else ""
+    down = FATES[effect.fate] if effect.down else ""
     brief = f"cannot be used for {seconds(effect.unavailable_s)} s" if not effect.hurts else ""
     return " and ".join(filter(None, [lost, down, brief]))
 

@@ -14,6 +14,8 @@ from hawb.views.words import html, seconds
 
 QUEUES = "What the end of each node does to each queue"
 MISSED = "A controlled stop hurts them, and neither of RabbitMQ's checks fails for them"
+BRIEFLY = {"waits": "down", "deleted": "deleted", "stuck": "down for good"}
+"""What becomes of a queue that cannot be used, by its fate, in a word."""
 NOTHING_MISSED = "Nothing: for each queue that a controlled stop hurts one of them fails."
 
 
@@ -49,9 +51,11 @@ def _cell(ways: dict[str, Effect]) -> str:
 def brief(effect: Effect) -> str:
     """What becomes of a queue, with the glyph that stands for it."""
     if effect.lost:
-        down = " and is down" if effect.down else ""
+        down = f" and is {BRIEFLY[effect.fate]}" if effect.down else ""
         return f"{style.LOOKS[MARKS['loss'][1]].glyph} loses {effect.lost:,}{down}"
-    return f"{style.LOOKS[MARKS['outage'][1]].glyph} down" if effect.down else f"{seconds(effect.unavailable_s)} s"
+    if effect.down:
+        return f"{style.LOOKS[MARKS['outage'][1]].glyph} {BRIEFLY[effect.fate]}"
+    return f"{seconds(effect.unavailable_s)} s"
 
 
 def missed(forecasts: Sequence[Forecast]) -> Table:

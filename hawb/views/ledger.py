@@ -26,7 +26,7 @@ COLUMNS: dict[str, Callable[[dict, dict], int]] = {
     "published": lambda account, queue: account["published"],
     "confirmed": lambda account, queue: size(account["confirmed"]),
     "nacked": lambda account, queue: size(account["nacked"]),
-    "in queue": lambda account, queue: queue["messages"] - size(queue.get("uncommitted", [])),
+    "in queue": lambda account, queue: queue["messages"],
     "uncommitted": lambda account, queue: size(queue.get("uncommitted", [])),
     "acknowledged": lambda account, queue: size(account["removed"]["acknowledged"]),
     "otherwise removed": lambda account, queue: sum(

@@ -23,7 +23,7 @@ COLUMNS: dict[str, Callable[[str, dict], str]] = {
     "policy": lambda name, queue: "" if queue["policy"] is None else shown(queue["policy"]),
     "type": lambda name, queue: queue["type"],
     "state": lambda name, queue: queue["state"],
-    "messages": lambda name, queue: str(queue["messages"] - size(queue.get("uncommitted", []))),
+    "messages": lambda name, queue: str(queue["messages"]),
     "uncommitted": lambda name, queue: str(size(queue["uncommitted"])) if queue.get("uncommitted") else "",
     "node": lambda name, queue: node(queue),
     "mirrors": lambda name, queue: nodes(queue.get("mirrors"), queue.get("mirrored")),

@@ -60,7 +60,7 @@ def replicas(queue: dict) -> dict[str, Replica]:
     """The replicas of a queue (an entry of an outcome's `queues`) by node. Nodes without one are left out."""
     if "replicas" not in queue:
         return _from_listing(queue)
-    total = max(queue["messages"], 1)
+    total = max(queue["messages"] + size(queue.get("uncommitted", [])), 1)
     return {
         node: Replica(
             role=_role(entry),

@@ -22,6 +22,7 @@ from hawb.study.kernel.state import (
     GIVE_UP,
     KIND,
     NUMBER,
+    PUBLISH,
     REACTION,
     RESUME,
     SETTLE,
@@ -62,7 +63,7 @@ def park(t, kind, a, b, c, d):
     t.parked[row, NUMBER], t.parked[row, KIND] = number, kind
     t.parked[row, A], t.parked[row, B], t.parked[row, C], t.parked[row, D] = a, b, c, d
     t.queue.parked += 1
-    if t.queue.abandoned:
+    if t.queue.abandoned and kind != PUBLISH:
         put(t, PATIENCE_US, TIMER if kind == RESUME else REACTION, GIVE_UP, number, 0, 0, 0)
 
 

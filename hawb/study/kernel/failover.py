@@ -25,17 +25,26 @@ from hawb.study.kernel.state import (
     COPIED,
     COUNT,
     FIRST_NODE,
+    KIND,
     POLICY_TAKES_EFFECT,
+    PUBLISH,
     REPLICA_GONE,
     RESUME,
     STRUCK,
+    A,
+    B,
+    C,
+    D,
     count_times,
     is_running,
     is_synchronised,
     linked,
     listed,
+    move_row,
     running_bits,
     schedule,
+    waits_for_heir,
+    without,
 )
 
 NOBODY = promotion.NOBODY
@@ -83,6 +92,10 @@ def bury(t, at_once):
         drop_unreachable(t, alive)
         alive = alive_bits(t)
     dead = mirror_bits(t) & ~alive
+    if queue.hollow and is_running(t, queue.hollow - 1):
+        heed_hollow(t, dead)
+        return
+    bury_hollow(t)
     heir = candidate(queue.master, t.mirrors[: queue.mirrors], listed(t.available, alive))
     nobody_new = queue.abandoned and not dead and not queue.unburied
     synchronised = queue.synchronised
@@ -93,7 +106,7 @@ def bury(t, at_once):
     elif heir == NOBODY:
         leave_unburied(t, dead)
     elif refuses_on_failure(synchronised, t.setup.promote_on_failure if t.setup.mirrored else ALWAYS):
-        refuse_promotion(t, alive)
+        refuse_promotion(t, heir)
     else:
         promote(t, heir)
 
@@ -116,6 +129,7 @@ def bury_mirrors(t, dead):
         return
     strike_dead(t, dead)
     if t.queue.abandoned:
+        answer_in_vain(t)
         return
     if t.queue.syncing:
         leave_sync(t, dead)
@@ -161,18 +175,69 @@ def leave_unburied(t, dead):
 
 
 @inner
-def refuse_promotion(t, survivors):
-    """Each mirror in turn deletes its copy instead of taking over; the queue waits for its master's node."""
+def refuse_promotion(t, heir):
+    """The mirror that should take over deletes its copy and ends; the queue waits for its master's node, and other
+    mirrors that live wait for the one that is gone."""
     queue = t.queue
-    if not queue.abandoned:
+    others = alive_bits(t) & mirror_bits(t) & ~(1 << heir)
+    if not queue.abandoned or others:
         queue.unburied = 0
+    if not queue.abandoned and not others:
         count_unburied(t, queue.master, 0)
     for k in range(queue.mirrors):
-        count_unburied(t, t.mirrors[k], int(is_synchronised(t, t.mirrors[k])))
-    queue.mirrors = queue.synchronised = 0
-    forget_replicas(t, survivors)
-    if not queue.abandoned:
+        if t.mirrors[k] != heir and not others:
+            count_unburied(t, t.mirrors[k], int(is_synchronised(t, t.mirrors[k])))
+    dead = mirror_bits(t) & ~others & ~(1 << heir)
+    queue.hollow, queue.synchronised = heir + 1, 0
+    leave_mirrors(t, heir, dead)
+    if queue.abandoned:
+        answer_in_vain(t)
+    else:
         abandon(t)
+
+
+@inner
+def leave_mirrors(t, heir, dead):
+    """A mirror that refused and others that are dead are mirrors no more. For the dead channels wait until the queue is
+    given up."""
+    t.queue.mirrors = without(t.mirrors, t.queue.mirrors, dead | 1 << heir)
+    t.queue.lagging &= ~(dead | 1 << heir)
+    forget_replicas(t, 1 << heir)
+
+
+@inner
+def heed_hollow(t, dead):
+    """Whoever dies, the one that would take over is a member of the group whose process is gone. Mirrors that live
+    strike out the dead, and wait for it; where none does, the dead stay on the record."""
+    if dead == mirror_bits(t):
+        leave_unburied(t, dead)
+    else:
+        t.queue.unburied = 0
+        bury_mirrors(t, dead)
+
+
+@inner
+def bury_hollow(t):
+    """What a mirror that refused has left behind is gone with its node; the record still counts it."""
+    if t.queue.hollow:
+        count_unburied(t, t.queue.hollow - 1, 0)
+        t.queue.hollow = 0
+
+
+@inner
+def answer_in_vain(t):
+    """The last mirror that waited for a master is gone: what publishers sent meanwhile nobody has."""
+    if waits_for_heir(t):
+        return
+    left = 0
+    for k in range(t.queue.parked):
+        row = t.parked[k]
+        if row[KIND] == PUBLISH:
+            schedule(t, 0, PUBLISH, row[A], row[B], row[C] | STRUCK, row[D])
+        else:
+            move_row(t.parked, k, left)
+            left += 1
+    t.queue.parked = left
 
 
 @inner
@@ -217,6 +282,7 @@ def promote(t, heir):
     windows.clear(t.unwritten)
     strike_mirrors(t, replicas & ~keep_alive)
     queue.master, queue.depth_unknown, queue.up, queue.abandoned, queue.unburied = heir, 0, 1, 0, 0
+    queue.hollow = 0
     count_times(t)
     forget_replicas(t, replicas & ~keep_alive & ~(1 << heir))
     if goes_on:
@@ -231,8 +297,8 @@ def promote(t, heir):
 @inner
 def abandon(t):
     """No replica may serve the queue. It waits for its master's node with what is on that node's disk."""
-    queue = t.queue
-    forget_replicas(t, mirror_bits(t) | 1 << queue.master)
+    queue, living = t.queue, alive_bits(t) & mirror_bits(t)
+    forget_replicas(t, (mirror_bits(t) | 1 << queue.master) & ~living)
     goes_on = detach(t)
     if not t.setup.persistent or t.moment.virgin >> queue.master & 1 or is_running(t, queue.master):
         lose(t, 0, queue.taken)
@@ -240,7 +306,7 @@ def abandon(t):
         lose(t, t.unwritten[k, 0], t.unwritten[k, 1])
     windows.clear(t.unwritten)
     queue.synchronised = 0
-    keep(t, STRUCK)
+    keep(t, 0 if living else STRUCK)
     queue.abandoned, queue.absent = 1, int(not t.setup.mirrored and not is_running(t, queue.master))
     release(t)
     if goes_on:
@@ -256,7 +322,8 @@ def recover(t):
     asks for join empty, in the place of those that had joined before."""
     queue = t.queue
     drop_mirrors(t, mirror_bits(t))
-    queue.up, queue.abandoned, queue.unburied, queue.absent = 1, 0, 0, 0
+    answer_in_vain(t)
+    queue.up, queue.abandoned, queue.unburied, queue.hollow, queue.absent = 1, 0, 0, 0, 0
     count_times(t)
     synchronise_drained(t)
     add_mirrors(t, 1)

@@ -92,7 +92,7 @@ def come_back(t, more_room):
 def deliver(t, flowing, more_room):
     """Sends what is ready to the consumer, as far as it has room or makes `more_room` meanwhile."""
     consumer = t.consumer
-    if not t.queue.up or not consumer.subscribed or consumer.blocked:
+    if not t.queue.up or not consumer.subscribed or consumer.suspected or consumer.blocked:
         return
     waiting = waits(t)
     if not waiting:
@@ -328,16 +328,47 @@ def subscribe(t, node):
     consumer = t.consumer
     if not is_running(t, node) or consumer.state == ACTIVE:
         return
+    if consumer.state == CLOSED:
+        give_up_name(t)
     consumer.state, consumer.subscription, consumer.node, consumer.subscribed = ACTIVE, next_number(t), node, 1
     consumer.start_us, consumer.beats, consumer.blocked = t.moment.now_us, 0, 0
     deliver(t, False, 0)
 
 
 @inner
+def give_up_name(t):
+    """A channel that takes the consumer's name begins with nothing of one that died with its node, and stands for it to
+    the queue."""
+    t.consumer.subscribed = t.consumer.suspected = 0
+    windows.clear(t.missing)
+    pass_to(t.held, t.returns, windows.size(t.held))
+
+
+@inner
+def hold_off(t, node):
+    """The queue takes it in that its leader sees a node no more: what a consumer there held is ready again, and it is
+    served no more."""
+    consumer = t.consumer
+    known = consumer.subscribed or t.held[0, 0]
+    if consumer.node == node and known and not consumer.suspected:
+        consumer.suspected, consumer.blocked = consumer.subscribed, 0
+        pass_to(t.held, t.returns, windows.size(t.held))
+
+
+@inner
+def take_back(t, node):
+    """The queue takes it in that its leader sees a node again: a consumer there is served."""
+    consumer = t.consumer
+    if consumer.node == node and consumer.subscribed and consumer.suspected:
+        consumer.suspected = 0
+        deliver(t, False, 0)
+
+
+@inner
 def unsubscribe(t):
     """The queue takes it in that the consumer's channel is gone: what it held is ready again."""
     consumer = t.consumer
-    consumer.state, consumer.subscribed, consumer.blocked = CLOSED, 0, 0
+    consumer.state, consumer.subscribed, consumer.suspected, consumer.blocked = CLOSED, 0, 0, 0
     windows.clear(t.missing)
     pass_to(t.held, t.returns, windows.size(t.held))
 

@@ -171,7 +171,7 @@ def miss(t, gone):
     for node in range(t.setup.nodes):
         if dead >> node & 1:
             client_gone(t, node)
-    if (mirror_bits(t) | 1 << t.queue.master) & gone:
+    if (mirror_bits(t) | 1 << t.queue.master | 1 << t.queue.hollow >> 1) & gone:
         bury(t, 0)
     if t.consumer.node != NOBODY and dead >> t.consumer.node & 1:
         close(t)
@@ -317,7 +317,7 @@ def come_up(t, node):
             t.believes[other] |= 1 << node
     queue = t.queue
     if not others and queue.master != node:
-        queue.unburied, queue.absent, queue.mirrors, queue.synchronised = 0, 1, 0, 0
+        queue.unburied, queue.hollow, queue.absent, queue.mirrors, queue.synchronised = 0, 0, 1, 0, 0
     return_to_queue(t, node)
     look_again(t)
 

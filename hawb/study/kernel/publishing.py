@@ -8,6 +8,7 @@ from hawb.study.kernel import windows
 from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, beats_beyond, tell_refused, unheard
 from hawb.study.kernel.deliveries import deliver, park
 from hawb.study.kernel.state import (
+    COPIED,
     KIND,
     PUBLISH,
     SETTLE,
@@ -19,6 +20,7 @@ from hawb.study.kernel.state import (
     follows,
     is_busy,
     is_running,
+    keeps,
     link_us,
     runs_anywhere,
     schedule,
@@ -72,7 +74,7 @@ def leave(t):
 @inner
 def come(t, count):
     """Messages reach the queue one after the other, or wait for it."""
-    if is_busy(t, t.publisher.node):
+    if keeps(t, t.publisher.node):
         wait_in_mailbox(t, PUBLISH, count, t.publisher.node, 0, t.publisher.number)
     elif t.queue.up:
         store(t, count)
@@ -148,11 +150,11 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 @inner
 def publish(t, count, node, how, number):
     """A batch reaches the queue, or waits for it."""
-    if is_busy(t, node):
+    if keeps(t, node):
         park(t, PUBLISH, count, node, how, number)
         return
     if not is_running(t, node):
-        refuse(t, count)
+        publish_for_nobody(t, count, how)
         return
     if how & STRUCK or not t.queue.up:
         refuse(t, count)
@@ -163,6 +165,16 @@ def publish(t, count, node, how, number):
     if t.setup.confirms:
         await_batch(t, node, number, t.queue.taken - count, count, 0)
     deliver(t, False)
+
+
+@inner
+def publish_for_nobody(t, count, how):
+    """The same where the client's node is gone. What the heir of the master has from the client's channel it keeps."""
+    if how & COPIED and not how & STRUCK and t.queue.up:
+        store(t, count)
+        deliver(t, False)
+    else:
+        refuse(t, count)
 
 
 @inner

@@ -9,11 +9,13 @@ from hawb.study.kernel.enqueuers import BEYOND_TICKTIME_US, await_registration, 
 from hawb.study.kernel.fifo import (
     NOT_LATE,
     deliver,
+    hold_off,
     note_row,
     put_behind,
     serve_nobody,
     settle,
     subscribe,
+    take_back,
     take_late,
     unsubscribe,
 )
@@ -31,20 +33,35 @@ from hawb.study.kernel.quorum_state import (
     ENQUEUED,
     GONE,
     IN_VAIN,
+    LEADING,
+    NO_PROCESS,
     NOWHERE,
     OWNER,
     PROPOSAL,
     PROPOSAL_GIVEN_UP,
     PUT_AFTER,
     PUT_COUNT,
+    REACHES,
+    ROLE,
     SENT_BY,
     SETTLES,
+    SUSPECTS,
 )
-from hawb.study.kernel.quorum_view import refresh
+from hawb.study.kernel.quorum_view import hosts, refresh
 from hawb.study.kernel.raft_flows import commit_at_once
 from hawb.study.kernel.raft_host import command
 from hawb.study.kernel.raft_log import bits_in
-from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, link_us, next_number, schedule, unschedule
+from hawb.study.kernel.state import (
+    CLOSED,
+    NEVER,
+    NOBODY,
+    STOPPING,
+    is_running,
+    link_us,
+    next_number,
+    schedule,
+    unschedule,
+)
 
 # What is asked
 
@@ -125,6 +142,69 @@ def channel_down(t):
     """The consumer's channel is gone, which the leader notices."""
     t.consumer.state = CLOSED
     ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
+
+
+@inner
+def consumer_lost(t):
+    """The consumer's node is gone. The leader hears that its channel is, if the node was stopped; of one that died it
+    only knows that it is out of reach. Where nobody leads, the next leader finds so."""
+    node = t.consumer.node
+    t.consumer.state = CLOSED
+    if is_led(t) and t.status[node] == STOPPING:
+        ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
+    else:
+        suspect(t, node)
+
+
+@inner
+def is_led(t):
+    """Whether anybody leads the group, with a majority or without."""
+    for node in range(t.setup.nodes):
+        if hosts(t, node) and t.members[node, ROLE] == LEADING:
+            return True
+    return False
+
+
+@inner
+def is_told(t, asks, node):
+    """Whether what a leader has noticed is not decided yet, of a node or of any (NOBODY)."""
+    for row in range(t.queue.waiting):
+        if t.waiting[row, ASKS] == asks and node in (NOBODY, t.waiting[row, PUT_AFTER]):
+            return True
+    return False
+
+
+@inner
+def suspect(t, node):
+    """A leader has lost the connection to the consumer's node."""
+    if is_led(t) and not is_told(t, SUSPECTS, node):
+        ask_for(t, SUSPECTS, NOWHERE, NOBODY, node, 0)
+
+
+@inner
+def is_known_dead(t):
+    """Whether the consumer died with its node, and the queue knows it still and has not been told."""
+    known = t.consumer.state == CLOSED and (t.consumer.subscribed or t.held[0, 0])
+    return known and not is_told(t, CHANNEL_DOWN, NOBODY) and not is_told(t, NO_PROCESS, NOBODY)
+
+
+@inner
+def look_for_channels(t):
+    """A new leader looks for the consumer, and finds that it is gone, or its node out of reach."""
+    if not is_known_dead(t):
+        return
+    if is_running(t, t.consumer.node):
+        ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
+    else:
+        suspect(t, t.consumer.node)
+
+
+@inner
+def node_back(t, node):
+    """A node is up: the leader takes the consumer there for served again, and then finds that it is gone."""
+    if t.queue.master != NOWHERE and t.consumer.node == node and t.consumer.suspected and is_known_dead(t):
+        ask_for(t, REACHES, NOWHERE, NOBODY, node, 0)
+        ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
 
 
 @inner
@@ -231,7 +311,15 @@ def apply(t, asks, client, after, count):
         settle(t, count, False)
     elif asks == CONSUMES:
         subscribe(t, client)
-    elif asks == CHANNEL_DOWN:
+    elif asks == CHANNEL_DOWN or (asks == NO_PROCESS and t.consumer.state == CLOSED):
         unsubscribe(t)
+    elif asks == SUSPECTS and not is_running(t, after):
+        hold_off(t, after)
+    elif asks == SUSPECTS and t.consumer.node == after and is_known_dead(t):
+        unsubscribe(t)
+    elif asks == REACHES:
+        take_back(t, after)
+    elif asks >= SUSPECTS:
+        return
     else:
         serve_nobody(t)

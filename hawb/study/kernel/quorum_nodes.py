@@ -6,7 +6,7 @@ from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import nodes
 from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.nodes import decide_who_pauses, look_again, pause
-from hawb.study.kernel.quorum import channel_down, drop_orphans
+from hawb.study.kernel.quorum import channel_down, consumer_lost, drop_orphans, node_back
 from hawb.study.kernel.quorum_state import AT_NODE, GONE, LEADING, ROLE
 from hawb.study.kernel.raft_host import member_down, member_up, stop_member
 from hawb.study.kernel.raft_log import is_member
@@ -65,7 +65,7 @@ def notice_gone(t, gone):
     channels_gone(t, gone)
     call_elections(t)
     if t.consumer.node == gone and t.consumer.state != CLOSED:
-        channel_down(t)
+        consumer_lost(t)
     pause(t)
 
 
@@ -110,6 +110,7 @@ def come_up(t, node):
         if others >> other & 1:
             t.believes[other] |= 1 << node
     member_up(t, node)
+    node_back(t, node)
     look_again(t)
 
 

@@ -61,8 +61,9 @@ BASE_INDEX, BASE_TERM = 1, 2
 NOOP, ENQUEUED, SETTLED, PROPOSED = range(4)
 """What entries say: a term begins, something has flowed to the queue or has been settled, a client has asked."""
 
-ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN = range(5)
-"""What a client asks."""
+ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS = range(8)
+"""What a client asks, and what a leader has noticed: that a channel is gone, that a node is out of reach or back, that
+of a channel there is no process."""
 
 PROPOSAL, ASKS, AT_NODE, OWNER, PUT_AFTER, PUT_COUNT, SENT_BY = range(7)
 """The columns of `waiting`: a number, what is asked, where the channel is that asks and sends again, which publisher it
@@ -86,7 +87,7 @@ QUORUM_SETUP = record(
 )
 """What does not change; `members` are bits, of which `majority` are most."""
 
-QUORUM_CONSUMER = record("state subscribed subscription node start_us beats blocked wanted")
+QUORUM_CONSUMER = record("state subscribed suspected subscription node start_us beats blocked wanted")
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
     " registered out pumped committed moved requeued looked led was_down drawn_for"

@@ -20,6 +20,7 @@ from hawb.study.kernel.quorum import (
     do_committed,
     drop_orphans,
     give_up_proposal,
+    look_for_channels,
     offer_again,
     publish,
 )
@@ -213,6 +214,7 @@ def handle(t, event):
         election_due(t, a)
     elif kind == LEADER_ELECTED:
         deliver_missing(t)
+        look_for_channels(t)
         drop_orphans(t)
         offer_again(t, a, NOBODY)
     elif kind == MAJORITY_REACHED:

@@ -198,7 +198,7 @@ PARTS = {
     mirrors.take_effect: search_mirrors.take_effect,
     mirrors.begin_sync: search_mirrors.begin_sync, mirrors.finish_sync: search_mirrors.finish_sync,
     mirrors.abort_sync: search_mirrors.abort_sync,
-    failover.strike_dead: search_queue.strike_dead, failover.refuse_promotion: search_queue.refuse_promotion,
+    failover.strike_dead: search_queue.strike_dead, failover.leave_mirrors: search_queue.leave_mirrors,
     failover.promote: search_queue.promote, failover.abandon: search_queue.abandon,
     failover.recover: search_queue.recover, failover.lose_unwritten: search_queue.lose_unwritten,
     nodes.shut_down: search_nodes.shut_down, nodes.boot: search_nodes.boot, nodes.come_up: search_nodes.come_up,

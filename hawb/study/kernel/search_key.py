@@ -108,6 +108,7 @@ def say_record(t, words, place):
     queue = t.kept[place]
     flags = queue.up << 4 | queue.stopped << 3 | queue.abandoned << 2 | queue.absent << 1 | queue.mirrored
     say(words, flags << 3 | t.free[queue.master])
+    say(words, t.free[queue.hollow - 1] + 1 if queue.hollow else 0)
     say_list(t, words, t.kept_mirrors[place], queue.mirrors)
     say_list(t, words, t.kept_synchronised[place], queue.synchronised)
     say_list(t, words, t.kept_recoverable[place], queue.recoverable)

@@ -50,11 +50,24 @@ def note_recoverable(t):
     """The list of mirrors that could be recovered offline follows a change of the mirrors."""
     queue = t.queue
     found = recoverable_mirrors(
-        t.recoverable[: queue.recoverable], t.mirrors[: queue.mirrors], listed(t.available, running_bits(t))
+        t.recoverable[: queue.recoverable], on_record(t), listed(t.available, running_bits(t))
     )
     for k in range(len(found)):
         t.recoverable[k] = found[k]
     queue.recoverable = len(found)
+
+
+@with_arrays
+def on_record(t):
+    """The mirrors as the record has them, which names one that refused to take over as well."""
+    count = 0
+    if t.queue.hollow:
+        t.asked[0], count = t.queue.hollow - 1, 1
+    for k in range(t.queue.mirrors):
+        if t.mirrors[k] != t.queue.hollow - 1:
+            t.asked[count] = t.mirrors[k]
+            count += 1
+    return t.asked[:count]
 
 
 @inner

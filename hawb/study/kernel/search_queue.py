@@ -23,18 +23,16 @@ from hawb.study.kernel.state import (
     SYNC_FINISHED,
     follows,
     is_alive,
-    is_busy,
     is_mirror,
     is_running,
     is_synchronised,
+    keeps,
     link_us,
     linked,
     runs_anywhere,
     schedule,
     without,
 )
-
-refuses_promotion = failover.refuse_promotion
 
 # Replicas die
 
@@ -49,10 +47,14 @@ def strike_dead(t, dead):
 
 
 @inner
-def refuse_promotion(t, survivors):
-    """Each mirror in turn deletes its copy instead of taking over."""
-    delete_copies(t, survivors)
-    refuses_promotion(t, survivors)
+def leave_mirrors(t, heir, dead):
+    """A mirror that refused and others that are dead are mirrors no more. The one has deleted its copy; what the others
+    had is on their nodes' disks."""
+    strike_mirrors(t, dead | 1 << heir)
+    if t.queue.mirrors:
+        note_recoverable(t)
+    delete_copies(t, 1 << heir | lost_from_disks(t, dead))
+    forget_replicas(t, 1 << heir)
 
 
 @inner
@@ -80,6 +82,7 @@ def promote(t, heir):
             left += 1
     queue.lagging, queue.redelivered, queue.unwritten, queue.uncounted = left, held, 0, 0
     queue.master, queue.depth_unknown, queue.up, queue.abandoned, queue.unburied = heir, 0, 1, 0, 0
+    queue.hollow = 0
     note_silent(t)
     lose(t, missing)
     reclaim(t, held)
@@ -94,15 +97,17 @@ def promote(t, heir):
 def abandon(t):
     """No replica may serve the queue. It waits for its master's node with what is on that node's disk."""
     queue, before = t.queue, content(t)
-    forget_replicas(t, mirror_bits(t) | 1 << queue.master)
-    delete_copies(t, lost_from_disks(t, mirror_bits(t) | 1 << queue.master))
+    living = failover.alive_bits(t) & mirror_bits(t)
+    gone = (mirror_bits(t) | 1 << queue.master) & ~living
+    forget_replicas(t, gone)
+    delete_copies(t, lost_from_disks(t, gone))
     kept = content(t) & ~queue.unwritten
     put_copy(t, queue.master, kept)
     lose(t, before & ~kept)
     queue.uncounted = uncounted(t, before & ~kept & ~queue.redelivered)
     queue.redelivered = queue.redelivered & kept if queue.stopped else kept
     queue.synchronised = queue.unwritten = 0
-    keep(t, STRUCK)
+    keep(t, 0 if living else STRUCK)
     queue.abandoned, queue.absent = 1, int(not t.setup.mirrored and not is_running(t, queue.master))
     release(t)
 
@@ -129,7 +134,8 @@ def recover(t):
     delete_copies(t, before)
     queue.mirrors = queue.synchronised = queue.lagging = 0
     forget_replicas(t, before)
-    queue.up, queue.abandoned, queue.unburied, queue.absent = 1, 0, 0, 0
+    failover.answer_in_vain(t)
+    queue.up, queue.abandoned, queue.unburied, queue.hollow, queue.absent = 1, 0, 0, 0, 0
     synchronise_drained(t)
     add_mirrors(t, 1)
     schedule(t, 0, POLICY_TAKES_EFFECT, 1)
@@ -184,14 +190,14 @@ def catch_up(t):
 @inner
 def publish(t, node, how):
     """A message reaches the queue, or waits for it."""
-    if is_busy(t, node):
+    if keeps(t, node):
         park(t, PUBLISH, 1, node, how, 0)
         return
     if t.notes.pieces == MOST_PIECES:
         raise OverflowError("more is published than a search has room for")
     piece, t.notes.pieces = 1 << t.notes.pieces, t.notes.pieces + 1
     t.kinds[OWN_KIND] |= piece
-    taken = is_running(t, node) and not how & STRUCK and t.queue.up
+    taken = (is_running(t, node) or how & COPIED) and not how & STRUCK and t.queue.up
     if taken:
         store(t, piece, how)
     else:

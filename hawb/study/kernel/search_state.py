@@ -45,9 +45,9 @@ REMEMBERED = MOST_SIDES
 """The place of what the first node remembers; before it stand the records of sides that are not in focus."""
 
 QUEUE = record(
-    "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied depth_unknown lagging copies"
-    " redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us parked"
-    " silent stalled"
+    "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied hollow depth_unknown lagging"
+    " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
+    " parked silent stalled"
 )
 """What a side knows of the queue. `copies` are the nodes that have one, as bits; `stored` what its batches have, of
 which `starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""

@@ -55,7 +55,7 @@ SETUP = record(
 are in the lists of that name. The last eight are the procedure of planned work."""
 
 QUEUE = record(
-    "master up stopped abandoned absent mirrors synchronised unburied depth_unknown taken"
+    "master up stopped abandoned absent mirrors synchronised unburied hollow depth_unknown taken"
     " syncing sync_mirrors sync_number sync_messages sync_due_us parked silent stalled gone lagging lag_from"
 )
 BOOK = record(
@@ -103,9 +103,9 @@ drained, and `wanted` unless something keeps it down. Of the queue: its mirrors,
 their orders; after which message each mirror holds all (`since`); the dead that its record still counts, with whether
 they count as synchronised; what it holds, what a master that lost power had not written, and what the consumer believes
 to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`; which, as bits, is `silent`).
-The nodes whose disks are empty (`virgin`) are bits, too; when the queue is `gone`, and when the trial is `handed` over,
-say `disks`. What is planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the
-delivery, after, last).
+The node of a mirror that has refused to take over, and one more, is `hollow`, 0 for none. The nodes whose disks are
+empty (`virgin`) are bits, too; when the queue is `gone`, and when the trial is `handed` over, say `disks`. What is
+planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after, last).
 
 `awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
 answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it
@@ -331,6 +331,23 @@ def is_busy(t, node):
     if t.queue.up:
         return t.queue.syncing == 1 or not linked(t, node, t.queue.master)
     return t.queue.abandoned == 0
+
+
+@inner
+def waits_for_heir(t):
+    """Whether the queue has mirrors that live though it has no master, and that keep what is published."""
+    if t.queue.up or not t.queue.abandoned or t.queue.absent or not t.setup.mirrored:
+        return False
+    for k in range(t.queue.mirrors):
+        if is_running(t, t.mirrors[k]):
+            return True
+    return False
+
+
+@inner
+def keeps(t, node):
+    """Whether what clients at a node publish waits at the queue's replicas."""
+    return is_busy(t, node) or waits_for_heir(t)
 
 
 @inner
