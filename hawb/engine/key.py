@@ -249,6 +249,7 @@ def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | N
     fields["crashes"] = tuple((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
+    fields["overcounted"] = tuple(sorted((names[node], rank(counted)) for node, counted in queue.overcounted))
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
