@@ -32,6 +32,7 @@ from hawb.engine.mirroring import wanted
 from hawb.engine.moment import Moment
 from hawb.engine.operations import NodeSuspected, Publish, Resume
 from hawb.engine.quorum_view import hosts
+from hawb.engine.raft_events import LeaderElected
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import BOOTING, QUORUM, RUNNING, STOPPING, Queue
 from hawb.engine.trace import CAUSES, EVENTS
@@ -225,7 +226,8 @@ def died_with_node(turn: Turn, queue: Queue, name: str) -> bool:
     group, node = turn.groups[queue.name], turn.consumers[name].node
     noticed = any(one.operation == NodeSuspected(queue.name, node) for one in group.waiting)
     away = not turn.runs_anywhere(node) or name in fifo.of(queue).suspected
-    return away or noticed or not any(hosts(turn, group, leader.id) for leader in group.leaders())
+    elected = any(isinstance(entry[-1], LeaderElected) and entry[-1].queue == queue.name for entry in turn.agenda)
+    return away or noticed or elected or not any(hosts(turn, group, leader.id) for leader in group.leaders())
 
 
 def check_active_consumer(turn: Turn, queue: Queue) -> None:
