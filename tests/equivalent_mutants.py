@@ -70,9 +70,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     },
     "profiles": {
         UNSEEN_RELEASE: [
-            "PROFILES: counts_deliveries=False, unicode_errors=False), => counts_deliveries=True, unicode_errors=False),",
-            "PROFILES: counts_deliveries=True, unicode_errors=True), => counts_deliveries=False, unicode_errors=True),",
-            "PROFILES: counts_deliveries=True, unicode_errors=True)} => counts_deliveries=False, unicode_errors=True)}",
+            "PROFILES: counts_deliveries=False, requeues_at_mirrors=False, => counts_deliveries=True, requeues_at_mirrors=False,",
+            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True,",
+            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (2)",
         ],
         "4.0 has no mirrors: nothing synchronises, moves or is rebalanced": [
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
@@ -80,6 +80,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
             "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (4)",
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
+            "PROFILES: requeues_at_mirrors=True, unicode_errors=True)} => requeues_at_mirrors=False, unicode_errors=True)}",
         ],
         TOLD_ONLY: [
             "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",

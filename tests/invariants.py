@@ -226,8 +226,8 @@ def died_with_node(turn: Turn, queue: Queue, name: str) -> bool:
     group, node = turn.groups[queue.name], turn.consumers[name].node
     noticed = any(one.operation == NodeSuspected(queue.name, node) for one in group.waiting)
     away = not turn.runs_anywhere(node) or name in fifo.of(queue).suspected
-    looks = any(isinstance(event, LeaderElected) and event.queue == queue.name for *_, event in turn.agenda)
-    return away or noticed or looks or not any(hosts(turn, group, leader.id) for leader in group.leaders())
+    elected = any(isinstance(entry[-1], LeaderElected) and entry[-1].queue == queue.name for entry in turn.agenda)
+    return away or noticed or elected or not any(hosts(turn, group, leader.id) for leader in group.leaders())
 
 
 def check_active_consumer(turn: Turn, queue: Queue) -> None:

@@ -59,6 +59,8 @@ def bury_mirrors(queue: Queue, dead: set[int]) -> None:
         return
     queue.drop(dead)
     if queue.abandoned:
+        if not queue.living():
+            queue.mailbox.in_vain()
         return
     if queue.syncing:
         queue.leave_sync(dead)
@@ -147,6 +149,7 @@ def come_back(queue: Queue, node: int, alone: bool) -> None:
 def recover(queue: Queue) -> None:
     """The master's node is back and nobody took over: its mirrors join anew."""
     queue.drop(set(queue.mirrors))
+    queue.mailbox.in_vain()
     serve_at(queue, queue.master)
     queue.add_mirrors()
     queue.goes_on()

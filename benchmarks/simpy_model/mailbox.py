@@ -45,9 +45,10 @@ class Mailbox:
         reached[operation.kind](operation)
 
     def waits(self, operation: Operation) -> None:
-        """It waits until the queue serves again; once it is settled that no master is there, 60 s at most."""
+        """It waits until the queue serves again; once it is settled that no master is there, 60 s at most, if it is
+        nothing that mirrors have."""
         self.waiting.append(operation)
-        if self.trial.queue.abandoned:
+        if self.trial.queue.abandoned and operation.kind != PUBLISH:
             self.trial.env.process(self.gives_up(operation))
 
     def gives_up(self, operation: Operation) -> Process:
@@ -76,6 +77,13 @@ class Mailbox:
         """The master is gone. Its heir has the messages that wait, or nobody; answers reach nobody."""
         for operation in self.waiting:
             operation.old, operation.lost = True, operation.lost or lost
+
+    def in_vain(self) -> None:
+        """Nobody is left that has the messages that wait."""
+        messages = [operation for operation in self.waiting if operation.kind == PUBLISH]
+        self.waiting = [operation for operation in self.waiting if operation not in messages]
+        for operation in messages:
+            self.trial.after(0, self.tries, replace(operation, lost=True))
 
     def release(self) -> None:
         """Everything tries again."""

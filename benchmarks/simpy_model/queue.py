@@ -54,6 +54,10 @@ class Queue:
         """Whether what clients send waits."""
         return self.syncing is not None if self.up else not self.abandoned
 
+    def keeps(self) -> bool:
+        """Whether what clients publish waits: also at mirrors that live without a master."""
+        return self.is_busy() or (self.abandoned and not self.absent and bool(self.living()))
+
     def living(self) -> set[int]:
         """The mirrors that are running processes."""
         return {node for node in self.mirrors if self.cluster.runs(node)}
