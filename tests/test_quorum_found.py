@@ -335,6 +335,16 @@ def test_a_node_starts_no_member_of_a_queue_that_the_records_lack_which_it_has_t
     assert [entry.detail["term"] for entry in told(run, "leader_elected")] == [1], "nobody knows the queue now"
 
 
+def test_links_that_heal_bring_no_consumer_back_whose_node_is_down():
+    """It would be served what it held, and hold it for ever. Once its node is back it is, for a moment."""
+    run = played(
+        DECLARE, publish(10), CONSUME, {"kill": "a"}, {"partition": [["a"], ["b", "c"]]}, {"heal": True},
+        {"wait": 100}, {"start": "a"}, nodes="abc",
+    )  # fmt: skip
+    assert [entry.t_us > 100_000_000 for entry in told(run, "messages_delivered")] == [False, True]
+    assert (queue(run).consumers, queue(run).unacknowledged) == ((), runs.EMPTY)
+
+
 # A name that is taken again
 
 

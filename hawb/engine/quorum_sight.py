@@ -134,16 +134,22 @@ def dead_ones(turn: Turn, name: str) -> list[Consumer]:
 
 
 def node_back(turn: Turn, node: int) -> None:
-    """A node is up: leaders that reach it take consumers there for served again, and then find that they are gone."""
+    """A node is up: leaders that reach it find out about consumers there."""
     for name in sorted(turn.groups):
-        queue = turn.queues.get(name)
-        if queue is None or queue.type != QUORUM or queue.master == NOWHERE or not turn.linked(node, queue.master):
-            continue
-        suspected = fifo.of(queue).suspected
-        dead = [one for one in dead_ones(turn, name) if one.node == node and one.name in suspected]
-        if dead:
-            put(turn, name, NodeReached(name, node), NOWHERE)
-        for consumer in dead:
+        if name in turn.queues and turn.queues[name].type == QUORUM:
+            see_again(turn, name, node)
+
+
+def see_again(turn: Turn, name: str, node: int) -> None:
+    """The leader reaches a node that runs, of which it suspected consumers: they are served again, and those that died
+    with the node are then found to be gone."""
+    master, suspected = turn.queues[name].master, fifo.of(turn.queues[name]).suspected
+    there = [one for one in suspected if turn.consumers[one].node == node]
+    if not there or master == NOWHERE or not turn.runs_anywhere(node) or not turn.linked(node, master):
+        return
+    put(turn, name, NodeReached(name, node), NOWHERE)
+    for consumer in dead_ones(turn, name):
+        if consumer.name in there:
             put(turn, name, ChannelDown(name, node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 
@@ -167,8 +173,7 @@ def in_reach(turn: Turn) -> None:
     for name in sorted(turn.groups):
         suspected = fifo.of(turn.queues[name]).suspected if name in turn.queues else ()
         for node in sorted({turn.consumers[consumer].node for consumer in suspected}):
-            if turn.queues[name].master != NOWHERE and turn.linked(node, turn.queues[name].master):
-                put(turn, name, NodeReached(name, node), NOWHERE)
+            see_again(turn, name, node)
 
 
 def abreast(turn: Turn, event: MembersAbreast) -> None:
