@@ -116,6 +116,14 @@ def test_stories_can_be_driven_and_wait_for_nobody(stories: list[WideStory], out
         assert told["errors"] == [], title
 
 
+def test_stories_without_mirroring_have_no_policy_that_mirrors() -> None:
+    for n in range(ROUND):
+        scenario = wide_story(SEED, n, "4.0").scenario
+        policies = [step.verb.definition for step in scenario.steps if step.name == "set_policy"]
+        assert policies and not [key for definition in policies for key in definition if key.startswith("ha-")]
+        assert outcome(Run.of(scenario))["errors"] == [], scenario.scenario
+
+
 def test_queues_leave_nothing_to_luck(stories: list[WideStory]) -> None:
     for story in stories:
         found = compare_parts(by_another_seed(story.scenario), cut_of(story.scenario), seeds=0)
