@@ -39,7 +39,7 @@ def join(turn: Turn, node: int) -> None:
     elif value.member and not value.virgin:
         turn.refuse(None, f"already_member: '{name}' is already a member of this cluster")
     elif value.member or not value.virgin:
-        turn.refuse(None, f"inconsistent_cluster: '{name}' and the cluster disagree whether it is a member")
+        turn.refuse(None, disagreement(turn, node))
     elif (side := sides.reachable_side(turn, node)) is None:
         turn.refuse(None, NOBODY_ONLINE)
     else:
@@ -48,6 +48,15 @@ def join(turn: Turn, node: int) -> None:
         turn.change_node(node, believes_running=frozenset(turn.running()))
         turn.because = turn.emit("node_joined", node=node)
         membership.start(turn, [node])
+
+
+def disagreement(turn: Turn, node: int) -> str:
+    """The refusal of a node of which only the others, or only it itself, think that it is a member: whoever thinks so
+    is told first (`rabbit_mnesia`; as a 3.10.8 cluster told it)."""
+    names, others = turn.settings.names, [other for other in turn.running() if other != node]
+    first = names[others[0]] if others else "another"
+    thinks, other = (first, names[node]) if turn.nodes[node].member else (names[node], first)
+    return membership.INCONSISTENT.format(node=thinks, other=other)
 
 
 def reset(turn: Turn, node: int) -> None:
@@ -180,8 +189,9 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
 
 
 def still_runs(name: str) -> str:
-    """The refusal to forget a node that runs, or waits with its boot for others: its Mnesia does not let go."""
-    return f"failed_to_remove_node: RabbitMQ on node '{name}' must be stopped before it can be removed"
+    """The refusal to forget a node that runs, or waits with its boot for others: its Mnesia does not let go. As
+    `rabbitmqctl` of 3.10.8 told it."""
+    return f"RabbitMQ on node {name} must be stopped with 'rabbitmqctl -n {name} stop_app' before it can be removed"
 
 
 def wipe(turn: Turn, node: int) -> None:

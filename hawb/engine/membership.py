@@ -269,9 +269,11 @@ def finds_another(turn: Turn, node: int) -> bool:
     )
 
 
+INCONSISTENT = "inconsistent_cluster: Node '{node}' thinks it's clustered with node '{other}', but '{other}' disagrees"
+"""What is told of a node that is a member for some and none for others (`rabbit_mnesia:check_nodes_consistency`)."""
 BOOT_REFUSALS = {
     (True, True): ("wiped", "node '{node}' has not joined the cluster since its disk was lost"),
-    (False, False): ("forgotten", "inconsistent_cluster: '{node}' thinks that it is a member, but the others disagree"),
+    (False, False): ("forgotten", INCONSISTENT),
     (False, True): ("not_joined", "node '{node}' has not joined the cluster"),
 }
 """Why a node may not boot as one of the cluster, by whether it is a member and whether it is virgin."""
@@ -280,11 +282,14 @@ BOOT_REFUSALS = {
 def refuse_boot(turn: Turn, node: int) -> None:
     """A node thinks that it is one of the others, who disagree, so it exits (`rabbit_mnesia:check_nodes_consistency`).
     One that knows of no others would run as a cluster of its own, which is no part of this one: a 3.10.8 node did so
-    whose disk was lost."""
+    whose disk was lost. It asks all others; the last one's answer is told."""
     value = turn.change_node(node, status=DOWN)
     reason, text = BOOT_REFUSALS[value.member, value.virgin]
     turn.because = turn.emit("node_boot_refused", node=node, reason=reason)
-    turn.refuse(None, text.format(node=turn.settings.names[node]))
+    asked = [other for other, known in enumerate(turn.nodes) if other != node and known.member]
+    running = [other for other in asked if turn.runs_anywhere(other)]
+    names = turn.settings.names
+    turn.refuse(None, text.format(node=names[node], other=names[(running or asked or [node])[-1]]))
 
 
 def awaited(turn: Turn, node: int) -> list[int]:
