@@ -1,6 +1,7 @@
 """A queue of a wide story: the steps that its settings make of each part of the story.
 
-Its policies, and its consumer if it has one, have its name, so that each step belongs to one queue (`queue_of`).
+Its policies, its consumer if it has one, and its clients' connections have its name, so that each step belongs to one
+queue (`queue_of`), and what closes a connection (on 3.8.9 all consumers at a node were gone) harms no other one.
 Mirrors are placed by a list of nodes while the queue is empty, or after the first messages where they are to be
 behind; what its settings have as mode is set over the list.
 """
@@ -85,7 +86,8 @@ class WideQueue:
         """Its consumer, which holds what it is given."""
         if self.settings["consumer"] == "none":
             return []
-        return [{"consume": {"consumer": self.name, "queue": self.name, "node": node, "prefetch": 2}}]
+        client = {"node": node, "connection": self.name}
+        return [{"consume": {"consumer": self.name, "queue": self.name, "prefetch": 2, **client}}]
 
     # --- later ---
 
@@ -94,13 +96,12 @@ class WideQueue:
         those who did before its leader was gone are to send again is luck, so that others do."""
         if self.quorum and not self._elects(running):
             return []
-        fields: dict[str, Any] = {"count": self._cast.count(MOST), "node": node}
+        connection = f"{self.name} after {self._lost}" if self._lost else self.name
+        fields: dict[str, Any] = {"count": self._cast.count(MOST), "node": node, "connection": connection}
         if self.settings["messages"] == "transient":
             fields["persistent"] = False
         if self.settings["argument"] == "x-max-priority":
             fields["priority"] = self._cast.count(5)
-        if self._lost:
-            fields["connection"] = f"after {self._lost}"
         return [{"publish": {"queue": self.name, **fields}}]
 
     def gone(self, running: Collection[str]) -> None:
