@@ -18,7 +18,7 @@ from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, nu
 from hawb.broker.cluster import Bench
 from hawb.broker.compare import compare, differences
 from hawb.broker.control import Atom, reason_of, reasons_of_rows, term
-from hawb.broker.drive import SILENT, Drive
+from hawb.broker.drive import SILENT, TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import harmless, undriven
 from hawb.broker.namespaces import Network
 from hawb.broker.nodes import configuration
@@ -298,11 +298,20 @@ def test_a_mirror_that_was_behind_when_another_node_came_up_may_be_recoverable(m
     ],
 )
 def test_a_queue_that_synchronises_or_awaits_its_new_master_is_not_settled(row: dict, works: bool) -> None:
-    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False)
+    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
     row = {"live": True, "mirrors": []} | row
     assert Drive._works(drive, row) is works
     drive.cluster.network = SimpleNamespace(whole=False)
     assert Drive._works(drive, row) is (works and isinstance(row["information"], dict))
+
+
+def test_mirrors_that_did_not_take_over_are_waited_for_once() -> None:
+    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
+    row = {"vhost": "/", "name": "q", "process": "n1@x", "live": True, "mirrors": ["n2@x"], "information": None}
+    assert Drive._works(drive, row) and not Drive._works(drive, row, TAKEOVER_S + 1)
+    drive._given_up = {replicas(row)}
+    assert not Drive._works(drive, row)
+    assert Drive._works(drive, row | {"mirrors": ["n3@x"]})
 
 
 def test_a_synchronisation_that_an_alarm_holds_is_no_work() -> None:
@@ -317,7 +326,7 @@ def test_a_synchronisation_that_an_alarm_holds_is_no_work() -> None:
 
 
 def test_a_synchronisation_is_over_once_its_mirrors_have_taken_in_all() -> None:
-    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False)
+    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
     row = {"live": True, "mirrors": ["n2@x"], "information": {"state": "running"}, "backlog": 3}
     assert Drive._works(drive, row)
     assert not Drive._works(drive, row | {"backlog": 0})

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from hawb.broker import fuzz
 from hawb.broker.actions import ACTIONS
-from hawb.broker.compare import compare
+from hawb.broker.compare import WHOLE, compare
 from hawb.broker.driven import undriven
 from hawb.broker.fuzz import Campaign, by_another_seed, report, tally
 from hawb.broker.random_faults import FAULTS
@@ -205,13 +205,14 @@ def test_a_result_belongs_to_what_was_played(tmp_path: Path, monkeypatch) -> Non
 def test_what_differs_is_shrunk_to_what_matters(tmp_path: Path) -> None:
     made = campaign(tmp_path, other_than_the_model)
     verdicts = played_by(made)
-    assert [n for n, verdict in enumerate(verdicts) if verdict == "differs"] == CRASHING == made.unshrunk
+    assert [n for n, verdict in enumerate(verdicts) if verdict == "differs"] == CRASHING
+    assert made.unshrunk == [(n, WHOLE) for n in CRASHING]
     file = made.shrink(CRASHING[0], attempts=60)
     text = file.read_text()
     assert text.startswith("# at the end, queues.m")
     assert "the broker odd" in text.splitlines()[0]
     assert [step.name for step in load(file).steps] == ["declare", "crash"]
-    assert campaign(tmp_path, other_than_the_model).unshrunk == CRASHING[1:]
+    assert campaign(tmp_path, other_than_the_model).unshrunk == [(n, WHOLE) for n in CRASHING[1:]]
     assert f"differs {CRASHING[0]}: " in report(made)
 
 
@@ -239,7 +240,7 @@ def test_what_differs_only_once_is_kept_whole_and_says_so(tmp_path: Path) -> Non
     made.play(CRASHING[0])
     file = made.shrink(CRASHING[0], attempts=5)
     assert "# It did not differ when it was played again.\n" in file.read_text()
-    assert load(file) == made.scenarios[CRASHING[0]]
+    assert load(file) == made.scenario(CRASHING[0])
 
 
 def test_a_shrunk_scenario_differs_in_the_same_field(tmp_path: Path) -> None:

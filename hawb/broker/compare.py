@@ -8,7 +8,7 @@ RabbitMQ gave a reply code; what rabbitmqctl refuses is compared by its step.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from hawb.broker.races import (
@@ -26,6 +26,10 @@ from hawb.broker.real import Played
 from hawb.scenario.document import Scenario, Uncompared
 
 ABSENT = "absent"
+WHOLE = ""
+"""The part of an outcome that has no name of its own."""
+Cut = Callable[[dict[str, Any]], dict[str, dict[str, Any]]]
+"""How an outcome falls into parts, each of which is compared for itself."""
 SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", "seed"})
 
 
@@ -48,23 +52,35 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
 
     Raises ScenarioRefused for what the model has no rules for.
     """
+    return compare_parts(played, lambda told: {WHOLE: told}, known, seeds).get(WHOLE, [])
+
+
+def compare_parts(
+    played: Played, cut: Cut, known: Uncompared | None = None, seeds: int = SEEDS
+) -> dict[str, list[Difference]]:
+    """The same for each part of the outcome for itself, those that differ: what one part leaves to luck says nothing
+    about another one's."""
     scenario, observed, glances = played
-    seen = [*sorted(glances.items()), (None, observed)]
+    seen = [(step, cut(told)) for step, told in [*sorted(glances.items()), (None, observed)]]
     spared = uncompared(filter(None, (scenario.racy, known)))
-    found = None
+    found: dict[str, list[Difference]] = {}
+    left = {part for _, parts in seen for part in parts}
     for told in tellings(scenario, [step for step, _ in seen], seeds):
+        mine = [cut(part) for part in told]
         for names in renamings(scenario):
-            differing = [
-                Difference(step, field, model, broker)
-                for (step, what), mine in zip(seen, told, strict=True)
-                for field, model, broker in differences(*alike(scenario, mine, what, names))
-                if not (spared.fullmatch(field) or spared.fullmatch(f"steps.{step}.{field}"))
-            ]
-            if found is None or len(differing) < len(found):
-                found = differing
-            if not found:
-                return found
-    return found
+            for part in sorted(left):
+                differing = [
+                    Difference(step, field, model, broker)
+                    for (step, what), model_told in zip(seen, mine, strict=True)
+                    for field, model, broker in differences(*alike(scenario, model_told[part], what[part], names))
+                    if not (spared.fullmatch(field) or spared.fullmatch(f"steps.{step}.{field}"))
+                ]
+                if part not in found or len(differing) < len(found[part]):
+                    found[part] = differing
+            left = {part for part in left if found[part]}
+            if not left:
+                return {}
+    return {part: found[part] for part in sorted(left)}
 
 
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:

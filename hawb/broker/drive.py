@@ -43,7 +43,8 @@ HANGING_S = 90
 WORK_S = 120
 """How long a queue may work before its cluster counts as settled all the same."""
 TAKEOVER_S = 20
-"""The same of mirrors without a master, one of which takes over within seconds, or none ever does."""
+"""The same of mirrors without a master, one of which takes over within seconds, or none ever does; those that did not
+are waited for once."""
 BUILDING = "hawb-building"
 """What names begin with that only the building of a scenario's beginning uses."""
 SILENT = "silent"
@@ -77,6 +78,8 @@ class Drive:
         self._step = 0
         self._beginning: float | None = None
         self._settled = False
+        # Mirrors that did not take over, as they were then.
+        self._given_up: set[str] = set()
         self._untimed = False
         # How much of the scenario's time is over at least.
         self._over_s = 0.0
@@ -144,13 +147,14 @@ class Drive:
             quiet_s = self._quiet_s
             if operations or self.clients.unconfirmed:
                 quiet_s = max(quiet_s, HANGING_S if operations else UNANSWERED_S)
-            rows = (row for view in views.values() for row in view.get("queues", ()))
+            rows = [row for view in views.values() for row in view.get("queues", ())]
             past_s = time.monotonic() - began
             # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
             working = carrying or any(self._works(row, past_s) for row in rows)
             busy = (jobs and not self.held) or (past_s < WORK_S and working)
             if not busy and time.monotonic() - since > quiet_s:
                 self._jobs, self._operations = jobs, operations
+                self._given_up = {replicas(row) for row in rows if without_master(row)}
                 self._settled = True
                 return
             time.sleep(0.05)
@@ -172,8 +176,8 @@ class Drive:
             return "syncing" in information.get("state", ()) and not self.held
         if "members" in row:
             return whole and row["live"] and len(row["online"]) >= majority(len(row["members"]))
-        led = not isinstance(row["mirrors"], list) or not row["mirrors"] or past_s > TAKEOVER_S
-        return whole and row["live"] and not led
+        hopeful = past_s <= TAKEOVER_S and replicas(row) not in self._given_up
+        return whole and row["live"] and without_master(row) and hopeful
 
     @property
     def held(self) -> bool:
@@ -285,6 +289,16 @@ class Drive:
         node = self.first_running()
         if node is not None:
             self.job(lambda: reasons_of_rows(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))
+
+
+def without_master(row: dict[str, Any]) -> bool:
+    """Whether a queue has mirrors and nobody answers for it."""
+    return row["information"] is None and isinstance(row.get("mirrors"), list) and bool(row["mirrors"])
+
+
+def replicas(row: dict[str, Any]) -> str:
+    """Who a queue's replicas are, in whatever form the broker has them."""
+    return repr([row.get(key) for key in ("vhost", "name", "process", "mirrors")])
 
 
 def without_counts(views: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,9 @@ A campaign has a directory: `results.jsonl`, a line for each scenario that was p
 differed, shrunk. A line is written once its scenario has been compared and belongs to just those steps, so a campaign
 that was interrupted goes on where it stopped, and after a change of what is drawn plays again what has changed. Of two
 lines for the same scenario the later one counts; a line that is taken out is played again.
+
+What is drawn, and whether its outcome is compared as a whole or queue by queue, is the campaign's `Kind`; each part
+that differs is shrunk for itself, to a file of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import msgspec
 from msgspec.structs import replace
 from tabulate import tabulate
 
-from hawb.broker.compare import Difference, compare
+from hawb.broker.compare import WHOLE, Cut, Difference, compare_parts
 from hawb.broker.races import SEEDS
 from hawb.broker.random_scenarios import random_scenario
 from hawb.broker.real import CannotPlay, Played
@@ -36,6 +39,8 @@ from hawb.scenario.verbs import Expect
 
 Play = Callable[[Scenario], Played]
 """What plays a scenario beside the model. Raises CannotPlay."""
+Differing = dict[str, list[Difference]]
+"""What differs of a scenario, by the part of its outcome; WHOLE is one that is compared as a whole."""
 Verdict = Literal["agrees", "differs", "unplayed"]
 OF_ELECTIONS = frozenset(
     {
@@ -48,7 +53,8 @@ OF_ELECTIONS = frozenset(
 
 class Result(msgspec.Struct, frozen=True):
     """What came of scenario `n` of a seed on `other`; `played` is the digest of its steps. `fields` are what differed,
-    `notes` the same in words, or the reason why it could not be played."""
+    `notes` the same in words, or the reason why it could not be played. `parts` has the fields by queue, where queues
+    are compared each for itself."""
 
     other: str
     seed: int
@@ -58,6 +64,33 @@ class Result(msgspec.Struct, frozen=True):
     played: str
     fields: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def differing(self) -> dict[str, tuple[str, ...]]:
+        """The fields that differed, by the part of the outcome."""
+        return self.parts or ({WHOLE: self.fields} if self.verdict == "differs" else {})
+
+
+class Kind(NamedTuple):
+    """What a campaign plays. `draw` is scenario `n` of a seed for a profile, `cut` how the outcome of a scenario falls
+    into parts, `alone` the scenario of one part, `seeds` by how many other seeds the model may draw at most, and `name`
+    is what `other` has behind it, so that results of another kind are others."""
+
+    draw: Callable[[int, int, str], Scenario]
+    cut: Callable[[Scenario], Cut]
+    alone: Callable[[Scenario, str], Scenario]
+    seeds: int
+    name: str
+
+
+AS_A_WHOLE = Kind(
+    draw=lambda seed, n, version: random_scenario(seed, n, version),
+    cut=lambda _: lambda told: {WHOLE: told},
+    alone=lambda scenario, _: scenario,
+    seeds=SEEDS,
+    name="",
+)  # fmt: skip
 
 
 class ResultsRefused(Exception):  # noqa: N818 - named for what it says
@@ -72,38 +105,48 @@ class Campaign:
     """
 
     def __init__(
-        self, directory: Path, play: Play, other: str, version: str, seed: int, count: int, seeds: int = SEEDS
-    ):
-        self._directory, self._play, self._other, self._seed, self._seeds = directory, play, other, seed, seeds
-        self.scenarios = [random_scenario(seed, n, version) for n in range(count)]
+        self, directory: Path, play: Play, other: str, version: str, seed: int, count: int, seeds: int = SEEDS,
+        kind: Kind = AS_A_WHOLE,
+    ):  # fmt: skip
+        self._directory, self._play, self.seed, self._seeds = directory, play, seed, seeds
+        self._other, self._kind, self.version = f"{other} {kind.name}".strip(), kind, version
+        self.count = count
+        self._drawn: dict[int, Scenario] = {}
         directory.mkdir(parents=True, exist_ok=True)
         self._file = directory / "results.jsonl"
         self.results = self._read()
 
+    def scenario(self, n: int) -> Scenario:
+        """Scenario `n`."""
+        if n not in self._drawn:
+            self._drawn[n] = self._kind.draw(self.seed, n, self.version)
+        return self._drawn[n]
+
     @property
     def left(self) -> list[int]:
         """The scenarios that have no result yet."""
-        return [n for n in range(len(self.scenarios)) if n not in self.results]
+        return [n for n in range(self.count) if n not in self.results]
 
     @property
-    def unshrunk(self) -> list[int]:
-        """The scenarios that differ and have no file yet."""
-        return [n for n, result in sorted(self.results.items())
-                if result.verdict == "differs" and not self.shrunk_file(n).exists()]  # fmt: skip
+    def unshrunk(self) -> list[tuple[int, str]]:
+        """The scenarios that differ and have no file yet, each with the part that does."""
+        return [(n, part) for n, result in sorted(self.results.items()) for part in result.differing
+                if not self.shrunk_file(n, part).exists()]  # fmt: skip
 
-    def shrunk_file(self, n: int) -> Path:
-        """Where the shrunk form of a scenario is written."""
-        return self._directory / f"{self._other.replace(' ', '-')}-{self._seed}-{n}.yaml"
+    def shrunk_file(self, n: int, part: str = WHOLE) -> Path:
+        """Where the shrunk form of a scenario, or of its story for one queue, is written."""
+        words = [*self._other.split(), str(self.seed), str(n), *part.split()]
+        return self._directory / f"{'-'.join(words)}.yaml"
 
     def play(self, n: int) -> Result:
         """Plays a scenario on both and keeps the result. Raises OSError."""
-        scenario, began = self.scenarios[n], time.monotonic()
-        differences, reason = self._differences(scenario)
-        verdict: Verdict = "unplayed" if reason else "differs" if differences else "agrees"
+        scenario, began = self.scenario(n), time.monotonic()
+        differing, reason = self._differing(scenario, self._kind.cut(scenario), min(self._seeds, self._kind.seeds))
         seconds = round(time.monotonic() - began, 1)
-        fields, notes = kinds(differences), [reason] if reason else map(str, differences)
-        result = Result(self._other, self._seed, n, verdict, seconds, digest(scenario), tuple(fields), tuple(notes))
-        self.shrunk_file(n).unlink(missing_ok=True)
+        result = self._result(n, seconds, differing, reason)
+        whole = self.shrunk_file(n)
+        for file in (whole, *self._directory.glob(f"{whole.stem}-*.yaml")):
+            file.unlink(missing_ok=True)
         with self._file.open("ab") as file:
             file.write(msgspec.json.encode(result) + b"\n")
             file.flush()
@@ -111,34 +154,45 @@ class Campaign:
         self.results[n] = result
         return result
 
-    def shrink(self, n: int, attempts: int) -> Path:
-        """Writes the shortest form of a scenario that was found to differ in one of the same fields, in so many more
-        plays; the first one is of the scenario as it is, to see whether it differs again. Raises OSError."""
-        scenario, fields, notes = self.scenarios[n], set(self.results[n].fields), []
+    def shrink(self, n: int, attempts: int, part: str = WHOLE) -> Path:
+        """Writes the shortest form of a scenario, or of its story for one part, that was found to differ in one of the
+        same fields, in so many more plays; the first one is to see whether it differs at all. Raises OSError."""
+        result = self.results[n]
+        scenario, fields, notes = self._kind.alone(self.scenario(n), part), set(result.differing[part]), []
 
         def differs(candidate: Scenario) -> bool:
-            differences, _ = self._differences(candidate)
-            found = not fields.isdisjoint(kinds(differences))
+            differing, _ = self._differing(candidate, AS_A_WHOLE.cut(candidate), self._seeds)
+            found = not fields.isdisjoint(kinds(all_of(differing)))
             if found:
-                notes[:] = map(str, differences)
+                notes[:] = map(str, all_of(differing))
             return found
 
         if differs(scenario):
             text = dump(shrunk(scenario, differs, attempts - 1))
         else:
-            notes, text = [*self.results[n].notes, "It did not differ when it was played again."], dump(scenario)
-        file = self.shrunk_file(n)
+            again = "alone" if part else "again"
+            notes, text = [*notes_of(result, part), f"It did not differ when it was played {again}."], dump(scenario)
+        file = self.shrunk_file(n, part)
         write(file, "".join(f"# {line}\n" for note in notes for line in note.splitlines()) + text)
         return file
 
-    def _differences(self, scenario: Scenario) -> tuple[list[Difference], str | None]:
+    def _result(self, n: int, seconds: float, differing: Differing, reason: str | None) -> Result:
+        differences = all_of(differing)
+        verdict: Verdict = "unplayed" if reason else "differs" if differences else "agrees"
+        parts = {part: tuple(kinds(found)) for part, found in differing.items()}
+        return Result(
+            self._other, self.seed, n, verdict, seconds, digest(self.scenario(n)), tuple(kinds(differences)),
+            (reason,) if reason else tuple(map(str, differences)), {} if parts.keys() <= {WHOLE} else parts,
+        )  # fmt: skip
+
+    def _differing(self, scenario: Scenario, cut: Cut, seeds: int) -> tuple[Differing, str | None]:
         """Where both differ, or why that cannot be told."""
         try:
-            return compare(self._play(scenario), seeds=self._seeds), None
+            return compare_parts(self._play(scenario), cut, seeds=seeds), None
         except (CannotPlay, ScenarioRefused) as reason:
-            return [], str(reason)
+            return {}, str(reason)
         except Exception as fault:  # a fault of the model or the drive is one find more, and no end of a long campaign
-            return [], f"{type(fault).__name__}: {fault}"
+            return {}, f"{type(fault).__name__}: {fault}"
 
     def _read(self) -> dict[int, Result]:
         """The results of this campaign that were kept; a line that was not written to its end is dropped."""
@@ -150,13 +204,21 @@ class Campaign:
             kept = [msgspec.json.decode(line, type=Result) for line in whole.splitlines()]
         except msgspec.DecodeError as error:
             raise ResultsRefused(f"{self._file}: not the results of a campaign: {error}") from None
-        digests = [digest(scenario) for scenario in self.scenarios]
-        return {
-            result.n: result
-            for result in kept
-            if (result.other, result.seed) == (self._other, self._seed)
-            and result.n < len(digests) and result.played == digests[result.n]
-        }  # fmt: skip
+        mine = [result for result in kept
+                if (result.other, result.seed) == (self._other, self.seed) and result.n < self.count]  # fmt: skip
+        digests = {n: digest(self.scenario(n)) for n in {result.n for result in mine}}
+        return {result.n: result for result in mine if result.played == digests[result.n]}
+
+
+def all_of(differing: Differing) -> list[Difference]:
+    """What differs, whichever part it is of."""
+    return [difference for differences in differing.values() for difference in differences]
+
+
+def notes_of(result: Result, part: str) -> list[str]:
+    """What a result says of one part."""
+    fields = [f", {field}: " for field in result.differing[part]]
+    return [note for note in result.notes if any(field in note for field in fields)] or list(result.notes)
 
 
 def kinds(differences: Iterable[Difference]) -> list[str]:
@@ -216,7 +278,7 @@ def tally(scenarios: Iterable[Scenario]) -> Tally:
 def report(campaign: Campaign) -> str:
     """What a campaign has covered and how it went, as text."""
     results = campaign.results
-    played = [campaign.scenarios[n] for n, result in sorted(results.items()) if result.verdict != "unplayed"]
+    played = [campaign.scenario(n) for n, result in sorted(results.items()) if result.verdict != "unplayed"]
     found = tally(played)
     verbs = sorted(found.succeeded.keys() | found.refused.keys())
     rows = [(verb, found.succeeded[verb], found.refused[verb]) for verb in verbs]

@@ -28,6 +28,8 @@ UNOBSERVED = (
 """What no broker tells."""
 UNSERVED = frozenset({"down", "minority"})
 """The states of a queue from which nobody can read."""
+UNTOLD = "untold"
+"""The place of a consumer at a quorum queue without a leader, who alone could be asked for it."""
 DRAIN_S = 120
 
 
@@ -59,8 +61,10 @@ def glance(drive: Drive) -> dict[str, Any]:
     errors = sorted(drive.errors, key=lambda error: error["step"])
     views = drive.snapshot()
     rows = [row for view in views.values() for row in view.get("queues", ())]
-    subscribed = {tag: status for row in rows for tag, status in row["consumers"].items()}
     queues = queues_of(drive, views)
+    leaderless = {name for name, queue in queues.items() if queue["state"] == "minority"}
+    places = {name: UNTOLD for name, one in drive.clients.subscribers.items() if one.queue in leaderless}
+    places |= {tag: status for row in rows for tag, status in row["consumers"].items()}
     counting = counted(drive.clients.subscribers.values(), queues)
     gone = drive.clients.declared - queues.keys()
     told = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
@@ -71,7 +75,7 @@ def glance(drive: Drive) -> dict[str, Any]:
         **(told if any("queues" in view for view in views.values()) else {}),
         "ledger": ledger,
         "consumers": {
-            name: consumer_of(subscriber, subscribed.get(name), subscriber.queue in counting)
+            name: consumer_of(subscriber, places.get(name), subscriber.queue in counting)
             for name, subscriber in sorted(drive.clients.subscribers.items())
             if not name.startswith(BUILDING)
         },
@@ -120,15 +124,16 @@ def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]
 
 
 def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
-    """A consumer or holder; `status` is its place at its queue, None where the queue knows none. What it holds is told
-    where that is `counting` with its queue, and numbers where all have one."""
+    """A consumer or holder; `status` is its place at its queue, None where the queue knows none, and left out where
+    nobody can tell (`UNTOLD`). What it holds is told where that is `counting` with its queue, and numbers where all
+    have one."""
     active = subscriber.state == "active" and subscriber.subscribed
     deaf = active and status is None and not subscriber.cancel_notify
     told = {
         # A client that cannot be told of the end of its subscription goes on believing in it. Of one that can be, and
         # has not been, the channel tries to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
-        "activity_status": status,
+        **({} if status == UNTOLD else {"activity_status": status}),
         "queue": subscriber.queue,
         "cancel_notified": subscriber.cancel_notified,
     }

@@ -34,9 +34,9 @@ class Cast:
     says beside their mode.
     """
 
-    def __init__(self, seed: int, purpose: int, trial: int):
+    def __init__(self, seed: int, purpose: int, trial: int, sizes: Sequence[int] = SIZES):
         self._key, self._drawn, self._named = (seed, purpose, trial), 0, 0
-        self.nodes: list[str] = list("abcde"[: self.one(SIZES)])
+        self.nodes: list[str] = list("abcde"[: self.one(sizes)])
         self.cluster: dict[str, Any] = {"nodes": list(self.nodes)}
         self.members: dict[str, list[str]] = {}
         self.leaders: dict[str, str | None] = {}

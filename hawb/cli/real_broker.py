@@ -118,7 +118,7 @@ def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, 
 
 
 @click.command()
-@click.option("--count", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many scenarios.")
+@click.option("--count", type=click.IntRange(1, 10_000), help="How many scenarios: 200, or 10 wide ones.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Which ones.")
 @click.option(
     "--out", type=click.Path(path_type=Path), default="build/fuzz", show_default=True, help="Where results are kept."
@@ -128,14 +128,24 @@ def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, 
 @asking_broker
 @click.option("--replays", type=click.IntRange(0), default=20, show_default=True,
               help="How often what differs is played again to find the shortest that does; 0: not at all.")  # fmt: skip
-def fuzz(count: int, seed: int, out: Path, on: str, broker: str | None, replays: int) -> None:
+@click.option("--wide", is_flag=True,
+              help="Each is a story of faults for fifty queues, which have settings of their own.")  # fmt: skip
+def fuzz(count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool) -> None:
     """Play random scenarios on the model and on a real RabbitMQ cluster, and shrink those that differ.
 
     Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
-    covered and how many agreed.
+    covered and how many agreed. Ten --wide ones have every triple of their queues' settings; each queue that differs is
+    played alone before it is shrunk.
     """
     real = broker_room()
     from hawb.broker import fuzz as room
+
+    kind, report = room.AS_A_WHOLE, room.report
+    if wide:
+        from hawb.broker import wide_campaigns
+
+        kind, report = wide_campaigns.WIDE, wide_campaigns.report
+    count = count or (10 if wide else 200)
 
     version = broker or real.VERSION
     try:
@@ -143,13 +153,13 @@ def fuzz(count: int, seed: int, out: Path, on: str, broker: str | None, replays:
             play, seeds = room.by_another_seed, 0
             if bench is not None:
                 play, seeds = partial(real.play, bench, version=version), room.SEEDS
-            campaign = room.Campaign(out, play, f"{on} {version}", version, seed, count, seeds)
+            campaign = room.Campaign(out, play, f"{on} {version}", version, seed, count, seeds, kind)
             play_campaign(campaign, replays)
     except (real.CannotPlay, room.ResultsRefused) as reason:
         raise SystemExit(refuse(reason)) from None
     except OSError as error:
         raise SystemExit(refuse(f"{out}: results cannot be kept: {error.strerror}")) from None
-    click.echo(room.report(campaign))
+    click.echo(report(campaign))
     raise SystemExit(1 if "differs" in {result.verdict for result in campaign.results.values()} else 0)
 
 
@@ -161,11 +171,12 @@ def play_campaign(campaign: Campaign, replays: int) -> None:
         return f"{60 * done / (time.monotonic() - began):.1f} a minute" if done else ""
 
     with click.progressbar(length=len(left), label="Scenarios", show_pos=True, item_show_func=rate) as bar:
-        for n in campaign.unshrunk if replays else ():
-            campaign.shrink(n, replays)
+        for n, part in campaign.unshrunk if replays else ():
+            campaign.shrink(n, replays, part)
         for done, n in enumerate(left, 1):
-            if campaign.play(n).verdict == "differs" and replays:
-                campaign.shrink(n, replays)
+            differing = campaign.play(n).differing
+            for part in differing if replays else ():
+                campaign.shrink(n, replays, part)
             bar.update(1, done)
 
 

@@ -1,0 +1,174 @@
+"""A queue of a wide story: the steps that its settings make of each part of the story.
+
+Its policies, its consumer if it has one, and its clients' connections have its name, so that each step belongs to one
+queue (`queue_of`), and what closes a connection (on 3.8.9 all consumers at a node were gone) harms no other one.
+Mirrors are placed by a list of nodes while the queue is empty, or after the first messages where they are to be
+behind; what its settings have as mode is set over the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from hawb.broker.random_cast import Cast, Steps, group_of
+from hawb.broker.wide_settings import MIRRORED, QUORUM, UNSET, Row
+from hawb.rules.quorum import majority
+from hawb.scenario.forms import Verb
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "x-max-length": {"x-max-length": 6},
+    "x-message-ttl": {"x-message-ttl": 86_400_000},
+    "reject-publish": {"x-max-length": 6, "x-overflow": "reject-publish"},
+    "x-single-active-consumer": {"x-single-active-consumer": True},
+    "x-delivery-limit": {"x-delivery-limit": 1},
+    "x-max-priority": {"x-max-priority": 5},
+}
+PLAIN = {"max-length": 1000}
+"""The policy of a queue that is not mirrored."""
+HA = ("ha-promote-on-failure", "ha-promote-on-shutdown", "ha-sync-mode")
+MOST = 3
+"""How many messages are published at once at most."""
+
+
+class WideQueue:
+    """A queue by its settings; `order` is that in which nodes go."""
+
+    def __init__(self, cast: Cast, name: str, settings: Row, order: list[str]):
+        self.name, self.settings, self._cast, self._nodes = name, settings, cast, order
+        self.home = order[0] if settings["master"] == "goes" else cast.one(order[1:])
+        # Those that go first come last, so that small groups keep their majority as long as they can.
+        others = [node for node in reversed(order) if node != self.home]
+        size, replicas = len(order), settings["replicas"]
+        self.mirrored, self.quorum = replicas in MIRRORED, replicas in QUORUM
+        if self.quorum:
+            count = {"quorum of 1": 1, "quorum of 2": 2, "quorum of 3": 3}.get(replicas, size)
+        else:
+            count = {"nodes": 2, "exactly all but one": size - 1, "exactly all": size, "all": size}.get(replicas, 1)
+            others = cast.order(others)
+        self.members = [self.home, *others[: count - 1]]
+        self._mode: dict[str, Any] | None = {
+            "all": {"ha-mode": "all"},
+            "nodes": {"ha-mode": "nodes", "ha-params": self.members},
+        }.get(replicas, {"ha-mode": "exactly", "ha-params": count}) if self.mirrored else PLAIN  # fmt: skip
+        self._kept = {key: settings[key] for key in HA if self.mirrored and settings[key] != UNSET}
+        self._lost = 0
+
+    # --- the beginning ---
+
+    def placed(self) -> Steps:
+        """Where its mirrors are to be, before it is declared."""
+        if not self.mirrored:
+            return self._policy(PLAIN)
+        return self._listed(self.members[:1] if self.settings["mirrors"] == "behind" else self.members)
+
+    def declared(self) -> Steps:
+        """It is declared, a quorum queue with one member or with one on all nodes."""
+        return [self._declare(self.home, self.members)]
+
+    def joined(self, place: int) -> Steps:
+        """A quorum queue's next member, where it was not declared with all."""
+        missing = self.quorum and len(self.members) < len(self._nodes) and place < len(self.members)
+        return [{"add_member": {"queue": self.name, "node": self.members[place]}}] if missing else []
+
+    def behind(self, place: int) -> Steps:
+        """The next mirror that is to be behind comes after the first messages; of several that are added to a queue
+        with messages any may come first, since nobody waits for them (`rabbit_mirror_queue_misc:add_mirrors`)."""
+        missing = self.settings["mirrors"] == "behind" and place < len(self.members)
+        return self._listed(self.members[: place + 1]) if missing else []
+
+    def mode(self) -> Steps:
+        """The policy of its settings."""
+        return self._policy(self._mode | self._kept) if self.mirrored else []
+
+    def consumed(self, node: str) -> Steps:
+        """Its consumer, which holds what it is given."""
+        if self.settings["consumer"] == "none":
+            return []
+        client = {"node": node, "connection": self.name}
+        return [{"consume": {"consumer": self.name, "queue": self.name, "prefetch": 2, **client}}]
+
+    # --- later ---
+
+    def published(self, node: str, running: Collection[str]) -> Steps:
+        """Messages from a client at a node. Nobody publishes to a minority, which says no after a minute; and whether
+        those who did before its leader was gone are to send again is luck, so that others do."""
+        if self.quorum and not self._elects(running):
+            return []
+        connection = f"{self.name} after {self._lost}" if self._lost else self.name
+        fields: dict[str, Any] = {"count": self._cast.count(MOST), "node": node, "connection": connection}
+        if self.settings["messages"] == "transient":
+            fields["persistent"] = False
+        if self.settings["argument"] == "x-max-priority":
+            fields["priority"] = self._cast.count(5)
+        return [{"publish": {"queue": self.name, **fields}}]
+
+    def gone(self, running: Collection[str]) -> None:
+        """A node is gone, and these are left."""
+        self._lost += self.quorum and not self._elects(running)
+
+    def meanwhile(self, node: str) -> list[Steps]:
+        """What is done while the first node is down, by a client at another one: one after the other. A queue is
+        declared again under a list of nodes, and a quorum queue with one member: any other choice is luck."""
+        match self.settings["meanwhile"]:
+            case "policy changed":
+                return [self._changed()]
+            case "policy cleared":
+                self._mode = None
+                return [[{"clear_policy": self.name}]]
+            case "declared again":
+                before = self.listed()
+                self.home, self.members = node, [node] if self.quorum else self.members
+                return [before, [{"delete": {"queue": self.name, "node": node}}], [self._declare(node, self.members)]]
+        return []
+
+    def listed(self) -> Steps:
+        """It is mirrored by a list, if at all."""
+        listed = self.mirrored and self._mode is not None and self._mode["ha-mode"] in ("all", "exactly")
+        several = listed and self._mode.get("ha-params") != 1
+        return self._listed(self._cast.order(self._nodes)) if several else []
+
+    def rewritten(self) -> Steps:
+        """A policy that says the same in other words."""
+        if self._mode is None:
+            return []
+        if not self.mirrored:
+            return self._policy({"max-length": PLAIN["max-length"] + self._cast.count()})
+        nodes = self._mode.get("ha-params", self.members)
+        if nodes == 1:
+            return self._policy(self._mode | self._kept | PLAIN)
+        return self._listed(self._cast.order(nodes if isinstance(nodes, list) else self.members))
+
+    # --- what steps are made of ---
+
+    def _elects(self, running: Collection[str]) -> bool:
+        return sum(member in running for member in self.members) >= majority(len(self.members))
+
+    def _changed(self) -> Steps:
+        if not self.mirrored:
+            return self._policy({"max-length": self._cast.count(MOST)})
+        # The node that is down, and one that runs: of two that do any may be the first mirror.
+        self._mode = {"ha-mode": "nodes", "ha-params": [self._nodes[0], self._cast.one(self._nodes[1:])]}
+        return self._policy(self._mode | self._kept)
+
+    def _policy(self, definition: dict[str, Any]) -> Steps:
+        return [{"set_policy": {"name": self.name, "pattern": f"^{self.name}$", "definition": definition}}]
+
+    def _listed(self, nodes: list[str]) -> Steps:
+        return self._policy({"ha-mode": "nodes", "ha-params": nodes, **self._kept})
+
+    def _declare(self, node: str, members: list[str]) -> dict[str, Any]:
+        arguments = ARGUMENTS[self.settings["argument"]]
+        if self.quorum:
+            everywhere = len(members) == len(self._nodes)
+            arguments = group_of(len(members) if everywhere else 1) | arguments
+        fields = {"durable": False} if self.settings["queue"] == "transient" else {}
+        fields |= {"arguments": arguments} if arguments else {}
+        return {"declare": {"queue": self.name, "node": node, **fields}}
+
+
+def queue_of(verb: Verb) -> str | None:
+    """The queue of a wide story to which a step belongs; None for what happens to all of them."""
+    fields = (getattr(verb, field, None) for field in ("queue", "name", "consumer"))
+    return next((field for field in fields if field is not None), None)

@@ -1,0 +1,135 @@
+"""The settings of the queues of wide stories: rows of a covering array, in which every triple of values occurs.
+
+A row has a value of each factor, and the plot is one of them. So the rows of a plot hold every pair of settings that
+is possible in it, and those of all plots every triple: one array makes one story for each plot, and is covered by as
+many consecutive stories of a seed as there are plots (`hawb.broker.wide_stories`). With mirroring that takes about 520
+rows, 47 to 60 for each of ten plots, without it about 340; each further round of a seed has an array of its own.
+
+covertable makes the array: pure Python, constraints said as data, and the same rows on any machine, for it sorts by a
+hash (FNV-1a) of the salt and draws nothing. allpairspy stops at pairs, testflows.combinatorics knows no constraints,
+and coverwise is a program for a few machines. covertable takes seconds, so arrays are kept.
+
+Left out (`ONLY`), beside what RabbitMQ refuses:
+
+* Replicas on all nodes but one where a master comes back without mirrors, for those that were behind stopped with it:
+  which of the others has one then is luck.
+* Declaring a queue again while its node is down, where nobody took over: operations on a queue that is down take a
+  minute each.
+* Limits with reject-publish on quorum queues: publishers hear of it when they hear of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from covertable import make
+
+from hawb.broker.wide_plots import FEW_LEFT, PLOTS
+from hawb.engine import chance
+from hawb.rules.profiles import PROFILES
+
+Row = dict[str, str]
+"""A value of each factor."""
+Values = Mapping[str, Iterable[str]]
+
+STRENGTH = 3
+SALTS = 55
+"""The purpose of the draws that tell one array from another."""
+
+UNSET = "unset"
+CLASSIC = ("none",)
+MIRRORED = ("all", "exactly 1", "exactly all but one", "exactly all", "nodes")
+QUORUM = ("quorum of 1", "quorum of 2", "quorum of 3", "quorum of all")
+REPLICATED = tuple(value for value in MIRRORED if value != "exactly 1")
+
+FACTORS: dict[str, tuple[str, ...]] = {
+    "plot": tuple(PLOTS),
+    "replicas": (*CLASSIC, *MIRRORED, *QUORUM),
+    "ha-promote-on-failure": (UNSET, "always", "when-synced"),
+    "ha-promote-on-shutdown": (UNSET, "always", "when-synced"),
+    "ha-sync-mode": ("manual", "automatic"),
+    "mirrors": ("synchronised", "behind"),
+    "queue": ("durable", "transient"),
+    "messages": ("persistent", "transient"),
+    "master": ("goes", "another"),
+    "meanwhile": ("nothing", "policy changed", "policy cleared", "declared again"),
+    "argument": (
+        "none", "x-max-length", "x-message-ttl", "reject-publish", "x-single-active-consumer", "x-delivery-limit",
+        "x-max-priority",
+    ),
+    "consumer": ("none", "one"),
+}  # fmt: skip
+"""What a queue of a wide story is like, and what happens to it. `master` is whether its first master or leader is on
+the node that goes first; `mirrors` whether they are synchronised then; `meanwhile` what is done while it is down."""
+
+
+LEAVING = tuple(plot for plot in PLOTS if plot not in FEW_LEFT)
+
+
+class Only(NamedTuple):
+    """Where `given` holds, only rows with `then` are possible."""
+
+    given: Values
+    then: Values
+
+
+NO_MIRRORING: Values = {
+    "ha-promote-on-failure": (UNSET,), "ha-promote-on-shutdown": (UNSET,), "ha-sync-mode": ("manual",),
+    "mirrors": ("synchronised",),
+}  # fmt: skip
+ONLY: tuple[Only, ...] = (
+    Only({"replicas": CLASSIC}, NO_MIRRORING),
+    Only(
+        {"replicas": QUORUM},
+        {**NO_MIRRORING, "queue": ("durable",),
+         "argument": ("none", "x-max-length", "x-single-active-consumer", "x-delivery-limit")},
+    ),
+    Only({"replicas": ("exactly 1",)}, {"mirrors": ("synchronised",)}),
+    Only({"ha-sync-mode": ("automatic",)}, {"mirrors": ("synchronised",)}),
+    Only({"argument": ("x-delivery-limit",)}, {"replicas": QUORUM}),
+    Only(
+        {"meanwhile": ("declared again",), "master": ("goes",)},
+        {"replicas": (*REPLICATED, "quorum of 3", "quorum of all"), "mirrors": ("synchronised",)},
+    ),
+    Only({"replicas": ("exactly all but one",)}, {"plot": LEAVING, "mirrors": ("synchronised",)}),
+)  # fmt: skip
+
+
+def factors_of(version: str) -> dict[str, tuple[str, ...]]:
+    """The factors in a profile: without mirroring no queue is mirrored."""
+    if PROFILES[version].mirroring:
+        return FACTORS
+    fixed = {name: tuple(values) for name, values in NO_MIRRORING.items()}
+    return FACTORS | fixed | {"replicas": (*CLASSIC, *QUORUM)}
+
+
+def possible(row: Row) -> bool:
+    """Whether a row is none of those that are left out."""
+    return all(within(row, only.then) for only in ONLY if within(row, only.given))
+
+
+def within(row: Row, values: Values) -> bool:
+    """Whether a row has one of the values of each of some factors."""
+    return all(row[factor] in allowed for factor, allowed in values.items())
+
+
+@lru_cache(maxsize=8)
+def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
+    """The covering array of a round of a seed."""
+    salt = str(chance.draw(seed, SALTS, deal, 0))
+    return tuple(
+        make(factors_of(version), strength=STRENGTH, constraints=[condition(only) for only in ONLY], salt=salt)
+    )
+
+
+def condition(only: Only) -> dict[str, Any]:
+    """The same as covertable has it."""
+    return {"operator": "or", "conditions": [{"operator": "not", "condition": each(only.given)}, each(only.then)]}
+
+
+def each(values: Values) -> dict[str, Any]:
+    """That a row has one of the values of each of some factors, as covertable has it."""
+    conditions = [{"operator": "in", "left": factor, "values": list(allowed)} for factor, allowed in values.items()]
+    return {"operator": "and", "conditions": conditions}

@@ -1,0 +1,182 @@
+"""Wide stories: one plot, and fifty queues or more in it at once, each with settings of its own, so that one boot of a
+cluster asks fifty times as much as a random scenario with four queues.
+
+Story `n` of a seed is the same on any machine: its draws are counted, and what a queue is like is a row of a covering
+array (`hawb.broker.wide_settings`). Over as many consecutive stories as there are plots, from a multiple of that on,
+every possible triple of values occurs, the plot's among them: one story has every pair that its plot allows.
+
+All that queues do at one moment is one step without a time and others with time 0, which is over: so they begin at
+once, in their order, and the cluster settles before the next moment. A queue does one thing at a moment, and none waits
+for another.
+
+What random scenarios leave out because it is racy (`hawb.broker.random_scenarios`) is left out here too:
+
+* Locators that choose, and mirrors with more than one candidate: lists of nodes place them, modes are set over lists,
+  and where mirrors come together lists are set before (`wide_plots`, `wide_settings.ONLY`). Under fifty queues' load
+  those that a list adds to a queue with messages come in any order: they are added one by one.
+* Nodes that go or come together, links that fail, and autoheal.
+* What a synchronisation meets: the cluster settles before anything else is done.
+* Clients with a rate, TTLs that are near, a second consumer of a queue, and clients at two nodes that publish to one
+  queue at once.
+* Operations on a queue that is down or has no majority, but publishing to one that is mirrored.
+* Who is elected: no step says who leads, and members are named. Who published before a majority was gone does not do so
+  afterwards.
+
+Not left out: nodes that come one by one may strike off each other's mirrors, which `races` allows for, but with more
+than three nodes which of them the record has as recoverable is luck, and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from hawb.broker.compare import WHOLE, Cut
+from hawb.broker.random_cast import LOOK, Cast, Steps
+from hawb.broker.random_scenarios import FEW, RACY, dealt
+from hawb.broker.wide_plots import PLOTS, Act, Happening
+from hawb.broker.wide_queues import WideQueue, queue_of
+from hawb.broker.wide_settings import Row, rows
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import read_scenario
+
+DRAWS, DECK_OF_PLOTS = 53, 54
+"""The purposes of the draws, beside those of `random_scenarios` and `wide_settings`."""
+SIZES = (3, 3, 4, 5)
+"""How many nodes a cluster has, each as likely as the others."""
+ROUND = len(PLOTS)
+"""How many stories it takes for every triple of values to occur."""
+
+
+BY_QUEUE = frozenset({"queues", "ledger", "consumers"})
+"""What an outcome has by queue, or by the name of a queue's consumer."""
+SHARED = frozenset({"events"})
+"""What of the model's outcome says of every queue what may be luck (`races`)."""
+
+
+class WideStory(NamedTuple):
+    """A story, and the settings of each of its queues."""
+
+    scenario: Scenario
+    settings: dict[str, Row]
+
+
+@lru_cache(maxsize=2 * ROUND)
+def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
+    """Story `n` (from 0) of a seed, for a profile of the rules."""
+    plot = dealt(tuple(PLOTS), seed, DECK_OF_PLOTS, n)
+    chosen = [row for row in rows(seed, n // ROUND, version) if row["plot"] == plot]
+    settings = {f"q{number:02}": row for number, row in enumerate(chosen, 1)}
+    stage = Stage(Cast(seed, DRAWS, n, SIZES), settings)
+    steps = [*stage.beginning(), *(step for happening in PLOTS[plot](stage.size) for step in stage.play(happening)),
+             *stage.published(), LOOK]  # fmt: skip
+    file: dict[str, Any] = {
+        "scenario": f"Wide story {n} of seed {seed}: {plot}, {len(settings)} queues",
+        "cluster": stage.cluster | {"version": version},
+        "steps": steps,
+    }
+    racy = RACY["racy"] | {"fields": ["queues.*.recoverable_mirrors"]}
+    return WideStory(read_scenario(file | ({"racy": racy} if stage.size > FEW else {})), settings)
+
+
+def alone(scenario: Scenario, queue: str) -> Scenario:
+    """A wide story as it is for one of its queues, whose steps have no other one to begin together with."""
+    steps = [replace(step, at=None) for step in scenario.steps if queue_of(step.verb) in (None, queue)]
+    return replace(scenario, scenario=f"{scenario.scenario}, of which {queue or 'none'}", steps=tuple(steps))
+
+
+def cut_of(scenario: Scenario) -> Cut:
+    """How the outcome of a wide story falls into what it tells of each queue, and (`WHOLE`) of the cluster."""
+    owners = [queue_of(step.verb) for step in scenario.steps]
+    queues = sorted(set(filter(None, owners)))
+
+    def cut(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        shared = {key: value for key, value in told.items() if key in SHARED}
+        parts = {queue: shared | part_of(told, queue, owners) for queue in queues}
+        nothing: dict[str, Any] = {key: {} for key in BY_QUEUE & told.keys()}
+        nothing |= {"deleted": []} if "deleted" in told else {}
+        return parts | {WHOLE: told | nothing | {"errors": errors_of(told, None, owners)}}
+
+    return cut
+
+
+def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
+    """What an outcome tells of a queue, whose name its consumer has too."""
+    found = {key: {name: entry for name, entry in told[key].items() if name == queue} for key in BY_QUEUE & told.keys()}
+    found["errors"] = errors_of(told, queue, owners)
+    return found | ({"deleted": [name for name in told["deleted"] if name == queue]} if "deleted" in told else {})
+
+
+def errors_of(told: dict[str, Any], queue: str | None, owners: list[str | None]) -> list[dict[str, Any]]:
+    """The errors of a queue's steps."""
+    return [error for error in told["errors"] if owners[error["step"]] == queue]
+
+
+class Stage:
+    """The queues of a story, and the nodes that run."""
+
+    def __init__(self, cast: Cast, settings: dict[str, Row]):
+        self.cluster = cast.cluster
+        self._order = cast.order(cast.nodes)
+        self._running = list(self._order)
+        self._queues = [WideQueue(cast, name, row, self._order) for name, row in settings.items()]
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self._order)
+
+    def beginning(self) -> Steps:
+        """Queues with replicas, messages from each node, and consumers at the node that goes last."""
+        last = self._order[-1]
+        return [
+            *moment(queue.placed() for queue in self._queues),
+            *moment(queue.declared() for queue in self._queues),
+            *(step for place in range(1, self.size) for step in moment(queue.joined(place) for queue in self._queues)),
+            *self.published(),
+            *(step for place in range(1, self.size) for step in moment(queue.behind(place) for queue in self._queues)),
+            *moment(queue.mode() for queue in self._queues),
+            *moment(queue.consumed(last) for queue in self._queues),
+            LOOK,
+        ]
+
+    def published(self) -> Steps:
+        """Messages to each queue from each node that runs, one node after the other."""
+        nodes = [node for node in self._order if node in self._running]
+        return [
+            step for node in nodes for step in moment(queue.published(node, self._running) for queue in self._queues)
+        ]
+
+    def play(self, happening: Happening) -> Steps:
+        """An act of the plot."""
+        node = self._order[happening.node]
+        match happening.act:
+            case Act.STOP | Act.KILL:
+                self._running.remove(node)
+                for queue in self._queues:
+                    queue.gone(self._running)
+                return [{happening.act.value: node}]
+            case Act.START | Act.FORCE_BOOT:
+                self._running.append(node)
+                # A node that is forced to boot is alone: what it knows is seen before the others come.
+                return [{happening.act.value: node}, *([LOOK] if happening.act == Act.FORCE_BOOT else [])]
+            case Act.MEANWHILE:
+                done = [queue.meanwhile(self._order[-1]) for queue in self._queues]
+                return [LOOK, *self.published(), *(step for part in zip_longest(*done, fillvalue=[])
+                                                   for step in moment(part)), *self.published(), LOOK]  # fmt: skip
+            case Act.PUBLISH:
+                return [*self.published(), LOOK]
+            case Act.LISTED:
+                return moment(queue.listed() for queue in self._queues)
+            case Act.REWRITTEN:
+                return moment(queue.rewritten() for queue in self._queues)
+
+
+def moment(parts: Iterable[Steps]) -> Steps:
+    """What queues do at one moment: the first step begins when the cluster has settled, the others with it."""
+    steps = [step for part in parts for step in part]
+    return [step | ({"at": 0} if index else {}) for index, step in enumerate(steps)]
