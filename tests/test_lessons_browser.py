@@ -103,7 +103,7 @@ def test_a_reader_of_notebook_21_uploads_an_export_and_the_answer_changes(tmp_pa
         run(page, "Run All Cells")
         panel = page.locator(".hawb-own")
         panel.get_by_text("The answer for data/real:").wait_for()
-        panel.get_by_text("either way: ▼ loses 5 and is down").wait_for()
+        panel.get_by_text("either way: ▼ loses 5 and is deleted").wait_for()
         with page.expect_file_chooser() as chooser:
             panel.locator("button", has_text="files").click()
         chooser.value.set_files(bad)
