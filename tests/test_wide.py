@@ -76,7 +76,7 @@ def triples_of(version: str) -> set[Values]:
 
 
 MIRRORED = pytest.param(
-    "3.10", 480, 580, marks=pytest.mark.skipif(not LONG, reason="goes through all rows that are possible: a part of make test-long")
+    "3.10", 480, 580, marks=pytest.mark.skipif(not LONG, reason="a minute of rows: a part of make test-long")
 )
 
 
