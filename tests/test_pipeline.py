@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -124,6 +125,16 @@ def test_the_table_of_cells_has_every_setting(spark: SparkSession, tmp_path: Pat
         assert (one.design_queue_type, one.design_replicas, one.environment_traffic_mode) == ("classic", 3, "tx")
         assert (one.design_policy, one.environment_traffic_publish_per_s) == ("{}", "1.0")
         assert one.environment_node_failures_every_mean_s is None
+
+
+@pytest.mark.spark
+def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tmp_path: Path):
+    run(spark, study(), tmp_path, label="2024", source=made_up())
+    kept = files(tmp_path / "trials")
+    shutil.rmtree(tmp_path / "cells")
+    assert told(run(spark, study(), tmp_path, label="2024", source=made_up())) == expected(25)
+    assert CELLS_TABLE.read(spark, tmp_path).count() == len(CELLS)
+    assert files(tmp_path / "trials") == kept
 
 
 def test_every_setting_of_a_cell_has_a_column():

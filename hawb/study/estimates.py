@@ -48,58 +48,54 @@ WITH parts AS (
 SELECT design, environment, part, trials, w, ww, stack({{count}}, {{columns}}) AS (measure, {{names}}) FROM parts"""
 """The sums of each measure in each batch of a cell: one pass over the trials, after which all is small."""
 
-FITTED = f"""\
+OF_CELLS = ", ".join(f"sum({name}) OVER cell / sum(trials) OVER cell AS {name}" for name in ("w", "ww", *SUMS))
+"""What a trial of a cell comes to, of each sum."""
+
+DIFFERENCE = ("difference", "difference_low", "difference_high")
+
+
+def half(means: str) -> str:
+    """Half the interval of a mean by the means of batches in a column, in SQL; null with fewer than two trials a
+    batch."""
+    there = f"count({means}) = {BATCHES} AND sum(if({means} IS NULL, 0, trials)) >= 2 * {BATCHES}"
+    return f"CASE WHEN {there} THEN {STUDENT_T}D * stddev_samp({means}) / sqrt({BATCHES}) END"
+
+
+TOLD = f"""\
 WITH cells AS (
-  SELECT design, environment, measure, count(*) AS parts, sum(trials) AS n,
-         sum(w) / sum(trials) AS w, sum(ww) / sum(trials) AS ww,
-         sum(x) / sum(trials) AS x, sum(wx) / sum(trials) AS wx,
-         sum(some) / sum(trials) AS some, sum(wsome) / sum(trials) AS wsome,
-         var_samp(x / trials) AS x_var, var_samp(w / trials) AS w_var, covar_samp(x / trials, w / trials) AS xw_cov
+  SELECT design, environment, measure, part, trials, w / trials AS w_part, x / trials AS x_part, {OF_CELLS}
   FROM {{told}}
-  GROUP BY design, environment, measure
+  WINDOW cell AS (PARTITION BY design, environment, measure)
 ), fitted AS (
   SELECT *, if(ww - w * w > {NOISE}D * ww, 1 / (ww - w * w), 0) AS per_var,
-         (wx - w * x) * per_var AS x_slope, (wsome - w * some) * per_var AS some_slope
+         (wx - w * x) * per_var AS x_slope, (wsome - w * some) * per_var AS some_slope,
+         x_part - x_slope * (w_part - 1) AS mean_part
   FROM cells
-)"""
-"""The cells, with the lines that are fitted to their weights."""
-
-ESTIMATES = f"""\
-{FITTED}, estimated AS (
-  SELECT *, x - x_slope * (w - 1) AS mean,
-         CASE WHEN parts = {BATCHES} AND n >= 2 * {BATCHES} THEN {STUDENT_T}D * sqrt(
-              greatest(0, x_var + x_slope * (x_slope * w_var - 2 * xw_cov)) / {BATCHES}) END AS half,
-         least(1, greatest(0, some - some_slope * (w - 1))) AS share,
-         wsome - some * some - some_slope * (wsome - w * some) AS share_var,
-         n * (w * w / ww) AS effective_trials
+), paired AS (
+  SELECT *, mean_part - max(if(design = :baseline, mean_part, NULL))
+            OVER (PARTITION BY environment, measure, part) AS more_part
   FROM fitted
+), summed AS (
+  SELECT design, environment, measure, sum(trials) AS n,
+         any_value(x - x_slope * (w - 1)) AS mean,
+         {half("mean_part")} AS half,
+         any_value(least(1, greatest(0, some - some_slope * (w - 1)))) AS share,
+         any_value(wsome - some * some - some_slope * (wsome - w * some)) AS share_var,
+         any_value(wsome) AS wsome, n * any_value(w * w / ww) AS effective_trials,
+         sum(trials * more_part) / sum(if(more_part IS NULL, NULL, trials)) AS difference,
+         {half("more_part")} AS more_half
+  FROM paired
+  GROUP BY design, environment, measure
 )
 SELECT design, environment, measure, n AS trials, effective_trials,
        mean, mean - half AS mean_low, mean + half AS mean_high,
-       share, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain
-FROM estimated
+       share, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
+       difference, difference - more_half AS difference_low, difference + more_half AS difference_high
+FROM summed
 ORDER BY measure, environment, design"""
-"""One row for each design, environment and measure; the mean has no interval with fewer than two trials a batch, and
+"""One row for each design, environment and measure. `cells` has what a trial of the cell comes to beside each of its
+batches, `fitted` the lines and what they leave of a batch's mean, `paired` how much more that is than the baseline's;
 `plain` is how many plain trials would tell the share as well."""
-
-DIFFERENCES = f"""\
-{FITTED}, left_over AS (
-  SELECT told.*, told.x / told.trials - x_slope * (told.w / told.trials - 1) AS mean
-  FROM {{told}} AS told JOIN fitted
-  ON told.design = fitted.design AND told.environment = fitted.environment AND told.measure = fitted.measure
-), paired AS (
-  SELECT one.design, one.environment, one.measure, one.trials, one.mean - base.mean AS more
-  FROM left_over AS one JOIN left_over AS base
-  ON one.environment = base.environment AND one.measure = base.measure AND one.part = base.part
-  WHERE base.design = :baseline
-)
-SELECT design, environment, measure, sum(trials * more) / sum(trials) AS difference,
-       CASE WHEN count(*) = {BATCHES} AND sum(trials) >= 2 * {BATCHES}
-            THEN {STUDENT_T}D * stddev_samp(more) / sqrt({BATCHES}) END AS half
-FROM paired
-GROUP BY design, environment, measure
-ORDER BY measure, environment, design"""
-"""One row for each design, environment and measure: how much more it is than with the baseline."""
 
 
 def measures(trials: DataFrame) -> list[str]:
@@ -109,26 +105,31 @@ def measures(trials: DataFrame) -> list[str]:
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
-    """What `ESTIMATES` makes of the trials, of the measures named or of all, with the share's interval."""
-    return _estimates(by_part(trials, of))
+    """What `TOLD` makes of the trials, of the measures named or of all, with the share's interval. A mean has no
+    interval with fewer than two trials a batch."""
+    return _told(trials, None, of).drop(*DIFFERENCE)
 
 
 def differences(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> DataFrame:
-    """What `DIFFERENCES` makes of the trials: of each design how much more it is than with the design `baseline`, with
-    `difference_low` and `difference_high`, which are null with fewer than two trials a batch."""
-    return _differences(by_part(trials, of), baseline)
+    """Of each design how much more it is than with the design `baseline`: `difference`, and `difference_low` and
+    `difference_high`, which are null with fewer than two trials a batch."""
+    rows = _told(trials, baseline, of).select("design", "environment", "measure", *DIFFERENCE)
+    return rows.where(sql.col("difference").isNotNull())
 
 
 def told(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """The estimates and the differences, in one pass over the trials: a row as plain values for each design,
     environment and measure."""
-    sums = by_part(trials, of).persist()
-    try:
-        same = ["design", "environment", "measure"]
-        rows = _estimates(sums).join(_differences(sums, baseline), same, "left").orderBy(same[::-1]).collect()
-    finally:
-        sums.unpersist()
-    return [row.asDict() for row in rows]
+    return [row.asDict() for row in _told(trials, baseline, of).collect()]
+
+
+def _told(trials: DataFrame, baseline: str | None, of: Sequence[str] | None) -> DataFrame:
+    # All that comes after the sums is small: in one partition nothing of it is sent from task to task.
+    sums = by_part(trials, of).coalesce(1)
+    low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
+    ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
+    rows = trials.sparkSession.sql(TOLD, args={"baseline": baseline}, told=sums).withColumns(ends)
+    return rows.select(*(name for name in rows.columns if name not in ("plain", *DIFFERENCE)), *DIFFERENCE)
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:
@@ -141,15 +142,3 @@ def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:
         count=len(names), sums=", ".join(sums), columns=", ".join(columns), names=", ".join(SUMS), weight=weight
     )
     return trials.sparkSession.sql(statement, trials=trials)
-
-
-def _estimates(sums: DataFrame) -> DataFrame:
-    low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
-    ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
-    return sums.sparkSession.sql(ESTIMATES, told=sums).withColumns(ends).drop("plain")
-
-
-def _differences(sums: DataFrame, baseline: str) -> DataFrame:
-    more, half = sql.col("difference"), sql.col("half")
-    ends = {"difference_low": more - half, "difference_high": more + half}
-    return sums.sparkSession.sql(DIFFERENCES, args={"baseline": baseline}, told=sums).withColumns(ends).drop("half")

@@ -24,11 +24,13 @@ there: of a Connect server, too, of which the client is one more machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 from msgspec.structs import replace
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -43,7 +45,7 @@ from hawb.study.question import Precision, Study
 from hawb.study.shares import costs
 from hawb.study.sources import OF_A_CELL, OF_EVENTS, Trials, as_option
 from hawb.study.spark import cores
-from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, TableRefused
+from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, Table, TableRefused
 
 CHECKPOINT, LOCK = "checkpoint", ".lock"
 LOOK_S = 0.5
@@ -82,20 +84,19 @@ def run(
 
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder, lambda: watch.told(waits=True)):
-        there = counted(spark, folder, cells, study.trials)
+        there = counted(TRIALS, folder, cells, study.trials)
         watch.begins(there)
-        if there and watch.done < watch.total:
-            again = of_study(spark.read, replace(study, trials=min(study.trials, PLAYED_AGAIN)))
-            check_rows(trials(spark, folder, cells, PLAYED_AGAIN), again, folder)
-        if any(cell.place not in there for cell in cells):
-            CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
-        for asked in looks(study):
-            if any(there.get(cell.place, 0) < asked.trials for cell in cells):
-                _stream(of_study(spark.readStream, asked), folder, watch, asked.trials)
-                check_whole(spark, folder, cells, asked.trials)
-            rows = trials(spark, folder, cells, asked.trials)
-            if study.precision is None or is_precise(rows, study.precision):
-                break
+        with described(spark, folder, cells, study):
+            if there and watch.done < watch.total:
+                again = of_study(spark.read, replace(study, trials=min(study.trials, PLAYED_AGAIN)))
+                check_rows(trials(spark, folder, cells, PLAYED_AGAIN), again, folder)
+            for asked in looks(study):
+                if any(there.get(cell.place, 0) < asked.trials for cell in cells):
+                    _stream(of_study(spark.readStream, asked), folder, watch, asked.trials)
+                    check_whole(folder, cells, asked.trials)
+                rows = trials(spark, folder, cells, asked.trials)
+                if study.precision is None or is_precise(rows, study.precision):
+                    break
     watch.ends(asked.trials)
     return rows
 
@@ -127,6 +128,26 @@ def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> Iterator[None]:
+    """The cells stand in their table when this ends. They are written beside whatever is done meanwhile: the first
+    rows of a Spark that has just started take it seconds. Raises StudyFailed, and TableRefused before anything is
+    done."""
+    lacking = counted(CELLS, folder, cells).keys() != {cell.place for cell in cells}
+    with ThreadPoolExecutor(1) as beside:
+        writing = beside.submit(_describe, spark, folder, cells, study) if lacking else None
+        yield
+        if writing is not None:
+            writing.result()
+
+
+def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> None:
+    try:
+        CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
+    except PySparkException as error:
+        raise StudyFailed(error, folder) from None
 
 
 def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
@@ -175,21 +196,19 @@ def trials(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int)
     return found.where((sql.col(STUDY) == cells[0].label) & sql.col(CELL).isin(keys) & (sql.col(TRIAL) < count))
 
 
-def counted(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> dict[str, int]:
-    """How many of the first trials of each cell are there, by its place."""
-    for table in (TRIALS, CELLS):
-        if table.file(folder):
-            table.check(folder)
-    if not TRIALS.file(folder):
+def counted(table: Table, folder: Path, cells: Sequence[Cell], trials: int | None = None) -> dict[str, int]:
+    """How many rows of each cell a table has, by the cell's place; of its first trials, or all. Raises TableRefused."""
+    if not table.file(folder):
         return {}
-    places = {cell.key: cell.place for cell in cells}
-    found = trials(spark, folder, cells, count).groupBy(CELL).count().collect()
-    return {places[row[CELL]]: row["count"] for row in found}
+    those = pc.scalar(True) if trials is None else pc.field(TRIAL) < trials
+    of_cell = {cell.place: (pc.field(STUDY) == cell.label) & (pc.field(CELL) == cell.key) for cell in cells}
+    found = {place: table.count(folder, those & where) for place, where in of_cell.items()}
+    return {place: rows for place, rows in found.items() if rows}
 
 
-def check_whole(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> None:
+def check_whole(folder: Path, cells: Sequence[Cell], count: int) -> None:
     """Raises TableRefused where there are not as many trials as the checkpoint says are written."""
-    found = counted(spark, folder, cells, count)
+    found = counted(TRIALS, folder, cells, count)
     for cell in cells:
         if (rows := found.get(cell.place, 0)) != count:
             given = f"{rows:,} rows for {count:,} trials of {cell.design} in {cell.environment}"

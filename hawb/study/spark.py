@@ -37,6 +37,10 @@ _EVERYWHERE = {
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
 
+BRIEF = "-XX:TieredStopAtLevel=1"
+"""Java's first compiler alone. A study's work is done by hawb's kernel, a command is over in a minute, and on two cores
+what the second compiler takes for itself it does not give back in that time."""
+
 TRIES = 4
 """How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
@@ -69,6 +73,7 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
     os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
+        "spark.driver.extraJavaOptions": BRIEF,
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
         "spark.log.level": "OFF",
