@@ -22,10 +22,10 @@ from hawb.broker.wide_campaigns import Pair
 from hawb.broker.wide_settings import FACTORS
 from hawb.scenario.checkout import data_folder_for
 from hawb.views.beside import DIFFERS, Kept, Table, verdict
-from hawb.views.style import FIGURE, GRID, LINE, LOOKS, PAPER, PRINTED
+from hawb.views.style import FIGURE, GRID, LINE, LOOKS, PAPER
 
 STYLE = FIGURE | {"axes.grid": False, "axes.spines.left": False, "axes.spines.bottom": False, "axes.facecolor": GRID}
-CELL_INCHES, LEFT, RIGHT, BELOW = 0.145, 1.4, 2.9, 1.4
+CELL_INCHES, LEFT, RIGHT, BELOW = 0.17, 1.9, 3.4, 1.9
 """A cell, and the room for names at the left, for factors and scales at the right, and for names below."""
 WORST = 0.9
 """The share of queue-stories that agree from which down the colour is the strongest."""
@@ -126,15 +126,15 @@ def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
 def _lines(axes: Axes, values: list[tuple[str, str]]) -> None:
     """Names each row and column, and draws a line between factors."""
     names = [value if value != "unset" else "(unset)" for _, value in values]
-    axes.set_xticks(range(len(values)), names, rotation=90, fontsize=6)
-    axes.set_yticks(range(len(values)), names, fontsize=6)
+    axes.set_xticks(range(len(values)), names, rotation=90)
+    axes.set_yticks(range(len(values)), names)
     axes.tick_params(length=0)
     for factor, group in groupby(range(len(values)), key=lambda place: values[place][0]):
         rows = list(group)
         axes.axhline(rows[-1] + 0.5, color=LINE, linewidth=0.5)
         axes.axvline(rows[-1] + 0.5, color=LINE, linewidth=0.5)
         axes.annotate(factor, (len(values) - 0.3, (rows[0] + rows[-1]) / 2), annotation_clip=False, va="center",
-                      fontsize=6.5, weight="bold", color=PRINTED)  # fmt: skip
+                      weight="bold")  # fmt: skip
 
 
 def _scale(axes: Axes, image: AxesImage, height: float, label: str, form: str) -> None:
@@ -146,4 +146,4 @@ def _scale(axes: Axes, image: AxesImage, height: float, label: str, form: str) -
 def _mark(axes: Axes, share: np.ndarray) -> None:
     """What agrees least has a mark as well as a colour."""
     for row, column in zip(*np.nonzero(share <= WORST), strict=True):
-        axes.annotate(LOOKS["lost"].glyph, (column, row), ha="center", va="center", fontsize=4, color=PRINTED)
+        axes.annotate(LOOKS["lost"].glyph, (column, row), ha="center", va="center", fontsize=8)
