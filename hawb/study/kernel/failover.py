@@ -1,4 +1,4 @@
-"""Replicas die, and what is left of a queue: `hawb.engine.failover`."""
+"""Replicas die, and what is left of a queue: `hawb.engine.failover`, `burial`, `refusal` and `outage`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What becomes of the queue while stories are searched: `hawb.engine.failover`, `publishing`, `disks` and `links`,
-where they decide what copies hold, which trials do not ask."""
+"""What becomes of the queue while stories are searched: `hawb.engine.failover`, `burial`, `refusal`, `outage`,
+`publishing`, `disks` and `links`, where they decide what copies hold, which trials do not ask."""
 
 from __future__ import annotations
 
