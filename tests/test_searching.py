@@ -192,6 +192,9 @@ REFUSED = {
     "transient messages": lambda: after(cluster(TWO), {"publish": {"queue": "q", "count": 1, "persistent": False}}),
     "alarms": lambda: after(cluster(TWO), {"alarm": {"node": "a", "resource": "memory"}}),
     "crashed processes": lambda: after(cluster(TWO), {"crash": {"queue": "q", "node": "b"}, "at": 99}),
+    "changed policies": lambda: after(
+        cluster({"ha-mode": "exactly", "ha-params": 1}), {"kill": "a"}, {"wipe": "a"}, {"clear_policy": "p"}
+    ),
     "no queue or several": lambda: after(cluster(TWO), {"declare": {"queue": "r"}}),
     "more than 5 nodes": lambda: cluster(TWO, nodes="abcdef"),
     "so much that waits": lambda: cluster(TWO, messages=10**12),

@@ -76,9 +76,10 @@ def is_replicated(queue: Queue) -> bool:
 
 
 def is_absent(queue: Queue) -> bool:
-    """Whether a queue is known and no running node can say where it might be served (`rabbit_amqqueue:is_absent`): it
-    has no replicas, or nobody who runs has known any of them."""
-    return queue.abandoned and not queue.failed and (queue.absent or not is_replicated(queue))
+    """Whether a queue is known and no running node can say where it might be served, since only disks have its record
+    (`rabbit_amqqueue:not_found_or_absent`): it had no replicas when its node went, or nobody who runs has known any of
+    them. One of which policy no longer asks for replicas stays in memory, and clients try again as long as for any."""
+    return queue.abandoned and not queue.failed and queue.absent
 
 
 def is_busy(turn: Turn, queue: Queue, node: int) -> bool:

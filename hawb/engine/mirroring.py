@@ -128,7 +128,6 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         lagging=tuple(pair for pair in queue.lagging if pair[0] != node),
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
-        mirrored=True,
         unburied=tuple(pair for pair in queue.unburied if pair[0] != node),
         crashed=queue.crashed - {node},
         overcounted=tuple(pair for pair in queue.overcounted if pair[0] != node),

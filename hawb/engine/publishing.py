@@ -139,7 +139,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if queue.failed:
         bookkeeping.refuse(turn, name, numbers, "crashed")
         return Share(name, numbers, ())
-    if queue.absent or not is_replicated(queue):
+    if queue.absent:
         bookkeeping.refuse(turn, name, numbers, "home_node_down")
         return Share(name, numbers, (), answered=True)
     if queue.stopped:

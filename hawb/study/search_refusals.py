@@ -8,6 +8,7 @@ from itertools import chain
 from msgspec import Struct
 
 from hawb.engine import events, operations, runs
+from hawb.engine.access import is_replicated
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
 from hawb.engine.state import Batch, Queue, Side, State
@@ -74,6 +75,11 @@ def is_odd(queue: Queue) -> bool:
 def has_crashed(queue: Queue) -> bool:
     """Whether processes of a queue have crashed, or may yet."""
     return bool(queue.crashed or queue.crashes or queue.failed or queue.mirrors_on_disk)
+
+
+def is_left_in_memory(queue: Queue) -> bool:
+    """Whether policy has ceased to mirror a queue that nobody serves."""
+    return queue.abandoned and not queue.absent and not is_replicated(queue)
 
 
 def is_timed(queue: Queue) -> bool:
@@ -169,7 +175,9 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
         any(map(is_odd, queues(moment.state)))
     ),
     "limits of queues": lambda moment, _: any(map(is_timed, queues(moment.state))),
-    "crashed processes, or changed policies": lambda moment, _: any(map(has_crashed, queues(moment.state))),
+    "crashed processes, or changed policies": lambda moment, _: any(
+        has_crashed(queue) or is_left_in_memory(queue) for queue in queues(moment.state)
+    ),
     "deliveries": lambda moment, _: bool(moment.state.under_way) or any(
         queue.unacknowledged for queue in queues(moment.state)
     ),
