@@ -159,7 +159,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     on_disk = had.mirrors if had.durable else ()
     # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
     # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
-    untold = wanted if had.mirroring is not None else None
+    untold = wanted if had.mirroring is not None or quorum.is_deaf(turn, had) else None
     queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
     queue = turn.change_queue(name, mirrored=queue.type == CLASSIC and is_replicated(queue))
     field = f"{kind}policy"
