@@ -25,7 +25,7 @@ from hawb.engine import (
     settling,
     subscriptions,
 )
-from hawb.engine.access import is_replicated, release
+from hawb.engine.access import is_replicated, leaves_memory, release
 from hawb.engine.burial import bury_mirrors, leave_unburied, takes_group_along
 from hawb.engine.disks import on_disks
 from hawb.engine.events import PolicyTakesEffect, ReplicaGone
@@ -124,7 +124,7 @@ def without_unreachable(turn: Turn, queue: Queue) -> Queue:
 
 def fall_with_node(turn: Turn, name: str) -> None:
     """The node goes on which a queue's process crashed for the last time: now the queue is down like any other."""
-    queue = turn.change_queue(name, failed=False, absent=not is_replicated(turn.queues[name]))
+    queue = turn.change_queue(name, failed=False, absent=leaves_memory(turn, turn.queues[name]))
     if not queue.durable and not is_replicated(queue):
         queues.remove(turn, name, "node_down")
 

@@ -6,7 +6,7 @@ Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirro
 from __future__ import annotations
 
 from hawb.engine import bookkeeping, confirms, consuming, limits, publishing, queues, runs, settling, subscriptions
-from hawb.engine.access import is_replicated, release, waits_for_heir
+from hawb.engine.access import is_replicated, leaves_memory, release, waits_for_heir
 from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.events import PolicyTakesEffect
 from hawb.engine.mirroring import add_mirrors, synchronise_drained, with_content
@@ -39,7 +39,7 @@ def abandon(turn: Turn, name: str, reason: str) -> None:
         uncounted_from=uncounted_from(turn, queue, kept),
         parked=tuple(after_death(turn, queue, parked) for parked in queue.parked),
         abandoned=True,
-        absent=not is_replicated(queue) and not turn.is_running(queue.master),
+        absent=leaves_memory(turn, queue) and not turn.is_running(queue.master),
         unwritten=EMPTY,
     )
     turn.because = entry
