@@ -63,10 +63,16 @@ def answer_in_vain(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     if waits_for_heir(turn, queue):
         return
+    strike_waiting(turn, name)
+
+
+def strike_waiting(turn: Turn, name: str, kept_by: tuple[int, ...] = ()) -> None:
+    """What publishers sent while nobody was master no master has, but the mirrors `kept_by`."""
+    queue = turn.queues[name]
     waiting = [one for one in queue.parked if isinstance(one.operation, Publish)]
     turn.change_queue(name, parked=tuple(one for one in queue.parked if one not in waiting))
     for parked in waiting:
-        turn.schedule(0, publishing.strike(parked, name).operation, step=parked.step)
+        turn.schedule(0, publishing.strike(parked, name, kept_by).operation, step=parked.step)
 
 
 def loss_with_process(turn: Turn, queue: Queue) -> str:
@@ -111,6 +117,7 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     """The master's node is back, or its process, and nobody took over meanwhile: the queue is served from its disk, and
     the mirrors that policy asks for join empty, on nodes that run by now, in its order
     (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
+    on_disk = turn.queues[name].mirrors_on_disk
     replace_mirrors(turn, name)
     answer_in_vain(turn, name)
     queue = turn.change_queue(name, up=True, abandoned=False, unburied=(), hollow=NOWHERE, absent=False, overcounted=())
@@ -118,8 +125,9 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     bookkeeping.count_times(turn, name)
     limits.adopt(turn, name, starting=True)
     synchronise_drained(turn, name, "joined")
-    add_mirrors(turn, name, returning=reason == "node_running")
-    turn.schedule(0, PolicyTakesEffect(name, returning=reason == "node_running"))
+    add_mirrors(turn, name, returning=reason == "node_running", recorded=on_disk)
+    if not turn.queues[name].mirrors:
+        turn.schedule(0, PolicyTakesEffect(name, returning=reason == "node_running"))
     release(turn, name)
     consuming.deliver(turn, name)
 
@@ -127,10 +135,16 @@ def recover(turn: Turn, name: str, reason: str) -> None:
 def replace_mirrors(turn: Turn, name: str) -> None:
     """Mirrors that joined while the master was away are on no record any more, since the master puts the one from its
     own disk in its place: where policy asks for them others join in their stead (`rabbit_amqqueue:internal_declare`,
-    `amqqueue:reset_mirroring_and_decorators`)."""
+    `amqqueue:reset_mirroring_and_decorators`). Those that the one on disk names stay, whether policy asks for them or
+    not, and with them what they had from channels while there was no master."""
     queue = turn.queues[name]
-    for node in queue.mirrors:
+    left = tuple(node for node in queue.mirrors if node in queue.mirrors_on_disk and turn.alive(queue, node))
+    gone = [node for node in queue.mirrors if node not in left]
+    for node in gone:
         turn.emit("mirror_removed", node=node, queue=name, reason="master_recovered")
-    contents = with_content(queue.contents, dict.fromkeys(queue.mirrors))
-    turn.change_queue(name, mirrors=(), synchronised=(), lagging=(), contents=contents)
-    confirms.forget_replicas(turn, name, queue.mirrors)
+    held = {node: runs.common(queue.contents[node] or EMPTY, queue.content) for node in left}
+    contents = with_content(queue.contents, dict.fromkeys(gone) | held)
+    turn.change_queue(name, mirrors=left, synchronised=(), lagging=(), contents=contents)
+    confirms.forget_replicas(turn, name, gone)
+    if left:
+        strike_waiting(turn, name, left)

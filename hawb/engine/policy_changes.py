@@ -156,7 +156,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
         return
     crashed = had.crashed & {had.master, *had.mirrors}
     # rabbit_amqqueue:update writes the record to disk as it is, with mirrors; store_queue writes it without.
-    on_disk = had.mirrors if had.durable else ()
+    on_disk = mirroring.on_record(had, had.mirrors) if had.durable else ()
     # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
     # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
     untold = wanted if had.mirroring is not None or quorum.is_deaf(turn, had) else None
