@@ -142,6 +142,8 @@ def replace_mirrors(turn: Turn, name: str) -> None:
     gone = [node for node in queue.mirrors if node not in left]
     for node in gone:
         turn.emit("mirror_removed", node=node, queue=name, reason="master_recovered")
+    for node in left:
+        turn.emit("mirror_stays", node=node, queue=name)
     held = {node: runs.common(queue.contents[node] or EMPTY, queue.content) for node in left}
     contents = with_content(queue.contents, dict.fromkeys(gone) | held)
     turn.change_queue(name, mirrors=left, synchronised=(), lagging=(), contents=contents)
