@@ -45,6 +45,7 @@ bench: setup ## measure speed
 studies: setup $(STUDIES:%=study-%) ## play the larger studies anew, and keep what they come to (minutes)
 
 study-%: setup
+	rm -rf build/studies/$*
 	$(BIN)/hawb study data/studies/$*.yaml --output build/studies/$* --keep data/studies/results/$*.json
 
 lock: build/uv/installed ## write requirements.lock anew, keeping its pins (ARGS=--upgrade to renew them)
