@@ -30,6 +30,7 @@ ERLANG_NAME = re.compile(r"(?P<quote>'?)n\d+@10\.77\.0\.\d+(?P=quote)")
 """A node; Erlang quotes the names of these clusters for their dots, and not those that most clusters have."""
 STEADY = (
     (re.compile(r"<\d+\.\d+\.\d+>"), "<pid>"),
+    (re.compile(r"(?<=on Erlang ).*"), "VERSION"),
     (re.compile(r"#Ref<[\d.]+>"), "#Ref<>"),
     (re.compile(r"/\S+/mnesia\b"), "MNESIA_DIR"),
     (re.compile(r"10\.77\.0\.\d+(?::\d+)?"), "ADDRESS"),
@@ -51,7 +52,14 @@ SUBJECTS = re.compile(
     )
 )
 """What the lines are about that are kept."""
-NOT_KEPT = re.compile(r"memory_high|delivery_limit not set|leader_locator|^\s*$|message store|feature flag", re.I)
+ROUTINE = re.compile(
+    r"memory_high|delivery_limit not set|leader_locator|[Mm]essage store|[Ff]eature flag|Running boot step"
+    r"|Resetting node maintenance|metadata store|^\s*$"
+)
+"""What is about them and is not kept: it stands in the log of each boot, or of each queue."""
+
+
+PLAYED = "played: "
 
 
 class LogLine(NamedTuple):
@@ -120,16 +128,18 @@ def steady(text: str, names: Mapping[str, str]) -> str:
 
 def kept(lines: Iterable[LogLine]) -> list[LogLine]:
     """The lines that are about what the model tells of, each once a step and node."""
-    chosen = (line for line in lines if SUBJECTS.search(line.text) and not NOT_KEPT.search(line.text))
+    chosen = (line for line in lines if SUBJECTS.search(line.text) and not ROUTINE.search(line.text))
     return list(dict.fromkeys(chosen))
 
 
-def save(lines: Iterable[LogLine], file: Path) -> None:
-    """Writes the lines that are kept: step, node and text between tabs. Raises OSError."""
-    write(file, "".join(f"{line.step}\t{line.node}\t{line.text}\n" for line in kept(lines)))
+def save(lines: Iterable[LogLine], played: str, file: Path) -> None:
+    """Writes the lines that are kept: step, node and text between tabs, below the digest of what was played. Raises
+    OSError."""
+    write(file, f"{PLAYED}{played}\n" + "".join(f"{line.step}\t{line.node}\t{line.text}\n" for line in kept(lines)))
 
 
-def read(file: Path) -> list[LogLine]:
-    """The lines of a file. Raises OSError and ValueError."""
-    rows = (line.split("\t", 2) for line in file.read_text(encoding="utf-8").splitlines())
-    return [LogLine(int(step), node, text) for step, node, text in rows]
+def read(file: Path) -> tuple[str, list[LogLine]]:
+    """The digest of what was played (`hawb.broker.recordings.digest`), and the lines. Raises OSError and ValueError."""
+    first, *others = file.read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t", 2) for line in others)
+    return first.removeprefix(PLAYED), [LogLine(int(step), node, text) for step, node, text in rows]

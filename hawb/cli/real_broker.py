@@ -120,7 +120,7 @@ def record_one(
         taken = [take() for _ in range(takes)]
         recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
         if log:
-            node_logs.save(logs[0], kept.with_suffix(".log"))
+            node_logs.save(logs[0], recordings.digest(scenario), kept.with_suffix(".log"))
     except real.CannotPlay as reason:
         return refuse(f"{file}: {reason}")
     except ScenarioRefused as refused:

@@ -52,6 +52,7 @@ LINES: dict[tuple[str, str | None], str] = {
     ("node_booting", None): "Waiting for Mnesia tables for 30000 ms, 9 retries left",
     ("node_pausing", "majority"): PAUSING,
     ("node_pausing", "preferred"): PAUSING,
+    ("autoheal_started", None): "Autoheal decision",
     ("node_paused", None): "Successfully stopped RabbitMQ and its dependencies",
     ("node_running", None): "node {node} up\nrabbit on node {node} up\nrabbit on node {other} up",
     ("node_down_noticed", None): "rabbit on node {node} down\nnode {node} down: {why_down}",
