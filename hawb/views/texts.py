@@ -170,7 +170,7 @@ def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     for event, logged in zip(told["events"], log_lines(told), strict=True):
         for line in (logged or "").splitlines() if event["step"] is not None else ():
-            found.setdefault(line, (event["step"], event["event"]))
+            found.setdefault(line.rstrip(), (event["step"], event["event"]))
     return found
 
 
