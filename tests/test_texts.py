@@ -83,6 +83,10 @@ def test_a_form_has_neither_names_nor_numbers(text: str | None, its_form: str | 
     assert form(text) == its_form
 
 
+def test_a_text_is_laid_as_it_would_stand_in_one_line() -> None:
+    assert texts.laid('Error:\nno [{<<"a">>,\n    1}]\n') == 'no [{<<"a">>,1}]'
+
+
 def test_a_reason_is_for_texts_of_its_kind_and_releases_that_both_patterns_are_found_in() -> None:
     said = Said("3.8", "ctl", "x", 0, "the last node cannot be removed: last_node", "last_node")
     known = Reason("ctl", "why", model="last node", broker="^last_node$", releases=("3.8",))

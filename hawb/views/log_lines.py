@@ -1,8 +1,9 @@
 """The lines that a broker writes into its log for the events of an outcome, in the words of its version.
 
-Process identifiers are left out: where a line has nothing else for a process, its node stands in angle brackets. Lines
-about nodes are written by those that stay. Events for which nothing is written, such as a mirror that becomes
-synchronised because messages left the queue, have no line here either.
+They stand here as `hawb.broker.node_logs` keeps a real broker's, and `data/texts.csv` has both beside each other: a
+process is its node in angle brackets, or `<pid>` where the broker tells no node, and nodes have no quotes. Lines about
+nodes are written by those that stay. Events for which nothing is written, such as a mirror that becomes synchronised
+because messages left the queue, have no line here either.
 
 Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror`, `drop_mirror`),
 `rabbit_mirror_queue_slave` (`promote_me`), `rabbit_mirror_queue_master` (`sync_mirrors`, `terminate`),

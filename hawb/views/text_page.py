@@ -25,7 +25,8 @@ with each text as it was seen first. `hawb record --log` keeps the logs of a sce
 
 Texts that differ in names and numbers alone stand here once, with … for what differs. In logs nodes have the scenario's
 names, without the quotes that Erlang puts around names with dots or dashes in them, a process is its node or `pid` in
-angle brackets, and a term stands in one line. `rabbitmqctl` prints `Error:` before what its tools' texts say here.
+angle brackets, and a term stands in one line. The tools print `Error:` before what they refuse with. What nodes log
+besides, as of connections and of booting step by step, is not compared.
 """
 HEADINGS = {"log": "## Log lines", "amqp": "## Errors of AMQP", "ctl": "## Refusals of the command line tools"}
 

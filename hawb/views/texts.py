@@ -175,8 +175,8 @@ def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
 
 
 def laid(text: str) -> str:
-    """A text with its terms in one line each, and nothing after its end."""
-    return BROKEN.sub("", text).strip()
+    """A text with its terms in one line each, without the tools' "Error:" before it, and nothing after its end."""
+    return BROKEN.sub("", text).removeprefix("Error:").strip()
 
 
 def form(text: str | None) -> str | None:
