@@ -219,6 +219,17 @@ def test_nodes_that_hear_nothing_pause_for_want_of_a_majority():
     assert lines.count("Cluster minority/secondary status detected - awaiting recovery") == 1
 
 
+@pytest.mark.parametrize(("alarms", "line"), [(0, "complete"), (1, " synchronisation cancelled ")])
+def test_only_a_synchronisation_that_is_held_is_logged_as_cancelled(alarms, line):
+    told = play(
+        "scenario: x\ncluster: {nodes: [a, b]}\npolicies: [{name: p, pattern: .*, definition: {ha-mode: all}}]\n"
+        "queues: [{queue: q, master: a, mirrors: [b], messages: 30000, size: 4000}]\nsteps:\n"
+        + "  - alarm: {node: b, resource: memory}\n" * alarms
+        + "  - sync_queue: q\n    at: 1\n  - cancel_sync_queue: q\n    at: 1.01\n"
+    )
+    assert log_lines(told)[-1] == f"Mirrored queue 'q' in vhost '/': Synchronising: {line}"
+
+
 def test_policies_in_force_follow_the_events():
     told = steps(
         {"declare": {"queue": "q"}},

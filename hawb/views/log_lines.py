@@ -23,6 +23,10 @@ from hawb.views.words import shown
 
 PAUSING = "Cluster minority/secondary status detected - awaiting recovery\nRabbitMQ is asked to stop..."
 
+HELD = "cancelled while it was held"
+"""A synchronisation that is cancelled between two batches is logged as if it were complete, for the syncer has asked
+for the next batch before it hears of it (`rabbit_mirror_queue_sync:master_done`); one that an alarm holds is not."""
+
 LINES: dict[tuple[str, str | None], str] = {
     ("queue_declared", None): "Mirrored {queue}: Adding mirror on node {mirror}: <pid>",
     ("mirror_added", None): "Mirrored {queue}: Adding mirror on node {node}: <pid>",
@@ -46,7 +50,8 @@ LINES: dict[tuple[str, str | None], str] = {
     ("sync_started", None): "Mirrored {queue}: Synchronising: {messages} messages to synchronise\n"
     "Mirrored {queue}: Synchronising: mirrors [{mirrors}] to sync",
     ("sync_finished", None): "Mirrored {queue}: Synchronising: complete",
-    ("sync_ended", "cancelled"): "Mirrored {queue}: Synchronising:  synchronisation cancelled ",
+    ("sync_ended", "cancelled"): "Mirrored {queue}: Synchronising: complete",
+    ("sync_ended", HELD): "Mirrored {queue}: Synchronising:  synchronisation cancelled ",
     ("sync_not_needed", None): "Mirrored {queue}: Synchronising: all mirrors already synced",
     ("node_stopping", None): "RabbitMQ is asked to stop...",
     ("node_stopped", None): "Successfully stopped RabbitMQ and its dependencies",
@@ -101,6 +106,16 @@ def _others(chronicle: Chronicle, index: int) -> list[str]:
     return [name for name, running in runs.items() if running and name != chronicle.events[index]["node"]]
 
 
+def _reason(chronicle: Chronicle, index: int) -> str | None:
+    """What decides between the lines of an event."""
+    event = chronicle.events[index]
+    reason = event["detail"].get("reason", event["detail"].get("until"))
+    if (event["event"], reason) != ("sync_ended", "cancelled"):
+        return reason
+    told = chronicle.told(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
+    return HELD if told and told[-1]["event"] == "sync_held" else reason
+
+
 def _why_down(chronicle: Chronicle, event: dict) -> str:
     """Why a node counts as down, in the words of Erlang's net_kernel: silence, or a connection that was closed."""
     because = event.get("because")
@@ -112,7 +127,7 @@ def _log_line(chronicle: Chronicle, index: int) -> str | None:
     """What the log of the outcome's version has of one event."""
     event, version = chronicle.events[index], chronicle.outcome["version"]
     name, detail = event["event"], event["detail"]
-    line = LINES.get((name, None)) or LINES.get((name, detail.get("reason", detail.get("until"))))
+    line = LINES.get((name, None)) or LINES.get((name, _reason(chronicle, index)))
     if line is None:
         return None
     words = {
