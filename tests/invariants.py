@@ -24,6 +24,7 @@ from quorum_invariants import (
 )
 
 from hawb.engine import advance, alarms, fifo, ledger, limits, runs
+from hawb.engine.access import waits_for_heir
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.expiry import side_of_timer
@@ -347,7 +348,11 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
         return  # Somebody is waiting for what nobody has noticed yet, or sees only half of it.
     quorum = [queue for queue in turn.queues.values() if queue.type == QUORUM]
     undecided = {queue.name for queue in quorum if not queue.up or hands_over(turn.groups[queue.name])}
-    waiting = [one for one in turn.unconfirmed if undecided.isdisjoint(share.queue for share in one.shares)]
+    # A mirror that stays on the record of a master that came back leaves channels without an answer, and policy asks
+    # for others until it is looked at again.
+    stays = {entry.queue for entry in moment.trace() if entry.event == "mirror_stays"}
+    open_ended = undecided | stays
+    waiting = [one for one in turn.unconfirmed if open_ended.isdisjoint(share.queue for share in one.shares)]
     assert not waiting, "a publisher waits for ever"
     assert undecided or not turn.held_back, "a channel waits for a quorum queue that can decide"
     assert not turn.stalled and not turn.under_way, "something waits for a node that has been missed"
@@ -360,11 +365,13 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
             held = queue.sync.held_us is not None and alarms.holds_synchronisation(turn, queue.master)
             assert held, f"{name}: it synchronises for ever"
             continue
-        waiting = [parked for parked in queue.parked if not isinstance(parked.operation, Resume)]
+        # What mirrors without a master have from channels they keep for as long as it takes.
+        patient = (Resume, Publish) if waits_for_heir(turn, queue) else Resume
+        waiting = [parked for parked in queue.parked if not isinstance(parked.operation, patient)]
         assert not waiting, f"{name}: {waiting} wait for ever"
         check_served(turn, queue)
         assert not queue.up or queue.limits_in_effect == queue.limits, f"{name}: it has not heard of its policy"
-        if queue.up and name not in found:
+        if queue.up and name not in found and name not in stays:
             check_policy(turn, queue)
     check_alarms(turn)
     for consumer in turn.consumers.values():

@@ -134,6 +134,15 @@ def test_the_same_of_random_histories(part):
     compared(part)
 
 
+def test_the_same_of_queues_of_4_0():
+    """Which has none with mirrors, and keeps the records of those whose nodes are down."""
+    plain = [given for given in map(case, range(PART)) if dict(given.chosen)["ha-mode"] == "none"]
+    assert len(plain) > 100
+    for given in plain:
+        design = replace(given.design, version="4.0", upgrade=replace(given.design.upgrade, drain=False))
+        agreed(replace(given, design=design), history_of(given))
+
+
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):
     pairs = sum((compared(part)[0] for part in PARTS), Counter())
     values, faults = sorted({value for value, _ in pairs}), FAULTS + LOSSES

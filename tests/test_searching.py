@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from conftest import LONG, SEED
@@ -16,12 +17,14 @@ from hawb.planning.explore import Progress, Question, explore, followers
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent, instants, moves
 from hawb.scenario.document import Step
-from hawb.scenario.load import read_scenario
+from hawb.scenario.load import load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Partition, Wipe
 from hawb.study import moments, searching
 from hawb.study.kernel import search, search_moves
 from hawb.study.searching import Compiled, refused
+
+SCENARIOS = Path(__file__).parent.parent / "data" / "scenarios"
 
 CASES = 2_000 if LONG else 150
 PART = 50
@@ -192,6 +195,10 @@ REFUSED = {
     "transient messages": lambda: after(cluster(TWO), {"publish": {"queue": "q", "count": 1, "persistent": False}}),
     "alarms": lambda: after(cluster(TWO), {"alarm": {"node": "a", "resource": "memory"}}),
     "crashed processes": lambda: after(cluster(TWO), {"crash": {"queue": "q", "node": "b"}, "at": 99}),
+    "changed policies": lambda: after(
+        cluster({"ha-mode": "exactly", "ha-params": 1}), {"kill": "a"}, {"wipe": "a"}, {"clear_policy": "p"}
+    ),
+    "or changed policies": lambda: Run.of(load(SCENARIOS / "policy-cleared-while-mirrors-wait.yaml")),
     "no queue or several": lambda: after(cluster(TWO), {"declare": {"queue": "r"}}),
     "more than 5 nodes": lambda: cluster(TWO, nodes="abcdef"),
     "so much that waits": lambda: cluster(TWO, messages=10**12),

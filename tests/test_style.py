@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import pytest
 from cycler import cycler
 from matplotlib.artist import Artist
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ from msgspec.structs import replace
 
 import hawb.views
 from hawb.broker.queue_rows import QueueFacts
+from hawb.broker.wide_campaigns import Pair
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.upgrade import Stage
 from hawb.rules.profiles import PROFILES
@@ -32,6 +34,7 @@ from hawb.study.intervals import Share
 from hawb.study.replicas import Down, Played, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
+from hawb.views.agreement import heat_map
 from hawb.views.estimate_figures import estimates_figure
 from hawb.views.estimates import LOSS, LOST
 from hawb.views.features import matrix
@@ -97,9 +100,15 @@ def counted() -> Figure:
     return replica_figure(replace(made, cells=cells))
 
 
+def agreed() -> Figure:
+    """Two settings that were asked together and of which a tenth differed, and one that was asked less."""
+    pairs = [("consumer", "one", "queue", "durable", 50, 45), ("consumer", "none", "queue", "durable", 4, 4)]
+    return heat_map([Pair(*pair) for pair in pairs])
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
-    "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
+    "heat_map": agreed, "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
 }  # fmt: skip
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
@@ -116,8 +125,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "embedded.py", "estimate_figures.py", "planned_upgrade.py", "replica_figure.py", "study_panel.py", "style.py",
-        "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
+        "agreement.py", "embedded.py", "estimate_figures.py", "planned_upgrade.py", "replica_figure.py",
+        "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
 
@@ -180,9 +189,11 @@ def test_types_of_queues_differ_in_print_without_colours() -> None:
 
 
 def colours(artist: Artist) -> Iterator[str]:
-    """The colours that an artist shows, without their opacity."""
+    """The colours that an artist shows, without their opacity; of a scale from one to another both."""
     given: list[object] = []
-    if isinstance(artist, Line2D):
+    if isinstance(artist, ScalarMappable) and artist.get_array() is not None:
+        given = [artist.cmap(0.0), artist.cmap(1.0)]
+    elif isinstance(artist, Line2D):
         given = [artist.get_color()] if artist.get_linestyle() != "None" else []
         if artist.get_marker() not in ("None", ""):
             given += [artist.get_markerfacecolor(), artist.get_markeredgecolor()]

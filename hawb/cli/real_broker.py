@@ -144,7 +144,11 @@ def record_one(
               help="How often what differs is played again to find the shortest that does; 0: not at all.")  # fmt: skip
 @click.option("--wide", is_flag=True,
               help="Each is a story of faults for fifty queues, which have settings of their own.")  # fmt: skip
-def fuzz(count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool) -> None:
+@click.option("--keep", type=click.Path(path_type=Path),
+              help="With --wide: a folder for how often each two settings were asked, and agreed.")  # fmt: skip
+def fuzz(
+    count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, keep: Path | None
+) -> None:
     """Play random scenarios on the model and on a real RabbitMQ cluster, and shrink those that differ.
 
     Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
@@ -174,7 +178,19 @@ def fuzz(count: int | None, seed: int, out: Path, on: str, broker: str | None, r
     except OSError as error:
         raise SystemExit(refuse(f"{out}: results cannot be kept: {error.strerror}")) from None
     click.echo(report(campaign))
+    if wide and keep is not None:
+        keep_counts(campaign, keep)
     raise SystemExit(1 if "differs" in {result.verdict for result in campaign.results.values()} else 0)
+
+
+def keep_counts(campaign: Campaign, folder: Path) -> None:
+    """Keeps how often each two settings were asked, and tells where."""
+    from hawb.broker import kept_campaigns
+
+    try:
+        click.echo(f"{kept_campaigns.save(campaign, folder)}: kept", err=True)
+    except OSError as error:
+        raise SystemExit(refuse(f"{folder}: counts cannot be kept: {error.strerror}")) from None
 
 
 def play_campaign(campaign: Campaign, replays: int) -> None:

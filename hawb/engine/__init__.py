@@ -2,6 +2,6 @@
 
 `cluster` builds the first state, `turn` is the one way from a state to the next, `trace` and `ledger` are what a person
 reads afterwards. The modules between them are named for what happens: `membership` (nodes come and go), `mirroring`
-(replicas join and leave), `failover`, `synchronisation`, `policy_changes`, `queues`, `publishing`, `consuming`,
-`settling`.
+(replicas join and leave), `failover` with `burial`, `refusal` and `outage`, `synchronisation`, `policy_changes`,
+`queues`, `publishing`, `consuming`, `settling`.
 """

@@ -31,6 +31,8 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")
     elif is_absent(queue):
         refuse_home_node_down(turn, queue)
+    elif is_stopped(turn, queue):
+        turn.refuse(404, f"NOT_FOUND - {described(queue.name)} process is stopped by supervisor")
     else:
         park(turn, queue, operation)
     return None
@@ -76,9 +78,30 @@ def is_replicated(queue: Queue) -> bool:
 
 
 def is_absent(queue: Queue) -> bool:
-    """Whether a queue is known and no running node can say where it might be served (`rabbit_amqqueue:is_absent`): it
-    has no replicas, or nobody who runs has known any of them."""
-    return queue.abandoned and not queue.failed and (queue.absent or not is_replicated(queue))
+    """Whether a queue is known and no running node can say where it might be served, since only disks have its record
+    (`rabbit_amqqueue:not_found_or_absent`): it had no replicas when its node went, or nobody who runs has known any of
+    them. One of which policy no longer asks for replicas stays in memory, and clients try again as long as for any."""
+    return queue.abandoned and not queue.failed and queue.absent
+
+
+def leaves_memory(turn: Turn, queue: Queue) -> bool:
+    """Whether only disks have a queue's record once its node is gone: that of a queue without replicas, and before
+    3.11.0 (`rabbit_amqqueue:queues_to_delete_when_node_down`)."""
+    return not is_replicated(queue) and not (queue.durable and turn.settings.profile.keeps_records)
+
+
+def is_stopped(turn: Turn, queue: Queue) -> bool:
+    """Whether the record of a queue without replicas says that its process was stopped, so that nobody waits for one
+    (`rabbit_amqqueue:retry_wait`). A mirrored queue's says so no more once its mirrors have been stopped, too."""
+    stopped = queue.abandoned and queue.stopped and not is_absent(queue)
+    return stopped and not is_replicated(queue) and turn.settings.profile.keeps_records
+
+
+def is_awaited(turn: Turn, queue: Queue) -> bool:
+    """Whether a channel that tries to consume again from a queue without a master does not fail at once. 4.0, which has
+    no mirrors, does not try (`rabbit_channel:handle_consuming_queue_down_or_eol`)."""
+    fails = queue.absent or is_stopped(turn, queue) or queue.master in queue.crashed
+    return turn.settings.profile.mirroring and not queue.failed and (is_replicated(queue) or not fails)
 
 
 def is_busy(turn: Turn, queue: Queue, node: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from msgspec import Struct
 
 from hawb.engine import bookkeeping, expiry, limits, mirroring, queues, quorum_queues, runs
-from hawb.engine.access import is_replicated
+from hawb.engine.access import leaves_memory
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, tell
@@ -146,7 +146,7 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
         ),
         up=up,
         abandoned=not up,
-        absent=not up and not is_replicated(queue),
+        absent=not up and leaves_memory(turn, queue),
         stopped=queue.master in stopped,
         redelivered=EMPTY if up or queue.master in stopped else everything,
     )

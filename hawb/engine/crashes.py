@@ -13,7 +13,7 @@ in state crashed; a 3.10.8 cluster did so.
 
 from __future__ import annotations
 
-from hawb.engine import confirms, failover, mirroring, quorum_membership, quorum_view
+from hawb.engine import confirms, failover, mirroring, outage, quorum_membership, quorum_view
 from hawb.engine.access import is_replicated
 from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts
 from hawb.engine.naming import described
@@ -96,7 +96,7 @@ def restart(turn: Turn, event: ProcessRestarts) -> None:
     if queue.master == event.node:
         on_disk = mirroring.with_content(queue.contents, {event.node: queue.content})
         turn.change_queue(queue.name, contents=on_disk)
-        failover.recover(turn, queue.name, "process_restarted")
+        outage.recover(turn, queue.name, "process_restarted")
     elif queue.up and is_replicated(queue):
         mirroring.enlist(turn, queue.name, event.node)
         mirroring.synchronise_drained(turn, queue.name, "joined")

@@ -119,11 +119,13 @@ class ProcessRestarts(Struct, frozen=True):
 
 
 class MirrorJoins(Struct, frozen=True):
-    """A new mirror process joins its queue's group; `returning` where its node or its master's has just come up."""
+    """A new mirror process joins its queue's group; `returning` where its node or its master's has just come up,
+    `recorded` where the record names one there that is dead, in whose place it comes."""
 
     queue: str
     node: int
     returning: bool = False
+    recorded: bool = False
 
 
 class PolicyTakesEffect(Struct, frozen=True):

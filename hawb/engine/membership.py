@@ -1,7 +1,7 @@
 """Nodes stop, die, boot and wait, and what that means for the processes and clients on them.
 
-Source: `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_amqqueue:on_node_down`, `rabbit_mirror_queue_misc:on_vhost_up`,
-`rabbit_mirror_queue_master:terminate`; boot order as observed on 3.10.8.
+Source: `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_amqqueue:on_node_down`, `rabbit_mirror_queue_misc:on_vhost_up`;
+boot order as observed on 3.10.8.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hawb.engine import (
     failover,
     metadata,
     mirroring,
+    outage,
     partition_handling,
     queues,
     quorum_sight,
@@ -118,30 +119,12 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
         return
     turn.change_node(event.node, status=STOPPING)
     for name in masters_on(turn, event.node):
-        shut_down_master(turn, name)
+        failover.shut_down_master(turn, name)
     sides.remember(turn, event.node)
     raft_inputs.node_down(turn)
     timing = turn.settings.timing
     turn.schedule(timing.link_latency_us, NodeGoneNoticed(event.node))
     turn.schedule(timing.stop_us, Stopped(event.node, turn.nodes[event.node].boots))
-
-
-def shut_down_master(turn: Turn, name: str) -> None:
-    """A master ends in a controlled way. With no mirror synchronised and ha-promote-on-shutdown when-synced it takes
-    its mirrors with it, and the queue waits for this node."""
-    queue = turn.queues[name]
-    turn.emit("master_down", node=queue.master, queue=name, reason="node_stopped")
-    mirroring.end_master(turn, name, stopped=True)
-    queue = turn.queues[name]
-    living = [node for node in queue.mirrors if turn.alive(queue, node)]
-    if not living or not is_replicated(queue):
-        return
-    if failover.takes_group_along(queue):
-        turn.because = turn.emit(
-            "mirrors_stopped", node=queue.master, queue=name, mirrors=turn.settings.named(queue.mirrors)
-        )
-        mirroring.drop_mirrors(turn, name, list(queue.mirrors), "master_shutdown")
-        failover.abandon(turn, name, "mirrors_stopped")
 
 
 def masters_on(turn: Turn, node: int) -> list[str]:
@@ -204,7 +187,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
             failover.bury(turn, name)
     turn.because = cause
     if not watchers:
-        failover.forget_transient(turn)
+        outage.forget_transient(turn)
     for node in gone:
         if node in dead:
             close_clients(turn, node, NODE_DOWN)
@@ -391,10 +374,10 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
     )
     if queue.master == node:
         if not queue.up and queue.durable:
-            failover.start_master(turn, name)
+            outage.start_master(turn, name)
         return
     queue = turn.change_queue(name, contents=mirroring.with_content(queue.contents, {node: None}))
-    if failover.is_full_of_the_dead(queue):
+    if outage.is_full_of_the_dead(queue):
         return
     if is_replicated(queue) and node in mirroring.wanted(turn, queue, sorted({*queue.replicas, queue.master, node})):
         turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node, returning=True))

@@ -6,6 +6,8 @@ Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. Which replicas 
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import (
@@ -55,14 +57,19 @@ def shuffled(turn: Turn, nodes: tuple[int, ...]) -> tuple[int, ...]:
 # Joining
 
 
-def add_mirrors(turn: Turn, name: str, because: int | None = None, *, returning: bool = False) -> None:
+def add_mirrors(
+    turn: Turn, name: str, because: int | None = None, *, returning: bool = False, recorded: tuple[int, ...] = ()
+) -> None:
     """Starts the mirrors that policy asks for and that are missing; each joins after a link latency. A node where the
-    queue's process has just crashed gets no other in its place. `returning` says that a node boots meanwhile."""
+    queue's process has just crashed gets no other in its place. `returning` says that a node boots meanwhile, and
+    `recorded` are the mirrors that the record names where dead ones are among them."""
     queue = turn.queues[name]
     available = [node for node in turn.running() if node not in queue.crashed]
-    for node in wanted(turn, queue, available):
+    known = replace(queue, mirrors=recorded) if recorded else queue
+    for node in wanted(turn, known, available):
         if node not in queue.replicas and node != queue.master:
-            turn.schedule(turn.link_us(queue.master, node), MirrorJoins(name, node, returning), because)
+            event = MirrorJoins(name, node, returning, node in recorded)
+            turn.schedule(turn.link_us(queue.master, node), event, because)
 
 
 def note_silent(turn: Turn, name: str) -> None:
@@ -97,7 +104,8 @@ def join(turn: Turn, event: MirrorJoins) -> None:
         metadata.stall(turn, event)
     if undecided or (queue.up and not turn.linked(queue.master, event.node)):
         return
-    if event.node not in wanted(turn, queue, sorted({*queue.replicas, queue.master, event.node})):
+    known = sorted({*queue.replicas, queue.master, event.node})
+    if not event.recorded and event.node not in wanted(turn, queue, known):
         return
     enlist(turn, event.queue, event.node)
     if turn.queues[event.queue].unburied:
@@ -128,7 +136,6 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         lagging=tuple(pair for pair in queue.lagging if pair[0] != node),
         contents=with_content(queue.contents, {node: EMPTY}),
         depth_unknown=frozenset(),
-        mirrored=True,
         unburied=tuple(pair for pair in queue.unburied if pair[0] != node),
         crashed=queue.crashed - {node},
         overcounted=tuple(pair for pair in queue.overcounted if pair[0] != node),

@@ -156,11 +156,12 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
         return
     crashed = had.crashed & {had.master, *had.mirrors}
     # rabbit_amqqueue:update writes the record to disk as it is, with mirrors; store_queue writes it without.
-    on_disk = had.mirrors if had.durable else ()
+    on_disk = mirroring.on_record(had, had.mirrors) if had.durable else ()
     # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
     # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
-    untold = wanted if had.mirroring is not None else None
+    untold = wanted if had.mirroring is not None or quorum.is_deaf(turn, had) else None
     queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
+    queue = turn.change_queue(name, mirrored=queue.type == CLASSIC and is_replicated(queue))
     field = f"{kind}policy"
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=getattr(had, field))
     if queue.type == CLASSIC:
@@ -194,9 +195,7 @@ def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
         return
     if not is_replicated(queue):
         mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
-        turn.change_queue(queue.name, mirrored=False)
         return
-    turn.change_queue(queue.name, mirrored=True)
     mirroring.add_mirrors(turn, queue.name, returning=event.returning)
     drop_surplus(turn, queue)
     if event.synchronise:

@@ -127,7 +127,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         return route_for_nobody(turn, operation, name, numbers)
     if name == operation.struck:
         bookkeeping.refuse(turn, name, numbers, "master_died")
-        return Share(name, numbers, ())
+        return Share(name, numbers, tuple((node, NEVER_US) for node in operation.kept_by))
     queue = turn.queues.get(name)
     if queue is None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")
@@ -139,7 +139,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if queue.failed:
         bookkeeping.refuse(turn, name, numbers, "crashed")
         return Share(name, numbers, ())
-    if queue.absent or not is_replicated(queue):
+    if queue.absent:
         bookkeeping.refuse(turn, name, numbers, "home_node_down")
         return Share(name, numbers, (), answered=True)
     if queue.stopped:
@@ -159,12 +159,12 @@ def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -
         bookkeeping.refuse(turn, name, numbers, "client_node_gone")
 
 
-def strike(parked: Parked, name: str) -> Parked:
+def strike(parked: Parked, name: str, kept_by: tuple[int, ...] = ()) -> Parked:
     """What waits for a queue whose master is gone for good: messages in its mailbox went with it. Their channels hear
-    of the death, and nack them."""
+    of the death, and nack them, unless mirrors keep them."""
     if not isinstance(parked.operation, Publish):
         return parked
-    return replace(parked, operation=replace(parked.operation, struck=name))
+    return replace(parked, operation=replace(parked.operation, struck=name, kept_by=kept_by))
 
 
 def copied(turn: Turn, parked: Parked, name: str) -> Parked:
@@ -261,8 +261,25 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
         term = max(member.log.last_term for member in group.members.values())
         told |= {"replicas": turn.settings.named(holders), "term": term}
     turn.emit("messages_published", queue=queue.name, ids=numbers, **told)
-    due_us = [(node, answer_us(turn, operation, queue, node)) for node in replicas if node in takers]
+    due_us = [
+        (node, NEVER_US if never_answers(turn, operation, queue, node) else answer_us(turn, operation, queue, node))
+        for node in replicas
+        if node in takers
+    ]
     return (*due_us, *((node, NEVER_US) for node in silent_mirrors(turn, queue)))
+
+
+def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> bool:
+    """Whether a mirror answers no more what a channel sends: it takes messages in the order in which they came over the
+    channel, and of one before these no master will ever tell it (`rabbit_mirror_queue_slave:publish_or_discard`). One
+    that is left on the record of a queue that policy mirrors no more hears of no message at all."""
+    if node not in queue.mirrors or not isinstance(operation, Publish):
+        return False
+    if not is_replicated(queue):
+        return True
+    channel, behind = (operation.node, operation.publisher), (node, NEVER_US)
+    own = (waiting.shares for waiting in turn.unconfirmed if (waiting.node, waiting.publisher) == channel)
+    return any(share.queue == queue.name and behind in share.due_us for shares in own for share in shares)
 
 
 def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, int] | None = None) -> None:

@@ -22,7 +22,7 @@ from hawb.engine import (
     runs,
     subscriptions,
 )
-from hawb.engine.access import fail, is_absent, park, refuse_locked, refuse_reserved, release, served
+from hawb.engine.access import fail, is_absent, is_stopped, park, refuse_locked, refuse_reserved, release, served
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
@@ -254,7 +254,9 @@ def delete(turn: Turn, operation: Delete) -> None:
     elif queue.failed:
         remove(turn, queue.name, "client")
     elif queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors)):
-        if operation.if_empty:
+        if is_stopped(turn, queue) and not turn.settings.profile.mirroring:
+            fail(turn, operation, 541, "INTERNAL_ERROR")
+        elif operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:
             remove(turn, queue.name, "client")

@@ -303,6 +303,16 @@ def is_led(turn: Turn, group: Group) -> bool:
     return any(quorum_view.hosts(turn, group, leader.id) for leader in group.leaders())
 
 
+def is_deaf(turn: Turn, queue: Queue) -> bool:
+    """Whether a quorum queue hears nothing of a change of its policy: that is one command to the leader that the record
+    names, who is the last there was, and fails where that one is gone (`rabbit_quorum_queue:policy_changed`). A member
+    that comes back has the settings it was declared with, and those in its log (`ra:restart_server`)."""
+    if queue.type != QUORUM or queue.master != NOWHERE:
+        return False
+    reached = any(turn.linked(node, queue.holder) for node in turn.running())
+    return not (reached and quorum_view.hosts(turn, turn.groups[queue.name], queue.holder))
+
+
 def channel_down(turn: Turn, name: str, reason: str) -> None:
     """A consumer's channel is gone, which a leader notices that its node is linked to, whatever side that belongs to.
     What it held is returned when that is committed. Of a node that died a leader only knows that it is out of reach, as

@@ -21,7 +21,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import expiry, fifo, runs
-from hawb.engine.access import fail, is_replicated, served
+from hawb.engine.access import fail, is_awaited, served
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import (
     deliver,
@@ -318,7 +318,7 @@ def lose_master(turn: Turn, name: str) -> None:
     consumer is cancelled."""
     queue = turn.queues[name]
     for consumer in detach(turn, name):
-        if is_replicated(queue) and not queue.failed and not consumer.cancel_on_ha_failover:
+        if is_awaited(turn, queue) and not consumer.cancel_on_ha_failover:
             turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
         else:
             cancel_by_server(turn, consumer, "master_down")

@@ -116,6 +116,7 @@ EVENTS: dict[str, str] = {
     "mirror_added": "A mirror joined, empty. synchronised.",
     "mirror_removed": "A mirror is gone. reason: node_down, crashed, out_of_reach, policy, "
     "master_shutdown, master_recovered, transfer.",
+    "mirror_stays": "A mirror that waited for its master stays on the record of the one that came back.",
     "mirror_synchronised": "A mirror holds all that its master does. how: joined, drained, synchronisation, promotion.",
     "master_down": "A queue's master process is gone. reason: node_killed, node_lost_power, node_stopped, "
     "out_of_reach, crashed, policy, transfer.",

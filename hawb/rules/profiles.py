@@ -30,8 +30,9 @@ class Profile(Struct, frozen=True):
     does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
     node waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they
     have come, and not each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it
-    takes back from consumers (3.13.0). `unicode_errors` is whether error texts show strings as Unicode (`~tp`) or byte
-    by byte (`~p`).
+    takes back from consumers (3.13.0). `keeps_records` is whether the record of a durable classic queue stays in memory
+    when its node goes, mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `unicode_errors` is
+    whether error texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -54,6 +55,7 @@ class Profile(Struct, frozen=True):
     late_answers_count: bool
     counts_deliveries: bool
     requeues_at_mirrors: bool
+    keeps_records: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -140,6 +142,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=False,
         counts_deliveries=False,
         requeues_at_mirrors=False,
+        keeps_records=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -166,6 +169,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=False,
+        keeps_records=False,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -192,6 +196,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=True,
+        keeps_records=True,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -218,6 +223,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=True,
+        keeps_records=True,
         unicode_errors=True,
     ),
 }

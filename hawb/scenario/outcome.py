@@ -210,7 +210,7 @@ def classic_outcome(state: State, settings: Settings, queue: Queue, _side: Side)
         "master": master,
         "mirrors": settings.named(living),
         "synchronised_mirrors": settings.named(synchronised),
-        "recoverable_mirrors": settings.named(queue.recoverable) if queue.mirrored else [],
+        "recoverable_mirrors": settings.named(queue.recoverable),
         "critical_nodes": [master] if mirrored and not synchronised else [],
     }
 

@@ -8,9 +8,11 @@ from itertools import chain
 from msgspec import Struct
 
 from hawb.engine import events, operations, runs
+from hawb.engine.access import is_replicated
+from hawb.engine.clients import NEVER_US
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
-from hawb.engine.state import Batch, Queue, Side, State
+from hawb.engine.state import RUNNING, Batch, Queue, Side, State
 from hawb.rules.limits import NO_LIMITS
 from hawb.study.kernel import search_state, state
 from hawb.study.kernel.search_state import MOST_GIVEN, MOST_NODES, OWN_KIND
@@ -76,6 +78,11 @@ def has_crashed(queue: Queue) -> bool:
     return bool(queue.crashed or queue.crashes or queue.failed or queue.mirrors_on_disk)
 
 
+def is_left_over(queue: Queue) -> bool:
+    """Whether policy has ceased to mirror a queue that nobody serves, or that has mirrors yet."""
+    return not is_replicated(queue) and ((queue.abandoned and not queue.absent) or bool(queue.mirrors))
+
+
 def is_timed(queue: Queue) -> bool:
     """Whether a queue's messages may expire, or be too many."""
     unlimited = queue.limits == NO_LIMITS == queue.limits_in_effect
@@ -96,7 +103,8 @@ def is_own(operation: Struct) -> bool:
     kind = (operation.size_bytes, operation.priority, operation.deaths, operation.routing_keys)
     asked = operation.confirm and operation.persistent and operation.connection == "default"
     alone = operation.count == 1 and len(operation.queues) == 1 and not operation.more_room
-    return kind == OWN_BATCH and asked and alone and not operation.transaction and operation.publisher is None
+    plain = not (operation.transaction or operation.kept_by) and operation.publisher is None
+    return kind == OWN_BATCH and asked and alone and plain
 
 
 def waits_oddly(now: State) -> bool:
@@ -106,6 +114,7 @@ def waits_oddly(now: State) -> bool:
     stalled = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.stalled)
     strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
     aside = any(isinstance(entry[-1], events.PolicyTakesEffect) and not entry[-1].synchronise for entry in now.agenda)
+    aside = aside or any(isinstance(entry[-1], events.MirrorJoins) and entry[-1].recorded for entry in now.agenda)
     return strange or aside or not stalled or not all(map(is_own, asked))
 
 
@@ -113,6 +122,9 @@ def is_promised_oddly(now: State) -> bool:
     """Whether channels wait for answers to more than a search would."""
     several = any(len(one.shares) > 1 or one.transaction or one.publisher is not None for one in now.unconfirmed)
     shares = [share for one in now.unconfirmed for share in one.shares]
+    cut_off = {node for link, _ in now.cuts for node in link}
+    never = {node for share in shares for node, due_us in share.due_us if due_us == NEVER_US} - cut_off
+    several = several or any(now.nodes[node].status == RUNNING for node in never)
     return several or any(share.rejected for share in shares) or sum(runs.size(one.numbers) for one in shares) > FEW
 
 
@@ -169,7 +181,9 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
         any(map(is_odd, queues(moment.state)))
     ),
     "limits of queues": lambda moment, _: any(map(is_timed, queues(moment.state))),
-    "crashed processes, or changed policies": lambda moment, _: any(map(has_crashed, queues(moment.state))),
+    "crashed processes, or changed policies": lambda moment, _: any(
+        has_crashed(queue) or is_left_over(queue) for queue in queues(moment.state)
+    ),
     "deliveries": lambda moment, _: bool(moment.state.under_way) or any(
         queue.unacknowledged for queue in queues(moment.state)
     ),

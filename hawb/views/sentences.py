@@ -295,6 +295,11 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "transfer": "{queues} dropped the mirror on {node} so that its master moves; its copy was deleted.",
         },
     ),
+    "mirror_stays": (
+        "fault",
+        "{queues} has its master again, whose record names the mirror on {node}, for the policy changed meanwhile: it "
+        "stays, and answers no more of what channels have sent it while it waited.",
+    ),
     "mirror_synchronised": (
         "recovery",
         {

@@ -84,9 +84,21 @@ def serves(t, kind, a, node, c, d):
     queue = t.queue
     if queue.up and not queue.syncing and linked(t, node, queue.master):
         return True
-    if not (queue.abandoned and (queue.absent or not t.setup.mirrored)):
+    if not (queue.abandoned and (queue.absent or is_stopped(t))):
         park(t, kind, a, node, c, d)
     return False
+
+
+@inner
+def is_stopped(t):
+    """Whether the record of a queue without replicas says that its process was stopped."""
+    return t.queue.stopped and not t.setup.mirrored
+
+
+@inner
+def is_awaited(t):
+    """Whether a channel that tries to consume again from a queue without a master does not fail at once."""
+    return t.setup.consumes_again and (t.setup.mirrored or not (t.queue.absent or is_stopped(t)))
 
 
 # Deliveries
@@ -266,16 +278,6 @@ def follow_new_master(t):
     """A mirror took over, and the consumer's channel consumes again in silence."""
     if detach(t):
         subscribe(t)
-
-
-@inner
-def lose_master(t):
-    """Nobody took over: the channel tries to consume again, on a queue without replicas in vain."""
-    if detach(t):
-        if t.setup.mirrored:
-            schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
-        else:
-            t.consumer.state = CANCELLED
 
 
 @inner

@@ -49,13 +49,13 @@ def replace(t, node):
 @inner
 def forget(t, node):
     """`rabbitmqctl forget_cluster_node`: the others have no such node any more. A queue without mirrors that waited for
-    it is gone; its consumer was told when it fell."""
+    it is gone; its consumer was told when it fell, or waits."""
     if unschedule(t, NODE_GONE, node):
         notice_gone(t, node)
-    if t.queue.master == node and t.setup.mirrored:
+    if t.queue.master == node and (t.setup.mirrored or t.queue.parked):
         hand_over(t)
     elif t.queue.master == node:
-        t.queue.gone = 1
+        t.queue.gone = t.queue.absent = 1
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Replicas die, and what is left of a queue: `hawb.engine.failover`."""
+"""Replicas die, and what is left of a queue: `hawb.engine.failover`, `burial`, `refusal` and `outage`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hawb.rules import promotion
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import forget_replicas
-from hawb.study.kernel.deliveries import deliver, detach, release, subscribe
+from hawb.study.kernel.deliveries import deliver, detach, is_awaited, release, subscribe
 from hawb.study.kernel.metadata import stall
 from hawb.study.kernel.mirrors import (
     add_mirrors,
@@ -295,6 +295,12 @@ def promote(t, heir):
 
 
 @inner
+def leaves_memory(t):
+    """Whether only disks have the queue's record once its node is gone."""
+    return not t.setup.mirrored and not t.setup.keeps_records
+
+
+@inner
 def abandon(t):
     """No replica may serve the queue. It waits for its master's node with what is on that node's disk."""
     queue, living = t.queue, alive_bits(t) & mirror_bits(t)
@@ -307,10 +313,10 @@ def abandon(t):
     windows.clear(t.unwritten)
     queue.synchronised = 0
     keep(t, 0 if living else STRUCK)
-    queue.abandoned, queue.absent = 1, int(not t.setup.mirrored and not is_running(t, queue.master))
+    queue.abandoned, queue.absent = 1, int(leaves_memory(t) and not is_running(t, queue.master))
     release(t)
     if goes_on:
-        if t.setup.mirrored:
+        if is_awaited(t):
             schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
         else:
             t.consumer.state = CANCELLED

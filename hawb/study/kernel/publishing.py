@@ -106,7 +106,7 @@ def refuse(t, count):
 @inner
 def is_unknown(t):
     """Whether nobody who runs knows where the queue might be: then its messages are confirmed, and gone."""
-    return bool(t.queue.absent or not t.setup.mirrored)
+    return bool(t.queue.absent)
 
 
 @inner

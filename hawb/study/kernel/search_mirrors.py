@@ -127,7 +127,7 @@ def enlist(t, node):
     note_recoverable(t)
     queue.lagging = without(t.lagging, queue.lagging, 1 << node)
     put_copy(t, node, 0)
-    queue.depth_unknown, queue.mirrored = 0, 1
+    queue.depth_unknown = 0
     unbury(t, node)
     note_silent(t)
 

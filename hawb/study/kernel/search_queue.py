@@ -1,5 +1,5 @@
-"""What becomes of the queue while stories are searched: `hawb.engine.failover`, `publishing`, `disks` and `links`,
-where they decide what copies hold, which trials do not ask."""
+"""What becomes of the queue while stories are searched: `hawb.engine.failover`, `burial`, `refusal`, `outage`,
+`publishing`, `disks` and `links`, where they decide what copies hold, which trials do not ask."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def abandon(t):
     queue.redelivered = queue.redelivered & kept if queue.stopped else kept
     queue.synchronised = queue.unwritten = 0
     keep(t, 0 if living else STRUCK)
-    queue.abandoned, queue.absent = 1, int(not t.setup.mirrored and not is_running(t, queue.master))
+    queue.abandoned, queue.absent = 1, int(failover.leaves_memory(t) and not is_running(t, queue.master))
     release(t)
 
 

@@ -46,7 +46,8 @@ def record(names: str) -> np.dtype:
 
 SETUP = record(
     "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
-    " lone_boot_rounds handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
+    " lone_boot_rounds keeps_records consumes_again"
+    " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
     " client_local consume_beats consume_us listed preferred"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
