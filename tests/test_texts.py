@@ -74,6 +74,8 @@ def test_a_log_is_of_the_scenario_as_it_stands_and_tells_nothing_of_the_machine(
         ("This node is being revived from maintenance (drain) mode",) * 2,
         ("Node 'b' thinks it's clustered with node 'd'", "Node '…' thinks it's clustered with node '…'"),
         ("a new leader {'%2F_q',a} in term 1", "a new leader {'…',…} in term …"),
+        ("Autoheal: we were selected to restart; winner is a", "Autoheal: we were selected to restart; winner is …"),
+        ("Autoheal: I am the winner, waiting for [c,b] to stop", "Autoheal: I am the winner, waiting for … to stop"),
         ("[\"throw\", \"not_found\"]",) * 2,
         ("Validation failed\n\n<<\"x\">> is not a valid max age", "Validation failed\n\n… is not a valid max age"),
         (None, None),

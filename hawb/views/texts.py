@@ -43,6 +43,8 @@ NAMES = (
     (re.compile(r"(?<=[Nn]ode )(?!(?:is|was|has|cannot|and)\b)[\w@.-]*\w"), "…"),
     (re.compile(r"(?<=mirrors )\[.*?\]|(?<=[Ww]ith )\[.*?\]|(?<=peers: ).*|(?<=peer nodes: ).*"), "…"),
     (re.compile(r"(?<=<)[\w@.-]+(?=>)|(?<=Mnesia\()[^)]+|(?<=network, )[^}]+|(?<=',)[^}]+"), "…"),
+    (re.compile(r"(?<=winner )(?!is )\S+|(?<=winner is )\S+|(?<=received from )\S+|(?<=sent to )\S+"), "…"),
+    (re.compile(r"(?<=down: )\[.*\]|(?<=waiting for )\[.*\]|(?<=aborting - )\[.*\]"), "…"),
     (re.compile(r"-?\b\d+(?:\.\d+)*(?:e[+-]?\d+)?\b"), "…"),
 )
 """What names and numbers look like in all texts."""
