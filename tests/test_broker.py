@@ -85,6 +85,7 @@ def test_a_policy_that_lists_nodes_lists_them_by_their_erlang_names() -> None:
         (["error_string", "bad"], "bad"),
         (["error", "not_mirrored"], "not_mirrored"),
         (["migrated", "n1"], None),
+        (["not_migrated", "undefined"], "not_migrated"),
     ],
 )
 def test_what_rabbitmqctl_would_end_with(answer: object, reason: str | None) -> None:

@@ -13,6 +13,7 @@ from hawb.broker import drive as room
 from hawb.broker import slow_links, steady
 from hawb.broker.compare import compare
 from hawb.broker.drive import Drive, without_counts
+from hawb.broker.node_logs import NodeLogs
 from hawb.broker.observe import publishers_of
 from hawb.broker.publishing import Publishing
 from hawb.broker.races import slack_of, with_its_numbers
@@ -183,6 +184,7 @@ def test_what_took_longer_than_in_the_scenario_moves_all_that_comes_later(monkey
     hand = Hand()
     monkeypatch.setattr(room, "time", hand)
     drive = object.__new__(Drive)
+    drive.logs = NodeLogs([], {})
     drive.cluster = SimpleNamespace(links=None)
     drive._beginning, drive._untimed, drive._over_s, drive._settled, drive._step = None, False, 0.0, True, 0
     begun = []
@@ -205,6 +207,7 @@ def test_links_are_slow_from_the_first_step_on_that_has_a_time(times: tuple, slo
     monkeypatch.setattr(room, "time", Hand())
     links = SimpleNamespace(slow=False, slow_down=lambda: setattr(links, "slow", True))
     drive = object.__new__(Drive)
+    drive.logs = NodeLogs([], {})
     drive.cluster = SimpleNamespace(links=links, entry=Cluster(("a",), timing=Timing(link_latency_s=1)))
     drive._untimed, drive._over_s, drive._settled, drive._quiet_s, drive._step = False, 0.0, True, 0.5, 0
     steps = [Step(Expect({}), at) for at in times]
@@ -279,6 +282,7 @@ def test_a_cluster_settles_once_its_slow_links_have_carried_all(steady: tuple, s
             return hand.now_s < 130
 
     drive = object.__new__(Drive)
+    drive.logs = NodeLogs([], {})
     drive.cluster = SimpleNamespace(links=Links())
     drive.clients = SimpleNamespace(steady=steady, traffic=0, unconfirmed=False)
     drive._jobs, drive._operations, drive._quiet_s = [], [], room.SLOW_S

@@ -12,7 +12,7 @@ FRAME = "Validation failed\n\n"
 def refused(definition, version="3.10", operator=False, **fields):
     fields = {"pattern": ".*", "definition": definition, "priority": 0, "apply_to": "queues"} | fields
     text = refusal(fields, PROFILES[version], operator=operator)
-    assert text is None or text.startswith(FRAME)
+    assert text is None or text.startswith((FRAME, "badarg: "))
     return text and text.removeprefix(FRAME)
 
 
@@ -171,13 +171,31 @@ def test_operator_policies_take_fewer_settings(definition, versions):
     assert accepted == versions
 
 
+@pytest.mark.parametrize("value", [7, -1, True])
+def test_a_max_age_that_is_no_text_ends_the_check_as_it_crashes(value):
+    definition = {"max-age": value, "unknown": 1}
+    assert refused(definition, pattern="(") == f"badarg: {str(value).lower()} is not a valid max age"
+    assert "\n" in refusal({"pattern": "(", "definition": {"max-age": "7"}, "priority": 0, "apply_to": "queues"},
+                           PROFILES["3.10"], operator=False)  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "first"), [("3.8", "queue expiry"), ("3.10", "ha-mode"), ("3.13", "ha-mode")])
+def test_which_setting_is_looked_at_first_follows_from_the_releases_erlang(version, first):
+    assert first in refused({"expires": "(", "ha-mode": "("}, version)
+
+
+def test_in_4_0_common_settings_come_before_the_locator():
+    assert "queue expiry" in refused({"queue-master-locator": "(", "expires": "("}, "4.0")
+
+
 def test_every_setting_of_every_version_is_checked():
     known = CHECKS.keys() | HA_CHECKS.keys() | {"ha-params"}
     for profile in PROFILES.values():
         assert profile.policy_settings <= known
         assert profile.operator_policy_settings <= profile.policy_settings
         for key in profile.policy_settings & CHECKS.keys() - {"queue-master-locator"}:
-            assert refused({key: {"no": "such value"}}, profile.version).startswith('#{<<"no">> => <<"such value">>}')
+            told = refused({key: {"no": "such value"}}, profile.version).removeprefix("badarg: ")
+            assert told.startswith('#{<<"no">> => <<"such value">>}')
 
 
 @pytest.mark.parametrize(

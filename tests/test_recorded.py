@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from hawb.broker import real, recordings
+from hawb.broker import node_logs, real, recordings
 from hawb.broker.compare import compare, differences, uncompared
+from hawb.broker.node_logs import LogLine
 from hawb.broker.real import Played
 from hawb.cli import main
 from hawb.rules.profiles import PROFILES
@@ -153,10 +154,11 @@ def told(monkeypatch) -> dict[str, Any]:
     """What a broker tells of any scenario: what the model does; a test may change the outcome at the end."""
     changed: dict[str, Any] = {}
 
-    def play(_bench: object, scenario: Scenario, version: str) -> Played:
+    def play(_bench: object, scenario: Scenario, version: str, logged: bool = False) -> Played:
         run = Run.of(recordings.at_version(scenario, version))
         told = outcome(run) | {"broker": {"rabbitmq": "3.10.8", "erlang": "25.2.3"}}
-        return Played(run.scenario, told | changed, {2: outcome(run, run.moment_of(2)) | {"nodes": {}}})
+        glances = {2: outcome(run, run.moment_of(2)) | {"nodes": {}}}
+        return Played(run.scenario, told | changed, glances, [LogLine(0, "a", "node b up")] if logged else [])
 
     monkeypatch.setattr(real, "bench", contextlib.nullcontext)
     monkeypatch.setattr(real, "play", play)
@@ -182,6 +184,17 @@ def test_what_is_racy_is_recorded_several_times(told: dict[str, Any], tmp_path: 
     recording = recordings.read(kept)
     assert recording.record_again == "hawb record --broker 3.10 --takes 3 data/scenarios/story.yaml"
     assert [compare(take) for take in recording.takes(load(file))] == [[], [], []]
+
+
+def test_what_nodes_log_is_kept_where_it_is_asked_for_and_from_then_on(told: dict[str, Any], tmp_path: Path):
+    file, log = tmp_path / "story.yaml", tmp_path / "3.10" / "story.log"
+    file.write_text(STORY)
+    record = ["record", str(file), "--to", str(tmp_path)]
+    assert (CliRunner().invoke(main, record).exit_code, log.exists()) == (0, False)
+    assert (CliRunner().invoke(main, [*record, "--log"]).exit_code, log.exists()) == (0, True)
+    log.write_text("")
+    assert CliRunner().invoke(main, record).exit_code == 0
+    assert node_logs.read(log) == (recordings.digest(load(file)), [LogLine(0, "a", "node b up")])
 
 
 def test_compare_says_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):

@@ -86,7 +86,7 @@ def test_an_election_is_logged_by_ra(version, machine):
     about = "queue 'q' in vhost '/': candidate -> leader in term"
     assert lines == [
         f"{about}: 1 machine version: {machine}",
-        "rabbit on node a down",
+        "rabbit on node a down\nnode a down: connection_closed",
         f"{about}: 2 machine version: {machine}",
     ]
 
@@ -177,13 +177,16 @@ def test_log_lines_are_those_of_the_version(version, promoted):
     lines = [line for line in log_lines(told) if line is not None]
     about = "Mirrored queue 'two.replicas' in vhost '/': "
     assert lines == [
-        f"{about}Adding mirror on node b",
+        f"{about}Adding mirror on node b: <pid>",
         "RabbitMQ is asked to stop...",
-        "rabbit on node b down",
-        f"{about}Adding mirror on node b",
-        f"{about}Synchronising: 5 messages to synchronise",
+        "rabbit on node b down\nnode b down: connection_closed",
+        "Successfully stopped RabbitMQ and its dependencies",
+        "Waiting for Mnesia tables for 30000 ms, 9 retries left",
+        "node b up\nrabbit on node b up\nrabbit on node a up",
+        f"{about}Adding mirror on node b: <pid>",
+        f"{about}Synchronising: 5 messages to synchronise\n{about}Synchronising: mirrors [b] to sync",
         f"{about}Synchronising: complete",
-        "rabbit on node a down",
+        "rabbit on node a down\nnode a down: connection_closed",
         f"{about}Promoting mirror <b> {promoted}",
     ]
 
@@ -200,6 +203,31 @@ def test_nobody_logs_the_end_of_the_last_node():
     told = steps({"kill": "a"}, nodes=("a",))
     assert "node_down_noticed" in [event["event"] for event in told["events"]]
     assert set(log_lines(told)) == {None}
+
+
+def test_who_comes_up_is_greeted_by_those_that_run():
+    told = steps({"stop": ["c"]}, {"kill": "a"}, {"start": "a"}, {"stop": ["b", "a"]}, {"start": "a"})
+    up = [line for line in log_lines(told) if line and " up" in line]
+    assert up == ["node a up\nrabbit on node a up\nrabbit on node b up"]
+
+
+def test_nodes_that_hear_nothing_pause_for_want_of_a_majority():
+    cluster = "cluster: {nodes: [a, b, c], cluster_partition_handling: pause_minority}\n"
+    told = play(f"scenario: x\n{cluster}steps:\n  - partition: [[a], [b, c]]\n  - wait: 90\n")
+    lines = "\n".join(line for line in log_lines(told) if line).splitlines()
+    assert {"rabbit on node a down", "node a down: net_tick_timeout"} <= set(lines)
+    assert lines.count("Cluster minority/secondary status detected - awaiting recovery") == 1
+
+
+@pytest.mark.parametrize(("alarms", "line"), [(0, "complete"), (1, " synchronisation cancelled ")])
+def test_only_a_synchronisation_that_is_held_is_logged_as_cancelled(alarms, line):
+    told = play(
+        "scenario: x\ncluster: {nodes: [a, b]}\npolicies: [{name: p, pattern: .*, definition: {ha-mode: all}}]\n"
+        "queues: [{queue: q, master: a, mirrors: [b], messages: 30000, size: 4000}]\nsteps:\n"
+        + "  - alarm: {node: b, resource: memory}\n" * alarms
+        + "  - sync_queue: q\n    at: 1\n  - cancel_sync_queue: q\n    at: 1.01\n"
+    )
+    assert log_lines(told)[-1] == f"Mirrored queue 'q' in vhost '/': Synchronising: {line}"
 
 
 def test_policies_in_force_follow_the_events():

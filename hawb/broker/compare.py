@@ -60,7 +60,7 @@ def compare_parts(
 ) -> dict[str, list[Difference]]:
     """The same for each part of the outcome for itself, those that differ: what one part leaves to luck says nothing
     about another one's."""
-    scenario, observed, glances = played
+    scenario, observed, glances, _ = played
     seen = [(step, cut(told)) for step, told in [*sorted(glances.items()), (None, observed)]]
     spared = uncompared(filter(None, (scenario.racy, known)))
     found: dict[str, list[Difference]] = {}

@@ -50,9 +50,9 @@ def term(value: Any) -> str:
 
 def reason_of(answer: Any) -> str | None:
     """Why rabbitmqctl would end with an error; None if it would not."""
-    if isinstance(answer, list) and answer and answer[0] in ("error_string", "error", "not_migrated"):
+    if isinstance(answer, list) and answer and answer[0] in ("error_string", "error"):
         return text_of(answer[1] if len(answer) > 1 else answer[0])
-    return None
+    return "not_migrated" if isinstance(answer, list) and answer[:1] == ["not_migrated"] else None
 
 
 def text_of(reason: Any) -> str:
@@ -129,4 +129,4 @@ class Control:
 
 def erlang_environment(home: Path) -> dict[str, str]:
     """What an Erlang node needs to know, and nothing of the user's own; the cookie lies in `home`."""
-    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}

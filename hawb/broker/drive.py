@@ -21,6 +21,7 @@ from hawb.broker.cluster import BrokerCluster
 from hawb.broker.connections import Loop, Refused
 from hawb.broker.control import Atom, CallFailed, reason_of, reasons_of_rows, term
 from hawb.broker.namespaces import address
+from hawb.broker.node_logs import NodeLogs
 from hawb.broker.nodes import BrokerNode
 from hawb.rules.quorum import majority
 from hawb.scenario import verbs
@@ -67,6 +68,7 @@ class Drive:
         self.loop = Loop(cluster.network.hub)
         hosts = {name: address(node.number) for name, node in cluster.nodes.items()}
         self.clients = Clients(self.loop.loop, hosts)
+        self.logs = NodeLogs(cluster.nodes.values(), cluster.names)
         self.errors: list[dict[str, Any]] = []
         self.drained: set[str] = set()
         self.alarms: set[tuple[str, str]] = set()
@@ -108,6 +110,7 @@ class Drive:
         """Begins a step; `expect` and `wait` only take their time."""
         self._await(step)
         self._step = index
+        self.logs.begin(index)
         if isinstance(step.verb, verbs.Expect):
             return
         self._settled = False

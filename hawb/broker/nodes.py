@@ -133,10 +133,14 @@ class BrokerNode:
 
     def log_since_boot(self) -> str:
         """What it has logged since it was booted last."""
+        return self.log(self._read)
+
+    def log(self, since: int = 0) -> str:
+        """What it has logged, from a place in bytes on."""
         if not self._log.exists():
             return ""
         with self._log.open("rb") as stream:
-            stream.seek(self._read)
+            stream.seek(since)
             return stream.read().decode(errors="replace")
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from hawb.broker.cluster import Bench, CannotPlay
 from hawb.broker.control import CallFailed
 from hawb.broker.drive import CALM_S, QUIET_S, Drive
 from hawb.broker.driven import harmless, undriven
+from hawb.broker.node_logs import LogLine
 from hawb.broker.observe import glance, observe
 from hawb.broker.roots import SUITES
 from hawb.broker.standing import build
@@ -27,11 +28,13 @@ VERSION = "3.10"
 
 
 class Played(NamedTuple):
-    """A scenario as it was played, its outcome, and what was seen at each `expect` step."""
+    """A scenario as it was played, its outcome, what was seen at each `expect` step, and what its nodes logged,
+    where that was read."""
 
     scenario: Scenario
     outcome: dict[str, Any]
     glances: dict[int, dict[str, Any]]
+    log: Sequence[LogLine] = ()
 
 
 @contextlib.contextmanager
@@ -56,8 +59,9 @@ def broker_for(scenario: Scenario) -> str:
     return scenario.cluster.version if scenario.cluster.version in SUITES else VERSION
 
 
-def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
-    """Plays a scenario on a fresh cluster, as one of that cluster's version. Raises CannotPlay."""
+def play(bench: Bench, scenario: Scenario, version: str = VERSION, logged: bool = False) -> Played:
+    """Plays a scenario on a fresh cluster, as one of that cluster's version, and reads the nodes' logs if told so.
+    Raises CannotPlay."""
     if reasons := undriven(scenario):
         raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
     scenario = replace(scenario, cluster=replace(scenario.cluster, version=version))
@@ -66,14 +70,14 @@ def play(bench: Bench, scenario: Scenario, version: str = VERSION) -> Played:
         with bench.cluster(scenario.known_nodes, scenario.cluster, calm) as cluster:
             drive = Drive(cluster, ACTIONS, CALM_S if calm else QUIET_S)
             try:
-                return _play(drive, scenario)
+                return _play(drive, scenario, logged)
             finally:
                 drive.close()
     except CallFailed as failed:
         raise CannotPlay(f"the cluster did not answer: {failed}") from failed
 
 
-def _play(drive: Drive, scenario: Scenario) -> Played:
+def _play(drive: Drive, scenario: Scenario, logged: bool) -> Played:
     broker = drive.cluster.versions()
     build(drive, scenario)
     drive.begin(scenario.steps)
@@ -83,4 +87,6 @@ def _play(drive: Drive, scenario: Scenario) -> Played:
         if isinstance(step.verb, Expect):
             glances[index] = glance(drive)
     drive.settle()
-    return Played(scenario, observe(drive, scenario) | {"broker": broker}, glances)
+    drive.logs.begin(None)
+    told = observe(drive, scenario) | {"broker": broker}
+    return Played(scenario, told, glances, drive.logs.lines() if logged else ())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from hawb.scenario.refused import ScenarioRefused
 if TYPE_CHECKING:
     from hawb.broker.cluster import Bench
     from hawb.broker.fuzz import Campaign
+    from hawb.broker.node_logs import LogLine
     from hawb.broker.recordings import Take
 
 KNOWN = "data/known-differences.yaml"
@@ -82,31 +84,43 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 )
 @click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
               help="How often each is played; what is racy shows in takes that differ.")  # fmt: skip
-def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int) -> None:
-    """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each."""
+@click.option("--log", is_flag=True, help="Keep what the nodes logged too, in a file of the same name.")
+def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool) -> None:
+    """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each.
+
+    What the nodes logged is kept beside it if told so, and wherever it was kept before.
+    """
     real = broker_room()
     try:
         with real.bench() as bench:
-            statuses = [record_one(real, bench, file, broker, to, takes) for file in files]
+            statuses = [record_one(real, bench, file, broker, to, takes, log) for file in files]
     except real.CannotPlay as reason:
         raise SystemExit(refuse(reason)) from None
     raise SystemExit(max(statuses))
 
 
-def record_one(real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path, takes: int) -> int:
+def record_one(
+    real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path, takes: int, log: bool
+) -> int:
     """Records one file and prints its line; the exit status for it."""
-    from hawb.broker import recordings
+    from hawb.broker import node_logs, recordings
 
     def take() -> Take:
         began = time.monotonic()
-        return recordings.take(real.play(bench, scenario, version), time.monotonic() - began)
+        played = real.play(bench, scenario, version, logged=log)
+        logs.append(played.log)
+        return recordings.take(played, time.monotonic() - began)
 
+    logs: list[Sequence[LogLine]] = []
     try:
         scenario = read(file)
         version = version or real.broker_for(scenario)
         kept = to / version / f"{file.stem}.json"
+        log = log or kept.with_suffix(".log").exists()
         taken = [take() for _ in range(takes)]
         recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
+        if log:
+            node_logs.save(logs[0], recordings.digest(scenario), kept.with_suffix(".log"))
     except real.CannotPlay as reason:
         return refuse(f"{file}: {reason}")
     except ScenarioRefused as refused:

@@ -6,9 +6,8 @@ Source: `rabbit_policy` (`parse_set`, `validation`), `rabbit_parameter_validatio
 
 RabbitMQ checks definition, apply-to and pattern and reports each that is wrong, in that order; within the definition
 the first error ends the check. There, settings are checked module by module, in an order that follows from Erlang's
-hash of the modules' names: queue-master-locator first, target-group-size last. Between those, where the hashes are
-equal, it is not defined, and here the ha settings come before the common ones and federation's. Keys that nobody
-knows are reported only when nothing else is wrong.
+hash of the modules' names, which is another in each Erlang (`ORDER`, as recorded with refused-in-order). Keys that
+nobody knows are reported only when nothing else is wrong.
 """
 
 from __future__ import annotations
@@ -28,18 +27,27 @@ Check = tuple[Callable[[object], bool], str]
 """Whether a value is accepted, and the text for one that is not, with {} where RabbitMQ shows the value."""
 
 
+class _Crashed(Exception):  # noqa: N818 - named for what it says
+    """RabbitMQ's check crashed on a value; the text is what it would have said."""
+
+
 def refusal(fields: Mapping[str, object], profile: Profile, *, operator: bool) -> str | None:
     """Why RabbitMQ refuses to set this policy, as `rabbitmqctl` and the HTTP API give the reason; None if it does not.
 
     `fields` are those of set_policy: pattern, definition, priority and apply_to. Several errors stand on a line each.
-    The line break that ends RabbitMQ's text is left out.
+    The line break that ends RabbitMQ's text is left out; where its check crashes, as on a max-age that is no text, the
+    reason is badarg and what the value is not.
     """
     show = _shower(profile)
     priority = fields["priority"]
     if not _is_integer(priority):
         return f"{show(priority)} priority must be a number"
+    try:
+        of_definition = _definition_error(fields["definition"], profile, operator)
+    except _Crashed as crashed:
+        return f"badarg: {crashed}"
     errors = [
-        _definition_error(fields["definition"], profile, operator),
+        of_definition,
         _apply_to_error(fields["apply_to"], profile),
         _pattern_error(fields["pattern"], show),
     ]
@@ -55,15 +63,15 @@ def _definition_error(definition: Mapping[str, object], profile: Profile, operat
     known = profile.operator_policy_settings if operator else profile.policy_settings
     values = {key: definition[key] for key in definition if key in known}
     checks = CHECKS | CHECKS_OF_VERSION.get(profile.version, {})
-    return (
-        _first_error(values, ["queue-master-locator"], checks, show)
-        or _ha_error(values, show)
-        or _first_error(values, COMMON_SETTINGS, checks, show)
-        or _federation_error(values)
-        or _first_error(values, FEDERATION_SETTINGS, checks, show)
-        or _first_error(values, ["target-group-size"], checks, show)
-        or _unknown_error(definition, known, show)
-    )
+    modules: dict[str, Callable[[], str | None]] = {
+        "locator": lambda: _first_error(values, ["queue-master-locator"], checks, show),
+        "ha": lambda: _ha_error(values, show),
+        "common": lambda: _first_error(values, COMMON_SETTINGS, checks, show),
+        "federation": lambda: _federation_error(values) or _first_error(values, FEDERATION_SETTINGS, checks, show),
+        "group": lambda: _first_error(values, ["target-group-size"], checks, show),
+    }
+    found = (modules[name]() for name in ORDER.get(profile.version, USUAL_ORDER))
+    return next((error for error in found if error is not None), None) or _unknown_error(definition, known, show)
 
 
 def _shower(profile: Profile) -> Callable[..., str]:
@@ -76,7 +84,10 @@ def _first_error(values: Mapping[str, object], keys: Collection[str], checks: Ma
         if key in values:
             accepts, text = checks[key]
             if not accepts(values[key]):
-                return _with_value(text, values[key], show)
+                refused = _with_value(text, values[key], show)
+                if key in OF_TEXT_ALONE and not _is_string(values[key]):
+                    raise _Crashed(refused)
+                return refused
     return None
 
 
@@ -210,6 +221,16 @@ CHECKS: dict[str, Check] = {
 
 COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-locator", "target-group-size"})
 """Those that `rabbit_policies` checks itself, in the order in which Erlang keeps a small map's keys."""
+
+USUAL_ORDER = ("locator", "ha", "common", "federation", "group")
+ORDER: dict[str, tuple[str, ...]] = {
+    "3.8": ("locator", "common", "ha", "federation", "group"),
+    "4.0": ("common", "locator", "ha", "federation", "group"),
+}
+"""Which module looks first at a definition, where a version's Erlang has them in another order."""
+
+OF_TEXT_ALONE = frozenset({"max-age"})
+"""Settings whose check crashes on what is no text (`rabbit_amqqueue:check_max_age`), so that nothing else is told."""
 
 CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
     "4.0": {

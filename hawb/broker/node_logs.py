@@ -1,0 +1,145 @@
+"""What the nodes of a cluster write into their logs while a scenario is played, step by step, with nothing in it that
+is this run's own.
+
+A line is kept without its time and level. What differs from run to run stands in it as `steady` has it: nodes by the
+scenario's names, processes that are told with their node as that node in angle brackets, and others as `<pid>`. Of all
+that a node logs the lines are kept that are about replication, membership and partitions (`SUBJECTS`): those that a
+model can be asked for, and that people grep for.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from hawb.broker.nodes import BrokerNode
+from hawb.scenario.saving import write
+
+WRITTEN_S = 1.2
+"""How late a line may reach its file: RabbitMQ 3.8's lager keeps it for a second."""
+BEGINNING = re.compile(r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+(?:[+-]\d\d:\d\d)?) \[\w+\] (?:<[\d.]+> )?")
+"""What each line begins with: since 3.9 (OTP's logger) every one, before that (lager) the first of a message."""
+FAR_PROCESS = re.compile(r"<(n\d+@10\.77\.0\.\d+)(?:\.\d+){4}>|<(n\d+@10\.77\.0\.\d+)(?:\.\d+){3}>")
+"""A process as `rabbit_misc:pid_to_string` names it."""
+ERLANG_NAME = re.compile(r"(?P<quote>'?)n\d+@10\.77\.0\.\d+(?P=quote)")
+"""A node; Erlang quotes the names of these clusters for their dots, and not those that most clusters have."""
+STEADY = (
+    (re.compile(r"<\d+\.\d+\.\d+>"), "<pid>"),
+    (re.compile(r"(?<=on Erlang ).*"), "VERSION"),
+    (re.compile(r"#Ref<[\d.]+>"), "#Ref<>"),
+    (re.compile(r"/\S+/mnesia\b"), "MNESIA_DIR"),
+    (re.compile(r"10\.77\.0\.\d+(?::\d+)?"), "ADDRESS"),
+    (re.compile(r"\d+\.\d+s$"), "SECONDS"),
+)
+"""What else is a run's own, and what stands for it."""
+SUBJECTS = re.compile(
+    "|".join(
+        [
+            r"Mirrored queue '|Synchronising|Restarting crashed|Starting queue rebalance",
+            r"in term|term:|leader|Leader|candidate|election|replica of quorum queue|removing member|adding member",
+            r"^rabbit on node|^node .+ (?:up|down)\b|^Node .+ (?:is down|thinks it's clustered)|clustered with",
+            r"partition|Autoheal|autoheal|minority|[Pp]ausing|all preferred|Cluster minority",
+            r"[Rr]emoving node|forgot|Joining|[Cc]lustering|Resetting|force.boot|[Dd]isagrees|inconsistent",
+            r"RabbitMQ is asked to stop|Successfully stopped RabbitMQ|Server startup complete|Starting RabbitMQ",
+            r"Waiting for Mnesia|waiting for Mnesia|Mnesia tables|table timeout",
+            r"resource limit alarm|maintenance",
+        ]
+    )
+)
+"""What the lines are about that are kept."""
+ROUTINE = re.compile(
+    r"memory_high|delivery_limit not set|leader_locator|[Mm]essage store|[Ff]eature flag|Running boot step"
+    r"|Resetting node maintenance|metadata store|^\s*$"
+)
+"""What is about them and is not kept: it stands in the log of each boot, or of each queue."""
+
+
+PLAYED = "played: "
+
+
+class LogLine(NamedTuple):
+    """A line that a node logged during a step, or before the next one began."""
+
+    step: int
+    node: str
+    text: str
+
+
+class NodeLogs:
+    """The logs of a cluster's nodes; `names` are the scenario's by Erlang's. Whose step a line is its own time tells,
+    for it may be in the file much later."""
+
+    def __init__(self, nodes: Iterable[BrokerNode], names: Mapping[str, str]):
+        self._nodes, self._names = list(nodes), names
+        self._begun: list[tuple[float, int | None]] = []
+
+    def begin(self, step: int | None) -> None:
+        """A step begins; None ends the last one. Those that build a cluster are numbered below 0."""
+        self._begun.append((time.time(), step))
+
+    def lines(self) -> list[LogLine]:
+        """What was logged during the steps, which are over. It waits until all has reached the files."""
+        time.sleep(max(0.0, self._begun[-1][0] + WRITTEN_S - time.time()))
+        return [
+            LogLine(step, node.name, steady(text, self._names))
+            for node in self._nodes
+            for at_s, text in messages(node.log())
+            if (step := self._step_of(at_s)) is not None and step >= 0
+        ]
+
+    def _step_of(self, at_s: float) -> int | None:
+        place = bisect_right([begun for begun, _ in self._begun], at_s)
+        return self._begun[place - 1][1] if place else None
+
+
+def messages(log: str) -> Iterator[tuple[float, str]]:
+    """When each line of a log was written, in seconds since 1970, and what it says. A term that Erlang breaks after a
+    comma is told in one."""
+    at_s, said = 0.0, ""
+    for line in log.splitlines():
+        begins = BEGINNING.match(line)
+        text = line[begins.end() :] if begins else line
+        if said.endswith(",") and text.startswith(" "):
+            said += text.lstrip()
+            continue
+        if said:
+            yield at_s, said
+        said = text
+        if begins:
+            told = datetime.fromisoformat(begins["time"])
+            at_s = (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+    if said:
+        yield at_s, said
+
+
+def steady(text: str, names: Mapping[str, str]) -> str:
+    """A line as it is the same in each run; `names` are the scenario's by Erlang's."""
+    text = FAR_PROCESS.sub(lambda found: f"<{names.get(found[1] or found[2], '')}>", text)
+    text = ERLANG_NAME.sub(lambda found: names.get(found[0].strip("'"), found[0]), text)
+    for pattern, word in STEADY:
+        text = pattern.sub(word, text)
+    return text.rstrip()
+
+
+def kept(lines: Iterable[LogLine]) -> list[LogLine]:
+    """The lines that are about what the model tells of, each once a step and node."""
+    chosen = (line for line in lines if SUBJECTS.search(line.text) and not ROUTINE.search(line.text))
+    return list(dict.fromkeys(chosen))
+
+
+def save(lines: Iterable[LogLine], played: str, file: Path) -> None:
+    """Writes the lines that are kept: step, node and text between tabs, below the digest of what was played. Raises
+    OSError."""
+    write(file, f"{PLAYED}{played}\n" + "".join(f"{line.step}\t{line.node}\t{line.text}\n" for line in kept(lines)))
+
+
+def read(file: Path) -> tuple[str, list[LogLine]]:
+    """The digest of what was played (`hawb.broker.recordings.digest`), and the lines. Raises OSError and ValueError."""
+    first, *others = file.read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t", 2) for line in others)
+    return first.removeprefix(PLAYED), [LogLine(int(step), node, text) for step, node, text in rows]
