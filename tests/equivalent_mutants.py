@@ -64,8 +64,8 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         UNSEEN_TYPE: [
             "_pattern_error: isinstance(pattern, str): return _with_v…tern, show) error = => isinstance(pattern, str): pass error =",
             "_pattern_error: | None: if not isinstance(pattern, str):…tern, show) error = => | None: pass error =",
-            "refusal: _is_integer(priority): return f'{show(pr… a number' errors = => _is_integer(priority): pass errors =",
-            "refusal: fields['priority'] if not _is_integer(pr… a number' errors = => fields['priority'] pass errors =",
+            "refusal: _is_integer(priority): return f'{show(pr… try: of_definition => _is_integer(priority): pass try: of_definition",
+            "refusal: fields['priority'] if not _is_integer(pr… try: of_definition => fields['priority'] pass try: of_definition",
         ],
     },
     "profiles": {
@@ -80,7 +80,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
             "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (4)",
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
-            "PROFILES: requeues_at_mirrors=True, unicode_errors=True)} => requeues_at_mirrors=False, unicode_errors=True)}",
+            "PROFILES: requeues_at_mirrors=True, keeps_records=True, => requeues_at_mirrors=False, keeps_records=True, (3)",
         ],
         TOLD_ONLY: [
             "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",

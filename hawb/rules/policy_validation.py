@@ -224,8 +224,8 @@ COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-lo
 
 USUAL_ORDER = ("locator", "ha", "common", "federation", "group")
 ORDER: dict[str, tuple[str, ...]] = {
-    "3.8": ("locator", "common", "ha", "federation", "group"),
-    "4.0": ("common", "locator", "ha", "federation", "group"),
+    "3.8": ("locator", "common", "ha", "federation"),
+    "4.0": ("common", "locator", "federation", "group"),
 }
 """Which module looks first at a definition, where a version's Erlang has them in another order."""
 
