@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -181,7 +182,8 @@ def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: 
         run(spark, study(TRIALS_ASKED), tmp_path, source=made_up(breaks=("two", 380)))
     lines = str(caught.value).splitlines()
     assert lines[0] == "the study stopped: ZeroDivisionError: half way"
-    assert lines[1].strip().startswith("in trials ") and lines[1].endswith("of two in calm")
+    # Two tasks fail side by side; which of them ends the study is a race.
+    assert re.fullmatch(r" +in trials \d+ to \d+ of two in (calm|rough)", lines[1])
     assert lines[2:] == [
         f"  kept: the trials that are written in {tmp_path}", "  to go on: the same once more, when that is mended",
     ]  # fmt: skip
