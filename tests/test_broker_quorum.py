@@ -13,7 +13,7 @@ from hawb.broker.clients import Account, Clients, Subscriber
 from hawb.broker.compare import compare, differences
 from hawb.broker.connections import Channel, Refused
 from hawb.broker.control import Atom
-from hawb.broker.drive import Drive
+from hawb.broker.drive import TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import undriven
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
@@ -112,8 +112,13 @@ def test_what_was_read_is_told_where_it_is_what_the_queue_had(queue: dict[str, A
     [(row("abc", "a"), False), (row("bc", None), True), (row("c", None), False), (row("bc", None, live=False), False)],
 )
 def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works: bool) -> None:
-    drive = drive_of()
+    drive = drive_of(_given_up=set())
     assert Drive._works(drive, told) is works
+    assert not Drive._works(drive, told, TAKEOVER_S + 1)
+    drive._given_up = {replicas(told)}
+    assert not Drive._works(drive, told)
+    back = {"online": list(ERLANG.values())}
+    assert Drive._works(drive, told | back) is (told["live"] and told["leader"] is None)
     drive.cluster.network = SimpleNamespace(whole=False)
     assert Drive._works(drive, told) is False
 

@@ -4,7 +4,7 @@
 %% which answers come. Expressions call the functions below or `rpc:call`.
 -module(control).
 -define(COUNTS, [messages, messages_ready, messages_unacknowledged, state]).
--export([serve/0, call/5, queues/2, held_back/1, crash/3, transfer/3]).
+-export([serve/0, call/5, views/2, held_back/1, crash/3, transfer/3]).
 
 %% A port of its own: the shell's standard input and output would hold an answer back while a line is awaited.
 serve() ->
@@ -35,8 +35,19 @@ value(Expression) ->
     end).
 
 %% The value of a call on a node; a map with the one key `failed` if the node or the call fails. A node without power is
-%% not waited for.
+%% not waited for. What was asked before within the same expression is not asked again: each node's view of fifty queues
+%% asks the same masters and mirrors.
 call(Node, Module, Function, Arguments, Timeout) ->
+    Asked = {Node, Module, Function, Arguments},
+    case get(Asked) of
+        {answer, Answer} -> Answer;
+        undefined ->
+            Answer = called(Node, Module, Function, Arguments, Timeout),
+            put(Asked, {answer, Answer}),
+            Answer
+    end.
+
+called(Node, Module, Function, Arguments, Timeout) ->
     try
         get({unpowered, Node}) =:= undefined orelse error({erpc, timeout}),
         erpc:call(Node, Module, Function, Arguments, Timeout)
@@ -47,10 +58,24 @@ call(Node, Module, Function, Arguments, Timeout) ->
         Class:Reason -> #{failed => {Class, Reason}}
     end.
 
-%% The queues that a node knows. A durable queue whose node is down may stand in the table on disk alone, and where its
-%% process is dead that table says who is to recover it. `Unpowered` are nodes whose hosts have lost their power.
-queues(Node, Unpowered) ->
+%% What each of some nodes knows: the nodes that it sees, and the queues; or why it does not say. `Unpowered` are nodes
+%% whose hosts have lost their power.
+views(Nodes, Unpowered) ->
     [put({unpowered, Other}, true) || Other <- Unpowered],
+    maps:from_list([{Node, view(Node)} || Node <- Nodes]).
+
+view(Node) ->
+    case call(Node, rabbit_mnesia, cluster_nodes, [running], 10000) of
+        #{failed := _} = Failed -> Failed;
+        Nodes ->
+            try #{nodes => Nodes, queues => queues(Node)}
+            catch Class:Reason -> #{nodes => Nodes, failed => {Class, Reason}}
+            end
+    end.
+
+%% The queues that a node knows. A durable queue whose node is down may stand in the table on disk alone, and where its
+%% process is dead that table says who is to recover it.
+queues(Node) ->
     Durable = maps:from_list([{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_durable_queue)]),
     Live = [{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_queue)],
     [queue(Node, told(Node, Q, maps:get(Name, Durable, Q)), true) || {Name, Q} <- Live] ++

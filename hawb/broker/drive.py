@@ -44,8 +44,11 @@ HANGING_S = 90
 WORK_S = 120
 """How long a queue may work before its cluster counts as settled all the same."""
 TAKEOVER_S = 20
-"""The same of mirrors without a master, one of which takes over within seconds, or none ever does; those that did not
-are waited for once."""
+"""The same of mirrors without a master and of a majority without a leader, one of which takes over within seconds, or
+none ever does, as among members of a queue that was declared anew while one of them was down; those that did not are
+waited for once."""
+VIEW_S = 15
+"""How long a node may take to say what it knows."""
 BUILDING = "hawb-building"
 """What names begin with that only the building of a scenario's beginning uses."""
 SILENT = "silent"
@@ -80,7 +83,7 @@ class Drive:
         self._step = 0
         self._beginning: float | None = None
         self._settled = False
-        # Mirrors that did not take over, as they were then.
+        # Replicas that did not take over, as they were then.
         self._given_up: set[str] = set()
         self._untimed = False
         # How much of the scenario's time is over at least.
@@ -157,7 +160,7 @@ class Drive:
             busy = (jobs and not self.held) or (past_s < WORK_S and working)
             if not busy and time.monotonic() - since > quiet_s:
                 self._jobs, self._operations = jobs, operations
-                self._given_up = {replicas(row) for row in rows if without_master(row)}
+                self._given_up = {replicas(row) for row in rows if unserved(row)}
                 self._settled = True
                 return
             time.sleep(0.05)
@@ -177,10 +180,8 @@ class Drive:
             return whole and not self.held
         if information is not None:
             return "syncing" in information.get("state", ()) and not self.held
-        if "members" in row:
-            return whole and row["live"] and len(row["online"]) >= majority(len(row["members"]))
         hopeful = past_s <= TAKEOVER_S and replicas(row) not in self._given_up
-        return whole and row["live"] and without_master(row) and hopeful
+        return whole and row["live"] and unserved(row) and hopeful
 
     @property
     def held(self) -> bool:
@@ -193,20 +194,17 @@ class Drive:
 
     def snapshot(self) -> dict[str, Any]:
         """What each running node knows: the nodes that it sees, and the queues."""
-        views = {}
+        views = {name: {"state": self.cluster.state(node)} for name, node in self.cluster.nodes.items()}
         unplugged = self.cluster.network.unplugged
-        unpowered = [Atom(node.erlang) for node in self.cluster.nodes.values() if node.number in unplugged]
-        for name, node in self.cluster.nodes.items():
-            state = self.cluster.state(node)
-            views[name] = {"state": state}
-            if state == "running":
-                try:
-                    known = self.cluster.ask(node, "rabbit_mnesia", "cluster_nodes", Atom("running"))
-                    views[name]["nodes"] = sorted(known)
-                    asked = f"control:queues({term(Atom(node.erlang))}, {term(unpowered)})"
-                    views[name]["queues"] = self.cluster.control.evaluate(asked)
-                except CallFailed as failed:
-                    views[name]["failed"] = str(failed)
+        asked = [self.cluster.erlang[name] for name, view in views.items() if view["state"] == "running"]
+        unpowered = [node.erlang for node in self.cluster.nodes.values() if node.number in unplugged]
+        nodes, others = (term([Atom(one) for one in names]) for names in (asked, unpowered))
+        try:
+            told = self.cluster.control.evaluate(f"control:views({nodes}, {others})", VIEW_S * max(1, len(asked)))
+        except CallFailed as failed:
+            told = {erlang: {"failed": str(failed)} for erlang in asked}
+        for erlang, view in told.items():
+            views[self.cluster.names[erlang]] |= view | ({"nodes": sorted(view["nodes"])} if "nodes" in view else {})
         return views
 
     # --- what verbs are made of ---
@@ -294,14 +292,18 @@ class Drive:
             self.job(lambda: reasons_of_rows(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))
 
 
-def without_master(row: dict[str, Any]) -> bool:
-    """Whether a queue has mirrors and nobody answers for it."""
-    return row["information"] is None and isinstance(row.get("mirrors"), list) and bool(row["mirrors"])
+def unserved(row: dict[str, Any]) -> bool:
+    """Whether a queue has mirrors, or a majority of its members, and nobody answers for it."""
+    if row["information"] is not None:
+        return False
+    if "members" in row:
+        return len(row["online"]) >= majority(len(row["members"]))
+    return isinstance(row.get("mirrors"), list) and bool(row["mirrors"])
 
 
 def replicas(row: dict[str, Any]) -> str:
     """Who a queue's replicas are, in whatever form the broker has them."""
-    return repr([row.get(key) for key in ("vhost", "name", "process", "mirrors")])
+    return repr([row.get(key) for key in ("vhost", "name", "process", "mirrors", "online")])
 
 
 def without_counts(views: dict[str, Any]) -> dict[str, Any]:
