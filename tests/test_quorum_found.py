@@ -323,8 +323,19 @@ def test_a_node_does_not_boot_alone_with_a_classic_queue_that_others_know_as_a_q
     run = played({"declare": {"queue": "q", "node": "a"}}, {"stop": "b"}, {"delete": {"queue": "q", "node": "a"}},
                  again, publish(2), {"kill": ["a", "c"]}, alone, {"start": ["a", "b", "c"]}, {"wait": 10})  # fmt: skip
     ((_, text),) = refusals(run)
-    assert "as the classic queue that node 'b' has on its disk, while others know it as a quorum queue; acc" in text
+    assert "as the classic queue that node 'b' has on its disk, while others know another quorum queue; acc" in text
     assert queue(run).content == runs.run(1, 2) and queue(run).up
+
+
+@pytest.mark.parametrize("alone", [
+    {"force_boot": "b"}, {"forget_cluster_node": {"node": "a", "offline": True, "from": "b"}},
+])  # fmt: skip
+def test_a_node_does_not_boot_alone_with_a_quorum_queue_that_others_have_declared_again(alone):
+    of_two = declared(quorum_initial_group_size=2)
+    run = played(of_two, {"stop": "b"}, {"delete": {"queue": "q", "node": "a"}}, declared(quorum_initial_group_size=1),
+                 publish(2), {"kill": ["a", "c"]}, alone, {"start": ["a", "b", "c"]}, {"wait": 10})  # fmt: skip
+    ((_, text),) = refusals(run)
+    assert "as the quorum queue that node 'b' has on its disk, while others know another quorum queue; acc" in text
 
 
 def test_a_node_starts_no_member_of_a_queue_that_the_records_lack_which_it_has_taken_over():

@@ -35,6 +35,9 @@ def resource(queue: str) -> tuple:
 
 # --- policies ---
 
+# Two changes of policies at once may leave a queue under what it had before (`rabbit_policy:update_policies`): they are
+# made in order.
+
 
 def definition_of(drive: Drive, definition: dict[str, Any]) -> str:
     """A policy's definition as JSON, with the nodes' Erlang names."""
@@ -48,7 +51,7 @@ def definition_of(drive: Drive, definition: dict[str, Any]) -> str:
 def set_policy(drive: Drive, verb: verbs.PolicyEntry, function: str = "parse_set") -> None:
     drive.tell(
         "rabbit_policy", function, verb.vhost, verb.name, verb.pattern, definition_of(drive, verb.definition),
-        verb.priority, verb.apply_to, "hawb",
+        verb.priority, verb.apply_to, "hawb", in_order=True,
     )  # fmt: skip
 
 
@@ -57,11 +60,11 @@ def set_operator_policy(drive: Drive, verb: verbs.SetOperatorPolicy) -> None:
 
 
 def clear_policy(drive: Drive, verb: verbs.ClearPolicy) -> None:
-    drive.tell("rabbit_policy", "delete", verb.vhost, verb.name, "hawb")
+    drive.tell("rabbit_policy", "delete", verb.vhost, verb.name, "hawb", in_order=True)
 
 
 def clear_operator_policy(drive: Drive, verb: verbs.ClearOperatorPolicy) -> None:
-    drive.tell("rabbit_policy", "delete_op", verb.vhost, verb.name, "hawb")
+    drive.tell("rabbit_policy", "delete_op", verb.vhost, verb.name, "hawb", in_order=True)
 
 
 # --- clients ---

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from hawb.broker.races import (
     SEEDS,
+    impatient,
     in_the_order_of,
     luckily_led,
     renamed,
     renamings,
     tellings,
     with_steady_numbers,
+    without_consumers,
     without_leaders,
     without_lost_places,
 )
@@ -86,6 +88,8 @@ def compare_parts(
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
+    gave_up = impatient(scenario, mine, seen)
+    mine, seen = without_consumers(mine, gave_up), without_consumers(seen, gave_up)
     return with_steady_numbers(mine, seen, scenario), seen
 
 

@@ -47,6 +47,10 @@ TAKEOVER_S = 20
 """The same of mirrors without a master and of a majority without a leader, one of which takes over within seconds, or
 none ever does, as among members of a queue that was declared anew while one of them was down; those that did not are
 waited for once."""
+LOOK_S = 0.05
+"""How long it is between two looks at a cluster at least."""
+PAUSE = 2
+"""How many times longer than such a look."""
 VIEW_S = 15
 """How long a node may take to say what it knows."""
 BUILDING = "hawb-building"
@@ -77,7 +81,7 @@ class Drive:
         self.alarms: set[tuple[str, str]] = set()
         # Whose disk says that it is a member, whatever the others say.
         self.members = set(cluster.entry.nodes)
-        self._pool = ThreadPoolExecutor(8)
+        self._pool, self._in_order = ThreadPoolExecutor(8), ThreadPoolExecutor(1)
         self._jobs: list[Future] = []
         self._operations: list[Future] = []
         self._step = 0
@@ -91,7 +95,8 @@ class Drive:
 
     def close(self) -> None:
         """Ends clients and threads; what still waits for an answer is given up."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._in_order):
+            pool.shutdown(wait=False, cancel_futures=True)
         self.loop.close()
 
     # --- steps ---
@@ -144,7 +149,9 @@ class Drive:
         while True:
             jobs = [job for job in self._jobs if not job.done()]
             operations = [operation for operation in self._operations if not operation.done()]
+            asked = time.monotonic()
             views = self.snapshot()
+            answered_in_s = time.monotonic() - asked
             seen_views = without_counts(views) if self.clients.steady else views
             carrying = self._carrying
             now = (len(jobs), len(operations), self.clients.traffic, carrying, seen_views)
@@ -163,7 +170,8 @@ class Drive:
                 self._given_up = {replicas(row) for row in rows if unserved(row)}
                 self._settled = True
                 return
-            time.sleep(0.05)
+            # Nodes that were busy with answers all the time would take longer to settle.
+            time.sleep(max(LOOK_S, min(PAUSE * answered_in_s, quiet_s / 2)))
 
     @property
     def _carrying(self) -> bool:
@@ -253,9 +261,9 @@ class Drive:
         self._settled = False
         self._operations.append(self.loop.run(guarded()))
 
-    def job(self, work: Callable[..., Any], *arguments: Any) -> None:
+    def job(self, work: Callable[..., Any], *arguments: Any, in_order: bool = False) -> None:
         """Something that takes its time with nodes; what it returns, if anything, is why it was refused, once or
-        more often."""
+        more often. `in_order` it waits for others that are so, as a person does."""
         step = self._step
 
         def guarded() -> None:
@@ -267,9 +275,11 @@ class Drive:
                 self.refuse(None, reason, step)
 
         self._settled = False
-        self._jobs.append(self._pool.submit(guarded))
+        self._jobs.append((self._in_order if in_order else self._pool).submit(guarded))
 
-    def tell(self, module: str, function: str, *arguments: Any, timeout_s: float = 60) -> None:
+    def tell(
+        self, module: str, function: str, *arguments: Any, timeout_s: float = 60, in_order: bool = False
+    ) -> None:
         """`rabbitmqctl`, asked of the first running node. One that dies before it has answered refused nothing."""
         node = self.first_running()
         if node is None:
@@ -283,7 +293,7 @@ class Drive:
                     raise
                 return None
 
-        self.job(asked)
+        self.job(asked, in_order=in_order)
 
     def tell_each(self, module: str, function: str, *arguments: Any, timeout_s: float) -> None:
         """`rabbitmq-queues` for many queues, asked of the first running node."""

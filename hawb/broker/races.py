@@ -12,6 +12,8 @@
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
 - How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
   by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
+- A channel that tries to consume again gives up after a minute (`rabbit_amqqueue:retry_wait`). Steps that begin once
+  the cluster has settled may take as long there and no time in the model: a consumer that waits may be cancelled.
 - A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
   suspected until the node is back, and clients do not hear of it.
 """
@@ -274,6 +276,28 @@ def whole(queue: str) -> str:
 
 
 # Consumers
+
+
+def impatient(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
+    """The consumers that wait in the model, or have waited, and that a broker has cancelled since then, in steps that
+    take what they take; each with its queue."""
+    events = [event for event in mine["events"] if event["event"] == "consumer_waits"]
+    since = {event["detail"]["consumer"]: event["step"] for event in reversed(events)}
+    untimed = max((index for index, step in enumerate(scenario.steps) if step.at is None), default=0)
+    return {
+        name: told["queue"] for name, told in mine["consumers"].items()
+        if since.get(name, untimed) < untimed and told["state"] == "active"
+        and its.get("consumers", {}).get(name, {}).get("state") == "cancelled"
+    }  # fmt: skip
+
+
+def without_consumers(told: Told, consumers: dict[str, str]) -> Told:
+    """A part of an outcome, but for some consumers, and for how much of their queues' messages somebody holds."""
+    if not consumers.keys() & told.get("consumers", {}).keys():
+        return told
+    queues = {name: without(queue, "messages_ready", "messages_unacknowledged") if name in consumers.values() else queue
+              for name, queue in told.get("queues", {}).items()}  # fmt: skip
+    return told | {"consumers": without(told["consumers"], *consumers), "queues": queues}
 
 
 def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:

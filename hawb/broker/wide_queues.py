@@ -1,7 +1,8 @@
 """A queue of a wide story: the steps that its settings make of each part of the story.
 
-Its policies, its consumer if it has one, and its clients' connections have its name, so that each step belongs to one
-queue (`queue_of`), and what closes a connection (on 3.8.9 all consumers at a node were gone) harms no other one.
+Its policies, its consumer if it has one, and its clients' connections have its name, and what comes beside these (a
+second consumer, the queue of its dead letters) has its name with a word behind it. So each step belongs to one queue
+(`queue_of`), and what closes a connection (on 3.8.9 all consumers at a node were gone) harms no other one.
 Mirrors are placed by a list of nodes while the queue is empty, or after the first messages where they are to be
 behind; what its settings have as mode is set over the list.
 """
@@ -11,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from hawb.broker.random_cast import Cast, Steps, group_of
+from hawb.broker.random_cast import LIFETIME_MS, Cast, Steps, group_of
 from hawb.broker.wide_settings import MIRRORED, QUORUM, UNSET, Row
 from hawb.rules.quorum import majority
 from hawb.scenario.forms import Verb
 
+EXCHANGE = "letters"
+"""Where dead letters go, by the routing key that they were published with: the name of the queue that gives them up."""
+DEAD_LETTERS = {"x-dead-letter-exchange": EXCHANGE}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "none": {},
     "x-max-length": {"x-max-length": 6},
@@ -24,10 +28,23 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "x-single-active-consumer": {"x-single-active-consumer": True},
     "x-delivery-limit": {"x-delivery-limit": 1},
     "x-max-priority": {"x-max-priority": 5},
-}
+    "expires": {"x-message-ttl": LIFETIME_MS},
+    "expires to another queue": {"x-message-ttl": LIFETIME_MS, **DEAD_LETTERS},
+    "expires to another queue at least once": {
+        "x-message-ttl": LIFETIME_MS, "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish",
+        **DEAD_LETTERS,
+    },
+    "drops to another queue": {"x-max-length": 3, **DEAD_LETTERS},
+    "rejects to another queue": DEAD_LETTERS,
+    "returns to another queue": {"x-delivery-limit": 1, **DEAD_LETTERS},
+}  # fmt: skip
 PLAIN = {"max-length": 1000}
 """The policy of a queue that is not mirrored."""
 HA = ("ha-promote-on-failure", "ha-promote-on-shutdown", "ha-sync-mode")
+ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "acknowledges": ("ack", {}), "gives back": ("nack", {"requeue": True}), "rejects": ("nack", {"requeue": False}),
+}  # fmt: skip
+"""The consumers that answer, and how."""
 MOST = 3
 """How many messages are published at once at most."""
 
@@ -63,6 +80,14 @@ class WideQueue:
             return self._policy(PLAIN)
         return self._listed(self.members[:1] if self.settings["mirrors"] == "behind" else self.members)
 
+    def target(self) -> list[Steps]:
+        """Where its dead letters go: a durable queue without replicas, one step after the other."""
+        if not DEAD_LETTERS.items() <= ARGUMENTS[self.settings["argument"]].items():
+            return []
+        name = f"{self.name}-dead"
+        return [[{"declare": {"queue": name, "node": self._nodes[-1]}}],
+                [{"bind": {"queue": name, "exchange": EXCHANGE, "routing_key": self.name}}]]  # fmt: skip
+
     def declared(self) -> Steps:
         """It is declared, a quorum queue with one member or with one on all nodes."""
         return [self._declare(self.home, self.members)]
@@ -82,12 +107,15 @@ class WideQueue:
         """The policy of its settings."""
         return self._policy(self._mode | self._kept) if self.mirrored else []
 
-    def consumed(self, node: str) -> Steps:
-        """Its consumer, which holds what it is given."""
+    def consumed(self) -> list[Steps]:
+        """Its consumers, at the nodes that go last: one after the other, since the first one comes first."""
         if self.settings["consumer"] == "none":
             return []
-        client = {"node": node, "connection": self.name}
-        return [{"consume": {"consumer": self.name, "queue": self.name, "prefetch": 2, **client}}]
+        if self.settings["consumer"] != "two":
+            return [[self._consume(self.name, -1)]]
+        ranked = self.settings["argument"] != "x-single-active-consumer"
+        first = {"priority": 2} if ranked else {}
+        return [[self._consume(self.name, -1, **first)], [self._consume(f"{self.name}-second", -2)]]
 
     # --- later ---
 
@@ -103,6 +131,14 @@ class WideQueue:
         if self.settings["argument"] == "x-max-priority":
             fields["priority"] = self._cast.count(5)
         return [{"publish": {"queue": self.name, **fields}}]
+
+    def answered(self, running: Collection[str]) -> Steps:
+        """Its consumer answers for a message, if it is one of those that do; not to a minority, which hears of it
+        whenever it is none any more."""
+        if self.settings["consumer"] not in ANSWERS or (self.quorum and not self._elects(running)):
+            return []
+        verb, fields = ANSWERS[self.settings["consumer"]]
+        return [{verb: {"consumer": self.name, "count": 1, **fields}}]
 
     def gone(self, running: Collection[str]) -> None:
         """A node is gone, and these are left."""
@@ -142,6 +178,10 @@ class WideQueue:
 
     # --- what steps are made of ---
 
+    def _consume(self, name: str, place: int, **fields: Any) -> dict[str, Any]:
+        client = {"node": self._nodes[place], "connection": name}
+        return {"consume": {"consumer": name, "queue": self.name, "prefetch": 2, **client, **fields}}
+
     def _elects(self, running: Collection[str]) -> bool:
         return sum(member in running for member in self.members) >= majority(len(self.members))
 
@@ -171,4 +211,9 @@ class WideQueue:
 def queue_of(verb: Verb) -> str | None:
     """The queue of a wide story to which a step belongs; None for what happens to all of them."""
     fields = (getattr(verb, field, None) for field in ("queue", "name", "consumer"))
-    return next((field for field in fields if field is not None), None)
+    return next((owner(field) for field in fields if field is not None), None)
+
+
+def owner(name: str) -> str:
+    """The queue of a wide story to which something of this name belongs."""
+    return name.partition("-")[0]

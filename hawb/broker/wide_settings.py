@@ -3,7 +3,8 @@
 A row has a value of each factor, and the plot is one of them. So the rows of a plot hold every pair of settings that
 is possible in it, and those of all plots every triple: one array makes one story for each plot, and is covered by as
 many consecutive stories of a seed as there are plots (`hawb.broker.wide_stories`). With mirroring that takes about 520
-rows, 47 to 60 for each of ten plots, without it about 340; each further round of a seed has an array of its own.
+rows, 47 to 60 for each of ten plots, without it about 340; each further round of a seed has an array of its own. Rounds
+take turns (`ROUNDS`): one asks for how queues are mirrored, the other for what they do on their own time.
 
 covertable makes the array: pure Python, constraints said as data, and the same rows on any machine, for it sorts by a
 hash (FNV-1a) of the salt and draws nothing. allpairspy stops at pairs, testflows.combinatorics knows no constraints,
@@ -15,6 +16,8 @@ Left out (`ONLY`), beside what RabbitMQ refuses:
   which of the others has one then is luck.
 * Declaring a queue again while its node is down, where nobody took over: operations on a queue that is down take a
   minute each.
+* Declaring a quorum queue again while a node is down that is then forced to boot with the former one: members of both
+  would meet.
 * Limits with reject-publish on quorum queues: publishers hear of it when they hear of it.
 """
 
@@ -29,6 +32,7 @@ from covertable import make
 from hawb.broker.wide_plots import FEW_LEFT, PLOTS
 from hawb.engine import chance
 from hawb.rules.profiles import PROFILES
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 Row = dict[str, str]
 """A value of each factor."""
@@ -65,6 +69,22 @@ FACTORS: dict[str, tuple[str, ...]] = {
 the node that goes first; `mirrors` whether they are synchronised then; `meanwhile` what is done while it is down."""
 
 
+EXPIRING = ("expires", "expires to another queue", "expires to another queue at least once")
+"""What makes a queue's messages expire while the story goes on."""
+ON_THEIR_OWN: dict[str, tuple[str, ...]] = FACTORS | {
+    "replicas": (*CLASSIC, "all", "nodes", "quorum of 3", "quorum of all"),
+    "meanwhile": ("nothing", "policy changed", "policy cleared"),
+    "argument": (
+        "none", *EXPIRING, "drops to another queue", "rejects to another queue", "returns to another queue",
+        "x-single-active-consumer", "x-max-priority",
+    ),
+    "consumer": ("none", "one", "two", "acknowledges", "gives back", "rejects"),
+}  # fmt: skip
+"""The same where queues do something on their own time, or their consumers answer."""
+ROUNDS = (FACTORS, ON_THEIR_OWN)
+"""What a seed's rounds ask for, one after the other."""
+
+
 LEAVING = tuple(plot for plot in PLOTS if plot not in FEW_LEFT)
 
 
@@ -84,30 +104,43 @@ ONLY: tuple[Only, ...] = (
     Only(
         {"replicas": QUORUM},
         {**NO_MIRRORING, "queue": ("durable",),
-         "argument": ("none", "x-max-length", "x-single-active-consumer", "x-delivery-limit")},
+         "argument": ("none", "x-max-length", "x-single-active-consumer", "x-delivery-limit", *EXPIRING,
+                      "drops to another queue", "rejects to another queue", "returns to another queue")},
     ),
     Only({"replicas": ("exactly 1",)}, {"mirrors": ("synchronised",)}),
     Only({"ha-sync-mode": ("automatic",)}, {"mirrors": ("synchronised",)}),
-    Only({"argument": ("x-delivery-limit",)}, {"replicas": QUORUM}),
+    Only(
+        {"argument": ("x-delivery-limit", "returns to another queue", "expires to another queue at least once")},
+        {"replicas": QUORUM},
+    ),
     Only(
         {"meanwhile": ("declared again",), "master": ("goes",)},
         {"replicas": (*REPLICATED, "quorum of 3", "quorum of all"), "mirrors": ("synchronised",)},
     ),
+    Only({"plot": ("forced",), "replicas": QUORUM}, {"meanwhile": ("nothing", "policy changed", "policy cleared")}),
     Only({"replicas": ("exactly all but one",)}, {"plot": LEAVING, "mirrors": ("synchronised",)}),
 )  # fmt: skip
 
 
-def factors_of(version: str) -> dict[str, tuple[str, ...]]:
-    """The factors in a profile: without mirroring no queue is mirrored."""
+def factors_of(version: str, deal: int = 0) -> dict[str, tuple[str, ...]]:
+    """The factors of a round in a profile: without mirroring no queue is mirrored."""
+    factors = ROUNDS[deal % len(ROUNDS)]
     if PROFILES[version].mirroring:
-        return FACTORS
+        return factors
     fixed = {name: tuple(values) for name, values in NO_MIRRORING.items()}
-    return FACTORS | fixed | {"replicas": (*CLASSIC, *QUORUM)}
+    replicas = tuple(value for value in factors["replicas"] if value not in MIRRORED)
+    return factors | fixed | {"replicas": replicas}
 
 
-def possible(row: Row) -> bool:
+def only_of(version: str) -> tuple[Only, ...]:
+    """What is possible in a profile: not in all of them do messages of quorum queues expire."""
+    expire = "message-ttl" in dict(QUORUM_PROFILES[version].settings)
+    return ONLY if expire else (*ONLY, Only({"argument": EXPIRING}, {"replicas": (*CLASSIC, *MIRRORED)}))
+
+
+def possible(row: Row, version: str) -> bool:
     """Whether a row is none of those that are left out."""
-    return all(within(row, only.then) for only in ONLY if within(row, only.given))
+    return all(within(row, only.then) for only in only_of(version) if within(row, only.given))
 
 
 def within(row: Row, values: Values) -> bool:
@@ -120,7 +153,10 @@ def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
     """The covering array of a round of a seed."""
     salt = str(chance.draw(seed, SALTS, deal, 0))
     return tuple(
-        make(factors_of(version), strength=STRENGTH, constraints=[condition(only) for only in ONLY], salt=salt)
+        make(
+            factors_of(version, deal), strength=STRENGTH, salt=salt,
+            constraints=[condition(only) for only in only_of(version)],
+        )
     )
 
 

@@ -16,8 +16,8 @@ What random scenarios leave out because it is racy (`hawb.broker.random_scenario
   those that a list adds to a queue with messages come in any order: they are added one by one.
 * Nodes that go or come together, links that fail, and autoheal.
 * What a synchronisation meets: the cluster settles before anything else is done.
-* Clients with a rate, TTLs that are near, a second consumer of a queue, and clients at two nodes that publish to one
-  queue at once.
+* Clients with a rate, consumers of a queue of which none comes first, and clients at two nodes that publish to one
+  queue at once. Where messages expire, they all have before anything else happens.
 * Operations on a queue that is down or has no majority, but publishing to one that is mirrored.
 * Who is elected: no step says who leads, and members are named. Who published before a majority was gone does not do so
   afterwards.
@@ -36,11 +36,12 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from hawb.broker.compare import WHOLE, Cut
-from hawb.broker.random_cast import LOOK, Cast, Steps
+from hawb.broker.random_cast import LOOK, SECONDS, Cast, Steps
 from hawb.broker.random_scenarios import FEW, RACY, dealt
 from hawb.broker.wide_plots import PLOTS, Act, Happening
-from hawb.broker.wide_queues import WideQueue, queue_of
-from hawb.broker.wide_settings import Row, rows
+from hawb.broker.wide_queues import WideQueue, owner, queue_of
+from hawb.broker.wide_settings import EXPIRING, Row, rows
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
 
@@ -48,6 +49,8 @@ DRAWS, DECK_OF_PLOTS = 53, 54
 """The purposes of the draws, beside those of `random_scenarios` and `wide_settings`."""
 SIZES = (3, 3, 4, 5)
 """How many nodes a cluster has, each as likely as the others."""
+TICK_S = 6
+"""How long a quorum queue's leader may take until it looks whether the queue keeps to its policy, where it does."""
 ROUND = len(PLOTS)
 """How many stories it takes for every triple of values to occur."""
 
@@ -71,7 +74,7 @@ def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
     plot = dealt(tuple(PLOTS), seed, DECK_OF_PLOTS, n)
     chosen = [row for row in rows(seed, n // ROUND, version) if row["plot"] == plot]
     settings = {f"q{number:02}": row for number, row in enumerate(chosen, 1)}
-    stage = Stage(Cast(seed, DRAWS, n, SIZES), settings)
+    stage = Stage(Cast(seed, DRAWS, n, SIZES), settings, version)
     steps = [*stage.beginning(), *(step for happening in PLOTS[plot](stage.size) for step in stage.play(happening)),
              *stage.published(), LOOK]  # fmt: skip
     file: dict[str, Any] = {
@@ -105,10 +108,14 @@ def cut_of(scenario: Scenario) -> Cut:
 
 
 def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
-    """What an outcome tells of a queue, whose name its consumer has too."""
-    found = {key: {name: entry for name, entry in told[key].items() if name == queue} for key in BY_QUEUE & told.keys()}
-    found["errors"] = errors_of(told, queue, owners)
-    return found | ({"deleted": [name for name in told["deleted"] if name == queue]} if "deleted" in told else {})
+    """What an outcome tells of a queue, and of what has its name with more behind it."""
+    found: dict[str, Any] = {
+        key: {name: entry for name, entry in told[key].items() if owner(name) == queue}
+        for key in BY_QUEUE & told.keys()
+    }
+    if "deleted" in told:
+        found["deleted"] = [name for name in told["deleted"] if owner(name) == queue]
+    return found | {"errors": errors_of(told, queue, owners)}
 
 
 def errors_of(told: dict[str, Any], queue: str | None, owners: list[str | None]) -> list[dict[str, Any]]:
@@ -119,11 +126,13 @@ def errors_of(told: dict[str, Any], queue: str | None, owners: list[str | None])
 class Stage:
     """The queues of a story, and the nodes that run."""
 
-    def __init__(self, cast: Cast, settings: dict[str, Row]):
+    def __init__(self, cast: Cast, settings: dict[str, Row], version: str):
         self.cluster = cast.cluster
         self._order = cast.order(cast.nodes)
         self._running = list(self._order)
         self._queues = [WideQueue(cast, name, row, self._order) for name, row in settings.items()]
+        self._expiring = any(row["argument"] in EXPIRING for row in settings.values())
+        self._compares = QUORUM_PROFILES[version].compares_policies
 
     @property
     def size(self) -> int:
@@ -131,25 +140,26 @@ class Stage:
         return len(self._order)
 
     def beginning(self) -> Steps:
-        """Queues with replicas, messages from each node, and consumers at the node that goes last."""
-        last = self._order[-1]
+        """Queues with replicas, messages from each node, and consumers at the nodes that go last."""
         return [
             *moment(queue.placed() for queue in self._queues),
+            *in_turn(queue.target() for queue in self._queues),
             *moment(queue.declared() for queue in self._queues),
             *(step for place in range(1, self.size) for step in moment(queue.joined(place) for queue in self._queues)),
             *self.published(),
             *(step for place in range(1, self.size) for step in moment(queue.behind(place) for queue in self._queues)),
             *moment(queue.mode() for queue in self._queues),
-            *moment(queue.consumed(last) for queue in self._queues),
+            *in_turn(queue.consumed() for queue in self._queues),
             LOOK,
         ]
 
     def published(self) -> Steps:
         """Messages to each queue from each node that runs, one node after the other."""
         nodes = [node for node in self._order if node in self._running]
-        return [
+        steps = [
             step for node in nodes for step in moment(queue.published(node, self._running) for queue in self._queues)
         ]
+        return [*steps, {"wait": SECONDS}] if self._expiring else steps
 
     def play(self, happening: Happening) -> Steps:
         """An act of the plot."""
@@ -163,17 +173,26 @@ class Stage:
             case Act.START | Act.FORCE_BOOT:
                 self._running.append(node)
                 # A node that is forced to boot is alone: what it knows is seen before the others come.
-                return [{happening.act.value: node}, *([LOOK] if happening.act == Act.FORCE_BOOT else [])]
+                return [
+                    {happening.act.value: node}, *([{"wait": TICK_S}] if self._compares else []),
+                    *([LOOK] if happening.act == Act.FORCE_BOOT else []),
+                ]  # fmt: skip
             case Act.MEANWHILE:
-                done = [queue.meanwhile(self._order[-1]) for queue in self._queues]
-                return [LOOK, *self.published(), *(step for part in zip_longest(*done, fillvalue=[])
-                                                   for step in moment(part)), *self.published(), LOOK]  # fmt: skip
+                return [
+                    LOOK, *self.published(), *moment(queue.answered(self._running) for queue in self._queues),
+                    *in_turn(queue.meanwhile(self._order[-1]) for queue in self._queues), *self.published(), LOOK,
+                ]  # fmt: skip
             case Act.PUBLISH:
                 return [*self.published(), LOOK]
             case Act.LISTED:
                 return moment(queue.listed() for queue in self._queues)
             case Act.REWRITTEN:
                 return moment(queue.rewritten() for queue in self._queues)
+
+
+def in_turn(done: Iterable[list[Steps]]) -> Steps:
+    """What queues do one thing after the other: the first of each, then the second of each that has one."""
+    return [step for parts in zip_longest(*done, fillvalue=[]) for step in moment(parts)]
 
 
 def moment(parts: Iterable[Steps]) -> Steps:

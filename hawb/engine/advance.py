@@ -153,6 +153,7 @@ HANDLERS: dict[type, Callable] = {
     events.PolicyTakesEffect: policy_changes.take_effect,
     events.PolicyChanged: limits.policy_changed,
     events.MessagesExpire: messages_expire,
+    events.PolicyCompared: policy_changes.compared,
     events.QueueExpires: queues.expire,
     operations.Bind: exchanges.bind,
     operations.DeadLetters: publishing.dead_letters_arrive,

@@ -100,22 +100,27 @@ def force_boot(turn: Turn, node: int) -> None:
     name = turn.settings.names[node]
     if turn.nodes[node].status != DOWN:
         turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
-    elif knows_same_types(turn, node):
+    elif knows_same_queues(turn, node):
         turn.change_node(node, may_boot_alone=True)
         membership.start(turn, [node])
 
 
-def knows_same_types(turn: Turn, node: int) -> bool:
-    """Whether a node may boot from the records on its disk without a name meaning a classic queue there and a quorum
-    queue, which came later, to others; if not, the step was refused. A real one serves the classic queue."""
+def knows_same_queues(turn: Turn, node: int) -> bool:
+    """Whether a node may boot from the records on its disk without a name meaning there a queue that was deleted since,
+    and a quorum queue, which came later, to others; if not, the step was refused. A real one serves a classic queue,
+    and of a quorum queue members of both would meet."""
     remembered = turn.nodes[node].remembers
-    classic = () if remembered is None else (queue for queue in remembered.queues.values() if queue.type != QUORUM)
-    other = next((queue.name for queue in classic if queue.name in turn.groups), None)
+    known = {} if remembered is None else remembered.queues
+    other = next((name for name, queue in known.items() if queue.type != QUORUM and name in turn.groups), None)
+    if other is None and remembered is not None:
+        other = next((name for name, number in sorted(remembered.groups.items())
+                      if name in turn.groups and turn.groups[name].number != number), None)  # fmt: skip
     if other is not None:
+        kind = f"{'classic' if known[other].type != QUORUM else 'quorum'} queue"
         turn.refuse(
             None,
-            f"not simulated: {described(other)} as the classic queue that node '{turn.settings.names[node]}' has on "
-            "its disk, while others know it as a quorum queue; accepted is a node that went down after its declaration",
+            f"not simulated: {described(other)} as the {kind} that node '{turn.settings.names[node]}' has on its disk, "
+            "while others know another quorum queue; accepted is a node that went down after its declaration",
         )
     return other is None
 
@@ -151,7 +156,7 @@ def forget_offline(turn: Turn, node: int, origin: int) -> None:
         turn.refuse(None, "removing_node_from_offline_node: other members are running")
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
-    elif knows_same_types(turn, origin) and has_its_members(turn, origin):
+    elif knows_same_queues(turn, origin) and has_its_members(turn, origin):
         turn.because = turn.emit("node_forgotten", node=node, origin=at)
         for other in range(len(turn.nodes)):
             turn.change_node(other, member=other in known)

@@ -166,6 +166,13 @@ class LettersRetried(Struct, frozen=True):
     numbers: tuple[tuple[int, int], ...]
 
 
+class PolicyCompared(Struct, frozen=True):
+    """A quorum queue's leader at `node` looks whether the queue keeps to its policy."""
+
+    queue: str
+    node: int
+
+
 class QueueExpires(Struct, frozen=True):
     """A queue has been unused, under its master at `node`, for as long as it may be."""
 

@@ -88,7 +88,8 @@ def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names
         return ()
     queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}
     known = tuple(sorted(names[node] for node in side.members))
-    return *_side(state, replace(side, queues=queues), ranks, names), known
+    others = (name for name, number in side.groups.items() if number != getattr(state.groups.get(name), "number", None))
+    return *_side(state, replace(side, queues=queues), ranks, names), known, tuple(sorted(others))
 
 
 def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:

@@ -13,14 +13,21 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import consuming, metadata, mirroring, quorum
+from hawb.engine import consuming, expiry, metadata, mirroring, quorum
 from hawb.engine import limits as lengths
 from hawb.engine.access import is_replicated
-from hawb.engine.events import AutomaticSync, ClearPolicy, PolicyChanged, PolicyTakesEffect, SetPolicy
+from hawb.engine.events import (
+    AutomaticSync,
+    ClearPolicy,
+    PolicyChanged,
+    PolicyCompared,
+    PolicyTakesEffect,
+    SetPolicy,
+)
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import AdoptPolicy
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM, Queue
-from hawb.engine.turn import Turn
+from hawb.engine.turn import TIMER, Turn
 from hawb.rules import limits, patterns, policies, quorum_declaration
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
@@ -185,6 +192,22 @@ def adopt(turn: Turn, event: AdoptPolicy) -> None:
     wanted = quorum_settings(turn, in_force(turn, queue.name, queue.type), queue.arguments)
     lengths.adopt_settings(turn, queue.name, wanted)
     consuming.deliver(turn, queue.name)
+
+
+def watch(turn: Turn, name: str) -> None:
+    """A new leader is to look at its first tick whether its queue keeps to its policy, since 4.0.0
+    (`rabbit_quorum_queue:handle_tick`, `maybe_apply_policies`)."""
+    queue, profile = turn.queues[name], QUORUM_PROFILES[turn.settings.profile.version]
+    if profile.compares_policies and queue.untold_settings is not None:
+        turn.schedule(expiry.TICK_US, PolicyCompared(name, queue.master), priority=TIMER)
+
+
+def compared(turn: Turn, event: PolicyCompared) -> None:
+    """The queue is told of a policy that changed while it had no leader, unless it was meanwhile."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.master == event.node and queue.untold_settings is not None:
+        turn.change_queue(event.queue, untold_settings=None)
+        quorum.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)
 
 
 def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:

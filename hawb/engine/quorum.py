@@ -306,7 +306,8 @@ def is_led(turn: Turn, group: Group) -> bool:
 def is_deaf(turn: Turn, queue: Queue) -> bool:
     """Whether a quorum queue hears nothing of a change of its policy: that is one command to the leader that the record
     names, who is the last there was, and fails where that one is gone (`rabbit_quorum_queue:policy_changed`). A member
-    that comes back has the settings it was declared with, and those in its log (`ra:restart_server`)."""
+    that comes back has the settings it was declared with, and those in its log (`ra:restart_server`), in 4.0 until its
+    leader's first tick (`policy_changes.watch`)."""
     if queue.type != QUORUM or queue.master != NOWHERE:
         return False
     reached = any(turn.linked(node, queue.holder) for node in turn.running())

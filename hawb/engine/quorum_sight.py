@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, runs
+from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_changes, runs
 from hawb.engine.clients import Consumer
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum import offer_again, put, suspect
@@ -34,6 +34,7 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
     turn.look_from(event.node)
     if event.queue in turn.queues:
         consuming.follow_leader(turn, event.queue)
+        policy_changes.watch(turn, event.queue)
         suspect_unreached(turn, event.queue, event.node)
         look_for_channels(turn, event.queue, event.node)
         drop_orphans(turn, event.queue)

@@ -168,7 +168,9 @@ def remember(turn: Turn, node: int) -> None:
     """A node that goes down keeps the records as they are now."""
     turn.look_from(node)
     members = frozenset(other for other, value in enumerate(turn.nodes) if value.member)
-    turn.change_node(node, remembers=replace(turn.focus.frozen(), queues=dict(turn.queues), members=members))
+    groups = {name: group.number for name, group in turn.groups.items() if name in turn.queues}
+    remembered = replace(turn.focus.frozen(), queues=dict(turn.queues), members=members, groups=groups)
+    turn.change_node(node, remembers=remembered)
 
 
 def go_back(turn: Turn, node: int) -> None:
@@ -181,10 +183,10 @@ def go_back(turn: Turn, node: int) -> None:
     side = Records(replace(remembered, number=turn.next_number()))
     turn.sides[side.number] = side
     for name, queue in list(side.queues.items()):
-        if queue.type != QUORUM:
+        if queue.type == QUORUM and name in now.queues:
+            side.queues[name] = as_recorded(queue, now.queues[name])
+        elif queue.type != QUORUM and queue.durable:
             side.queues[name] = as_on_disk(turn, queue, now.queues.get(name), node)
-        elif name in now.queues and now.queues[name].type == QUORUM:
-            side.queues[name] = replace(now.queues[name], master=NOWHERE, up=False, ttl_timer_us=None)
         else:
             del side.queues[name]
     turn.change_node(node, side=side.number, remembers=None)
@@ -206,6 +208,17 @@ def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
     if queue is None or not queue.durable or queue.contents[node] is None:
         return None
     return runs.common(queue.contents[node], persistent(queue.batches))
+
+
+def as_recorded(queue: Queue, now: Queue) -> Queue:
+    """A quorum queue while nobody leads it, under the policies of a remembered record. Its group is the same on all
+    sides, and keeps to what it was told last."""
+    told = now.quorum_settings
+    before = queue.untold_settings or queue.quorum_settings
+    return replace(
+        now, master=NOWHERE, up=False, ttl_timer_us=None, policy=queue.policy, operator_policy=queue.operator_policy,
+        untold_settings=before if before != told else None,
+    )  # fmt: skip
 
 
 def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:

@@ -271,7 +271,8 @@ class Unread(Struct, frozen=True):
 
 class Side(Struct, frozen=True):
     """What nodes that see each other know together: policies, the records of queues and the exchanges declared. Of what
-    a node that is down remembers, `members` are those whom it knew as members of the cluster."""
+    a node that is down remembers, `members` are those whom it knew as members of the cluster, and `groups` the numbers
+    of quorum queues' Raft groups."""
 
     number: int
     policies: tuple[Policy, ...] = ()
@@ -279,6 +280,7 @@ class Side(Struct, frozen=True):
     queues: Mapping[str, Queue] = {}
     exchanges: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
+    groups: Mapping[str, int] = {}
 
 
 class State(Struct, frozen=True):

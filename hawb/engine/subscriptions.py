@@ -319,6 +319,7 @@ def lose_master(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     for consumer in detach(turn, name):
         if is_awaited(turn, queue) and not consumer.cancel_on_ha_failover:
+            turn.emit("consumer_waits", node=consumer.node, queue=name, consumer=consumer.name)
             turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
         else:
             cancel_by_server(turn, consumer, "master_down")

@@ -79,6 +79,7 @@ EVENTS: dict[str, str] = {
     "in_use; "
     "notified.",
     "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down, drained, connection_failed.",
+    "consumer_waits": "A consumer's channel tries to consume again, for a minute at most. consumer.",
     "consumer_moved": "A consumer was registered with the new master, without its client knowing. consumer.",
     "publisher_started": "A client began to publish steadily. publisher.",
     "publisher_blocked": "A publisher's next message has to wait at its client. publisher.",

@@ -48,11 +48,13 @@ class QuorumProfile(Struct, frozen=True):
     so. `delivery_limit` is the one without any given. `places_by_load` is whether members go where few are
     (`rabbit_queue_location`) or anywhere, `registers_enqueuers` whether a channel's first publish has the queue know
     the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` whether
-    the channel asks the last leader's node for its version before that, and rejects where that is down. `keeps_bodies`
-    is whether members hold messages in memory, `requeues_at_tail` whether a message that is given back without a
-    delivery limit is written anew at the log's end. `least_cut` is of how many entries a log is cut at least (Ra's
-    snapshot_interval). `snapshot_every` is how many messages, in 4.0 entries of the log, are written between places up
-    to which the log may be cut; it grows with the queue up to `snapshot_every_at_most`.
+    the channel asks the last leader's node for its version before that, and rejects where that is down.
+    `compares_policies` is whether leaders look at their ticks whether their queues keep to the policy on record
+    (`rabbit_quorum_queue:maybe_apply_policies`). `keeps_bodies` is whether members hold messages in memory,
+    `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end.
+    `least_cut` is of how many entries a log is cut at least (Ra's snapshot_interval). `snapshot_every` is how many
+    messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
+    queue up to `snapshot_every_at_most`.
     """
 
     settings: Settings
@@ -63,6 +65,7 @@ class QuorumProfile(Struct, frozen=True):
     places_by_load: bool
     registers_enqueuers: bool
     asks_leader_first: bool
+    compares_policies: bool
     keeps_bodies: bool
     requeues_at_tail: bool
     least_cut: int
@@ -110,6 +113,7 @@ _PROFILE_3_10 = QuorumProfile(
     places_by_load=True,
     registers_enqueuers=True,
     asks_leader_first=True,
+    compares_policies=False,
     keeps_bodies=False,
     requeues_at_tail=True,
     least_cut=8192,
@@ -135,6 +139,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         places_by_load=False,
         registers_enqueuers=False,
         asks_leader_first=False,
+        compares_policies=False,
         keeps_bodies=True,
         requeues_at_tail=False,
         least_cut=4096,
@@ -152,6 +157,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         places_by_load=True,
         registers_enqueuers=True,
         asks_leader_first=False,
+        compares_policies=True,
         keeps_bodies=False,
         requeues_at_tail=True,
         least_cut=8192,

@@ -199,6 +199,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "connection_failed": "{Consumer} of {queues} was closed with its connection, which an error ended.",
         },
     ),
+    "consumer_waits": ("fault", "{Consumer} waits for {queues}, a minute at most; its client was not told."),
     "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
     "publisher_started": ("plain", "{Publisher} began to publish to {queues}, connected to {node}."),
     "publisher_blocked": ("fault", "{Publisher} of {queues} is blocked: its messages wait at the client."),
