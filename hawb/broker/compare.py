@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from hawb.broker.races import (
     SEEDS,
-    impatient,
     in_the_order_of,
+    luckily_cancelled,
     luckily_led,
     renamed,
     renamings,
@@ -88,8 +88,8 @@ def compare_parts(
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
-    gave_up = impatient(scenario, mine, seen)
-    mine, seen = without_consumers(mine, gave_up), without_consumers(seen, gave_up)
+    cancelled = luckily_cancelled(scenario, mine, seen)
+    mine, seen = without_consumers(mine, cancelled), without_consumers(seen, cancelled)
     return with_steady_numbers(mine, seen, scenario), seen
 
 

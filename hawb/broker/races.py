@@ -14,6 +14,8 @@
   by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
 - A channel that tries to consume again gives up after a minute (`rabbit_amqqueue:retry_wait`). Steps that begin once
   the cluster has settled may take as long there and no time in the model: a consumer that waits may be cancelled.
+- A channel that hears of a quorum queue's end consumes from it again, which succeeds as long as the record is there
+  (`rabbit_channel:handle_consuming_queue_down_or_eol`; without mirroring it does not try): then nobody is cancelled.
 - A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
   suspected until the node is back, and clients do not hear of it.
 """
@@ -28,11 +30,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue, split_queue
+from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import Cut, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
+from hawb.scenario.verbs import Cut, Declare, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
 
 SEEDS = 500
 """By how many seeds the model is asked at most."""
@@ -187,7 +190,7 @@ def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
     either = unsure.difference(queue["synchronised_mirrors"])
     its = other.get("recoverable_mirrors", ())
     mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
-    return {"recoverable_mirrors": its} if its and mine == others else {}
+    return {"recoverable_mirrors": its} if "recoverable_mirrors" in other and mine == others else {}
 
 
 def perhaps_struck(name: str, model: Told) -> set[str]:
@@ -278,16 +281,35 @@ def whole(queue: str) -> str:
 # Consumers
 
 
-def impatient(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
-    """The consumers that wait in the model, or have waited, and that a broker has cancelled since then, in steps that
-    take what they take; each with its queue."""
-    events = [event for event in mine["events"] if event["event"] == "consumer_waits"]
+def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
+    """The consumers of which it is luck whether they were cancelled, and on which model and broker differ in that; each
+    with its queue."""
+    lucky = {**waiting(scenario, mine), **reconsuming(scenario, mine)}
+    both = ((name, told, its.get("consumers", {}).get(name, told)) for name, told in mine["consumers"].items())
+    return {
+        name: told["queue"] for name, told, other in both
+        if name in lucky and (told["state"], told["cancel_notified"]) != (other["state"], other["cancel_notified"])
+    }  # fmt: skip
+
+
+def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
+    """The consumers that have waited before steps that take what they take, each with the step since when."""
+    events = [event for event in model["events"] if event["event"] == "consumer_waits"]
     since = {event["detail"]["consumer"]: event["step"] for event in reversed(events)}
     untimed = max((index for index, step in enumerate(scenario.steps) if step.at is None), default=0)
+    return {name: step for name, step in since.items() if step < untimed}
+
+
+def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
+    """The consumers of quorum queues that were deleted, in releases that mirror, each with the step of that."""
+    quorum = {whole(step.verb.queue) for step in scenario.steps
+              if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
+    if not PROFILES[scenario.cluster.version].mirroring:
+        return {}
     return {
-        name: told["queue"] for name, told in mine["consumers"].items()
-        if since.get(name, untimed) < untimed and told["state"] == "active"
-        and its.get("consumers", {}).get(name, {}).get("state") == "cancelled"
+        event["detail"]["consumer"]: event["step"] for event in model["events"]
+        if event["event"] == "consumer_cancelled" and event["detail"]["reason"] == "queue_deleted"
+        and event["queue"] in quorum
     }  # fmt: skip
 
 

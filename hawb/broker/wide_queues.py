@@ -81,11 +81,12 @@ class WideQueue:
         return self._listed(self.members[:1] if self.settings["mirrors"] == "behind" else self.members)
 
     def target(self) -> list[Steps]:
-        """Where its dead letters go: a durable queue without replicas, one step after the other."""
+        """Where its dead letters go: a durable queue without replicas, one step after the other. It is not where
+        consumers are: what they give back as their node goes would arrive or not."""
         if not DEAD_LETTERS.items() <= ARGUMENTS[self.settings["argument"]].items():
             return []
         name = f"{self.name}-dead"
-        return [[{"declare": {"queue": name, "node": self._nodes[-1]}}],
+        return [[{"declare": {"queue": name, "node": self._nodes[1]}}],
                 [{"bind": {"queue": name, "exchange": EXCHANGE, "routing_key": self.name}}]]  # fmt: skip
 
     def declared(self) -> Steps:
@@ -115,7 +116,8 @@ class WideQueue:
             return [[self._consume(self.name, -1)]]
         ranked = self.settings["argument"] != "x-single-active-consumer"
         first = {"priority": 2} if ranked else {}
-        return [[self._consume(self.name, -1, **first)], [self._consume(f"{self.name}-second", -2)]]
+        second = max(2, len(self._nodes) - 2)
+        return [[self._consume(self.name, -1, **first)], [self._consume(f"{self.name}-second", second)]]
 
     # --- later ---
 

@@ -18,6 +18,8 @@ Left out (`ONLY`), beside what RabbitMQ refuses:
   minute each.
 * Declaring a quorum queue again while a node is down that is then forced to boot with the former one: members of both
   would meet.
+* A limit where messages expire: what there is room for would depend on how soon the next node publishes.
+* At-least-once dead letters whose target's node goes: they are sent again after three minutes.
 * Limits with reject-publish on quorum queues: publishers hear of it when they hear of it.
 """
 
@@ -117,6 +119,8 @@ ONLY: tuple[Only, ...] = (
         {"meanwhile": ("declared again",), "master": ("goes",)},
         {"replicas": (*REPLICATED, "quorum of 3", "quorum of all"), "mirrors": ("synchronised",)},
     ),
+    Only({"argument": EXPIRING}, {"meanwhile": ("nothing", "policy cleared", "declared again")}),
+    Only({"argument": ("expires to another queue at least once",)}, {"plot": ("stopped", "killed", "rewritten")}),
     Only({"plot": ("forced",), "replicas": QUORUM}, {"meanwhile": ("nothing", "policy changed", "policy cleared")}),
     Only({"replicas": ("exactly all but one",)}, {"plot": LEAVING, "mirrors": ("synchronised",)}),
 )  # fmt: skip

@@ -373,8 +373,8 @@ def return_to_queue(turn: Turn, name: str, node: int) -> None:
         crashes=tuple(pair for pair in queue.crashes if pair[0] != node),
     )
     if queue.master == node:
-        if not queue.up and queue.durable:
-            outage.start_master(turn, name)
+        if not queue.up:
+            outage.return_master(turn, name)
         return
     queue = turn.change_queue(name, contents=mirroring.with_content(queue.contents, {node: None}))
     if outage.is_full_of_the_dead(queue):

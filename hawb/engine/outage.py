@@ -93,6 +93,16 @@ def forget_transient(turn: Turn) -> None:
             queues.remove(turn, name, "node_down")
 
 
+def return_master(turn: Turn, name: str) -> None:
+    """The master's node is back. A queue that is not durable was kept by its policy alone: without that, it goes with
+    what the node left behind (`rabbit_vhost:recover`, `rabbit_amqqueue:on_node_down`)."""
+    queue = turn.queues[name]
+    if queue.durable:
+        start_master(turn, name)
+    elif not is_replicated(queue):
+        queues.remove(turn, name, "node_down")
+
+
 def start_master(turn: Turn, name: str) -> None:
     """The master's node is back. Where the record on its disk names it as a mirror too, as that of an heir may, and
     ha-mode exactly keeps it as one, the process would start a mirror beside itself, and crashes at each attempt; what

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_changes, runs
+from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_changes, runs, sides
 from hawb.engine.clients import Consumer
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum import offer_again, put, suspect
@@ -119,10 +119,10 @@ def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
 
 
 def look_for_channels(turn: Turn, name: str, leader: int) -> None:
-    """A new leader looks for all channels that the queue knows, and finds that some are gone for long, where their
-    nodes run again; those on nodes that do not it suspects."""
-    let_go_of_dead(turn, name, lambda node: turn.runs_anywhere(node) and turn.linked(node, leader))
-    for node in sorted({one.node for one in dead_ones(turn, name) if not turn.runs_anywhere(one.node)}):
+    """A new leader looks for all channels that the queue knows, and finds that some are gone, where their nodes are up,
+    be it again or for the last time; those on nodes that are not it suspects."""
+    let_go_of_dead(turn, name, lambda node: sides.is_up(turn, node) and turn.linked(node, leader))
+    for node in sorted({one.node for one in dead_ones(turn, name) if not sides.is_up(turn, one.node)}):
         suspect(turn, name, node)
 
 

@@ -55,6 +55,7 @@ from hawb.study.kernel.state import (
     CLOSED,
     NEVER,
     NOBODY,
+    RUNNING,
     STOPPING,
     is_running,
     link_us,
@@ -193,7 +194,7 @@ def look_for_channels(t):
     """A new leader looks for the consumer, and finds that it is gone, or its node out of reach."""
     if not is_known_dead(t):
         return
-    if is_running(t, t.consumer.node):
+    if t.status[t.consumer.node] in (RUNNING, STOPPING):
         ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
     else:
         suspect(t, t.consumer.node)
