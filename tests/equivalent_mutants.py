@@ -204,7 +204,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     },
     "quorum_profiles": {
         UNASKED: [
-            "QUORUM_PROFILES: asks_leader_first=False, keeps_bodies=True, => asks_leader_first=True, keeps_bodies=True,",
+            "QUORUM_PROFILES: asks_leader_first=False, compares_policies=False, => asks_leader_first=True, compares_policies=False,",
         ],
         UNSEEN_CUT: [
             "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",

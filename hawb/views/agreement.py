@@ -19,7 +19,7 @@ from hawb.broker import kept_campaigns
 from hawb.broker.kept_campaigns import Kept as Campaign
 from hawb.broker.kept_campaigns import KeptCampaign
 from hawb.broker.wide_campaigns import Pair
-from hawb.broker.wide_settings import FACTORS
+from hawb.broker.wide_settings import FACTORS, ROUNDS
 from hawb.scenario.checkout import data_folder_for
 from hawb.views.beside import DIFFERS, Kept, Table, verdict
 from hawb.views.style import FIGURE, GRID, LINE, LOOKS, PAPER
@@ -116,9 +116,10 @@ def heat_map(counts: Sequence[Pair]) -> Figure:
 
 
 def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
-    """The values that were asked, factor by factor as `FACTORS` has them, each with its row."""
+    """The values that were asked, factor by factor as `ROUNDS` have them, each with its row."""
     met = {found for one in counts for found in ((one.factor, one.value), (one.other_factor, one.other_value))}
-    known = [(factor, value) for factor, values in FACTORS.items() for value in values]
+    known = [(factor, value) for factor in FACTORS
+             for value in dict.fromkeys(value for factors in ROUNDS for value in factors[factor])]  # fmt: skip
     ordered = [one for one in known if one in met] + sorted(met - set(known))
     return {one: place for place, one in enumerate(ordered)}
 
