@@ -10,7 +10,7 @@ import pytest
 
 from hawb.broker.actions import ACTIONS
 from hawb.broker.clients import Account, Clients, Subscriber
-from hawb.broker.compare import compare, differences
+from hawb.broker.compare import alike, compare, differences
 from hawb.broker.connections import Channel, Refused
 from hawb.broker.control import Atom
 from hawb.broker.drive import TAKEOVER_S, Drive, replicas
@@ -167,6 +167,40 @@ def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:
     for state, found in (("closed", []), ("active", ["consumers.one.state", "consumers.one.activity_status"])):
         broker = {"consumers": {"one": {"state": state, "activity_status": "suspected_down"}}}
         assert [field for field, _, _ in differences(model, broker)] == found
+
+
+def cancelled_by_luck(scenario: dict[str, Any], **broker: Any) -> list[str]:
+    """The fields in which a broker differs that tells of the consumer `c` what the model does, but for these."""
+    read = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b"]}} | scenario)
+    told = outcome(Run.of(read))
+    mine, seen = alike(read, told, told | {"consumers": {"c": told["consumers"]["c"] | broker}}, {})
+    return [field for field, _, _ in differences(mine, seen)]
+
+
+CONSUMED = [
+    {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
+    {"consume": {"consumer": "c", "queue": "q", "node": "b"}},
+    {"delete": {"queue": "q", "node": "a"}},
+]
+NOT_TOLD = {"state": "active", "cancel_notified": False}
+
+
+@pytest.mark.parametrize(
+    ("version", "differs"), [("3.10", []), ("4.0", ["consumers.c.state", "consumers.c.cancel_notified"])]
+)
+def test_a_consumer_of_a_quorum_queue_that_was_deleted_hears_of_it_or_not(version: str, differs: list[str]) -> None:
+    cluster = {"nodes": ["a", "b"], "version": version}
+    assert sorted(cancelled_by_luck({"cluster": cluster, "steps": CONSUMED}, **NOT_TOLD)) == sorted(differs)
+    classic = [{"declare": {"queue": "q", "node": "a"}}, *CONSUMED[1:]]
+    assert len(cancelled_by_luck({"cluster": cluster, "steps": classic}, **NOT_TOLD)) == 2
+
+
+@pytest.mark.parametrize(("later", "differs"), [({"at": 9}, 2), ({}, 0)])
+def test_a_consumer_that_waits_may_be_cancelled_while_steps_take_what_they_take(later: dict, differs: int) -> None:
+    policy = {"set_policy": {"name": "p", "pattern": "q", "definition": {"ha-mode": "nodes", "ha-params": ["a"]}}}
+    steps = [policy, {"declare": {"queue": "q", "node": "a"}}, CONSUMED[1], {"kill": "a"}, {"start": "a"} | later]
+    found = cancelled_by_luck({"steps": steps}, state="cancelled", cancel_notified=True)
+    assert len(found) == differs
 
 
 # --- what is done ---
