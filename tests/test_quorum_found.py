@@ -381,3 +381,13 @@ def test_a_name_is_not_free_for_another_queue_while_its_channel_s_end_is_not_com
     consumers = run.moment().state.consumers
     assert all(consumers[name].queue == queue.name for queue in run.moment().state.queues.values()
                for name in queue.consumers)  # fmt: skip
+
+
+def test_a_new_leader_finds_that_consumers_at_a_node_that_stops_are_gone():
+    """What they held comes back once and not again when the node does, as on a 4.0.5 cluster: within the limit."""
+    consume = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 2}}
+    other = {"consume": {"consumer": "d", "queue": "q", "node": "b", "prefetch": 2, "priority": 2}}
+    run = played(declared(quorum_initial_group_size=3, delivery_limit=1), publish(4), other, consume,
+                 {"close": "d"}, {"stop": "a"}, {"start": "a"}, {"wait": 10})  # fmt: skip
+    assert [entry.detail["ids"] for entry in told(run, "messages_requeued")] == [[[1, 2]], [[3, 4]]]
+    assert queue(run).content == runs.run(1, 4)
