@@ -222,8 +222,8 @@ class BrokerCluster:
         raise CallFailed(f"nodes did not boot within {BOOT_S} s: {states}")
 
     def _state_at_boot(self, node: BrokerNode) -> str:
-        """The same of a node that boots until Erlang has booted as well: one of 4.0.5 whose broker is stopped between
-        the two ends with a crash."""
+        """The state of a node, which boots until Erlang has booted as well as the broker: one of 4.0.5 whose broker is
+        stopped between the two ends with a crash."""
         state = self.state(node)
         if state == "running":
             with contextlib.suppress(CallFailed):

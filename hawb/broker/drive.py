@@ -50,7 +50,7 @@ waited for once."""
 LOOK_S = 0.05
 """How long it is between two looks at a cluster at least."""
 PAUSE = 2
-"""How many times longer than such a look."""
+"""How many times longer than a look itself takes it is until the next."""
 VIEW_S = 15
 """How long a node may take to say what it knows."""
 BUILDING = "hawb-building"

@@ -213,11 +213,10 @@ def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
 def as_recorded(queue: Queue, now: Queue) -> Queue:
     """A quorum queue while nobody leads it, under the policies of a remembered record. Its group is the same on all
     sides, and keeps to what it was told last."""
-    told = now.quorum_settings
     before = queue.untold_settings or queue.quorum_settings
     return replace(
         now, master=NOWHERE, up=False, ttl_timer_us=None, policy=queue.policy, operator_policy=queue.operator_policy,
-        untold_settings=before if before != told else None,
+        untold_settings=before if before != now.quorum_settings else None,
     )  # fmt: skip
 
 
