@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from invariants import watched
 from test_quorum import DECLARE, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
@@ -391,3 +392,20 @@ def test_a_new_leader_finds_that_consumers_at_a_node_that_stops_are_gone():
                  {"close": "d"}, {"stop": "a"}, {"start": "a"}, {"wait": 10})  # fmt: skip
     assert [entry.detail["ids"] for entry in told(run, "messages_requeued")] == [[[1, 2]], [[3, 4]]]
     assert queue(run).content == runs.run(1, 4)
+
+
+def test_a_new_leader_that_a_stopping_node_is_cut_off_from_suspects_the_consumers_there():
+    """Nobody else would: the node does not run any more, so who loses sight of it later has no consumers to suspect."""
+    run = played(DECLARE, publish(10), CONSUME, {"partition": [["a"], ["b", "c"]], "at": 1}, {"stop": "a", "at": 1},
+                 {"heal": True, "at": 2}, {"wait": 100})  # fmt: skip
+    assert [entry.detail["ids"] for entry in told(run, "messages_requeued")] == [[[1, 5]]]
+    assert "c" in queue(run).fifo.suspected
+
+
+def test_what_a_quorum_queue_was_not_told_is_known_to_a_side():
+    """`force_boot` at one side's node goes back to its own policy, and the other side keeps to what it knows."""
+    policy = {"set_policy": {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}}
+    run = played(policy, DECLARE, publish(13), policy | {"at": 1}, {"kill": "a"}, {"heal": True, "at": 1.003},
+                 {"kill": ["a", "b"]}, {"force_boot": "a", "at": 1.0035}, nodes="ab")  # fmt: skip
+    with watched():
+        run.moment()

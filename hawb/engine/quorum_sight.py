@@ -120,10 +120,15 @@ def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
 
 def look_for_channels(turn: Turn, name: str, leader: int) -> None:
     """A new leader looks for all channels that the queue knows, and finds that some are gone, where their nodes are up,
-    be it again or for the last time; those on nodes that are not it suspects."""
-    let_go_of_dead(turn, name, lambda node: sides.is_up(turn, node) and turn.linked(node, leader))
-    for node in sorted({one.node for one in dead_ones(turn, name) if not sides.is_up(turn, one.node)}):
-        suspect(turn, name, node)
+    be it again or for the last time, and in reach; those on other nodes it suspects."""
+
+    def is_reached(node: int) -> bool:
+        return sides.is_up(turn, node) and turn.linked(node, leader)
+
+    let_go_of_dead(turn, name, is_reached)
+    for node in sorted({one.node for one in dead_ones(turn, name)}):
+        if not is_reached(node):
+            suspect(turn, name, node)
 
 
 def dead_ones(turn: Turn, name: str) -> list[Consumer]:

@@ -27,7 +27,9 @@ from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
-OF_A_SIDE = frozenset(("master", "up", "policy", "operator_policy", "mirroring", "limits", "ttl_timer_us"))
+OF_A_SIDE = frozenset(
+    ("master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
+)
 """What sides of a partition know differently of a quorum queue."""
 
 __all__ = ["OF_A_SIDE", "REACTION", "TIMER", "Turn", "place_of"]
