@@ -27,11 +27,11 @@ app: setup ## the lab as a page without code; open the address that it prints (P
 learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
 
-# A file, or a notebook, is played by one process from its first test to its last.
+# A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py.
 test: setup ## style, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
-	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --nbval --nbval-current-env \
-	  $(ARGS) tests $(NOTEBOOKS)
+	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --nbval \
+	  --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests

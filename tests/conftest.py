@@ -23,6 +23,15 @@ BROKER = os.environ.get("HAWB_BROKER") == "1"
 SEED = int(os.environ.get("HAWB_SEED", random.randrange(2**32) if LONG else 0))
 DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
+LONGEST = (
+    "test_mutants", "test_pipeline", "test_kernel_agreement", "test_kernel_quorum", "31-the-policy-table",
+    "test_wide_stories", "34-rare-losses", "test_searching", "test_kernel_partitions", "test_wide",
+    "33-a-year-of-upgrades", "test_lessons_browser", "test_fuzz", "test_numbers", "30-availability-and-loss",
+    "test_sources", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
+)  # fmt: skip
+"""The files that take half a minute and more, the longest first. They begin, so that at the end of all tests no process
+is left alone with one of them."""
+
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
 # ones. A test that sets max_examples itself has the same count in both.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -38,7 +47,9 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves tests marked `broker` to `make test-broker`."""
+    """Leaves tests marked `broker` to `make test-broker`, and has the longest files first."""
+    order = {stem: place for place, stem in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
     left_out = [] if BROKER else [item for item in items if item.get_closest_marker("broker")]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
