@@ -29,8 +29,8 @@ LONGEST = (
     "33-a-year-of-upgrades", "test_lessons_browser", "test_fuzz", "test_numbers", "30-availability-and-loss",
     "test_sources", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
 )  # fmt: skip
-"""The files that take half a minute and more, the longest first. They begin, so that at the end of all tests no process
-is left alone with one of them."""
+"""The files that take about half a minute or more, longest first. They begin, so that at the end no process is left
+alone with one of them."""
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
 # ones. A test that sets max_examples itself has the same count in both.
