@@ -17,7 +17,7 @@ from hawb.broker.drive import TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import undriven
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
-from hawb.broker.races import luckily_led
+from hawb.broker.races import luckily_led, without_consumers
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
 from hawb.scenario import verbs
@@ -201,6 +201,12 @@ def test_a_consumer_that_waits_may_be_cancelled_while_steps_take_what_they_take(
     steps = [policy, {"declare": {"queue": "q", "node": "a"}}, CONSUMED[1], {"kill": "a"}, {"start": "a"} | later]
     found = cancelled_by_luck({"steps": steps}, state="cancelled", cancel_notified=True)
     assert len(found) == differs
+
+
+def test_what_a_consumer_would_hold_that_was_cancelled_by_luck_is_not_compared() -> None:
+    holding = {"messages": 2, "messages_ready": 0, "messages_unacknowledged": 2, "redelivered": [[1, 2]]}
+    told = without_consumers({"consumers": {"c": {}}, "queues": {"q": holding, "other": holding}}, {"c": "q"})
+    assert told == {"consumers": {}, "queues": {"q": {"messages": 2}, "other": holding}}
 
 
 # --- what is done ---

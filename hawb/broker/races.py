@@ -47,6 +47,8 @@ SETTLING_S = 3.0
 """How much longer or shorter a step may take there that begins when the cluster has settled."""
 SORTED = frozenset({"synchronised_mirrors"})
 """Lists that have no order of their own."""
+OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
+"""What a queue tells of messages that somebody holds."""
 
 Told = dict[str, Any]
 """An outcome, or a part of it."""
@@ -314,10 +316,10 @@ def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
 
 
 def without_consumers(told: Told, consumers: dict[str, str]) -> Told:
-    """A part of an outcome, but for some consumers, and for how much of their queues' messages somebody holds."""
+    """A part of an outcome, but for some consumers, and for what of their queues' messages somebody holds."""
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
-    queues = {name: without(queue, "messages_ready", "messages_unacknowledged") if name in consumers.values() else queue
+    queues = {name: without(queue, *OF_HOLDERS) if name in consumers.values() else queue
               for name, queue in told.get("queues", {}).items()}  # fmt: skip
     return told | {"consumers": without(told["consumers"], *consumers), "queues": queues}
 
