@@ -12,12 +12,13 @@ from hawb.broker.actions import ACTIONS
 from hawb.broker.clients import Account, Clients, Subscriber
 from hawb.broker.compare import alike, compare, differences
 from hawb.broker.connections import Channel, Refused
+from hawb.broker.consumer_races import without_consumers
 from hawb.broker.control import Atom
 from hawb.broker.drive import TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import undriven
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
-from hawb.broker.races import luckily_led, without_consumers
+from hawb.broker.races import luckily_led
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
 from hawb.scenario import verbs
@@ -204,9 +205,11 @@ def test_a_consumer_that_waits_may_be_cancelled_while_steps_take_what_they_take(
 
 
 def test_what_a_consumer_would_hold_that_was_cancelled_by_luck_is_not_compared() -> None:
-    holding = {"messages": 2, "messages_ready": 0, "messages_unacknowledged": 2, "redelivered": [[1, 2]]}
-    told = without_consumers({"consumers": {"c": {}}, "queues": {"q": holding, "other": holding}}, {"c": "q"})
-    assert told == {"consumers": {}, "queues": {"q": {"messages": 2}, "other": holding}}
+    holding = {"state": "running", "messages": 2, "messages_ready": 0, "messages_unacknowledged": 2}
+    dropped = {"event": "messages_dead_lettered", "queue": "q", "detail": {"targets": ["dead"]}}
+    names = ("q", "dead", "other")
+    told = without_consumers({"consumers": {"c": {}}, "queues": dict.fromkeys(names, holding)}, {"c": "q"}, [dropped])
+    assert told == {"consumers": {}, "queues": {name: {"state": "running"} for name in names[:2]} | {"other": holding}}
 
 
 # --- what is done ---

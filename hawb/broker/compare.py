@@ -11,18 +11,24 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from hawb.broker.consumer_races import (
+    luckily_cancelled,
+    moved_together,
+    without_consumers,
+    without_lost_places,
+    without_shares,
+)
 from hawb.broker.races import (
     SEEDS,
     in_the_order_of,
-    luckily_cancelled,
     luckily_led,
+    outrun,
     renamed,
     renamings,
     tellings,
     with_steady_numbers,
-    without_consumers,
     without_leaders,
-    without_lost_places,
+    without_queues,
 )
 from hawb.broker.real import Played
 from hawb.scenario.document import Scenario, Uncompared
@@ -88,8 +94,11 @@ def compare_parts(
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
-    cancelled = luckily_cancelled(scenario, mine, seen)
-    mine, seen = without_consumers(mine, cancelled), without_consumers(seen, cancelled)
+    cancelled, moved, lost = luckily_cancelled(scenario, mine, seen), moved_together(mine), outrun(mine, seen)
+    events = mine["events"]
+    mine, seen = (
+        without_queues(without_shares(without_consumers(told, cancelled, events), moved), lost) for told in (mine, seen)
+    )
     return with_steady_numbers(mine, seen, scenario), seen
 
 

@@ -12,13 +12,16 @@
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
 - How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
   by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
-- A channel that tries to consume again gives up after a minute (`rabbit_amqqueue:retry_wait`). Steps that begin once
-  the cluster has settled may take as long there and no time in the model: a consumer that waits may be cancelled.
-- A channel that hears of a quorum queue's end consumes from it again, which succeeds as long as the record is there
-  (`rabbit_channel:handle_consuming_queue_down_or_eol`; without mirroring it does not try): then nobody is cancelled.
-- A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
-  suspected until the node is back, and clients do not hear of it.
+- Survivors note the deaths of a stopping node's replicas before or after it counts as down. Before, they strike its
+  mirrors off the recoverable ones (`rabbit_mirror_queue_misc:update_recoverable`), and its own disk has who was
+  promoted in its place, so that it does not serve the queue when it is forced to boot (`outrun`).
+- Since 4.0 a classic queue keeps what came without a confirm in memory until it hibernates, after a second without
+  messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its node is
+  killed that is lost or not.
+
+What consumers meet is in `consumer_races`.
 """
+
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import Cut, Declare, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
+from hawb.scenario.verbs import Cut, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
 
 SEEDS = 500
 """By how many seeds the model is asked at most."""
@@ -45,10 +48,9 @@ JITTER_S = 0.5
 """How late what happens at its time may be on a real machine, looking included."""
 SETTLING_S = 3.0
 """How much longer or shorter a step may take there that begins when the cluster has settled."""
+GOING = ("node_stopping", "node_killed", "node_lost_power")
 SORTED = frozenset({"synchronised_mirrors"})
 """Lists that have no order of their own."""
-OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
-"""What a queue tells of messages that somebody holds."""
 
 Told = dict[str, Any]
 """An outcome, or a part of it."""
@@ -169,8 +171,9 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
         lucky: Told = {}
         if queue["type"] == "classic":
             since = {node: joined.get((name, node), node) for node in queue["mirrors"] + queue["recoverable_mirrors"]}
-            unsure = perhaps_struck(name, model) | set(queue["mirrors"] if back else ())
+            unsure = perhaps_struck(name, model) | set(queue["mirrors"] if back else ()) | stopped_mirrors(queue, model)
             lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, unsure)
+            lucky |= without_unwritten(queue, other, unwritten(name, model))
         elif "ids" in other:
             lucky = held_ones_in_order(queue, other, held_by_several(name, model))
         queues[name] = queue | lucky
@@ -211,6 +214,12 @@ def perhaps_struck(name: str, model: Told) -> set[str]:
     return struck
 
 
+def stopped_mirrors(queue: Told, model: Told) -> set[str]:
+    """The nodes that were stopped and have no replica of a queue now."""
+    how = {event["node"]: event["event"] for event in model.get("events", ()) if event["event"] in GOING}
+    return {node for node, last in how.items() if last == "node_stopping"} - {queue["master"], *queue["mirrors"]}
+
+
 def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
     """The broker's messages, where only those that several consumers hold have changed places."""
     same = held and held_in_order(queue["ids"], held) == held_in_order(other["ids"], held)
@@ -228,6 +237,74 @@ def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
     """Numbers in the order of `ids`, but for those that are held, which are in their own."""
     sorted_ones = iter(sorted(held.intersection(numbers(ids))))
     return [next(sorted_ones) if number in held else number for number in numbers(ids)]
+
+
+# What disks have
+
+
+def unwritten(name: str, model: Told) -> set[int]:
+    """The messages of a classic queue that came without a confirm before its master's node was killed, in releases
+    that keep those in memory."""
+    if "version" not in model or PROFILES[model["version"]].mirroring:
+        return set()
+    came: set[int] = set()
+    lost: set[int] = set()
+    for event in model.get("events", ()):
+        detail = event["detail"]
+        here = (event["queue"] == name, event["event"])
+        if here == (True, "messages_published") or (
+            event["event"] == "messages_dead_lettered" and name in detail["targets"]
+        ):
+            came |= set(numbers(detail["ids"]))
+        elif here == (True, "messages_confirmed"):
+            came -= set(numbers(detail["ids"]))
+        elif here == (True, "master_down") and detail["reason"] == "node_killed":
+            lost |= came
+            came = set()
+    return lost
+
+
+def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
+    """The broker's numbers of messages, and which they are, where only some are missing that were perhaps not
+    written."""
+    missing = queue["messages"] - other["messages"] if unwritten and other.get("messages") is not None else 0
+    if not 0 < missing <= len(unwritten):
+        return {}
+    found = {key: other[key] for key in ("messages", "messages_ready") if key in other}
+    if "ids" in other:
+        left = set(numbers(other["ids"]))
+        gone = set(numbers(queue["ids"])) - left
+        if not gone <= unwritten:
+            return {}
+        found |= {"ids": other["ids"], "redelivered": other["redelivered"]}
+    return found
+
+
+def outrun(model: Told, seen: Told) -> set[str]:
+    """The queues whose master's node was stopped, and then forced to boot before the others, where it has turned out to
+    know already who was promoted in its place: that decides all that comes later."""
+    forced = {event["node"] for event in model.get("events", ()) if event["event"] == "records_restored"}
+    stopped: set[tuple[str, str]] = set()
+    promoted: dict[str, str] = {}
+    for event in model.get("events", ()):
+        if event["event"] == "master_down" and event["detail"]["reason"] == "node_stopped":
+            stopped.add((event["queue"], event["node"]))
+        elif event["event"] == "promoted" and (event["queue"], event["detail"]["was"]) in stopped:
+            promoted.setdefault(event["queue"], event["detail"]["was"])
+    masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
+    return {name for name, node in promoted.items() if node in forced and masters.get(name) != node}
+
+
+def without_queues(told: Told, names: set[str]) -> Told:
+    """A part of an outcome, but for some queues and their consumers."""
+    if not names & told.get("queues", {}).keys():
+        return told
+    consumers = [name for name, consumer in told.get("consumers", {}).items() if consumer["queue"] in names]
+    return told | {
+        "queues": without(told["queues"], *names),
+        "ledger": without(told.get("ledger", {}), *names),
+        "consumers": without(told.get("consumers", {}), *consumers),
+    }
 
 
 def numbers(runs: Iterable[list[int]]) -> Iterator[int]:
@@ -278,56 +355,6 @@ def with_steady_numbers(mine: Told, its: Told, scenario: Scenario) -> Told:
 def whole(queue: str) -> str:
     """A queue's name as outcomes have it."""
     return join_queue(*split_queue(queue))
-
-
-# Consumers
-
-
-def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
-    """The consumers of which it is luck whether they were cancelled, and on which model and broker differ in that; each
-    with its queue."""
-    lucky = {**waiting(scenario, mine), **reconsuming(scenario, mine)}
-    both = ((name, told, its.get("consumers", {}).get(name, told)) for name, told in mine["consumers"].items())
-    return {
-        name: told["queue"] for name, told, other in both
-        if name in lucky and (told["state"], told["cancel_notified"]) != (other["state"], other["cancel_notified"])
-    }  # fmt: skip
-
-
-def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
-    """The consumers that have waited before steps that take what they take, each with the step since when."""
-    events = [event for event in model["events"] if event["event"] == "consumer_waits"]
-    since = {event["detail"]["consumer"]: event["step"] for event in reversed(events)}
-    untimed = max((index for index, step in enumerate(scenario.steps) if step.at is None), default=0)
-    return {name: step for name, step in since.items() if step < untimed}
-
-
-def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
-    """The consumers of quorum queues that were deleted, in releases that mirror, each with the step of that."""
-    quorum = {whole(step.verb.queue) for step in scenario.steps
-              if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
-    if not PROFILES[scenario.cluster.version].mirroring:
-        return {}
-    return {
-        event["detail"]["consumer"]: event["step"] for event in model["events"]
-        if event["event"] == "consumer_cancelled" and event["detail"]["reason"] == "queue_deleted"
-        and event["queue"] in quorum
-    }  # fmt: skip
-
-
-def without_consumers(told: Told, consumers: dict[str, str]) -> Told:
-    """A part of an outcome, but for some consumers, and for what of their queues' messages somebody holds."""
-    if not consumers.keys() & told.get("consumers", {}).keys():
-        return told
-    queues = {name: without(queue, *OF_HOLDERS) if name in consumers.values() else queue
-              for name, queue in told.get("queues", {}).items()}  # fmt: skip
-    return told | {"consumers": without(told["consumers"], *consumers), "queues": queues}
-
-
-def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:
-    """What a broker tells of consumers, but for the place of those whose clients are gone."""
-    gone = {name for name, told in consumers.items() if told["state"] == "closed"}
-    return consumers | {name: without(consumers[name], "activity_status") for name in gone}
 
 
 def without(told: Told, *keys: str) -> Told:

@@ -57,7 +57,7 @@ ROUND = len(PLOTS)
 
 BY_QUEUE = frozenset({"queues", "ledger", "consumers"})
 """What an outcome has by queue, or by the name of a queue's consumer."""
-SHARED = frozenset({"events"})
+SHARED = frozenset({"events", "version"})
 """What of the model's outcome says of every queue what may be luck (`races`)."""
 
 

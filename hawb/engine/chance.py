@@ -16,6 +16,7 @@ DRAIN_DESTINATION = 3
 CUT_OFF = 4
 ELECTION = 5
 MEMBERS = 6
+GROUP_RING = 7
 """Purposes of draws. Those of studies begin at 100 (`hawb.study`)."""
 
 _WORD = 0xFFFFFFFF

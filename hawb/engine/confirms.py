@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from hawb.engine import answers, runs, steady_confirms
 from hawb.engine.clients import NEVER_US, Share, Unconfirmed
 from hawb.engine.events import ConfirmsDue
+from hawb.engine.operations import Publish
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE
+from hawb.engine.state import NOWHERE, Parked
 from hawb.engine.turn import Turn
 
 
@@ -118,6 +119,20 @@ def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
     steady_confirms.forget_replicas(turn, queue, gone)
 
 
+def strays_gone(turn: Turn, nodes: Iterable[int]) -> None:
+    """Nodes are gone, and with them members of a group that no queue has on its record any more. The others hear of it,
+    find no record of theirs either, and end: no channel waits for any."""
+    gone = frozenset(nodes)
+
+    def without_strays(share: Share) -> Share:
+        queue, strays = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us == NEVER_US]
+        if gone.isdisjoint(strays) or (queue is not None and not gone.isdisjoint((queue.master, *queue.mirrors))):
+            return share
+        return replace(share, due_us=(), answered=share.answered or turn.settings.profile.strays_confirm)
+
+    _update(turn, without_strays, lambda waiting: turn.is_here(waiting.node))
+
+
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
     """The process of a queue at `node` crashed: what waits for it is nacked at once, whoever else has answered."""
     here = [waiting for waiting in turn.unconfirmed if turn.is_here(waiting.node)]
@@ -153,7 +168,21 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
         if waiting.node == node:
             _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
+    for name in turn.queue_names():
+        parked = turn.queues[name].parked
+        if any(_is_published(one, node) for one in parked):
+            turn.change_queue(name, parked=tuple(_unasked(one) if _is_published(one, node) else one for one in parked))
     steady_confirms.client_gone(turn, node, reason)
+
+
+def _is_published(parked: Parked, node: int) -> bool:
+    return isinstance(parked.operation, Publish) and parked.operation.node == node
+
+
+def _unasked(parked: Parked) -> Parked:
+    """What waits for its queue still does, and nobody waits for an answer: its channel is gone, and a new one at the
+    same node is another."""
+    return replace(parked, operation=replace(parked.operation, confirm=False, transaction=False))
 
 
 def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:

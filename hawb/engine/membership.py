@@ -186,6 +186,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
         if queue.type == "classic" and not {queue.master, queue.hollow, *queue.mirrors}.isdisjoint(gone):
             failover.bury(turn, name)
     turn.because = cause
+    confirms.strays_gone(turn, dead)
     if not watchers:
         outage.forget_transient(turn)
     for node in gone:

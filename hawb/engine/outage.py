@@ -95,12 +95,23 @@ def forget_transient(turn: Turn) -> None:
 
 def return_master(turn: Turn, name: str) -> None:
     """The master's node is back. A queue that is not durable was kept by its policy alone: without that, it goes with
-    what the node left behind (`rabbit_vhost:recover`, `rabbit_amqqueue:on_node_down`)."""
+    what the node left behind (`rabbit_vhost:recover`, `rabbit_amqqueue:on_node_down`). Nobody tells mirrors that wait
+    for their master, nor who publishes to them."""
     queue = turn.queues[name]
     if queue.durable:
         start_master(turn, name)
     elif not is_replicated(queue):
+        leave_strays(turn, name)
         queues.remove(turn, name, "node_down")
+
+
+def leave_strays(turn: Turn, name: str) -> None:
+    """Mirrors that wait for a master are told by nobody that there is one again, or none any more, if that has no
+    mirrors: they keep what channels sent them, and the channels wait on."""
+    queue = turn.queues[name]
+    strays = [node for node in queue.mirrors if turn.alive(queue, node)]
+    if strays:
+        strike_waiting(turn, name, tuple(node for node in (*strays, queue.hollow) if turn.is_running(node)))
 
 
 def start_master(turn: Turn, name: str) -> None:
@@ -128,6 +139,8 @@ def recover(turn: Turn, name: str, reason: str) -> None:
     the mirrors that policy asks for join empty, on nodes that run by now, in its order
     (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
     on_disk = turn.queues[name].mirrors_on_disk
+    if not is_replicated(turn.queues[name]):
+        leave_strays(turn, name)
     replace_mirrors(turn, name)
     answer_in_vain(turn, name)
     queue = turn.change_queue(name, up=True, abandoned=False, unburied=(), hollow=NOWHERE, absent=False, overcounted=())

@@ -25,14 +25,16 @@ class Profile(Struct, frozen=True):
     members of quorum queues, not only those that lead (3.8.12), `rebalance_spares_drained` whether rebalancing leaves
     drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `exclusive_counts_as_mirrored` is whether an exclusive queue
     under a policy that mirrors, which has no mirrors, is told of as mirrored (`rabbit_mirror_queue_misc:is_mirrored`,
-    which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often a node that boots and finds
-    nobody goes through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure
-    does not count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8
-    node waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they
-    have come, and not each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it
-    takes back from consumers (3.13.0). `keeps_records` is whether the record of a durable classic queue stays in memory
-    when its node goes, mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `unicode_errors` is
-    whether error texts show strings as Unicode (`~tp`) or byte by byte (`~p`).
+    which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often a node that boots and finds nobody goes
+    through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure does not
+    count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8 node
+    waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have
+    come, and not each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it
+    takes back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds
+    itself on no record for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0). `keeps_records` is
+    whether the record of a durable classic queue stays in memory when its node goes, mirrored or not (3.11.0,
+    `rabbit_amqqueue:queues_to_delete_when_node_down`). `unicode_errors` is whether error texts show strings as Unicode
+    (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -55,6 +57,7 @@ class Profile(Struct, frozen=True):
     late_answers_count: bool
     counts_deliveries: bool
     requeues_at_mirrors: bool
+    strays_confirm: bool
     keeps_records: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
@@ -142,6 +145,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=False,
         counts_deliveries=False,
         requeues_at_mirrors=False,
+        strays_confirm=True,
         keeps_records=False,
         unicode_errors=False,
     ),
@@ -169,6 +173,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=False,
+        strays_confirm=False,
         keeps_records=False,
         unicode_errors=False,
     ),
@@ -196,6 +201,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=True,
+        strays_confirm=False,
         keeps_records=True,
         unicode_errors=True,
     ),
@@ -223,6 +229,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=True,
+        strays_confirm=False,
         keeps_records=True,
         unicode_errors=True,
     ),

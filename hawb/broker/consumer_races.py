@@ -1,0 +1,100 @@
+"""What a real cluster leaves to luck of what consumers meet; of all else, `races`.
+
+- A channel that tries to consume again gives up after a minute (`rabbit_amqqueue:retry_wait`). Steps that begin once
+  the cluster has settled may take as long there and no time in the model: a consumer that waits may be cancelled.
+- A channel that hears of a quorum queue's end consumes from it again, which succeeds as long as the record is there
+  (`rabbit_channel:handle_consuming_queue_down_or_eol`; without mirroring it does not try): then nobody is cancelled.
+- When a mirrored queue's master is gone each of its consumers' channels consumes again for itself
+  (`rabbit_channel:handle_consuming_queue_down_or_eol`): any may come first, be the active one, and get what the others
+  had, whatever its priority.
+- A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
+  suspected until the node is back, and clients do not hear of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hawb.broker.races import Told, whole, without
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.document import Scenario
+from hawb.scenario.verbs import Declare
+
+OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
+"""What a queue tells of messages that somebody holds."""
+CONTENTS = ("ids", "messages", *OF_HOLDERS)
+"""What a queue tells of its messages."""
+SHARES = ("received", "unacknowledged", "activity_status")
+"""What is told of a consumer that depends on what its queue's other ones get."""
+
+
+def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
+    """The consumers of which it is luck whether they were cancelled, and on which model and broker differ in that; each
+    with its queue."""
+    lucky = {**waiting(scenario, mine), **reconsuming(scenario, mine)}
+    both = ((name, told, its.get("consumers", {}).get(name, told)) for name, told in mine["consumers"].items())
+    return {
+        name: told["queue"] for name, told, other in both
+        if name in lucky and (told["state"], told["cancel_notified"]) != (other["state"], other["cancel_notified"])
+    }  # fmt: skip
+
+
+def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
+    """The consumers that have waited before steps that take what they take, each with the step since when."""
+    events = [event for event in model["events"] if event["event"] == "consumer_waits"]
+    since = {event["detail"]["consumer"]: event["step"] for event in reversed(events)}
+    untimed = max((index for index, step in enumerate(scenario.steps) if step.at is None), default=0)
+    return {name: step for name, step in since.items() if step < untimed}
+
+
+def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
+    """The consumers of quorum queues that were deleted, in releases that mirror, each with the step of that."""
+    quorum = {whole(step.verb.queue) for step in scenario.steps
+              if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
+    if not PROFILES[scenario.cluster.version].mirroring:
+        return {}
+    return {
+        event["detail"]["consumer"]: event["step"] for event in model["events"]
+        if event["event"] == "consumer_cancelled" and event["detail"]["reason"] == "queue_deleted"
+        and event["queue"] in quorum
+    }  # fmt: skip
+
+
+def moved_together(model: Told) -> dict[str, str]:
+    """The consumers of classic queues that consumed again at the same moment as others of their queue, each with its
+    queue."""
+    moved: dict[tuple[str, float], set[str]] = defaultdict(set)
+    for event in model["events"]:
+        if event["event"] == "consumer_moved":
+            moved[event["queue"], event["t"]].add(event["detail"]["consumer"])
+    return {name: queue for (queue, _), names in moved.items() if len(names) > 1 for name in names}
+
+
+def without_shares(told: Told, consumers: dict[str, str]) -> Told:
+    """A part of an outcome, but for which messages each of these consumers got, and which of them is the active one."""
+    if not consumers.keys() & told.get("consumers", {}).keys():
+        return told
+    named = {name: without(told["consumers"][name], *SHARES) for name in consumers.keys() & told["consumers"].keys()}
+    queues = {name: without(queue, *OF_HOLDERS) if name in consumers.values() else queue
+              for name, queue in told.get("queues", {}).items()}  # fmt: skip
+    return told | {"consumers": told["consumers"] | named, "queues": queues}
+
+
+def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told]) -> Told:
+    """A part of an outcome, but for some consumers, and for their queues' messages: what nobody holds limits drop, and
+    it is dead-lettered."""
+    if not consumers.keys() & told.get("consumers", {}).keys():
+        return told
+    dropping = dict.fromkeys(consumers.values(), CONTENTS)
+    for event in events:
+        if event["event"] == "messages_dead_lettered" and event["queue"] in dropping:
+            dropping |= dict.fromkeys(event["detail"]["targets"], CONTENTS)
+    queues = {name: without(queue, *dropping.get(name, ())) for name, queue in told.get("queues", {}).items()}
+    return told | {"consumers": without(told["consumers"], *consumers), "queues": queues}
+
+
+def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:
+    """What a broker tells of consumers, but for the place of those whose clients are gone."""
+    gone = {name for name, told in consumers.items() if told["state"] == "closed"}
+    return consumers | {name: without(consumers[name], "activity_status") for name in gone}
