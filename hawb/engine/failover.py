@@ -185,9 +185,16 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     waiting = (settling.unheard(parked) for parked in turn.queues[name].parked)
     turn.change_queue(name, parked=tuple(publishing.copied(turn, parked, name) for parked in waiting))
     synchronise_drained(turn, name, "promotion")
-    turn.schedule(0, PolicyTakesEffect(name))
+    turn.schedule(0, PolicyTakesEffect(name, spared=spared(turn, queue)))
     release(turn, name)
     consuming.deliver(turn, name)
+
+
+def spared(turn: Turn, queue: Queue) -> int | None:
+    """Who takes over starts mirrors, but not on the nodes of the dead, though one may be back: the master of a queue
+    that is not durable is not started there either (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`)."""
+    back = queue.abandoned and not queue.durable and turn.is_running(queue.master)
+    return queue.master if back else None
 
 
 def overcounted(turn: Turn, queue: Queue, mirrors: Iterable[int], content: Runs) -> tuple[tuple[int, Runs], ...]:

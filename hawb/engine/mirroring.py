@@ -58,13 +58,14 @@ def shuffled(turn: Turn, nodes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def add_mirrors(
-    turn: Turn, name: str, because: int | None = None, *, returning: bool = False, recorded: tuple[int, ...] = ()
-) -> None:
+    turn: Turn, name: str, because: int | None = None, *, returning: bool = False, recorded: tuple[int, ...] = (),
+    spared: int | None = None,
+) -> None:  # fmt: skip
     """Starts the mirrors that policy asks for and that are missing; each joins after a link latency. A node where the
-    queue's process has just crashed gets no other in its place. `returning` says that a node boots meanwhile, and
-    `recorded` are the mirrors that the record names where dead ones are among them."""
+    queue's process has just crashed gets no other in its place, nor does the one that is `spared`. `returning` says
+    that a node boots meanwhile, and `recorded` are the mirrors that the record names where dead ones are among them."""
     queue = turn.queues[name]
-    available = [node for node in turn.running() if node not in queue.crashed]
+    available = [node for node in turn.running() if node not in queue.crashed and node != spared]
     known = replace(queue, mirrors=recorded) if recorded else queue
     for node in wanted(turn, known, available):
         if node not in queue.replicas and node != queue.master:

@@ -219,7 +219,7 @@ def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
     if not is_replicated(queue):
         mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
         return
-    mirroring.add_mirrors(turn, queue.name, returning=event.returning)
+    mirroring.add_mirrors(turn, queue.name, returning=event.returning, spared=event.spared)
     drop_surplus(turn, queue)
     if event.synchronise:
         turn.schedule(0, AutomaticSync(queue.name))
