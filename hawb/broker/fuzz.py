@@ -29,6 +29,7 @@ from hawb.broker.random_scenarios import random_scenario
 from hawb.broker.real import CannotPlay, Played
 from hawb.broker.recordings import digest
 from hawb.broker.shrinking import shrunk
+from hawb.broker.soak_stories import briskly, soak_story
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump
 from hawb.scenario.outcome import outcome
@@ -42,6 +43,7 @@ Play = Callable[[Scenario], Played]
 Differing = dict[str, list[Difference]]
 """What differs of a scenario, by the part of its outcome; WHOLE is one that is compared as a whole."""
 Verdict = Literal["agrees", "differs", "unplayed"]
+SEEDS_OF_A_SOAK = 8
 OF_ELECTIONS = frozenset(
     {
         "availability", "events", "losses", "time_s",
@@ -75,13 +77,15 @@ class Result(msgspec.Struct, frozen=True):
 class Kind(NamedTuple):
     """What a campaign plays. `draw` is scenario `n` of a seed for a profile, `cut` how the outcome of a scenario falls
     into parts, `alone` the scenario of one part, `seeds` by how many other seeds the model may draw at most, and `name`
-    is what `other` has behind it, so that results of another kind are others."""
+    is what `other` has behind it, so that results of another kind are others. `briskly` is a scenario as the other one
+    plays it, step by step the same."""
 
     draw: Callable[[int, int, str], Scenario]
     cut: Callable[[Scenario], Cut]
     alone: Callable[[Scenario, str], Scenario]
     seeds: int
     name: str
+    briskly: Callable[[Scenario], Scenario] = lambda scenario: scenario
 
 
 AS_A_WHOLE = Kind(
@@ -91,6 +95,7 @@ AS_A_WHOLE = Kind(
     seeds=SEEDS,
     name="",
 )  # fmt: skip
+SOAK = AS_A_WHOLE._replace(draw=soak_story, seeds=SEEDS_OF_A_SOAK, name="soak", briskly=briskly)
 
 
 class ResultsRefused(Exception):  # noqa: N818 - named for what it says
@@ -188,7 +193,8 @@ class Campaign:
     def _differing(self, scenario: Scenario, cut: Cut, seeds: int) -> tuple[Differing, str | None]:
         """Where both differ, or why that cannot be told."""
         try:
-            return compare_parts(self._play(scenario), cut, seeds=seeds), None
+            played = self._play(self._kind.briskly(scenario))._replace(scenario=scenario)
+            return compare_parts(played, cut, seeds=seeds), None
         except (CannotPlay, ScenarioRefused) as reason:
             return {}, str(reason)
         except Exception as fault:  # a fault of the model or the drive is one find more, and no end of a long campaign

@@ -105,18 +105,17 @@ def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> S
     healed = {"heal": True}
     before = prepared(cast, node, node, others[0])
     cast.deposed(node)
-    if cast.one((True, False)):
+    if cast.one((True, False)) and "net_ticktime" not in cast.cluster:
         cast.cluster["net_ticktime"] = PATIENT_TICKTIME_S
         return [*before, step, publish(cast, others[0], count=2), healed, {"wait": SECONDS}]
     cast.cluster["net_ticktime"] = TICKTIME_S
     both = [publish(cast, node, count=2), publish(cast, others[0], count=2)]
     noticed = [*before, step, {"wait": NOTICED_S}, *both, LOOK, healed]
-    handling = cast.one((
+    handling = cast.cluster.setdefault("cluster_partition_handling", cast.one((
         "ignore", "ignore",
         {"pause_if_all_down": [others[0]], "recover": "ignore"},
         "pause_minority" if len(others) > 1 else "ignore",
-    ))  # fmt: skip
-    cast.cluster["cluster_partition_handling"] = handling
+    )))  # fmt: skip
     if handling == "ignore":
         return [*noticed, {"wait": SECONDS}, {"stop": node}, {"start": node}]
     return [*noticed, {"wait": BACK_S}]

@@ -132,7 +132,7 @@ def record_one(
 
 
 @click.command()
-@click.option("--count", type=click.IntRange(1, 10_000), help="How many scenarios: 200, or 10 wide ones.")
+@click.option("--count", type=click.IntRange(1, 10_000), help="How many scenarios: 200, or 10 wide ones, or a soak.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Which ones.")
 @click.option(
     "--out", type=click.Path(path_type=Path), default="build/fuzz", show_default=True, help="Where results are kept."
@@ -144,26 +144,31 @@ def record_one(
               help="How often what differs is played again to find the shortest that does; 0: not at all.")  # fmt: skip
 @click.option("--wide", is_flag=True,
               help="Each is a story of faults for fifty queues, which have settings of their own.")  # fmt: skip
+@click.option("--soak", is_flag=True,
+              help="Each is one long story: six hours of operations and faults, compared after each.")  # fmt: skip
 @click.option("--keep", type=click.Path(path_type=Path),
               help="With --wide: a folder for how often each two settings were asked, and agreed.")  # fmt: skip
 def fuzz(
-    count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, keep: Path | None
-) -> None:
+    count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,
+    keep: Path | None,
+) -> None:  # fmt: skip
     """Play random scenarios on the model and on a real RabbitMQ cluster, and shrink those that differ.
 
     Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
     covered and how many agreed. Ten --wide ones have every triple of their queues' settings; each queue that differs is
-    played alone before it is shrunk.
+    played alone before it is shrunk. Of --soak stories a real cluster plays the quiet times short.
     """
+    if wide and soak:
+        raise SystemExit(refuse("--wide and --soak are two kinds of stories: give one of them"))
     real = broker_room()
     from hawb.broker import fuzz as room
 
-    kind, report = room.AS_A_WHOLE, room.report
+    kind, report = room.SOAK if soak else room.AS_A_WHOLE, room.report
     if wide:
         from hawb.broker import wide_campaigns
 
         kind, report = wide_campaigns.WIDE, wide_campaigns.report
-    count = count or (10 if wide else 200)
+    count = count or (10 if wide else 1 if soak else 200)
 
     version = broker or real.VERSION
     try:
