@@ -17,7 +17,7 @@ from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.learner import build, without_solutions
 from hawb.lessons.notebook import check, exercise, logs, predict, reset_lesson, show_rule, tell, truth
 from hawb.lessons.predictions import Prediction
-from hawb.lessons.rule_sources import RULES, WITHOUT_GUIDE, rule, rule_text
+from hawb.lessons.rule_sources import rule, rule_text
 from hawb.lessons.view import PredictionView
 from hawb.rules import promotion
 
@@ -164,23 +164,6 @@ def test_a_rule_about_time_is_the_engines():
     assert told.file == "hawb/engine/mirroring.py"
     assert told.name == "synchronise_drained"
     assert "rabbit_mirror_queue_slave" in told.source
-
-
-def test_every_rule_of_the_lessons_has_a_source_and_a_scenario():
-    for function, statements in RULES.items():
-        told = rule(function)
-        assert len(told.says) == len(statements), function
-        assert told.source.startswith("Source:"), function
-        assert told.scenarios, function
-
-
-def test_a_rule_of_which_the_guide_says_nothing_has_its_scenarios():
-    for function, scenarios in WITHOUT_GUIDE.items():
-        told = rule(function.__name__)
-        assert told.source.startswith("Source:"), function
-        assert (told.says, tuple(one.name for one in told.scenarios)) == ((), scenarios)
-    for name in ("transfer_leadership", "has_majority"):
-        assert all(one.recorded for one in rule(name).scenarios)
 
 
 def test_without_a_checkout_a_rule_is_its_code_alone(outside_checkouts):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import click
 
 from hawb import __version__
-from hawb.cli import clusters, migrating, planning, real_broker, scenarios, spark, upgrade
+from hawb.cli import clusters, migrating, planning, real_broker, rules, scenarios, spark, upgrade
 from hawb.cli.files import Refusing
 
 COMMANDS = (
-    scenarios.run, scenarios.check,
+    scenarios.run, scenarios.check, rules.rule,
     planning.safe, planning.explore, planning.lint, upgrade.upgrade,
     migrating.migrate, migrating.replicas,
     clusters.import_command, clusters.watch,

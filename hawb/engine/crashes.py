@@ -5,7 +5,7 @@ A supervisor starts the process again, six crashes within ten seconds apart. Wha
 replica the master, from disk. Publishers whose messages wait for the crashed process are nacked at once, because its
 exit is an abnormal one (`rabbit_channel:handle_publishing_queue_down`, `rabbit_misc:is_abnormal_exit`).
 
-Sources beside these: `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
+Source: these, and `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
 `rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. A consumer
 of a queue without mirrors is cancelled, since the crash has marked the record and `rabbit_amqqueue:with` fails at once
 in state crashed; a 3.10.8 cluster did so.

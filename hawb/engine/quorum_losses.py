@@ -7,6 +7,8 @@ behind its end is gone.
 
 Two things are not simulated: answers behind that end are forgotten by a real queue as well, so that what they settled
 is delivered again; and messages that clients hold are lost to the queue only once they come back, so here they stay.
+
+Source: `ra_server:init`, `rabbit_fifo`; the Raft paper, 5.4.3; 3.10.8 clusters.
 """
 
 from __future__ import annotations

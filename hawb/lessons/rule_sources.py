@@ -14,78 +14,10 @@ from collections.abc import Callable, Iterator
 import yaml
 from msgspec import Struct
 
-from hawb.engine import (
-    confirms,
-    fifo,
-    flow_control,
-    maintenance,
-    membership,
-    mirroring,
-    publishing,
-    raft_election,
-    raft_replication,
-    subscriptions,
-)
-from hawb.rules import (
-    locators,
-    partitions,
-    patterns,
-    policies,
-    promotion,
-    queue_arguments,
-    quorum,
-    quorum_declaration,
-    selection,
-)
+from hawb.lessons.behaviours import Behaviour, all_behaviours
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
 from hawb.views.words import counted, listing, shown
-
-RULES: dict[Callable, tuple[str, ...]] = {
-    patterns.matches: ("pattern-is-a-regular-expression", "not-mirrored-by-name"),
-    policies.matching: ("configured-by-policy", "definition-is-added"),
-    selection.wanted_replicas: ("two-keys", "all-nodes", "nodes-listed"),
-    selection.exactly: ("exactly-counts-replicas", "exactly-replaces", "exactly-with-fewer-nodes"),
-    selection.listed_nodes: (
-        "nodes-listed",
-        "nodes-unknown",
-        "nodes-none-online",
-        "nodes-may-end-the-master",
-        "master-kept-until-synchronised",
-    ),
-    locators.locate: ("three-places", "client-local", "min-masters", "random"),
-    promotion.candidate: ("longest-running-mirror", "oldest-by-default"),
-    promotion.refuses_on_failure: ("unsynchronised-by-parameters", "only-on-the-master-is-lost"),
-    promotion.takes_mirrors_down: ("unsynchronised-by-parameters",),
-    policies.mirroring: ("manual-is-default", "automatic-when-a-mirror-joins", "batch-size-argument"),
-    mirroring.synchronise_drained: ("draining-synchronises", "then-it-is-synchronised"),
-    mirroring.abort_sync: ("cancel-sync-queue", "sync-queue"),
-    publishing.answer_us: ("span-all-mirrors", "confirm-after-all-mirrors"),
-    confirms.replica_crashed: ("still-confirmed",),
-    subscriptions.follow_new_master: ("pending-is-requeued", "acknowledgement-lost-before-the-master"),
-    flow_control.credit: ("credit-from-all-mirrors", "no-credit-stalls", "stalled-until-disconnected"),
-    membership.awaited: ("last-to-stop-is-master", "and-stays-master"),
-    promotion.offline_heir: ("forgetting-promotes-a-stopped-mirror", "most-recently-stopped", "only-stopped-mirrors"),
-    raft_replication.agreed_commit: ("replicas-agree-on-content", "confirmed-once-replicated"),
-    raft_election.up_to_date: ("follower-becomes-leader", "confirmed-is-not-lost"),
-    quorum.is_critical: ("more-than-half-available",),
-    quorum.tolerated_failures: ("failure-tolerance-table", "even-sizes-gain-nothing"),
-    quorum_declaration.refusal: ("always-durable", "never-exclusive", "not-for-temporary-queues"),
-}
-"""The rules that lessons show, with the statements of data/guide.yaml and data/quorum-guide.yaml that each is about."""
-
-WITHOUT_GUIDE: dict[Callable, tuple[str, ...]] = {
-    maintenance.transfer_leadership: (
-        "transfer-to-a-synchronised-mirror",
-        "transfer-to-an-unsynchronised-mirror",
-        "transfer-refused-by-the-mirror",
-    ),
-    partitions.has_majority: ("partition-pause-minority", "partition-exactly-half", "pause-minority-when-nodes-die"),
-    partitions.winner: ("partition-autoheal", "autoheal-who-wins"),
-    queue_arguments.first_difference: ("quorum-declared-again", "declared-again-without-its-type"),
-    fifo.give_back: ("quorum-delivery-limit", "quorum-delivery-limit-of-any-kind"),
-}
-"""The rules that lessons show and of which the guide says nothing, with the scenarios that show them."""
 
 GUIDES = ("guide.yaml", "quorum-guide.yaml")
 """What RabbitMQ's guides say, in data."""
@@ -123,14 +55,16 @@ def rule(given: str | Callable) -> Rule:
     if not getattr(function, "__module__", "").startswith(ROOMS):
         raise ValueError(f"{given!r} is no rule; a rule is a function of {' or '.join(ROOMS)}")
     module = importlib.import_module(function.__module__)
-    statements = tuple(_statements(RULES.get(function, ())))
+    known = next((behaviour for behaviour in all_behaviours() if behaviour.function is function), None)
+    known = known or Behaviour("", function)
+    statements = tuple(_statements(known.says))
     names = dict.fromkeys(name for statement in statements for name in statement.get("scenarios", ()))
     if data_folder() is not None:
-        names |= dict.fromkeys(WITHOUT_GUIDE.get(function, ()))
+        names |= dict.fromkeys(known.scenarios)
     return Rule(
         name=function.__name__,
-        file=f"{function.__module__.replace('.', '/')}.py",
-        summary=inspect.getdoc(function).partition("\n\n")[0].replace("\n", " "),
+        file=known.file,
+        summary=known.summary,
         code=inspect.getsource(function).rstrip(),
         source=_source(inspect.getdoc(module)),
         says=tuple(statement["says"] for statement in statements),
@@ -151,12 +85,11 @@ def rule_text(told: Rule) -> str:
 
 
 def _named(name: str) -> Callable:
-    module, _, function = name.rpartition(".")
-    for known in (*RULES, *WITHOUT_GUIDE):
-        if known.__name__ == function and known.__module__.endswith(module):
-            return known
-    names = ", ".join(f"{known.__module__.rpartition('.')[2]}.{known.__name__}" for known in (*RULES, *WITHOUT_GUIDE))
-    raise ValueError(f"there is no rule {name!r}; there are {names}")
+    known = all_behaviours()
+    for behaviour in known:
+        if name in (behaviour.name, behaviour.function.__name__):
+            return behaviour.function
+    raise ValueError(f"there is no rule {name!r}; there are {', '.join(behaviour.name for behaviour in known)}")
 
 
 def _source(documentation: str) -> str:

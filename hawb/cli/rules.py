@@ -1,0 +1,36 @@
+"""The command that finds a rule: `hawb rule`."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+from hawb.cli.files import refuse
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+def rule(words: tuple[str, ...]) -> None:
+    """Where hawb decides what RabbitMQ does: the rule for WORDS.
+
+    WORDS are the field's own, as "promote on shutdown", "delivery limit", "forget offline", or a function's name. One
+    rule is shown with its code, its source in RabbitMQ, what the guide says, and the scenarios that show it with what
+    real clusters did in them; of several, where each of them is.
+    """
+    from hawb.lessons.behaviours import all_behaviours, found, words_of
+    from hawb.lessons.rule_sources import rule as told
+    from hawb.lessons.rule_sources import rule_text
+
+    asked = " ".join(words)
+    behaviours = [each for each in all_behaviours() if each.name == asked] or found(asked)
+    if not behaviours:
+        known = sorted({word for each in all_behaviours() for word in words_of(each.asked)})
+        near = [one for word in words_of(asked) for one in difflib.get_close_matches(word, known)]
+        hint = f"; there is {', '.join(near)}" if near else ""
+        raise SystemExit(refuse(f"no rule is about {asked!r}{hint}. All of them: data/rules.md"))
+    if len(behaviours) == 1:
+        click.echo(f"{behaviours[0].asked}\n\n{rule_text(told(behaviours[0].function))}")
+        return
+    for each in behaviours:
+        click.echo(f"{each.name}, {each.file}: {each.asked}")

@@ -1,0 +1,266 @@
+"""From what RabbitMQ does, in the words in which one asks for it, to the function that decides it here.
+
+One table: `hawb rule WORDS` searches it, `data/rules.md` lists it (`hawb.lessons.rules_page`), and lessons show rules
+by it. What stands behind a rule is in `rule_sources`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from hawb.engine import (
+    alarms,
+    clustering,
+    confirms,
+    consuming,
+    crashes,
+    dead_letters,
+    enqueuers,
+    expiry,
+    failover,
+    fifo,
+    flow_control,
+    links,
+    maintenance,
+    membership,
+    mirroring,
+    outage,
+    partition_handling,
+    policy_changes,
+    publishing,
+    queues,
+    quorum,
+    quorum_losses,
+    quorum_membership,
+    quorum_sight,
+    raft_election,
+    raft_replication,
+    refusal,
+    settling,
+    sides,
+    single_active,
+    subscriptions,
+    synchronisation,
+)
+from hawb.engine import limits as lengths
+from hawb.rules import (
+    limits,
+    locators,
+    partitions,
+    patterns,
+    policies,
+    policy_validation,
+    promotion,
+    queue_arguments,
+    quorum_costs,
+    quorum_declaration,
+    rebalancing,
+    selection,
+)
+from hawb.rules import quorum as quorum_rules
+
+
+class Behaviour(Struct, frozen=True):
+    """Something that RabbitMQ does: `asked` in a user's words, `function` decides it. `says` are statements of
+    data/guide.yaml and data/quorum-guide.yaml, which name scenarios, and `scenarios` further ones."""
+
+    asked: str
+    function: Callable
+    says: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Module and function, as one writes them."""
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+    @property
+    def file(self) -> str:
+        """The file that has the function, in a checkout."""
+        return f"{self.function.__module__.replace('.', '/')}.py"
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of what the function says of itself."""
+        return inspect.getdoc(self.function).partition("\n\n")[0].replace("\n", " ")
+
+
+def _of(asked: str, function: Callable, says: str = "", scenarios: str = "") -> Behaviour:
+    return Behaviour(asked, function, tuple(says.split()), tuple(scenarios.split()))
+
+
+BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
+    "Policies and placement": (
+        _of("whether a policy's pattern matches a queue's name", patterns.matches,
+            "pattern-is-a-regular-expression not-mirrored-by-name"),
+        _of("which policy applies to a queue: priority, apply-to", policies.matching,
+            "configured-by-policy definition-is-added"),
+        _of("policy and operator policy merged", policies.effective_definition, "", "operator-policy-merged"),
+        _of("a policy refused: validation of its definition", policy_validation.refusal, "",
+            "refused-policies refused-ha-settings refused-in-order"),
+        _of("a policy set, changed or cleared: mirrors added and dropped", policy_changes.take_effect,
+            "policies-change-any-time mirrored-and-back"),
+        _of("ha-mode: which nodes get a replica", selection.wanted_replicas, "two-keys all-nodes nodes-listed"),
+        _of("ha-mode exactly", selection.exactly,
+            "exactly-counts-replicas exactly-replaces exactly-with-fewer-nodes"),
+        _of("ha-mode nodes", selection.listed_nodes,
+            "nodes-listed nodes-unknown nodes-none-online nodes-may-end-the-master master-kept-until-synchronised"),
+        _of("queue master locator: the node of a new queue's master", locators.locate,
+            "three-places client-local min-masters random"),
+        _of("queue declared with arguments that are refused", queue_arguments.refusal, "",
+            "refused-arguments refused-arguments-3-10"),
+        _of("queue declared again with other arguments: inequivalent arg, PRECONDITION_FAILED",
+            queue_arguments.first_difference, "", "quorum-declared-again declared-again-without-its-type"),
+        _of("queue deleted", queues.delete, "", "delete-without-master delete-waits-for-a-returning-mirror"),
+    ),
+    "Failover of mirrored queues": (
+        _of("promotion: which replica takes over", promotion.candidate, "longest-running-mirror oldest-by-default"),
+        _of("ha-promote-on-failure: whether an unsynchronised mirror takes over from a killed master",
+            promotion.refuses_on_failure, "unsynchronised-by-parameters only-on-the-master-is-lost"),
+        _of("ha-promote-on-shutdown: whether a stopped master takes its mirrors down", promotion.takes_mirrors_down,
+            "unsynchronised-by-parameters"),
+        _of("promotion: what the new master has, and what is lost", failover.promote, "",
+            "synchronised-mirror-promoted unsynchronised-mirror-promoted"),
+        _of("a promotion refused: what the mirror leaves behind", refusal.refuse_promotion, "",
+            "refusal-leaves-others-waiting first-to-hear-refuses refusal-ends-with-its-node"),
+        _of("a queue without a master, down: what is left of it", outage.abandon, "",
+            "killed-master-not-replaced unmirrored-queues-on-a-dead-node"),
+        _of("the master's node comes back", outage.recover, "",
+            "mirrors-anew-when-their-master-is-back policy-cleared-while-mirrors-wait"),
+        _of("a queue's process crashes", crashes.crash, "", "crash-of-a-process crash-repeated"),
+        _of("consumers at a failover: cancelled (x-cancel-on-ha-failover) or moved",
+            subscriptions.follow_new_master, "pending-is-requeued acknowledgement-lost-before-the-master"),
+    ),
+    "Synchronisation of mirrors": (
+        _of("ha-sync-mode and ha-sync-batch-size: what the ha keys of a policy say", policies.mirroring,
+            "manual-is-default automatic-when-a-mirror-joins batch-size-argument"),
+        _of("automatic synchronisation begins", synchronisation.automatic, "", "sync-automatic-blocks-the-queue"),
+        _of("a mirror synchronised without synchronisation, by draining", mirroring.synchronise_drained,
+            "draining-synchronises then-it-is-synchronised"),
+        _of("a synchronisation cancelled or cut off", mirroring.abort_sync, "cancel-sync-queue sync-queue"),
+        _of("a memory alarm holds a synchronisation", synchronisation.heed, "",
+            "sync-held-by-a-memory-alarm incident-synchronisation-held-by-an-alarm"),
+    ),
+    "Publishing": (
+        _of("publisher confirms: when a message is confirmed", publishing.answer_us,
+            "span-all-mirrors confirm-after-all-mirrors"),
+        _of("nack: a message not confirmed since a process crashed", confirms.replica_crashed, "still-confirmed"),
+        _of("mirrors that wait and are told of nobody: publishers never answered", outage.leave_strays, "",
+            "strays-of-a-transient-queue"),
+        _of("flow control: a publisher's channel without credit", flow_control.credit,
+            "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),
+        _of("alarm: a connection blocked from publishing", alarms.blocks_publishing, "",
+            "alarm-blocks-publishers alarm-blocks-the-whole-connection"),
+        _of("length limits of a queue: x-max-length, max-length-bytes, overflow", limits.limits, "",
+            "max-length-bytes"),
+        _of("drop-head: a queue that is too long drops its oldest message", lengths.drop_excess, "",
+            "max-length-drops-the-head max-length-with-mirrors"),
+        _of("reject-publish: a full classic queue", publishing.reject, "",
+            "reject-publish rejects-survive-the-master"),
+        _of("reject-publish: a full quorum queue", enqueuers.is_rejected, "",
+            "quorum-reject-publish quorum-reject-publish-in-a-batch"),
+        _of("message TTL: expired messages go at the head", expiry.drop_expired, "",
+            "message-ttl message-ttl-outlasts-failover"),
+        _of("dead letters: a message goes to the dead letter exchange", dead_letters.let_go, "",
+            "dead-letters dead-letters-do-not-arrive"),
+        _of("dead letters at-least-once", dead_letters.keep, "", "quorum-dead-letters-at-least-once"),
+        _of("dead letter cycles", dead_letters.is_cycle, "", "dead-letter-cycles"),
+    ),
+    "Consuming": (
+        _of("acknowledgements, also late ones after a failover: ack, nack, reject, requeue", settling.settle, "",
+            "given-back-rejected-purged"),
+        _of("delivery limit: returned messages counted, dropped or dead-lettered", fifo.give_back, "",
+            "quorum-delivery-limit quorum-delivery-limit-of-any-kind"),
+        _of("consumer priority and round robin", consuming.circle, "", "consumers-by-priority"),
+        _of("single active consumer: who is served", single_active.takes_over, "",
+            "single-active-consumer quorum-single-active-priority-4-0"),
+        _of("exclusive consumers", subscriptions.is_in_use, "", "exclusive-consumers"),
+        _of("a consumer of a quorum queue suspected", subscriptions.suspect, "",
+            "quorum-consumer-out-of-sight quorum-single-active-out-of-sight"),
+    ),
+    "Nodes": (
+        _of("boot order: for whom a node waits", membership.awaited, "last-to-stop-is-master and-stays-master"),
+        _of("a node gives up waiting for others at boot", membership.give_up, "", "node-gives-up-waiting"),
+        _of("force_boot", clustering.force_boot, "",
+            "force-boot-of-the-first-to-stop force-boot-gives-up-what-came-later"),
+        _of("join_cluster", clustering.join, "", "node-joins"),
+        _of("reset", clustering.reset, "", "node-reset"),
+        _of("a disk lost", clustering.wipe, "", "lost-disk"),
+        _of("forget_cluster_node", clustering.forget_cluster_node, "", "forgotten-master-and-the-oldest-mirror"),
+        _of("forget_cluster_node --offline", clustering.forget_offline, "",
+            "forgotten-offline forgotten-offline-by-each"),
+        _of("the heir of a queue whose master's node is forgotten", promotion.offline_heir,
+            "forgetting-promotes-a-stopped-mirror most-recently-stopped only-stopped-mirrors"),
+        _of("maintenance mode: drain", maintenance.drain, "", "drain-moves-masters drain-closes-connections"),
+        _of("rebalance: which queue moves next", rebalancing.next_to_move, "", "rebalance quorum-rebalance"),
+        _of("transfer of a master or a leader", maintenance.transfer_leadership, "",
+            "transfer-to-a-synchronised-mirror transfer-to-an-unsynchronised-mirror transfer-refused-by-the-mirror"),
+    ),
+    "Partitions": (
+        _of("net_ticktime: a silent link is noticed", links.time_out, "",
+            "net-ticktime-ends-the-wait-for-a-silent-mirror"),
+        _of("pause_minority", partitions.has_majority, "",
+            "partition-pause-minority partition-exactly-half pause-minority-when-nodes-die"),
+        _of("pause_if_all_down", partitions.is_preferred, "",
+            "partition-pause-if-all-down pause-if-all-down-when-nodes-die"),
+        _of("autoheal: which side wins", partitions.winner, "", "partition-autoheal autoheal-who-wins"),
+        _of("what a pausing node promises", partition_handling.decide_who_pauses, "", "pause-promises-nothing-false"),
+        _of("ignore: a side takes over another one's records, and loses its own", sides.take_over_records, "",
+            "quorum-and-mirrored-in-a-partition"),
+    ),
+    "Quorum queues and Raft": (
+        _of("quorum queue declared: arguments refused", quorum_declaration.refusal,
+            "always-durable never-exclusive not-for-temporary-queues"),
+        _of("quorum: members of a new queue, initial group size", quorum_rules.members, "",
+            "quorum-group-size-3-10 quorum-cluster-size-configured"),
+        _of("quorum critical: one more member down and the majority is lost", quorum_rules.is_critical,
+            "more-than-half-available"),
+        _of("quorum: how many failures are tolerated", quorum_rules.tolerated_failures,
+            "failure-tolerance-table even-sizes-gain-nothing"),
+        _of("election: who may be elected leader", raft_election.up_to_date,
+            "follower-becomes-leader confirmed-is-not-lost"),
+        _of("pre-vote", raft_election.on_pre_vote, "", "quorum-partition-leader-in-the-majority"),
+        _of("commit: when a majority has an entry", raft_replication.agreed_commit,
+            "replicas-agree-on-content confirmed-once-replicated"),
+        _of("a new leader is sent again what is not decided", quorum_sight.send_again, "",
+            "quorum-steady-clients quorum-sent-before-the-loss-is-noticed"),
+        _of("an operation without a majority: how long a channel waits", quorum.patience_us, "",
+            "quorum-minority-waits-3-10 quorum-reading-in-a-minority"),
+        _of("add_member, delete_member: membership of a quorum queue", quorum_membership.add_member, "",
+            "quorum-grown-and-shrunk quorum-membership-refused quorum-membership-without-a-majority"),
+        _of("grow and shrink", quorum_membership.grow, "", "quorum-grown-and-shrunk quorum-shrunk-to-the-last"),
+        _of("a policy changed while a quorum queue has no leader", policy_changes.watch, "",
+            "quorum-policy-while-leaderless quorum-policy-while-leaderless-4-0"),
+        _of("most members' disks lost", quorum_losses.kept, "", "quorum-majority-of-disks-lost"),
+        _of("the log of a quorum queue cut: snapshots", quorum_costs.cut_up_to, "",
+            "quorum-log-of-requeues-3-8 quorum-log-of-requeues-3-10"),
+    ),
+}  # fmt: skip
+"""What RabbitMQ does with replicated queues, by area."""
+
+
+def all_behaviours() -> tuple[Behaviour, ...]:
+    """Every behaviour, in the table's order."""
+    return tuple(behaviour for area in BEHAVIOURS.values() for behaviour in area)
+
+
+def found(words: str) -> list[Behaviour]:
+    """The behaviours in which all these words stand, in any order, case and number, or words that begin so: those first
+    that have them in what is asked, then those whose function or its summary has them."""
+    wanted = [word.removesuffix("s") for word in words_of(words)]
+
+    def has(*texts: str) -> bool:
+        there = words_of(" ".join(texts))
+        return all(any(word.startswith(one) for word in there) for one in wanted)
+
+    asked = [each for each in all_behaviours() if has(each.asked)]
+    return asked + [each for each in all_behaviours() if each not in asked and has(each.asked, each.name, each.summary)]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, whatever joins them."""
+    return re.findall(r"[a-z0-9]+", text.lower())

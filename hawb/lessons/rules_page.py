@@ -1,0 +1,51 @@
+"""Writes the list of rules, `data/rules.md`, anew: `python -m hawb.lessons.rules_page`, in a checkout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hawb.lessons.behaviours import BEHAVIOURS, Behaviour
+from hawb.lessons.rule_sources import rule
+from hawb.scenario.checkout import data_folder_for
+from hawb.scenario.saving import write
+from hawb.views import markdown
+
+INTRODUCTION = """# Where each rule is
+
+What RabbitMQ does with replicated queues, the function that decides it here, the scenarios that show it, and on which
+releases they were recorded. `hawb rule WORDS` finds a rule and shows it with its code. Written by
+`python -m hawb.lessons.rules_page` from the table in `hawb/lessons/behaviours.py`.
+"""
+HEADERS = ("what RabbitMQ does", "decided by", "shown by", "recorded")
+FEW = 3
+"""How many scenarios a row names."""
+
+
+def as_page() -> str:
+    """The page: a table for each area."""
+    parts = [INTRODUCTION]
+    for area, behaviours in BEHAVIOURS.items():
+        rows = [tuple(cells(behaviour)) for behaviour in behaviours]
+        parts += [f"## {area}\n", markdown.table(HEADERS, rows) + "\n"]
+    return "\n".join(parts)
+
+
+def cells(behaviour: Behaviour) -> Iterator[str]:
+    """A behaviour's row."""
+    told = rule(behaviour.function)
+    yield markdown.plain(behaviour.asked)
+    yield f"[{markdown.code(behaviour.name)}](../{told.file})"
+    more = len(told.scenarios) - FEW
+    links = [f"[{one.name}](scenarios/{one.name}.yaml)" for one in told.scenarios[:FEW]]
+    yield ", ".join(links) + (f" and {more} more" if more > 0 else "")
+    releases = {release_of(said) for one in told.scenarios for said in one.recorded}
+    yield ", ".join(sorted(releases, key=lambda release: [int(part) for part in release.split(".")]))
+
+
+def release_of(said: str) -> str:
+    """The release that a sentence about a recording begins with."""
+    return said.split()[1].rstrip(",")
+
+
+if __name__ == "__main__":
+    write(data_folder_for("the list of rules") / "rules.md", as_page())
