@@ -171,7 +171,7 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
     for name in turn.queue_names():
         parked = turn.queues[name].parked
         if any(_is_published(one, node) for one in parked):
-            turn.change_queue(name, parked=tuple(_unasked(one) if _is_published(one, node) else one for one in parked))
+            turn.change_queue(name, parked=tuple(_orphaned(one) if _is_published(one, node) else one for one in parked))
     steady_confirms.client_gone(turn, node, reason)
 
 
@@ -179,10 +179,9 @@ def _is_published(parked: Parked, node: int) -> bool:
     return isinstance(parked.operation, Publish) and parked.operation.node == node
 
 
-def _unasked(parked: Parked) -> Parked:
-    """What waits for its queue still does, and nobody waits for an answer: its channel is gone, and a new one at the
-    same node is another."""
-    return replace(parked, operation=replace(parked.operation, confirm=False, transaction=False))
+def _orphaned(parked: Parked) -> Parked:
+    """What waits for its queue still does when its channel is gone: a new one at the same node is another."""
+    return replace(parked, operation=replace(parked.operation, orphaned=True))
 
 
 def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:

@@ -72,7 +72,7 @@ class Publish(Messages, frozen=True, kw_only=True):
     """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
     for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
     `queues` whose master died with the messages in its mailbox, `kept_by` are its mirrors that have them all the
-    same, and `publisher` is the steady publisher whose they are."""
+    same, `publisher` is the steady publisher whose they are, and `orphaned` is whether their channel is gone."""
 
     queues: tuple[str, ...]
     confirm: bool
@@ -80,6 +80,7 @@ class Publish(Messages, frozen=True, kw_only=True):
     struck: str | None = None
     kept_by: tuple[int, ...] = ()
     publisher: str | None = None
+    orphaned: bool = False
 
     @property
     def mode(self) -> tuple[bool, bool]:

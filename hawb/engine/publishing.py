@@ -123,7 +123,7 @@ def note_published(turn: Turn, operation: Publish) -> None:
 def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """One queue's part. None where nobody will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
-    if not turn.is_running(operation.node):
+    if operation.orphaned or not turn.is_running(operation.node):
         return route_for_nobody(turn, operation, name, numbers)
     if name == operation.struck:
         bookkeeping.refuse(turn, name, numbers, "master_died")
@@ -150,8 +150,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
 
 
 def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
-    """The same where the client's node is gone. What the heir of a queue's master has from the client's channel it
-    keeps (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
+    """The same where the client's channel is gone. What the heir of a queue's master has from that it keeps
+    (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
     queue = turn.queues.get(name)
     if queue is not None and queue.type != QUORUM and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)

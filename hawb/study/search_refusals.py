@@ -40,7 +40,8 @@ PLANNED: dict[type, Callable[[Struct], tuple]] = {
     events.ManualSync: lambda event: (state.MANUAL_SYNC, event.node, event.node),
     operations.Publish: lambda event: (
         state.PUBLISH, 1, event.node,
-        state.COPIED * bool(event.copied) | state.STRUCK * (event.struck is not None),
+        state.COPIED * bool(event.copied) | state.STRUCK * (event.struck is not None)
+        | state.ORPHANED * event.orphaned,
     ),
 }  # fmt: skip
 """What may be planned or wait, as its kind and what it is about."""

@@ -12,12 +12,17 @@ from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     COUNT,
     FIRST_NODE,
+    KIND,
     NEVER,
     NUMBERED,
+    ORPHANED,
     PER_BEATS,
     PER_US,
+    PUBLISH,
     SENDER,
     START_US,
+    B,
+    C,
     follows,
     is_here,
     is_mirror,
@@ -275,7 +280,10 @@ def forget_replicas(t, bits):
 
 @inner
 def client_gone(t, node):
-    """The node of publishers is gone: they never hear."""
+    """The node of publishers is gone: they never hear, nor of what waits for its queue."""
+    for k in range(t.queue.parked):
+        if t.parked[k, KIND] == PUBLISH and t.parked[k, B] == node:
+            t.parked[k, C] |= ORPHANED
     t.moment.awaiting = without_client(t.awaiting, t.moment.awaiting, node)
     t.moment.unanswered = without_client(t.unanswered, t.moment.unanswered, node)
 

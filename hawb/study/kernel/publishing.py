@@ -10,6 +10,7 @@ from hawb.study.kernel.deliveries import deliver, park
 from hawb.study.kernel.state import (
     COPIED,
     KIND,
+    ORPHANED,
     PUBLISH,
     SETTLE,
     STRUCK,
@@ -153,7 +154,7 @@ def publish(t, count, node, how, number):
     if keeps(t, node):
         park(t, PUBLISH, count, node, how, number)
         return
-    if not is_running(t, node):
+    if how & ORPHANED or not is_running(t, node):
         publish_for_nobody(t, count, how)
         return
     if how & STRUCK or not t.queue.up:
@@ -169,7 +170,7 @@ def publish(t, count, node, how, number):
 
 @inner
 def publish_for_nobody(t, count, how):
-    """The same where the client's node is gone. What the heir of the master has from the client's channel it keeps."""
+    """The same where the client's channel is gone. What the heir of the master has from that it keeps."""
     if how & COPIED and not how & STRUCK and t.queue.up:
         store(t, count)
         deliver(t, False)

@@ -17,6 +17,7 @@ from hawb.study.kernel.state import (
     AFTER,
     COPIED,
     FIRST_NODE,
+    ORPHANED,
     POLICY_TAKES_EFFECT,
     PUBLISH,
     STRUCK,
@@ -197,12 +198,13 @@ def publish(t, node, how):
         raise OverflowError("more is published than a search has room for")
     piece, t.notes.pieces = 1 << t.notes.pieces, t.notes.pieces + 1
     t.kinds[OWN_KIND] |= piece
-    taken = (is_running(t, node) or how & COPIED) and not how & STRUCK and t.queue.up
+    asks = is_running(t, node) and not how & ORPHANED
+    taken = (asks or how & COPIED) and not how & STRUCK and t.queue.up
     if taken:
         store(t, piece, how)
     else:
         t.ledger.refused |= piece
-    if is_running(t, node):
+    if asks:
         await_answers(t, node, piece, taken, int(not how & STRUCK and is_unknown(t)))
 
 

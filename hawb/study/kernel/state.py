@@ -35,7 +35,7 @@ REACTION, TIMER = 1, 2
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; what the last four mean depends on the kind."""
 
-COPIED, STRUCK = 1, 2
+COPIED, STRUCK, ORPHANED = 1, 2, 4
 """Of a PUBLISH in column C: mirrors have it already; its master died with it."""
 
 
