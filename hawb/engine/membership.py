@@ -120,10 +120,14 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
     if not turn.is_running(event.node):
         return
     masters = masters_on(turn, event.node)
-    theirs = [one for one in turn.consumers.values() if one.node == event.node and one.queue in masters]
-    connections.close_consumers(turn, theirs, NODE_DOWN)
+    theirs = [one for one in turn.consumers.values()
+              if one.state != "closed" and one.node == event.node and one.queue in masters]  # fmt: skip
+    if theirs:
+        connections.close_consumers(turn, theirs, NODE_DOWN)
+        turn.schedule(0, event)
+        return
     turn.change_node(event.node, status=STOPPING)
-    for name in masters_on(turn, event.node):
+    for name in masters:
         failover.shut_down_master(turn, name)
     sides.remember(turn, event.node)
     raft_inputs.node_down(turn)
