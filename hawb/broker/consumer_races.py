@@ -23,8 +23,8 @@ from hawb.scenario.verbs import Declare
 
 OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
 """What a queue tells of messages that somebody holds."""
-CONTENTS = ("ids", "messages", *OF_HOLDERS)
-"""What a queue tells of its messages."""
+CONTENTS = ("ids", "messages", "synchronised_mirrors", "critical_nodes", *OF_HOLDERS)
+"""What a queue tells of its messages, and of the mirrors that have them all."""
 SHARES = ("received", "unacknowledged", "activity_status")
 """What is told of a consumer that depends on what its queue's other ones get."""
 

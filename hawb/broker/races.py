@@ -171,7 +171,8 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
         lucky: Told = {}
         if queue["type"] == "classic":
             since = {node: joined.get((name, node), node) for node in queue["mirrors"] + queue["recoverable_mirrors"]}
-            unsure = perhaps_struck(name, model) | set(queue["mirrors"] if back else ()) | stopped_mirrors(queue, model)
+            unsure = perhaps_struck(name, model) | stopped_mirrors(queue, model)
+            unsure |= {queue["master"], *queue["mirrors"]} if back else set()
             lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, unsure)
             lucky |= without_unwritten(queue, other, unwritten(name, model))
         elif "ids" in other:
@@ -191,11 +192,13 @@ def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
 
 
 def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
-    """The broker's recoverable mirrors, where only those differ that are unsure and not synchronised."""
-    either = unsure.difference(queue["synchronised_mirrors"])
+    """The broker's recoverable mirrors, where only those differ that are unsure and not synchronised. Where some are
+    unsure any may have been struck off and added again, at the end."""
+    either = unsure.difference(queue.get("synchronised_mirrors", ()))
     its = other.get("recoverable_mirrors", ())
     mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
-    return {"recoverable_mirrors": its} if "recoverable_mirrors" in other and mine == others else {}
+    same = mine == others or (unsure and sorted(mine) == sorted(others))
+    return {"recoverable_mirrors": its} if "recoverable_mirrors" in other and same else {}
 
 
 def perhaps_struck(name: str, model: Told) -> set[str]:

@@ -14,6 +14,7 @@ from hawb.study.kernel.state import (
     BOOT,
     BOOT_GIVES_UP,
     BOOTING,
+    CLOSED,
     DOWN,
     LOOK_AROUND,
     MIRROR_JOINS,
@@ -132,8 +133,13 @@ def shut_down(t, node):
     """The broker ends on a node."""
     if not is_running(t, node):
         return
+    serves = t.queue.up and t.queue.master == node
+    if serves and t.consumer.node == node and t.consumer.state != CLOSED:
+        close(t)
+        schedule(t, 0, SHUT_DOWN, node)
+        return
     t.status[node] = STOPPING
-    if t.queue.up and t.queue.master == node:
+    if serves:
         shut_down_master(t)
     schedule(t, t.setup.link_us, NODE_GONE, node)
     schedule(t, t.setup.stop_us, STOPPED, node, t.boots[node])
