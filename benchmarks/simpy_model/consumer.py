@@ -96,6 +96,11 @@ class Consumer:
             queue.mailbox.waits(operation)
         return queue.serves()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its channel is there."""
+        return self.state != CLOSED
+
     def close(self) -> None:
         """Its channel is gone, and what it held is ready again."""
         if self.state != CLOSED:

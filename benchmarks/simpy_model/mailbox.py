@@ -18,7 +18,8 @@ PUBLISH, SETTLE, CONSUME, RESUME = "publish", "settle", "consume", "resume"
 
 class Operation(Struct, eq=False):
     """What a client at a node has sent: so many messages, or answers to so many, of the publisher or the subscription
-    with a number. It is `old` when the master to which it was sent has gone, `lost` when nobody took over."""
+    with a number. It is `old` when the master to which it was sent has gone, `lost` when nobody took over, and
+    `orphaned` when its channel has gone with its node."""
 
     kind: str
     node: int
@@ -26,6 +27,7 @@ class Operation(Struct, eq=False):
     number: int = 0
     old: bool = False
     lost: bool = False
+    orphaned: bool = False
 
 
 class Mailbox:
@@ -62,7 +64,8 @@ class Mailbox:
     def more_waits(self, kind: str, count: int, node: int, number: int) -> None:
         """More of what flows waits. That joins what waits of the same already, but not over what came in between."""
         for other in reversed(self.waiting):
-            if (other.kind, other.node, other.number, other.old) == (kind, node, number, False):
+            flags = other.old or other.orphaned
+            if (other.kind, other.node, other.number, flags) == (kind, node, number, False):
                 other.count += count
                 return
             if other.kind != SETTLE and not (other.kind == PUBLISH and kind == SETTLE):
@@ -77,6 +80,11 @@ class Mailbox:
         """The master is gone. Its heir has the messages that wait, or nobody; answers reach nobody."""
         for operation in self.waiting:
             operation.old, operation.lost = True, operation.lost or lost
+
+    def orphan(self, node: int) -> None:
+        """A node has gone, and the channels there."""
+        for operation in self.waiting:
+            operation.orphaned = operation.orphaned or (operation.kind == PUBLISH and operation.node == node)
 
     def in_vain(self) -> None:
         """Nobody is left that has the messages that wait."""

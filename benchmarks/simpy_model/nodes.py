@@ -105,8 +105,13 @@ class Cluster:
             self.trial.after(0, self.shut_down, node)
 
     def shut_down(self, node: Node) -> None:
-        """A node's broker begins to end."""
-        if node.status == RUNNING:
+        """A node's broker begins to end: its clients go first, and what they held goes back to a master there."""
+        queue, consumer = self.trial.queue, self.trial.consumer
+        serves = node.status == RUNNING and queue.up and queue.master == node.number
+        if serves and consumer.node == node.number and consumer.is_open:
+            consumer.close()
+            self.trial.after(0, self.shut_down, node)
+        elif node.status == RUNNING:
             node.status = STOPPING
             failover.shut_master_down_at(self.trial.queue, node.number)
             self.departs(node)
@@ -136,7 +141,8 @@ class Cluster:
             self.env.process(self.starts_idle())
 
     def departs(self, node: Node) -> None:
-        """The others will notice that a node has gone."""
+        """The others will notice that a node has gone, and what waits of its clients' channels waits for nobody."""
+        self.trial.queue.mailbox.orphan(node.number)
         self.departures[node.number] = self.env.process(self.noticed(node))
 
     def noticed(self, node: Node) -> Process:

@@ -117,7 +117,7 @@ class Publisher:
         queue = self.queue
         if queue.keeps():
             queue.mailbox.waits(batch)
-        elif not self.cluster.runs(batch.node):
+        elif batch.orphaned or not self.cluster.runs(batch.node):
             self.arrives_for_nobody(batch)
         elif batch.lost or not queue.up:
             queue.refused += batch.count
@@ -129,7 +129,7 @@ class Publisher:
             self.trial.consumer.gets(flowing=False)
 
     def arrives_for_nobody(self, batch: Operation) -> None:
-        """The same where its node is gone: the heir of the master to which it was sent has it from the channel."""
+        """The same where its channel is gone: the heir of the master to which it was sent has it from the channel."""
         if batch.old and not batch.lost and self.queue.up:
             self.queue.store(batch.count)
             self.trial.consumer.gets(flowing=False)
