@@ -169,18 +169,16 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
             _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
     for name in turn.queue_names():
-        parked = turn.queues[name].parked
-        if any(_is_published(one, node) for one in parked):
-            turn.change_queue(name, parked=tuple(_orphaned(one) if _is_published(one, node) else one for one in parked))
+        parked = tuple(_orphaned(one, node) for one in turn.queues[name].parked)
+        if parked != turn.queues[name].parked:
+            turn.change_queue(name, parked=parked)
     steady_confirms.client_gone(turn, node, reason)
 
 
-def _is_published(parked: Parked, node: int) -> bool:
-    return isinstance(parked.operation, Publish) and parked.operation.node == node
-
-
-def _orphaned(parked: Parked) -> Parked:
-    """What waits for its queue still does when its channel is gone: a new one at the same node is another."""
+def _orphaned(parked: Parked, node: int) -> Parked:
+    """What waits for its queue still does when its channel is gone with a node: a new one there is another."""
+    if not isinstance(parked.operation, Publish) or parked.operation.node != node:
+        return parked
     return replace(parked, operation=replace(parked.operation, orphaned=True))
 
 

@@ -36,7 +36,7 @@ TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; what the last four mean depends on the kind."""
 
 COPIED, STRUCK, ORPHANED = 1, 2, 4
-"""Of a PUBLISH in column C: mirrors have it already; its master died with it."""
+"""Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone."""
 
 
 def record(names: str) -> np.dtype:
