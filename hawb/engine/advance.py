@@ -75,14 +75,15 @@ def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
-    """A quorum queue takes it in that its leader sees a node no more, unless it does again: then it finds that those
-    that died with it are gone."""
-    if not (turn.runs_anywhere(event.node) and turn.is_here(event.node)):
-        subscriptions.suspect(turn, event.queue, event.node)
+    """A quorum queue takes it in that its leader sees a node no more. Where somebody died there and the node is back
+    meanwhile, that it is seen again stands behind it in the log (`rabbit_fifo:state_enter` of the new majority's
+    leader), so that what they held is counted as returned by its node's loss and once more as nobody's."""
+    back = turn.runs_anywhere(event.node) and turn.is_here(event.node)
+    if back and all(one.node != event.node for one in quorum_sight.dead_ones(turn, event.queue)):
         return
-    for consumer in quorum_sight.dead_ones(turn, event.queue):
-        if consumer.node == event.node:
-            subscriptions.dismiss(turn, consumer.name)
+    subscriptions.suspect(turn, event.queue, event.node)
+    if back:
+        quorum_sight.see_again(turn, event.queue, event.node)
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:

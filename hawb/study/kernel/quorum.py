@@ -299,6 +299,18 @@ def do_committed(t):
 
 
 @inner
+def lose(t, node):
+    """The leader sees a node no more. Where the consumer died there and the node is back, that it is seen again stands
+    behind it in the log."""
+    back = is_running(t, node)
+    if back and not (t.consumer.node == node and is_known_dead(t)):
+        return
+    hold_off(t, node)
+    if back:
+        node_back(t, node)
+
+
+@inner
 def apply(t, asks, client, after, count):
     """A command that is committed is done."""
     if asks == ENQUEUE:
@@ -314,13 +326,11 @@ def apply(t, asks, client, after, count):
         subscribe(t, client)
     elif asks == CHANNEL_DOWN or (asks == NO_PROCESS and t.consumer.state == CLOSED):
         unsubscribe(t)
-    elif asks == SUSPECTS and not is_running(t, after):
-        hold_off(t, after)
-    elif asks == SUSPECTS and t.consumer.node == after and is_known_dead(t):
-        unsubscribe(t)
+    elif asks == SUSPECTS:
+        lose(t, after)
     elif asks == REACHES:
         take_back(t, after)
-    elif asks >= SUSPECTS:
+    elif asks == NO_PROCESS:
         return
     else:
         serve_nobody(t)
