@@ -12,7 +12,7 @@ from hawb.broker.actions import ACTIONS
 from hawb.broker.clients import Account, Clients, Subscriber
 from hawb.broker.compare import alike, compare, differences
 from hawb.broker.connections import Channel, Refused
-from hawb.broker.consumer_races import without_consumers
+from hawb.broker.consumer_races import rejecting, without_consumers
 from hawb.broker.control import Atom
 from hawb.broker.drive import TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import undriven
@@ -208,8 +208,19 @@ def test_what_a_consumer_would_hold_that_was_cancelled_by_luck_is_not_compared()
     holding = {"state": "running", "messages": 2, "messages_ready": 0, "messages_unacknowledged": 2}
     dropped = {"event": "messages_dead_lettered", "queue": "q", "detail": {"targets": ["dead"]}}
     names = ("q", "dead", "other")
-    told = without_consumers({"consumers": {"c": {}}, "queues": dict.fromkeys(names, holding)}, {"c": "q"}, [dropped])
-    assert told == {"consumers": {}, "queues": {name: {"state": "running"} for name in names[:2]} | {"other": holding}}
+    account = {"published": 2, "confirmed": [[1, 1]], "nacked": [[2, 2]]}
+    told = {"consumers": {"c": {}}, "queues": dict.fromkeys(names, holding), "ledger": dict.fromkeys(names, account)}
+    rest = without_consumers(told, {"c": "q"}, [dropped], {"q", "other"})
+    assert rest["consumers"] == {}
+    assert rest["queues"] == {name: {"state": "running"} for name in names[:2]} | {"other": holding}
+    assert rest["ledger"] == {"q": {"published": 2}, "dead": account, "other": account}
+
+
+def test_queues_that_reject_what_they_have_no_room_for_are_known_by_their_arguments() -> None:
+    declared = [{"declare": {"queue": name, "node": "a", "arguments": {"x-max-length": 1} | overflow}}
+                for name, overflow in (("q", {"x-overflow": "reject-publish"}), ("r", {"x-overflow": "drop-head"}),
+                                       ("s", {}), ("t", {"x-overflow": "reject-publish-dlx"}))]  # fmt: skip
+    assert rejecting(read_scenario({"scenario": "s", "cluster": {"nodes": ["a"]}, "steps": declared})) == {"q", "t"}
 
 
 # --- what is done ---

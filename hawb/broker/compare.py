@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from hawb.broker.consumer_races import (
     luckily_cancelled,
     moved_together,
+    rejecting,
     without_consumers,
     without_lost_places,
     without_shares,
@@ -95,9 +96,10 @@ def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
     cancelled, moved, lost = luckily_cancelled(scenario, mine, seen), moved_together(mine), outrun(mine, seen)
-    events = mine["events"]
+    events, refusing = mine["events"], rejecting(scenario)
     mine, seen = (
-        without_queues(without_shares(without_consumers(told, cancelled, events), moved), lost) for told in (mine, seen)
+        without_queues(without_shares(without_consumers(told, cancelled, events, refusing), moved), lost)
+        for told in (mine, seen)
     )
     return with_steady_numbers(mine, seen, scenario), seen
 

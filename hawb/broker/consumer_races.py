@@ -25,6 +25,8 @@ OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
 """What a queue tells of messages that somebody holds."""
 CONTENTS = ("ids", "messages", "synchronised_mirrors", "critical_nodes", *OF_HOLDERS)
 """What a queue tells of its messages, and of the mirrors that have them all."""
+ANSWERS = ("confirmed", "nacked", "refused")
+"""What an account tells of what its queue had room for."""
 SHARES = ("received", "unacknowledged", "activity_status")
 """What is told of a consumer that depends on what its queue's other ones get."""
 
@@ -81,9 +83,15 @@ def without_shares(told: Told, consumers: dict[str, str]) -> Told:
     return told | {"consumers": told["consumers"] | named, "queues": queues}
 
 
-def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told]) -> Told:
+def rejecting(scenario: Scenario) -> set[str]:
+    """The queues that reject what they have no room for."""
+    declared = (step.verb for step in scenario.steps if isinstance(step.verb, Declare))
+    return {whole(verb.queue) for verb in declared if "reject-publish" in str(verb.arguments.get("x-overflow"))}
+
+
+def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told], rejecting: set[str]) -> Told:
     """A part of an outcome, but for some consumers, and for their queues' messages: what nobody holds limits drop, and
-    it is dead-lettered."""
+    it is dead-lettered, or it leaves no room for others."""
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
     dropping = dict.fromkeys(consumers.values(), CONTENTS)
@@ -91,7 +99,9 @@ def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[To
         if event["event"] == "messages_dead_lettered" and event["queue"] in dropping:
             dropping |= dict.fromkeys(event["detail"]["targets"], CONTENTS)
     queues = {name: without(queue, *dropping.get(name, ())) for name, queue in told.get("queues", {}).items()}
-    return told | {"consumers": without(told["consumers"], *consumers), "queues": queues}
+    ledger = {name: without(account, *ANSWERS) if name in rejecting & dropping.keys() else account
+              for name, account in told.get("ledger", {}).items()}  # fmt: skip
+    return told | {"consumers": without(told["consumers"], *consumers), "queues": queues, "ledger": ledger}
 
 
 def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:

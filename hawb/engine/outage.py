@@ -58,21 +58,22 @@ def after_death(turn: Turn, queue: Queue, parked: Parked) -> Parked:
     return unheard if living else publishing.strike(unheard, queue.name)
 
 
-def answer_in_vain(turn: Turn, name: str) -> None:
-    """The last mirror that waited for a master is gone: what publishers sent meanwhile nobody has."""
+def answer_in_vain(turn: Turn, name: str, ended: bool = False) -> None:
+    """The last mirror that waited for a master is gone, or ended by itself: what publishers sent meanwhile nobody
+    has."""
     queue = turn.queues[name]
     if waits_for_heir(turn, queue):
         return
-    strike_waiting(turn, name)
+    strike_waiting(turn, name, ended=ended)
 
 
-def strike_waiting(turn: Turn, name: str, kept_by: tuple[int, ...] = ()) -> None:
+def strike_waiting(turn: Turn, name: str, kept_by: tuple[int, ...] = (), ended: bool = False) -> None:
     """What publishers sent while nobody was master no master has, but the mirrors `kept_by`."""
     queue = turn.queues[name]
     waiting = [one for one in queue.parked if isinstance(one.operation, Publish)]
     turn.change_queue(name, parked=tuple(one for one in queue.parked if one not in waiting))
     for parked in waiting:
-        turn.schedule(0, publishing.strike(parked, name, kept_by).operation, step=parked.step)
+        turn.schedule(0, publishing.strike(parked, name, kept_by, ended).operation, step=parked.step)
 
 
 def loss_with_process(turn: Turn, queue: Queue) -> str:

@@ -127,7 +127,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         return route_for_nobody(turn, operation, name, numbers)
     if name == operation.struck:
         bookkeeping.refuse(turn, name, numbers, "master_died")
-        return Share(name, numbers, tuple((node, NEVER_US) for node in operation.kept_by))
+        ended = operation.ended and turn.settings.profile.strays_confirm
+        return Share(name, numbers, tuple((node, NEVER_US) for node in operation.kept_by), answered=ended)
     queue = turn.queues.get(name)
     if queue is None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")
@@ -159,12 +160,13 @@ def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -
         bookkeeping.refuse(turn, name, numbers, "client_node_gone")
 
 
-def strike(parked: Parked, name: str, kept_by: tuple[int, ...] = ()) -> Parked:
+def strike(parked: Parked, name: str, kept_by: tuple[int, ...] = (), ended: bool = False) -> Parked:
     """What waits for a queue whose master is gone for good: messages in its mailbox went with it. Their channels hear
-    of the death, and nack them, unless mirrors keep them."""
+    of the death, and nack them, unless mirrors keep them. The last of these that ends by itself 3.8's channels take for
+    a confirm, like the end of a queue that is deleted (`rabbit_channel:handle_publishing_queue_down`)."""
     if not isinstance(parked.operation, Publish):
         return parked
-    return replace(parked, operation=replace(parked.operation, struck=name, kept_by=kept_by))
+    return replace(parked, operation=replace(parked.operation, struck=name, kept_by=kept_by, ended=ended))
 
 
 def copied(turn: Turn, parked: Parked, name: str) -> Parked:

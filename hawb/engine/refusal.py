@@ -36,7 +36,7 @@ def refuse_promotion(turn: Turn, name: str, heir: int) -> None:
     )
     confirms.forget_replicas(turn, name, [heir])
     if queue.abandoned:
-        answer_in_vain(turn, name)
+        answer_in_vain(turn, name, ended=True)
     else:
         abandon(turn, name, "promotion_refused")
     if unwritten:

@@ -31,10 +31,10 @@ class Profile(Struct, frozen=True):
     waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have
     come, and not each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it
     takes back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds
-    itself on no record for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0). `keeps_records` is
-    whether the record of a durable classic queue stays in memory when its node goes, mirrored or not (3.11.0,
-    `rabbit_amqqueue:queues_to_delete_when_node_down`). `unicode_errors` is whether error texts show strings as Unicode
-    (`~tp`) or byte by byte (`~p`).
+    itself on no record, or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until
+    3.9.0). `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes,
+    mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `unicode_errors` is whether error texts
+    show strings as Unicode (`~tp`) or byte by byte (`~p`).
     """
 
     version: str

@@ -24,6 +24,7 @@ from hawb.study.kernel.state import (
     CANCELLED,
     COPIED,
     COUNT,
+    ENDED,
     FIRST_NODE,
     KIND,
     POLICY_TAKES_EFFECT,
@@ -129,7 +130,7 @@ def bury_mirrors(t, dead):
         return
     strike_dead(t, dead)
     if t.queue.abandoned:
-        answer_in_vain(t)
+        answer_in_vain(t, 0)
         return
     if t.queue.syncing:
         leave_sync(t, dead)
@@ -191,7 +192,7 @@ def refuse_promotion(t, heir):
     queue.hollow, queue.synchronised = heir + 1, 0
     leave_mirrors(t, heir, dead)
     if queue.abandoned:
-        answer_in_vain(t)
+        answer_in_vain(t, 1)
     else:
         abandon(t)
 
@@ -225,15 +226,17 @@ def bury_hollow(t):
 
 
 @inner
-def answer_in_vain(t):
-    """The last mirror that waited for a master is gone: what publishers sent meanwhile nobody has."""
+def answer_in_vain(t, ended):
+    """The last mirror that waited for a master is gone, or ended by itself: what publishers sent meanwhile nobody
+    has."""
     if waits_for_heir(t):
         return
+    how = STRUCK | ENDED if ended and t.setup.strays_confirm else STRUCK
     left = 0
     for k in range(t.queue.parked):
         row = t.parked[k]
         if row[KIND] == PUBLISH:
-            schedule(t, 0, PUBLISH, row[A], row[B], row[C] | STRUCK, row[D])
+            schedule(t, 0, PUBLISH, row[A], row[B], row[C] | how, row[D])
         else:
             move_row(t.parked, k, left)
             left += 1
@@ -328,7 +331,7 @@ def recover(t):
     asks for join empty, in the place of those that had joined before."""
     queue = t.queue
     drop_mirrors(t, mirror_bits(t))
-    answer_in_vain(t)
+    answer_in_vain(t, 0)
     queue.up, queue.abandoned, queue.unburied, queue.hollow, queue.absent = 1, 0, 0, 0, 0
     count_times(t)
     synchronise_drained(t)

@@ -9,6 +9,7 @@ from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, beats_
 from hawb.study.kernel.deliveries import deliver, park
 from hawb.study.kernel.state import (
     COPIED,
+    ENDED,
     KIND,
     ORPHANED,
     PUBLISH,
@@ -160,12 +161,18 @@ def publish(t, count, node, how, number):
     if how & STRUCK or not t.queue.up:
         refuse(t, count)
         if t.setup.confirms:
-            await_batch(t, node, number, NOT_TAKEN, count, int(not how & STRUCK and is_unknown(t)))
+            await_batch(t, node, number, NOT_TAKEN, count, answered(t, how))
         return
     store(t, count)
     if t.setup.confirms:
         await_batch(t, node, number, t.queue.taken - count, count, 0)
     deliver(t, False)
+
+
+@inner
+def answered(t, how):
+    """What the client of a message is told that no queue took."""
+    return int(is_unknown(t) if not how & STRUCK else how & ENDED != 0)
 
 
 @inner

@@ -9,7 +9,7 @@ from hawb.study.kernel.answers import forget_replicas
 from hawb.study.kernel.deliveries import park, release
 from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.mirrors import add_mirrors, mirror_bits
-from hawb.study.kernel.publishing import is_unknown, keep
+from hawb.study.kernel.publishing import answered, keep
 from hawb.study.kernel.search_books import await_answers, lose, reclaim
 from hawb.study.kernel.search_mirrors import note_recoverable, note_silent, strike_mirrors, synchronise_drained
 from hawb.study.kernel.search_state import MOST_PIECES, OWN_KIND, content, delete_copies, lost_from_disks, put_copy
@@ -135,7 +135,7 @@ def recover(t):
     delete_copies(t, before)
     queue.mirrors = queue.synchronised = queue.lagging = 0
     forget_replicas(t, before)
-    failover.answer_in_vain(t)
+    failover.answer_in_vain(t, 0)
     queue.up, queue.abandoned, queue.unburied, queue.hollow, queue.absent = 1, 0, 0, 0, 0
     synchronise_drained(t)
     add_mirrors(t, 1)
@@ -205,7 +205,7 @@ def publish(t, node, how):
     else:
         t.ledger.refused |= piece
     if asks:
-        await_answers(t, node, piece, taken, int(not how & STRUCK and is_unknown(t)))
+        await_answers(t, node, piece, taken, answered(t, how))
 
 
 @inner

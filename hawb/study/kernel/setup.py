@@ -74,7 +74,7 @@ def of_settings(settings: Settings) -> dict[str, int]:
         "nodes": len(settings.names), "handling": HANDLINGS[settings.partition_handling.mode],
         "heals": settings.partition_handling.heals, "preferred": len(settings.partition_handling.nodes),
         "lone_boot_rounds": settings.profile.lone_boot_rounds, "keeps_records": settings.profile.keeps_records,
-        "consumes_again": settings.profile.mirroring,
+        "consumes_again": settings.profile.mirroring, "strays_confirm": settings.profile.strays_confirm,
         "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
         "fsync_us": timing.fsync_us, "stop_us": timing.stop_us, "start_us": timing.start_us,
         "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,

@@ -35,8 +35,9 @@ REACTION, TIMER = 1, 2
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; what the last four mean depends on the kind."""
 
-COPIED, STRUCK, ORPHANED = 1, 2, 4
-"""Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone."""
+COPIED, STRUCK, ORPHANED, ENDED = 1, 2, 4, 8
+"""Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror that
+had it ended by itself, which its channel takes for a confirm."""
 
 
 def record(names: str) -> np.dtype:
@@ -46,7 +47,7 @@ def record(names: str) -> np.dtype:
 
 SETUP = record(
     "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
-    " lone_boot_rounds keeps_records consumes_again"
+    " lone_boot_rounds keeps_records consumes_again strays_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
     " client_local consume_beats consume_us listed preferred"
