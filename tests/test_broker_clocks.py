@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -284,8 +285,22 @@ def test_a_cluster_settles_once_its_slow_links_have_carried_all(steady: tuple, s
     drive = object.__new__(Drive)
     drive.logs = NodeLogs([], {})
     drive.cluster = SimpleNamespace(links=Links())
-    drive.clients = SimpleNamespace(steady=steady, traffic=0, unconfirmed=False)
+    drive.clients = SimpleNamespace(steady=steady, traffic=0, unconfirmed=Counter())
     drive._jobs, drive._operations, drive._quiet_s = [], [], room.SLOW_S
     monkeypatch.setattr(Drive, "snapshot", lambda _: {})
     drive.settle()
     assert hand.now_s - 100 == pytest.approx(settled_s, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "patience_s"),
+    [
+        ({}, 0), ({"c": 2}, room.UNCONFIRMED_S), ({"c": 1, "dev::q": 1}, room.UNANSWERED_S),
+        ({"unknown": 1}, room.UNANSWERED_S),
+    ],
+)  # fmt: skip
+def test_how_long_confirms_are_waited_for_depends_on_who_may_still_send_them(waiting: dict, patience_s: float) -> None:
+    drive = object.__new__(Drive)
+    drive.clients = SimpleNamespace(unconfirmed=Counter(waiting))
+    rows = [{"vhost": "/", "name": "c"}, {"vhost": "dev", "name": "q", "members": ["a", "b", "c"]}]
+    assert drive._patience_s(rows) == patience_s

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -77,9 +77,10 @@ class Clients:
         self.declared: set[str] = set()
 
     @property
-    def unconfirmed(self) -> int:
-        """How many messages that are not a steady publisher's wait for a confirm on a channel that is open."""
-        return sum(len(channel.pending) for channel in self._publishing.values() if channel.channel.open)
+    def unconfirmed(self) -> Counter[str]:
+        """How many messages, by queue, wait for a confirm on a channel that is open; without steady publishers'."""
+        waiting = (channel.pending.values() for channel in self._publishing.values() if channel.channel.open)
+        return Counter(queue for pending in waiting for numbers in pending for queue in numbers)
 
     @property
     def steady(self) -> bool:

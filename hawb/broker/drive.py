@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -23,6 +23,7 @@ from hawb.broker.control import Atom, CallFailed, reason_of, reasons_of_rows, te
 from hawb.broker.namespaces import address
 from hawb.broker.node_logs import NodeLogs
 from hawb.broker.nodes import BrokerNode
+from hawb.engine.naming import join_queue
 from hawb.rules.quorum import majority
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
@@ -34,9 +35,11 @@ CALM_S = 0.25
 """The same in a scenario that does nothing to nodes and links: what reacts does so at once."""
 SLOW_S = 1.5
 """The same at least on slow links, which take a while before they show that they have something to carry."""
+UNCONFIRMED_S = 2.0
+"""The same while publishers wait for confirms of classic queues, which may never come: what answers does so at once."""
 UNANSWERED_S = 6.0
-"""The same while publishers wait for confirms, which may never come: a quorum queue's leader sends again what was not
-answered every 5 s (`quorum_tick_interval`)."""
+"""The same while they wait for a quorum queue's: its leader sends again what was not answered every 5 s
+(`quorum_tick_interval`)."""
 ROUNDS = 6
 """How often a link's latency may pass between two things that can be seen, as in a transaction of Mnesia."""
 HANGING_S = 90
@@ -157,10 +160,8 @@ class Drive:
             now = (len(jobs), len(operations), self.clients.traffic, carrying, seen_views)
             if now != seen:
                 seen, since = now, time.monotonic()
-            quiet_s = self._quiet_s
-            if operations or self.clients.unconfirmed:
-                quiet_s = max(quiet_s, HANGING_S if operations else UNANSWERED_S)
             rows = [row for view in views.values() for row in view.get("queues", ())]
+            quiet_s = max(self._quiet_s, HANGING_S if operations else self._patience_s(rows))
             past_s = time.monotonic() - began
             # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
             working = carrying or any(self._works(row, past_s) for row in rows)
@@ -172,6 +173,12 @@ class Drive:
                 return
             # Nodes that were busy with answers all the time would take longer to settle.
             time.sleep(max(LOOK_S, min(PAUSE * answered_in_s, quiet_s / 2)))
+
+    def _patience_s(self, rows: Iterable[dict[str, Any]]) -> float:
+        """How long publishers that wait for confirms may still get one."""
+        waiting = self.clients.unconfirmed.keys()
+        classic = {join_queue(row["vhost"], row["name"]) for row in rows if "members" not in row}
+        return UNANSWERED_S if waiting - classic else UNCONFIRMED_S if waiting else 0.0
 
     @property
     def _carrying(self) -> bool:
