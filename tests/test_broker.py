@@ -367,6 +367,27 @@ def test_a_mirror_may_be_recoverable_that_was_behind_when_another_node_came_up_o
     assert {difference.field for difference in compare(Played(scenario, told, {}))} == fields
 
 
+REFUSING = """
+scenario: A mirror that joined with its node refuses to take over
+cluster: {nodes: [a, b], version: "3.8"}
+policies: [{name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: manual, ha-promote-on-failure: when-synced}}]
+steps:
+  - declare: {queue: q, node: b}
+  - publish: {queue: q, count: 1, node: b}
+  - MEANWHILE: a
+  - kill: b
+"""
+
+
+@pytest.mark.parametrize(("meanwhile", "lucky"), [("kill: a\n  - start", True), ("expect: {}\n  - wait", False)])
+def test_a_mirror_that_joined_with_its_node_may_be_recoverable_when_it_refuses(meanwhile: str, lucky: bool) -> None:
+    scenario = load(REFUSING.replace("MEANWHILE", meanwhile).replace("wait: a", "wait: 1"))
+    told = outcome(Run.of(scenario))
+    queue = told["queues"]["q"]
+    queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"a"})
+    assert bool(compare(Played(scenario, told, {}))) != lucky
+
+
 @pytest.mark.parametrize(
     ("row", "works"),
     [

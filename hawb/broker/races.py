@@ -202,14 +202,19 @@ def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
 
 
 def perhaps_struck(name: str, model: Told) -> set[str]:
-    """The nodes that had a mirror of the queue which was not synchronised when another node came up, nor since."""
+    """The nodes that had a mirror of the queue which was not synchronised when another node came up, or joined with its
+    own node, nor since."""
     behind: set[str] = set()
     struck: set[str] = set()
+    up_at: dict[str, int] = {}
     for event in model.get("events", ()):
         if event["event"] == "node_running":
             struck |= behind
+            up_at[event["node"]] = event["step"]
         elif event["queue"] == name and event["event"] == "mirror_added" and not event["detail"]["synchronised"]:
             behind.add(event["node"])
+            if up_at.get(event["node"]) == event["step"]:
+                struck.add(event["node"])
         elif event["queue"] == name and event["event"] in ("mirror_removed", "mirror_synchronised"):
             behind.discard(event["node"])
             if event["event"] == "mirror_synchronised":
