@@ -370,7 +370,8 @@ def test_a_mirror_may_be_recoverable_that_was_behind_when_another_node_came_up_o
 REFUSING = """
 scenario: A mirror that joined with its node refuses to take over
 cluster: {nodes: [a, b], version: "3.8"}
-policies: [{name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: manual, ha-promote-on-failure: when-synced}}]
+policies:
+  - {name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: manual, ha-promote-on-failure: when-synced}}
 steps:
   - declare: {queue: q, node: b}
   - publish: {queue: q, count: 1, node: b}
