@@ -216,6 +216,21 @@ def test_what_differs_is_shrunk_to_what_matters(tmp_path: Path) -> None:
     assert f"differs {CRASHING[0]}: " in report(made)
 
 
+def test_what_differed_is_compared_again_without_being_played_again(tmp_path: Path, monkeypatch) -> None:
+    def never(_: Scenario) -> Played:
+        raise AssertionError
+
+    made, odd = campaign(tmp_path, other_than_the_model), CRASHING[0]
+    result = made.play(odd)
+    made.compare_again()
+    assert (made.results[odd], made.told_file(odd).exists()) == (result, True)
+    monkeypatch.setattr(fuzz, "compare_parts", lambda *_, **__: {})
+    later = campaign(tmp_path, never)
+    later.compare_again()
+    assert (later.results[odd].verdict, later.results[odd].seconds) == ("agrees", result.seconds)
+    assert (campaign(tmp_path, never).results[odd].verdict, later.told_file(odd).exists()) == ("agrees", False)
+
+
 def test_shrinking_plays_no_more_often_than_it_may(tmp_path: Path) -> None:
     asked: list[Scenario] = []
 

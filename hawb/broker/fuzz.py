@@ -1,9 +1,10 @@
 """Random scenarios played twice, by the model and by something that claims to do the same, with what came of each kept.
 
-A campaign has a directory: `results.jsonl`, a line for each scenario that was played, and a YAML file for each that
-differed, shrunk. A line is written once its scenario has been compared and belongs to just those steps, so a campaign
-that was interrupted goes on where it stopped, and after a change of what is drawn plays again what has changed. Of two
-lines for the same scenario the later one counts; a line that is taken out is played again.
+A campaign has a directory: `results.jsonl`, a line for each scenario that was played, and for each that differed a YAML
+file, shrunk, and a JSON file with what the other told, which is compared again by the rules of a later day. A line is
+written once its scenario has been compared and belongs to just those steps, so a campaign that was interrupted goes on
+where it stopped, and after a change of what is drawn plays again what has changed. Of two lines for the same scenario
+the later one counts; a line that is taken out is played again.
 
 What is drawn, and whether its outcome is compared as a whole or queue by queue, is the campaign's `Kind`; each part
 that differs is shrunk for itself, to a file of its own.
@@ -98,6 +99,13 @@ AS_A_WHOLE = Kind(
 SOAK = AS_A_WHOLE._replace(draw=soak_story, seeds=SEEDS_OF_A_SOAK, name="soak", briskly=briskly)
 
 
+class Told(msgspec.Struct, frozen=True):
+    """What the other told of a scenario that differs: its outcome, and what was seen at each `expect` step."""
+
+    outcome: dict[str, Any]
+    glances: dict[int, dict[str, Any]]
+
+
 class ResultsRefused(Exception):  # noqa: N818 - named for what it says
     """A file where results are kept holds something else."""
 
@@ -143,21 +151,52 @@ class Campaign:
         words = [*self._other.split(), str(self.seed), str(n), *part.split()]
         return self._directory / f"{'-'.join(words)}.yaml"
 
+    def told_file(self, n: int) -> Path:
+        """Where it is written what the other told of a scenario that differs."""
+        return self.shrunk_file(n).with_suffix(".json")
+
     def play(self, n: int) -> Result:
         """Plays a scenario on both and keeps the result. Raises OSError."""
-        scenario, began = self.scenario(n), time.monotonic()
-        differing, reason = self._differing(scenario, self._kind.cut(scenario), min(self._seeds, self._kind.seeds))
-        seconds = round(time.monotonic() - began, 1)
-        result = self._result(n, seconds, differing, reason)
+        began, told = time.monotonic(), []
+
+        def ask(scenario: Scenario) -> Played:
+            told.append(self._ask(scenario))
+            return told[-1]
+
+        differing, reason = self._compare(n, ask)
+        result = self._result(n, round(time.monotonic() - began, 1), differing, reason)
+        if result.verdict == "differs":
+            write(self.told_file(n), msgspec.json.encode(Told(told[0].outcome, told[0].glances)).decode())
+        self._note(n, result)
+        return result
+
+    def compare_again(self) -> None:
+        """Compares what differed with the model of today, and keeps the results that are others now. Raises OSError."""
+        for n, result in sorted(self.results.items()):
+            if result.verdict != "differs" or not self.told_file(n).exists():
+                continue
+            told = msgspec.json.decode(self.told_file(n).read_bytes(), type=Told)
+            found, reason = self._compare(n, lambda scenario, told=told: Played(scenario, told.outcome, told.glances))
+            again = self._result(n, result.seconds, found, reason)
+            if again != result:
+                self._note(n, again)
+
+    def _compare(self, n: int, ask: Play) -> tuple[Differing, str | None]:
+        scenario = self.scenario(n)
+        return self._differing(scenario, self._kind.cut(scenario), min(self._seeds, self._kind.seeds), ask)
+
+    def _note(self, n: int, result: Result) -> None:
+        """Keeps a result in place of an earlier one, with what was kept of that."""
         whole = self.shrunk_file(n)
         for file in (whole, *self._directory.glob(f"{whole.stem}-*.yaml")):
             file.unlink(missing_ok=True)
+        if result.verdict != "differs":
+            self.told_file(n).unlink(missing_ok=True)
         with self._file.open("ab") as file:
             file.write(msgspec.json.encode(result) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         self.results[n] = result
-        return result
 
     def shrink(self, n: int, attempts: int, part: str = WHOLE) -> Path:
         """Writes the shortest form of a scenario, or of its story for one part, that was found to differ in one of the
@@ -166,7 +205,7 @@ class Campaign:
         scenario, fields, notes = self._kind.alone(self.scenario(n), part), set(result.differing[part]), []
 
         def differs(candidate: Scenario) -> bool:
-            differing, _ = self._differing(candidate, AS_A_WHOLE.cut(candidate), self._seeds)
+            differing, _ = self._differing(candidate, AS_A_WHOLE.cut(candidate), self._seeds, self._ask)
             found = not fields.isdisjoint(kinds(all_of(differing)))
             if found:
                 notes[:] = map(str, all_of(differing))
@@ -190,11 +229,14 @@ class Campaign:
             (reason,) if reason else tuple(map(str, differences)), {} if parts.keys() <= {WHOLE} else parts,
         )  # fmt: skip
 
-    def _differing(self, scenario: Scenario, cut: Cut, seeds: int) -> tuple[Differing, str | None]:
+    def _ask(self, scenario: Scenario) -> Played:
+        """What the other makes of a scenario."""
+        return self._play(self._kind.briskly(scenario))._replace(scenario=scenario)
+
+    def _differing(self, scenario: Scenario, cut: Cut, seeds: int, ask: Play) -> tuple[Differing, str | None]:
         """Where both differ, or why that cannot be told."""
         try:
-            played = self._play(self._kind.briskly(scenario))._replace(scenario=scenario)
-            return compare_parts(played, cut, seeds=seeds), None
+            return compare_parts(ask(scenario), cut, seeds=seeds), None
         except (CannotPlay, ScenarioRefused) as reason:
             return {}, str(reason)
         except Exception as fault:  # a fault of the model or the drive is one find more, and no end of a long campaign

@@ -206,6 +206,7 @@ def play_campaign(campaign: Campaign, replays: int) -> None:
         return f"{60 * done / (time.monotonic() - began):.1f} a minute" if done else ""
 
     with click.progressbar(length=len(left), label="Scenarios", show_pos=True, item_show_func=rate) as bar:
+        campaign.compare_again()
         for n, part in campaign.unshrunk if replays else ():
             campaign.shrink(n, replays, part)
         for done, n in enumerate(left, 1):
