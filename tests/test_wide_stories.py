@@ -11,13 +11,14 @@ import pytest
 from conftest import LONG
 from invariants import check_trace, watched
 
-from hawb.broker import fuzz
+from hawb.broker import compare, fuzz
 from hawb.broker.compare import compare_parts
 from hawb.broker.driven import undriven
 from hawb.broker.fuzz import by_another_seed
+from hawb.broker.races import tellings
 from hawb.broker.wide_queues import queue_of
 from hawb.broker.wide_settings import QUORUM, rows
-from hawb.broker.wide_stories import ROUND, WideStory, alone, cut_of, wide_story
+from hawb.broker.wide_stories import ROUND, WideStory, alone, cut_of, narrowed, wide_story
 from hawb.scenario.dump import dump
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -86,6 +87,21 @@ def test_queues_leave_nothing_to_luck(stories: list[WideStory]) -> None:
         lucky |= {queue for queue, row in settings.items()
                   if (row["mirrors"], row["ha-promote-on-failure"]) == ("behind", "when-synced")}  # fmt: skip
         assert {queue: row for queue, row in settings.items() if queue not in lucky} == {}, story.scenario.scenario
+
+
+def test_other_seeds_are_tried_on_what_differs_alone(stories: list[WideStory], monkeypatch) -> None:
+    story = stories[0].scenario
+    played, told = by_another_seed(story), []
+    played.outcome["queues"]["q03"]["policy"] = "odd"
+    monkeypatch.setattr(compare, "tellings", lambda scenario, *given: told.append((scenario, *given[1:])) or
+                        tellings(scenario, *given))  # fmt: skip
+    found = compare_parts(played, cut_of(story), seeds=20, narrowed=narrowed)
+    assert {part: [difference.field for difference in these] for part, these in found.items()} == {
+        "q03": ["queues.q03.policy"]
+    }
+    assert told == [(story, 0), (narrowed(story, "q03"), 20)]
+    assert len(told[1][0].steps) == len(story.steps)
+    assert {queue_of(step.verb) for step in told[1][0].steps if step.name == "publish"} == {"q03"}
 
 
 def test_a_queue_does_as_it_does_alone(stories: list[WideStory], outcomes: list[dict[str, Any]]) -> None:

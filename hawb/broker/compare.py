@@ -39,6 +39,8 @@ WHOLE = ""
 """The part of an outcome that has no name of its own."""
 Cut = Callable[[dict[str, Any]], dict[str, dict[str, Any]]]
 """How an outcome falls into parts, each of which is compared for itself."""
+Narrowed = Callable[[Scenario, str], Scenario]
+"""A scenario as it is for one part, with the same steps."""
 SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", "seed"})
 
 
@@ -65,15 +67,27 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
 
 
 def compare_parts(
-    played: Played, cut: Cut, known: Uncompared | None = None, seeds: int = SEEDS
+    played: Played, cut: Cut, known: Uncompared | None = None, seeds: int = SEEDS, narrowed: Narrowed | None = None
 ) -> dict[str, list[Difference]]:
     """The same for each part of the outcome for itself, those that differ: what one part leaves to luck says nothing
-    about another one's."""
+    about another one's. So where the scenario can be `narrowed` to one part, other seeds are tried on that alone."""
     scenario, observed, glances, _ = played
     seen = [(step, cut(told)) for step, told in [*sorted(glances.items()), (None, observed)]]
     spared = uncompared(filter(None, (scenario.racy, known)))
+    parts = {part for _, parts in seen for part in parts}
+    if narrowed is None:
+        return fewest(scenario, seen, cut, spared, parts, seeds)
+    found = fewest(scenario, seen, cut, spared, parts, 0)
+    alone = ((part, fewest(narrowed(scenario, part), seen, cut, spared, {part}, seeds)) for part in found)
+    return {part: min(found[part], again[part], key=len) for part, again in alone if again}
+
+
+def fewest(
+    scenario: Scenario, seen: list[tuple[int | None, dict]], cut: Cut, spared: re.Pattern, parts: set[str], seeds: int
+) -> dict[str, list[Difference]]:
+    """The fewest differences in each of the parts, those that differ, from what was seen of them at some steps."""
     found: dict[str, list[Difference]] = {}
-    left = {part for _, parts in seen for part in parts}
+    left = set(parts)
     for told in tellings(scenario, [step for step, _ in seen], seeds):
         mine = [cut(part) for part in told]
         for names in renamings(scenario):

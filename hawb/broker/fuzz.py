@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 from tabulate import tabulate
 
-from hawb.broker.compare import WHOLE, Cut, Difference, compare_parts
+from hawb.broker.compare import WHOLE, Cut, Difference, Narrowed, compare_parts
 from hawb.broker.races import SEEDS
 from hawb.broker.random_scenarios import random_scenario
 from hawb.broker.real import CannotPlay, Played
@@ -79,7 +79,7 @@ class Kind(NamedTuple):
     """What a campaign plays. `draw` is scenario `n` of a seed for a profile, `cut` how the outcome of a scenario falls
     into parts, `alone` the scenario of one part, `seeds` by how many other seeds the model may draw at most, and `name`
     is what `other` has behind it, so that results of another kind are others. `briskly` is a scenario as the other one
-    plays it, step by step the same."""
+    plays it, and `narrowed` as it is for one part, both step by step the same."""
 
     draw: Callable[[int, int, str], Scenario]
     cut: Callable[[Scenario], Cut]
@@ -87,6 +87,7 @@ class Kind(NamedTuple):
     seeds: int
     name: str
     briskly: Callable[[Scenario], Scenario] = lambda scenario: scenario
+    narrowed: Narrowed | None = None
 
 
 AS_A_WHOLE = Kind(
@@ -183,7 +184,7 @@ class Campaign:
 
     def _compare(self, n: int, ask: Play) -> tuple[Differing, str | None]:
         scenario = self.scenario(n)
-        return self._differing(scenario, self._kind.cut(scenario), min(self._seeds, self._kind.seeds), ask)
+        return self._differing(scenario, self._kind, min(self._seeds, self._kind.seeds), ask)
 
     def _note(self, n: int, result: Result) -> None:
         """Keeps a result in place of an earlier one, with what was kept of that."""
@@ -205,7 +206,7 @@ class Campaign:
         scenario, fields, notes = self._kind.alone(self.scenario(n), part), set(result.differing[part]), []
 
         def differs(candidate: Scenario) -> bool:
-            differing, _ = self._differing(candidate, AS_A_WHOLE.cut(candidate), self._seeds, self._ask)
+            differing, _ = self._differing(candidate, AS_A_WHOLE, self._seeds, self._ask)
             found = not fields.isdisjoint(kinds(all_of(differing)))
             if found:
                 notes[:] = map(str, all_of(differing))
@@ -233,10 +234,10 @@ class Campaign:
         """What the other makes of a scenario."""
         return self._play(self._kind.briskly(scenario))._replace(scenario=scenario)
 
-    def _differing(self, scenario: Scenario, cut: Cut, seeds: int, ask: Play) -> tuple[Differing, str | None]:
+    def _differing(self, scenario: Scenario, kind: Kind, seeds: int, ask: Play) -> tuple[Differing, str | None]:
         """Where both differ, or why that cannot be told."""
         try:
-            return compare_parts(ask(scenario), cut, seeds=seeds), None
+            return compare_parts(ask(scenario), kind.cut(scenario), seeds=seeds, narrowed=kind.narrowed), None
         except (CannotPlay, ScenarioRefused) as reason:
             return {}, str(reason)
         except Exception as fault:  # a fault of the model or the drive is one find more, and no end of a long campaign

@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 from hawb.broker.fuzz import Campaign, Kind
 from hawb.broker.wide_settings import Row
-from hawb.broker.wide_stories import alone, cut_of, wide_story
+from hawb.broker.wide_stories import alone, cut_of, narrowed, wide_story
 
 SEEDS = 24
 """By how many other seeds the model may draw at most for a whole story, which is to leave nothing to luck."""
@@ -25,6 +25,7 @@ WIDE = Kind(
     alone=alone,
     seeds=SEEDS,
     name="wide",
+    narrowed=narrowed,
 )
 
 

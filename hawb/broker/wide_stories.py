@@ -42,8 +42,9 @@ from hawb.broker.wide_plots import PLOTS, Act, Happening
 from hawb.broker.wide_queues import WideQueue, owner, queue_of
 from hawb.broker.wide_settings import EXPIRING, Row, rows
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
-from hawb.scenario.document import Scenario
+from hawb.scenario.document import Scenario, Step
 from hawb.scenario.load import read_scenario
+from hawb.scenario.verbs import Expect, SetPolicy
 
 DRAWS, DECK_OF_PLOTS = 53, 54
 """The purposes of the draws, beside those of `random_scenarios` and `wide_settings`."""
@@ -90,6 +91,15 @@ def alone(scenario: Scenario, queue: str) -> Scenario:
     """A wide story as it is for one of its queues, whose steps have no other one to begin together with."""
     steps = [replace(step, at=None) for step in scenario.steps if queue_of(step.verb) in (None, queue)]
     return replace(scenario, scenario=f"{scenario.scenario}, of which {queue or 'none'}", steps=tuple(steps))
+
+
+def narrowed(scenario: Scenario, queue: str) -> Scenario:
+    """The same with each step in its place: a look stands for those of other queues, but for their policies, since a
+    node that was forced to boot keeps to none before one is set."""
+    look, mine = Step(Expect({})), (None, queue)
+    kept = (isinstance(step.verb, SetPolicy) or queue_of(step.verb) in mine for step in scenario.steps)
+    steps = (replace(step, at=None) if stays else look for step, stays in zip(scenario.steps, kept, strict=True))
+    return replace(scenario, steps=tuple(steps))
 
 
 def cut_of(scenario: Scenario) -> Cut:
