@@ -130,11 +130,12 @@ class MirrorJoins(Struct, frozen=True):
 
 class PolicyTakesEffect(Struct, frozen=True):
     """A queue's master looks at its policy again, and at what there is to `synchronise`, perhaps while its node boots
-    (`returning`). The node `spared` gets no mirror."""
+    (`returning`). One that has just taken over drops nobody (`adding`). The node `spared` gets no mirror."""
 
     queue: str
     synchronise: bool = True
     returning: bool = False
+    adding: bool = False
     spared: int | None = None
 
 

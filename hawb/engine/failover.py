@@ -185,7 +185,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     waiting = (settling.unheard(parked) for parked in turn.queues[name].parked)
     turn.change_queue(name, parked=tuple(publishing.copied(turn, parked, name) for parked in waiting))
     synchronise_drained(turn, name, "promotion")
-    turn.schedule(0, PolicyTakesEffect(name, spared=spared(turn, queue)))
+    turn.schedule(0, PolicyTakesEffect(name, adding=True, spared=spared(turn, queue)))
     release(turn, name)
     consuming.deliver(turn, name)
 

@@ -212,15 +212,19 @@ def compared(turn: Turn, event: PolicyCompared) -> None:
 
 def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
     """The master brings its mirrors in line with its policy. One that synchronises does so afterwards, and without a
-    master nothing happens until one is back. A quorum queue has no mirrors."""
+    master nothing happens until one is back. One that has taken over starts mirrors that are missing, and leaves those
+    that policy does not ask for any more (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`; seen on 3.8.9 and
+    3.10.8 clusters). A quorum queue has no mirrors."""
     queue = turn.queues.get(event.queue)
     if queue is None or queue.type == QUORUM or not queue.up or queue.sync is not None:
         return
     if not is_replicated(queue):
-        mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
+        if not event.adding:
+            mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
         return
     mirroring.add_mirrors(turn, queue.name, returning=event.returning, spared=event.spared)
-    drop_surplus(turn, queue)
+    if not event.adding:
+        drop_surplus(turn, queue)
     if event.synchronise:
         turn.schedule(0, AutomaticSync(queue.name))
 

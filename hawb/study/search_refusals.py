@@ -31,7 +31,9 @@ PLANNED: dict[type, Callable[[Struct], tuple]] = {
     events.BootGivesUp: lambda event: (state.BOOT_GIVES_UP, event.node, event.boot),
     events.LookAround: lambda event: (state.LOOK_AROUND,),
     events.MirrorJoins: lambda event: (state.MIRROR_JOINS, event.node, int(event.returning)),
-    events.PolicyTakesEffect: lambda event: (state.POLICY_TAKES_EFFECT, int(event.returning)),
+    events.PolicyTakesEffect: lambda event: (
+        state.POLICY_TAKES_EFFECT, state.RETURNING * event.returning | state.ADDING * event.adding
+    ),
     events.AutomaticSync: lambda event: (state.AUTOMATIC_SYNC,),
     events.SyncFinished: lambda event: (state.SYNC_FINISHED, event.number),
     events.ReplicaGone: lambda event: (state.REPLICA_GONE,),
@@ -41,7 +43,7 @@ PLANNED: dict[type, Callable[[Struct], tuple]] = {
     operations.Publish: lambda event: (
         state.PUBLISH, 1, event.node,
         state.COPIED * bool(event.copied) | state.STRUCK * (event.struck is not None)
-        | state.ORPHANED * event.orphaned,
+        | state.ORPHANED * event.orphaned | state.ENDED * event.ended,
     ),
 }  # fmt: skip
 """What may be planned or wait, as its kind and what it is about."""

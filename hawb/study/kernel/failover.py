@@ -19,6 +19,7 @@ from hawb.study.kernel.mirrors import (
 )
 from hawb.study.kernel.publishing import keep
 from hawb.study.kernel.state import (
+    ADDING,
     AFTER,
     AUTOMATIC_SYNC,
     CANCELLED,
@@ -31,6 +32,7 @@ from hawb.study.kernel.state import (
     PUBLISH,
     REPLICA_GONE,
     RESUME,
+    RETURNING,
     STRUCK,
     A,
     B,
@@ -292,7 +294,7 @@ def promote(t, heir):
         subscribe(t)
     keep(t, COPIED)
     synchronise_drained(t)
-    schedule(t, 0, POLICY_TAKES_EFFECT, 0)
+    schedule(t, 0, POLICY_TAKES_EFFECT, ADDING)
     release(t)
     deliver(t, False)
 
@@ -336,7 +338,7 @@ def recover(t):
     count_times(t)
     synchronise_drained(t)
     add_mirrors(t, 1)
-    schedule(t, 0, POLICY_TAKES_EFFECT, 1)
+    schedule(t, 0, POLICY_TAKES_EFFECT, RETURNING)
     release(t)
     deliver(t, False)
 

@@ -10,12 +10,14 @@ from hawb.study.kernel.answers import forget_replicas
 from hawb.study.kernel.deliveries import deliver, park, release
 from hawb.study.kernel.metadata import stall
 from hawb.study.kernel.state import (
+    ADDING,
     AUTOMATIC_SYNC,
     MANUAL_SYNC,
     MIRROR_JOINS,
     MOST_NODES,
     POLICY_TAKES_EFFECT,
     REPLICA_GONE,
+    RETURNING,
     SYNC_FINISHED,
     count_times,
     follows,
@@ -256,15 +258,26 @@ def purged_at(t, node):
 
 
 @inner
-def take_effect(t, returning):
-    """The master brings its mirrors in line with its policy: adds those that are missing, then drops the surplus."""
+def take_effect(t, how):
+    """The master brings its mirrors in line with its policy: adds those that are missing, then drops the surplus, if it
+    has not just taken over."""
     queue = t.queue
     if not queue.up or queue.syncing:
         return
     if not t.setup.mirrored:
-        drop_mirrors(t, mirror_bits(t))
+        if not how & ADDING:
+            drop_mirrors(t, mirror_bits(t))
         return
-    add_mirrors(t, returning)
+    add_mirrors(t, how & RETURNING)
+    if not how & ADDING:
+        drop_surplus(t)
+    schedule(t, 0, AUTOMATIC_SYNC)
+
+
+@inner
+def drop_surplus(t):
+    """Drops replicas that policy no longer asks for."""
+    queue = t.queue
     keep = wanted(t, running_bits(t))
     surplus = 0
     for k in range(queue.mirrors):
@@ -274,7 +287,6 @@ def take_effect(t, returning):
         drop_mirrors(t, surplus)
     if queue.master not in keep:
         drop_master(t)
-    schedule(t, 0, AUTOMATIC_SYNC)
 
 
 # Explicit synchronisation

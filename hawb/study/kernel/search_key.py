@@ -200,7 +200,7 @@ def meaning(t, planned, kind):
     if kind == MIRROR_JOINS:
         return t.free[planned[A]] << 1 | planned[B]
     if kind == PUBLISH:
-        return t.free[planned[B]] << 2 | planned[C]
+        return t.free[planned[B]] << 4 | planned[C]
     if kind == POLICY_TAKES_EFFECT:
         return planned[A]
     if kind == LINKS_TIME_OUT:

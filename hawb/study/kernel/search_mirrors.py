@@ -154,11 +154,11 @@ def synchronise_drained(t):
 
 
 @inner
-def take_effect(t, returning):
+def take_effect(t, how):
     """The master brings its mirrors in line with its policy."""
     if t.queue.up and not t.queue.syncing:
         t.queue.mirrored = t.setup.mirrored
-    take_effect_now(t, returning)
+    take_effect_now(t, how)
 
 
 # Synchronisation

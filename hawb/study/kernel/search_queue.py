@@ -14,12 +14,14 @@ from hawb.study.kernel.search_books import await_answers, lose, reclaim
 from hawb.study.kernel.search_mirrors import note_recoverable, note_silent, strike_mirrors, synchronise_drained
 from hawb.study.kernel.search_state import MOST_PIECES, OWN_KIND, content, delete_copies, lost_from_disks, put_copy
 from hawb.study.kernel.state import (
+    ADDING,
     AFTER,
     COPIED,
     FIRST_NODE,
     ORPHANED,
     POLICY_TAKES_EFFECT,
     PUBLISH,
+    RETURNING,
     STRUCK,
     SYNC_FINISHED,
     follows,
@@ -90,7 +92,7 @@ def promote(t, heir):
     forget_replicas(t, gone)
     keep(t, COPIED)
     synchronise_drained(t)
-    schedule(t, 0, POLICY_TAKES_EFFECT, 0)
+    schedule(t, 0, POLICY_TAKES_EFFECT, ADDING)
     release(t)
 
 
@@ -139,7 +141,7 @@ def recover(t):
     queue.up, queue.abandoned, queue.unburied, queue.hollow, queue.absent = 1, 0, 0, 0, 0
     synchronise_drained(t)
     add_mirrors(t, 1)
-    schedule(t, 0, POLICY_TAKES_EFFECT, 1)
+    schedule(t, 0, POLICY_TAKES_EFFECT, RETURNING)
     release(t)
 
 

@@ -35,6 +35,9 @@ REACTION, TIMER = 1, 2
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; what the last four mean depends on the kind."""
 
+RETURNING, ADDING = 1, 2
+"""Of a POLICY_TAKES_EFFECT in column A: the master's node boots; it has just taken over, and drops nobody."""
+
 COPIED, STRUCK, ORPHANED, ENDED = 1, 2, 4, 8
 """Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror that
 had it ended by itself, which its channel takes for a confirm."""
