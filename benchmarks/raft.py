@@ -9,10 +9,9 @@ from itertools import count
 from msgspec.structs import replace
 
 from benchmarks.measure import duration, rate, seconds
-from hawb.engine.raft import step
-from hawb.engine.raft_log import Log
-from hawb.engine.raft_member import LEADER, Member, restart, start
-from hawb.engine.raft_messages import (
+from hawb.raft.log import Log
+from hawb.raft.member import LEADER, NOWHERE, Member, start
+from hawb.raft.messages import (
     Command,
     Committed,
     ElectionTimeout,
@@ -24,6 +23,7 @@ from hawb.engine.raft_messages import (
     Write,
     Written,
 )
+from hawb.raft.step import restart, step
 
 SIZE = 5
 COMMANDS = 4_000
@@ -84,7 +84,7 @@ class Group:
         before = self.members[number]
         after, outputs = step(before, event)
         self.members[number] = after
-        if after.leader is not None and before.leader is None:
+        if after.leader != NOWHERE and before.leader == NOWHERE:
             self.timers[number] += 1
         for output in outputs:
             if isinstance(output, Message):

@@ -3,7 +3,7 @@
 Raft's own promises: at most one leader in a term, logs that match, leaders that have all that is committed, one order
 of what is committed. The queue's: what is confirmed is committed and is lost only with disks, a queue is up exactly
 while its leader reaches a majority, all members that are abreast hold the same, and what a channel waits for is not
-done yet. `hawb.engine.raft` alone is held against a hostile network in `test_raft_properties`.
+done yet. `hawb.raft` alone is held against a hostile network in `test_raft_properties`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hawb.engine.operations import ChannelDown
 from hawb.engine.quorum_group import GONE, Group, Proposal
 from hawb.engine.quorum_view import hosts
 from hawb.engine.raft_events import LeaderElected, LogCut
-from hawb.engine.raft_log import Log
-from hawb.engine.raft_member import Member
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import OF_A_SIDE, Turn
+from hawb.raft.log import Log
+from hawb.raft.member import Member
 from hawb.rules.quorum import majority
 
 MOST_PLANNED = 1_000
@@ -222,7 +222,7 @@ def check_terms(name: str, had: Group, group: Group) -> None:
         old = had.members.get(node)
         if old is not None:
             assert member.term >= old.term, f"{name}: the term of {node} went back"
-            again = member.term == old.term and old.voted_for is not None
+            again = member.term == old.term and old.voted_for != NOWHERE
             assert not again or member.voted_for == old.voted_for, f"{name}: {node} voted twice in {member.term}"
 
 
@@ -270,7 +270,7 @@ def check_quorum_settled(turn: Turn, queue: Queue) -> None:
 
 def hands_over(group: Group) -> bool:
     """Whether a leader takes nothing for a while, since it waits for another to lead."""
-    return any(leader.transferring_to is not None for leader in group.leaders())
+    return any(leader.transferring_to != NOWHERE for leader in group.leaders())
 
 
 def check_elections(trace: object) -> None:

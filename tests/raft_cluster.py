@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterator
 
 from msgspec.structs import replace
 
-from hawb.engine.raft import step
-from hawb.engine.raft_log import Log, Run
-from hawb.engine.raft_member import LEADER, Member, restart, start
-from hawb.engine.raft_messages import (
+from hawb.raft.log import Log, Run
+from hawb.raft.member import LEADER, NOWHERE, Member, start
+from hawb.raft.messages import (
     AppendEntries,
     Committed,
     ConditionTimeout,
@@ -34,6 +33,7 @@ from hawb.engine.raft_messages import (
     Write,
     Written,
 )
+from hawb.raft.step import restart, step
 from hawb.rules.quorum import majority
 
 Entry = tuple[int, object, int]
@@ -212,7 +212,7 @@ class Cluster:
         followers = [one for one in map(self.members.get, leader.members) if one is not None]
         return (
             leader.id in leader.members
-            and leader.transferring_to is None
+            and leader.transferring_to == NOWHERE
             and leader.commit_index == leader.log.last_index
             and all(one.leader == leader.id and one.commit_index == leader.commit_index for one in followers)
         )

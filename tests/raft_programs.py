@@ -10,15 +10,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from raft_cluster import Cluster, promise
 
-from hawb.engine.raft_messages import (
-    Command,
-    ConditionTimeout,
-    ElectionTimeout,
-    Join,
-    Leave,
-    Tick,
-    TransferLeadership,
-)
+from hawb.raft.messages import Command, ConditionTimeout, ElectionTimeout, Join, Leave, Tick, TransferLeadership
 from hawb.rules.quorum import tolerated_failures
 
 Step = tuple[str, int, int]

@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 from raft_cluster import Cluster
 
-from hawb.engine.raft import step
-from hawb.engine.raft_group import describe, draw
-from hawb.engine.raft_log import NOOP, Configuration, Log, Run, Snapshot
-from hawb.engine.raft_member import CANDIDATE, FOLLOWER, LEADER, PRE_VOTE, Member, restart, start
-from hawb.engine.raft_messages import (
+from hawb.raft.group import describe, draw
+from hawb.raft.log import NOOP, Configuration, Log, Run, Snapshot
+from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE, Member, start
+from hawb.raft.messages import (
     AppendEntries,
     AppendEntriesReply,
     Command,
@@ -32,6 +31,7 @@ from hawb.engine.raft_messages import (
     Write,
     Written,
 )
+from hawb.raft.step import restart, step
 
 GROUP = (0, 1, 2)
 A, B = Run(2, 3, 1, "a"), Run(5, 2, 2, "b")
@@ -100,7 +100,7 @@ def test_answers_of_an_older_term_count_for_nothing():
 def test_a_vote_goes_to_whose_log_is_as_up_to_date(last_index: int, last_term: int, granted: bool):
     member, given = step(follower(A, B), RequestVote(1, 0, 3, last_index, last_term))
     assert outputs(RequestVoteResult, given) == [RequestVoteResult(0, 1, 3, granted)]
-    assert member.voted_for == (1 if granted else None)
+    assert member.voted_for == (1 if granted else NOWHERE)
 
 
 def test_one_vote_in_a_term_and_again_for_the_same():
@@ -278,7 +278,7 @@ def test_a_snapshot_of_what_is_known_to_be_committed_changes_nothing():
 def test_term_vote_and_what_is_written_survive_a_restart():
     member = follower(A, B, voted_for=1, leader=1, commit_index=4, agreed=4)
     member = restart(replace(member, log=replace(member.log, written=5)))
-    assert (member.term, member.voted_for, member.leader, member.commit_index) == (2, 1, None, 0)
+    assert (member.term, member.voted_for, member.leader, member.commit_index) == (2, 1, NOWHERE, 0)
     assert draw(member.log, 0) == "| t1: 1 noop 2..4 a t2: 5 b~"
 
 

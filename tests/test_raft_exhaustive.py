@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from conftest import LONG
 from raft_cluster import Cluster
 
-from hawb.engine.raft_messages import Command, ElectionTimeout
+from hawb.raft.messages import Command, ElectionTimeout
 
 DEPTH = 7 if LONG else 6
 STATES = {6: 56_939, 7: 313_597}

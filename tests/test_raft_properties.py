@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from raft_cluster import ViolationError
 from raft_programs import PROGRAMS, Program, drawn, end_well, play
 
-from hawb.engine import raft, raft_election, raft_replication
-from hawb.engine.raft_log import Log
-from hawb.engine.raft_member import Member, restart
-from hawb.engine.raft_messages import AppendEntriesReply
+from hawb.raft import election, membership, replication
+from hawb.raft.member import NOWHERE, Member, bits_in
+from hawb.raft.messages import AppendEntriesReply, Written
+from hawb.raft.ports import Out
+from hawb.raft.step import HANDLERS, restart
 from hawb.rules.quorum import majority
 
 
@@ -32,59 +33,64 @@ def test_any_program(program: Program):
 # Deliberate bugs
 
 
-def best_match(leader: Member) -> int:
+def best_match(_: Out, leader: Member) -> int:
     return max(leader.log.written, *(peer.match_index for peer in leader.peers), 0)
 
 
-def own_unwritten(leader: Member) -> int:
+def own_unwritten(_: Out, leader: Member) -> int:
     own = [leader.log.last_index] if leader.id in leader.members else []
     return sorted([*own, *(peer.match_index for peer in leader.peers)], reverse=True)[majority(len(leader.members)) - 1]
 
 
-def by_count(leader: Member, out: list) -> Member:
-    index = raft_replication.agreed_commit(leader)
-    return raft_replication._commit(leader, index, out) if index > leader.commit_index else leader
+def by_count(t: Out, leader: Member) -> None:
+    index = replication.agreed_commit(t, leader)
+    if index > leader.commit_index:
+        replication.commit(t, leader, index)
 
 
 def answer_with(last_index: Callable[[Member], int]) -> Callable:
-    def reply(member: Member, leader: int, success: bool, next_index: int, out: list) -> Member:
+    def reply(t: Out, member: Member, leader: int, success: bool, next_index: int) -> None:
         last, commit = last_index(member), member.commit_index
-        out.append(AppendEntriesReply(member.id, leader, member.term, success, next_index, last, commit))
-        return member
+        t.append(AppendEntriesReply(member.id, leader, member.term, success, next_index, last, commit))
 
     return reply
 
 
-def write_of_any_generation(log: Log, _: int, index: int) -> Log:
-    return replace(log, written=max(log.written, min(index, log.last_index)))
+def write_of_any_generation(t: Out, member: Member, event: Written) -> None:
+    event = replace(event, generation=member.generation, index=min(event.index, member.last_index))
+    ON_WRITTEN(t, member, event)
 
+
+ON_WRITTEN = replication.on_written
 
 BUGS = {
-    "votes twice in a term": (raft_election, "may_vote", lambda member, candidate: True),
-    "does not look at the log before it votes": (raft_election, "up_to_date", lambda asking, log: True),
-    "is elected by half of the members": (raft_election, "majority", lambda members_count: (members_count + 1) // 2),
+    "votes twice in a term": (election, "may_vote", lambda member, candidate: True),
+    "does not look at the log before it votes": (election, "up_to_date", lambda asking, member: True),
+    "is elected by half of the members": (election, "majority", lambda members_count: (members_count + 1) // 2),
     "forgets its vote when it restarts": (
-        raft_cluster, "restart", lambda member: replace(restart(member), voted_for=None)),
+        raft_cluster, "restart", lambda member: replace(restart(member), voted_for=NOWHERE)),
     "forgets its term when it restarts": (
-        raft_cluster, "restart", lambda member: replace(restart(member), term=member.log.last_term, voted_for=None)),
-    "commits on a minority": (raft_replication, "agreed_commit", best_match),
-    "commits an entry of an older term by count": (raft_replication, "advance", by_count),
-    "counts entries that the leader has not written": (raft_replication, "agreed_commit", own_unwritten),
+        raft_cluster, "restart", lambda member: replace(restart(member), term=member.last_term, voted_for=NOWHERE)),
+    "commits on a minority": (replication, "agreed_commit", best_match),
+    "commits an entry of an older term by count": (replication, "advance", by_count),
+    "counts entries that the leader has not written": (replication, "agreed_commit", own_unwritten),
     "counts entries that a follower has not written": (
-        raft_replication, "_reply", answer_with(lambda member: member.agreed)),
+        replication, "reply", answer_with(lambda member: member.agreed)),
     "answers with entries that may not be the leader's": (
-        raft_replication, "_reply", answer_with(lambda member: member.log.written)),
-    "takes entries wherever they come": (Log, "agrees", lambda log, index, term: True),
+        replication, "reply", answer_with(lambda member: member.written)),
+    "takes entries wherever they come": (replication, "agrees", lambda t, member, index, term: True),
     "counts its own vote though it has left": (
-        raft_election, "has_majority", lambda member: len(member.votes) >= majority(len(member.members))),
-    "changes two members at once": (raft, "may_change_members", lambda leader: True),
-    "counts the write of an entry that was driven out": (Log, "write", write_of_any_generation),
+        election, "has_majority", lambda t, member: bits_in(member.votes) >= majority(len(member.members))),
+    "changes two members at once": (membership, "may_change_members", lambda t, leader: True),
+    "counts the write of an entry that was driven out": (
+        HANDLERS, Written, write_of_any_generation),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_the_programs_find(bug: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(*BUGS[bug])
+    where, what, instead = BUGS[bug]
+    (monkeypatch.setitem if where is HANDLERS else monkeypatch.setattr)(where, what, instead)
     assert any(goes_wrong(drawn(seed)) for seed in range(1_500))
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from raft_cluster import Cluster
 
-from hawb.engine.raft_group import describe, draw_runs
-from hawb.engine.raft_messages import (
+from hawb.raft.group import describe, draw_runs
+from hawb.raft.messages import (
     AppendEntries,
     AppendEntriesReply,
     Command,

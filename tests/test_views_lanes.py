@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, recorded, steps
 
+from hawb.raft.member import ROLES
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -94,7 +95,7 @@ def members_of(run: Run, name: str) -> dict[str, str]:
     for index, node in enumerate(run.settings.names):
         member = group.members.get(index)
         runs = member is not None and state.nodes[index].status == "running" and index not in group.stopped
-        found[node] = "none" if not runs else member.role
+        found[node] = "none" if not runs else ROLES[member.role]
         if found[node] == "leader" and index not in leaders:
             found[node] = "leader_alone"
     return found

@@ -9,8 +9,8 @@ import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED
 
 from hawb import Cluster
-from hawb.engine.raft_log import NOOP, Log, Run, Snapshot
-from hawb.engine.raft_member import Member
+from hawb.raft.log import NOOP, Log, Run, Snapshot
+from hawb.raft.member import Member
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.run import Run as Story
 from hawb.views import raft

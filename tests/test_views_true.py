@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from views_outcomes import policy
 
 from hawb.engine import runs
-from hawb.engine.raft_log import Log
+from hawb.raft.log import Log
+from hawb.raft.member import LEADER
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -136,7 +137,7 @@ def test_members_have_the_roles_that_their_lanes_end_with(steps):
         name, member = run.settings.names[node], group.members.get(node)
         living = member is not None and state.nodes[node].status == "running" and node not in group.stopped
         role = ends[name][-1][1].replace("leader_alone", "leader")
-        assert role == ("none" if not living else "follower" if member.role != "leader" else "leader")
+        assert role == ("none" if not living else "follower" if member.role != LEADER else "leader")
 
 
 @few

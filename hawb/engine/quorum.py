@@ -58,10 +58,10 @@ from hawb.engine.quorum_group import GONE, Group, Proposal, proposals
 from hawb.engine.raft_events import (
     ProposalGivenUp,
 )
-from hawb.engine.raft_messages import Command
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, STOPPING, Batch, Queue
 from hawb.engine.turn import Turn
+from hawb.raft.messages import Command
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
 """What a client waits for. The rest goes on behind its back."""
@@ -272,7 +272,7 @@ def takes_flows(turn: Turn, name: str) -> bool:
     """Whether a leader that can commit takes what flows at once: not while it hands over, or while a change of members
     is undecided, after which it may lead no more."""
     leader = turn.groups[name].leaders()[0]
-    return leader.transferring_to is None and leader.log.configurations[-1][0] <= leader.commit_index
+    return leader.transferring_to == NOWHERE and leader.log.configurations[-1][0] <= leader.commit_index
 
 
 def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.raft_log import Log
-from hawb.engine.raft_member import LEADER, Member
 from hawb.engine.runs import EMPTY, Runs, split
+from hawb.raft.log import Log
+from hawb.raft.member import LEADER, Member
 
 GONE = -2
 """The node of a channel that is no more."""

@@ -14,10 +14,10 @@ from operator import attrgetter
 from hawb.engine.fifo import limits_of
 from hawb.engine.quorum_group import Channel, Group, Proposal
 from hawb.engine.raft_events import RaftArrives, RaftWritten
-from hawb.engine.raft_log import Log
-from hawb.engine.raft_member import Member
 from hawb.engine.runs import Runs
 from hawb.engine.state import Fifo, Queue, State
+from hawb.raft.log import Log
+from hawb.raft.member import Member, nodes_in
 
 Ranked = Callable[[Runs], object]
 KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
@@ -120,8 +120,9 @@ class _Seen:
         )
         return (
             names[member.id], member.role, self._ranks[member.term], _new_name(member.voted_for, names),
-            _new_name(member.leader, names), member.commit_index - base, tuple(sorted(_renamed(member.votes, names))),
-            peers, self._known(member.agreed), member.asked and member.asked - base,
+            _new_name(member.leader, names), member.commit_index - base,
+            tuple(sorted(_renamed(nodes_in(member.votes), names))), peers, self._known(member.agreed),
+            member.asked and member.asked - base,
             _new_name(member.transferring_to, names), self._log(member.log),
         )  # fmt: skip
 

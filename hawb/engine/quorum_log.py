@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from hawb.engine import fifo, runs
 from hawb.engine.quorum_group import Group, Proposal
-from hawb.engine.raft import step
-from hawb.engine.raft_messages import ReleaseCursor
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
+from hawb.raft.messages import ReleaseCursor
+from hawb.raft.step import step
 from hawb.rules import quorum_costs
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from hawb.engine import bookkeeping, runs
 from hawb.engine.contents import drop
 from hawb.engine.quorum_group import proposals
-from hawb.engine.raft_member import Member
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.turn import Turn
+from hawb.raft.member import Member
 
 
 def end_with_log(turn: Turn, name: str, leader: Member) -> None:

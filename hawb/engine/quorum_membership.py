@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from hawb.engine import quorum_view, raft_host, raft_inputs
 from hawb.engine.naming import described, split_queue
 from hawb.engine.raft_events import LogCut
-from hawb.engine.raft_member import LEADER, start
-from hawb.engine.raft_messages import Join, Leave, TransferLeadership
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
+from hawb.raft.member import LEADER, start
+from hawb.raft.messages import Join, Leave, TransferLeadership
 from hawb.rules import patterns
 from hawb.rules.patterns import Match
 

@@ -17,12 +17,12 @@ from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import Declare
 from hawb.engine.policy_changes import InForce, in_force, quorum_settings
 from hawb.engine.quorum_group import Group
-from hawb.engine.raft_log import NOOP, Log, Run, Snapshot
-from hawb.engine.raft_member import Member, start
-from hawb.engine.raft_messages import ElectionTimeout
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
+from hawb.raft.log import NOOP, Log, Run, Snapshot
+from hawb.raft.member import Member, start
+from hawb.raft.messages import ElectionTimeout
 from hawb.rules import locators, quorum, quorum_declaration
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 

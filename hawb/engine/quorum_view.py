@@ -14,9 +14,9 @@ from hawb.engine.naming import described
 from hawb.engine.quorum_group import Group, Proposal
 from hawb.engine.quorum_losses import end_with_log
 from hawb.engine.raft_events import MajorityReached, ProposalGivenUp, RegistrationGivenUp
-from hawb.engine.raft_member import Member
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
+from hawb.raft.member import Member
 from hawb.rules.quorum import majority
 
 

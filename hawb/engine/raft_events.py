@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine.raft_messages import Message, Written
+from hawb.raft.messages import Message, Written
 
 
 class RaftArrives(Struct, frozen=True):

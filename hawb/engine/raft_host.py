@@ -1,7 +1,7 @@
 """The host of quorum queues' Raft groups: it carries their messages, writes their logs and calls elections.
 What reaches members is in `hawb.engine.raft_inputs`.
 
-What `hawb.engine.raft` leaves open is decided here:
+What `hawb.raft` leaves open is decided here:
 
 - A message takes a link's latency and the transfer of the bodies that it carries, and overtakes none. A link that
   drops everything drops it; when something is back leaders send again what was not answered (Ra looks at each tick,
@@ -21,8 +21,6 @@ from msgspec.structs import replace
 from hawb.engine import chance, quorum_view
 from hawb.engine.quorum_group import GONE, Group, Proposal
 from hawb.engine.quorum_view import hosts, reaches
-from hawb.engine.raft import step
-from hawb.engine.raft_election import up_to_date
 from hawb.engine.raft_events import (
     ElectionDue,
     HandoverDue,
@@ -32,8 +30,10 @@ from hawb.engine.raft_events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.raft_member import FOLLOWER, LEADER, Member
-from hawb.engine.raft_messages import (
+from hawb.engine.turn import TIMER, Turn
+from hawb.raft.election import up_to_date
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, Member
+from hawb.raft.messages import (
     AppendEntries,
     Command,
     Committed,
@@ -47,7 +47,7 @@ from hawb.engine.raft_messages import (
     Write,
     Written,
 )
-from hawb.engine.turn import TIMER, Turn
+from hawb.raft.step import step
 from hawb.rules.quorum import majority
 
 CONDITION_US = 30_000_000
@@ -84,7 +84,7 @@ def feed(turn: Turn, name: str, node: int, event: Input) -> None:
         call_elections(turn, name)
     if after.log.generation != before.log.generation:
         turn.schedule(0, LogCut(name))
-    if after.transferring_to is not None and before.transferring_to is None:
+    if after.transferring_to != NOWHERE and before.transferring_to == NOWHERE:
         turn.schedule(CONDITION_US, HandoverDue(name, node, group.number), priority=TIMER)
 
 
@@ -250,18 +250,17 @@ def _arm(turn: Turn, name: str, node: int) -> None:
         _ask_who_leads(turn, name, member)
     electors = [other for other in member.members if other == node or reaches(turn, group, node, other)]
     if member.role != FOLLOWER:
-        question = PreVote(node, node, member.term, member.log.last_index, member.log.last_term)
-        electors = [other for other in electors if _hears_out(group.members[other], question)]
+        electors = [other for other in electors if _hears_out(group.members[other], member)]
     event = ElectionDue(name, node, group.number)
     if len(electors) < majority(len(member.members)) or turn.is_planned(event):
         return
     turn.schedule(_patience_us(turn, group, node), event)
 
 
-def _hears_out(member: Member, question: PreVote) -> bool:
+def _hears_out(member: Member, candidate: Member) -> bool:
     """Whether it would not turn down a candidate, or pass over it, in any case."""
-    stranger = member.role == LEADER and question.source not in member.members
-    return not stranger and up_to_date(question, member.log)
+    stranger = member.role == LEADER and candidate.id not in member.members
+    return not stranger and up_to_date(candidate, member)
 
 
 def _patience_us(turn: Turn, group: Group, node: int) -> int:

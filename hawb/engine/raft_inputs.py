@@ -25,9 +25,10 @@ from hawb.engine.raft_events import (
     RaftWritten,
 )
 from hawb.engine.raft_host import call_elections, feed, misses_leader
-from hawb.engine.raft_member import LEADER, restart, start
-from hawb.engine.raft_messages import AppendEntries, ConditionTimeout, ElectionTimeout, InstallSnapshot, Tick
 from hawb.engine.turn import TIMER, Turn
+from hawb.raft.member import LEADER, NOWHERE, start
+from hawb.raft.messages import AppendEntries, ConditionTimeout, ElectionTimeout, InstallSnapshot, Tick
+from hawb.raft.step import restart
 
 SUSPICION_US = 6_000_000
 """How long a silent node goes unsuspected: aten looks every 5 s (poll_interval), and Ra waits as long again before it
@@ -65,7 +66,7 @@ def written(turn: Turn, event: RaftWritten) -> None:
 
 def handover_due(turn: Turn, event: HandoverDue) -> None:
     """A leader that was to hand over and still leads takes commands again, those first that have waited for it."""
-    if _current(turn, event) and turn.groups[event.queue].members[event.node].transferring_to is not None:
+    if _current(turn, event) and turn.groups[event.queue].members[event.node].transferring_to != NOWHERE:
         feed(turn, event.queue, event.node, ConditionTimeout())
         turn.schedule(0, MajorityReached(event.queue, event.node, event.group))
 

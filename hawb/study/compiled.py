@@ -1,7 +1,8 @@
 """Rules compiled as they are written.
 
 A compiled function can call only compiled ones, so a rule of `hawb.rules` is compiled after those that it calls, each
-from its own code: nothing is written a second time.
+from its own code: nothing is written a second time. So is a protocol (`hawb.raft`), where what is otherwise in the
+kernel stands in place of what it is interpreted with (`Binding`).
 
 What was compiled is kept in the user's cache under a name that stands for all that it was made from: numba itself looks
 only at the file of the function that it keeps, and would go on with a rule that has changed elsewhere. Only what Python
@@ -13,16 +14,16 @@ from __future__ import annotations
 import dis
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import numba
 from llvmlite.binding import set_option
 from numba import config, njit, typeof, types
 
-from hawb import engine, rules
+from hawb import engine, raft, rules
 from hawb.study.inner_compiler import InnerCompiler
 
 HERE = Path(__file__).parent
@@ -30,15 +31,16 @@ INNER = {
     "pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy",
 }  # fmt: skip
 """How what only compiled functions call is compiled: Python is never to call it."""
+RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "played")
 """Modules of studies that what is compiled is made from, too."""
 
 
 def fingerprint() -> str:
-    """What stands for numba and all that is compiled: rules, constants of the engine, the kernel and its histories."""
+    """What stands for numba and all that is compiled: rules, Raft, constants of the engine, the kernel and its
+    histories."""
     told = hashlib.sha256(numba.__version__.encode())
-    folders = (Path(rules.__file__).parent, Path(engine.__file__).parent, HERE / "kernel")
-    files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
+    files = [file for folder in (RULES, RAFT, ENGINE, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
     for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
         told.update(file.read_bytes())
     return told.hexdigest()[:16]
@@ -97,6 +99,31 @@ def rule(function: FunctionType) -> Callable:
     bound = {name: rule(other) for name, other in called.items() if isinstance(other, FunctionType)}
     code = FunctionType(function.__code__, function.__globals__ | bound, function.__name__)
     return with_arrays(code)
+
+
+class Binding:
+    """Functions of a protocol, compiled with the `bodies` that a module has for its `ports`, by their names, and with
+    compiled forms of whatever else they call."""
+
+    def __init__(self, ports: Iterable[str], bodies: ModuleType):
+        self._bodies, self._known = {name: getattr(bodies, name) for name in ports}, {}
+
+    def of(self, function: FunctionType) -> Callable:
+        """One of them, for other compiled functions to call."""
+        if function not in self._known:
+            names = names_in(function) & function.__globals__.keys()
+            bound = {name: self._bound(name, function.__globals__[name]) for name in names}
+            code = FunctionType(function.__code__, function.__globals__ | bound, function.__name__)
+            code.__module__ = function.__module__
+            self._known[function] = inner(code)
+        return self._known[function]
+
+    def _bound(self, name: str, value: object) -> object:
+        if name in self._bodies:
+            return self._bodies[name]
+        if not isinstance(value, FunctionType):
+            return value
+        return self.of(value) if folder_of(value) == RAFT else rule(value)
 
 
 def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
@@ -161,13 +188,19 @@ def name_of(function: Callable) -> str:
 
 
 def is_part(given: object) -> bool:
-    """Whether something is a function of the kernel."""
+    """Whether something is a function of the kernel, or of a protocol as the kernel has it."""
     return callable(given) and is_compiled(getattr(given, "py_func", given))
 
 
 def is_compiled(plain: object) -> bool:
-    """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call."""
-    return isinstance(plain, FunctionType) and Path(plain.__code__.co_filename).parent == HERE / "kernel"
+    """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call, or in that of
+    a protocol, of which the kernel names nothing but what it has compiled."""
+    return isinstance(plain, FunctionType) and folder_of(plain) in (HERE / "kernel", RAFT)
+
+
+def folder_of(function: FunctionType) -> Path:
+    """Where the file of a function is."""
+    return Path(function.__code__.co_filename).parent
 
 
 def is_kept(function: Callable) -> bool:

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.quorum_group import Group
-from hawb.engine.raft_group import command_text, describe, entries_text
-from hawb.engine.raft_member import LEADER, Member
 from hawb.engine.state import RUNNING, State
+from hawb.raft.group import command_text, describe, entries_text
+from hawb.raft.member import DOWN, LEADER, NOWHERE, ROLES, Member
 from hawb.rules.quorum import majority
 from hawb.views import style
 from hawb.views.words import counted, listing, shown
@@ -34,7 +34,7 @@ UNCOMMITTED = f"{CELL};border:1px dashed {WAITING}"
 MISSING = f"{CELL};color:{style.FAINT}"
 
 
-ROLES = {"pre_vote": "waiting", "candidate": "waiting"}
+LOOKS = {"pre_vote": "waiting", "candidate": "waiting"}
 """The looks of roles that are not called so."""
 
 
@@ -55,7 +55,7 @@ def members(state: State, queue: str) -> dict[int, Member]:
         raise ValueError(f"there is no quorum queue {queue!r}; those that there are: {known}")
     group = state.groups[queue]
     return {
-        node: member if _runs(state, group, node) else replace(member, role="down", log=member.log.on_disk(), peers=())
+        node: member if _runs(state, group, node) else replace(member, role=DOWN, log=member.log.on_disk(), peers=())
         for node, member in sorted(group.members.items())
     }
 
@@ -65,7 +65,7 @@ def _runs(state: State, group: Group, node: int) -> bool:
 
 
 def text(state: State, names: Sequence[str], queue: str) -> str:
-    """The group as `hawb.engine.raft_group.describe` draws it, and what waits to be decided."""
+    """The group as `hawb.raft.group.describe` draws it, and what waits to be decided."""
     drawn = describe(members(state, queue), lambda node: shown(names[node]))
     return drawn + "".join(f"{line}\n" for line in waiting(state, names, queue))
 
@@ -127,13 +127,14 @@ def _range(first: int, last: int) -> str:
 
 
 def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> str:
-    look = style.LOOKS["leader_alone" if alone else ROLES.get(member.role, member.role)]
-    vote = "" if member.voted_for is None else shown(names[member.voted_for])
+    role = ROLES[member.role]
+    look = style.LOOKS["leader_alone" if alone else LOOKS.get(role, role)]
+    vote = "" if member.voted_for == NOWHERE else shown(names[member.voted_for])
     parts = "".join(
         f'<td style="{CELL}">{part}</td>'
         for part in (
             f'<span role="img" aria-label="{look.word}" title="{look.word}" style="color:{look.colour}">{look.glyph}'
-            f"</span> {member.role.replace('_', '-')}",
+            f"</span> {role.replace('_', '-')}",
             f"{member.term}",
             f"<bdi>{escape(vote)}</bdi>",
             f"{member.commit_index:,}",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from hawb.raft.member import LEADER, NOWHERE
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.enqueuers import BEYOND_TICKTIME_US, await_registration, is_registered, register
@@ -26,23 +27,19 @@ from hawb.study.kernel.quorum_state import (
     ASKS,
     AT_NODE,
     CHANNEL_DOWN,
-    COMMIT,
     CONNECTION_FAILS,
     CONSUMES,
     ENQUEUE,
     ENQUEUED,
     GONE,
     IN_VAIN,
-    LEADING,
     NO_PROCESS,
-    NOWHERE,
     OWNER,
     PROPOSAL,
     PROPOSAL_GIVEN_UP,
     PUT_AFTER,
     PUT_COUNT,
     REACHES,
-    ROLE,
     SENT_BY,
     SETTLES,
     SUSPECTS,
@@ -108,7 +105,7 @@ def offer_again(t, leader, owner):
         proposal = t.waiting[k]
         number = proposal[PROPOSAL]
         chosen = number <= last and proposal[AT_NODE] != GONE and (owner == NOBODY or is_from(proposal, owner))
-        if chosen and t.queue.master == leader and not is_in_log(t, leader, number, t.members[leader, COMMIT]):
+        if chosen and t.queue.master == leader and not is_in_log(t, leader, number, t.members[leader].commit_index):
             offer(t, number)
         k += 1
 
@@ -161,7 +158,7 @@ def consumer_lost(t):
 def is_led(t):
     """Whether anybody leads the group, with a majority or without."""
     for node in range(t.setup.nodes):
-        if hosts(t, node) and t.members[node, ROLE] == LEADING:
+        if hosts(t, node) and t.members[node].role == LEADER:
             return True
     return False
 

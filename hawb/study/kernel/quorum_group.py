@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
-    APPEND,
     ASKS,
     AT_NODE,
     ENQUEUE,
@@ -19,7 +19,6 @@ from hawb.study.kernel.quorum_state import (
     PUT_COUNT,
     RAFT_ARRIVES,
     SENT_BY,
-    SNAPSHOT,
     THIRD,
 )
 from hawb.study.kernel.raft_log import has_entry, is_member
@@ -86,7 +85,7 @@ def forget_entries(t):
     least = 0
     for row in range(t.moment.agenda):
         planned = t.agenda[row]
-        if planned[KIND] == RAFT_ARRIVES and planned[C] == APPEND and planned[THIRD] > planned[FIRST]:
+        if planned[KIND] == RAFT_ARRIVES and planned[C] == APPEND_ENTRIES_RPC and planned[THIRD] > planned[FIRST]:
             least = min(least, planned[FIRST]) if least else planned[FIRST]
     left = 0
     for k in range(t.queue.entries):
@@ -100,7 +99,7 @@ def forget_entries(t):
 def is_logged(t, entry):
     """Whether any log has an entry behind its snapshot."""
     for node in range(t.setup.nodes):
-        if is_member(t, node) and has_entry(t, node, entry, t.members[node, SNAPSHOT]):
+        if is_member(t, node) and has_entry(t, node, entry, t.members[node].snapshot_index):
             return True
     return False
 

@@ -7,7 +7,7 @@ from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.fifo import has_of, move_row_to, note_row, waits, within
 from hawb.study.kernel.quorum_group import pending
-from hawb.study.kernel.quorum_state import ASKS, COMMIT, ENQUEUE, ENTRY_FIRST, PUT_AFTER, PUT_COUNT, SNAPSHOT, WRITTEN
+from hawb.study.kernel.quorum_state import ASKS, ENQUEUE, ENTRY_FIRST, PUT_AFTER, PUT_COUNT
 from hawb.study.kernel.raft_log import compact, has_entry, is_member
 from hawb.study.kernel.state import NEVER
 
@@ -33,8 +33,9 @@ def cut(t, published):
     index = max(cut_up_to(t.places[: queue.places], smallest_index(t), queue.applied), queue.cut_at)
     for node in range(setup.nodes):
         member = t.members[node]
-        if is_member(t, node) and member[SNAPSHOT] + setup.least_cut < index <= min(member[COMMIT], member[WRITTEN]):
-            compact(t, node, index)
+        may_be_cut = index <= min(member.commit_index, member.written)
+        if is_member(t, node) and member.snapshot_index + setup.least_cut < index and may_be_cut:
+            compact(t, member, index)
     left = 0
     for k in range(queue.places):
         if t.places[k] > index:
@@ -62,13 +63,13 @@ def brought_by(t):
     leader, first = t.queue.holder, NEVER
     for k in range(t.queue.entries):
         entry = t.entries[k]
-        if entry[ASKS] == ENQUEUE and has_entry(t, leader, entry, t.members[leader, SNAPSHOT]):
+        if entry[ASKS] == ENQUEUE and has_entry(t, leader, entry, t.members[leader].snapshot_index):
             after, last = entry[PUT_AFTER], entry[PUT_AFTER] + entry[PUT_COUNT]
             staying = has_of(t, after, last)
             for j in range(t.queue.requeued):
                 staying -= max(0, min(last, t.requeued[j, 2]) - max(after, t.requeued[j, 1]))
             if staying:
-                first = min(first, max(entry[ENTRY_FIRST], t.members[leader, SNAPSHOT] + 1))
+                first = min(first, max(entry[ENTRY_FIRST], t.members[leader].snapshot_index + 1))
     return 1 if first == NEVER else first
 
 

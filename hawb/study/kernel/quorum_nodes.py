@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hawb.raft.member import LEADER
 from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import nodes
 from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.nodes import decide_who_pauses, look_again, pause
 from hawb.study.kernel.quorum import channel_down, consumer_lost, drop_orphans, node_back
-from hawb.study.kernel.quorum_state import AT_NODE, GONE, LEADING, ROLE
+from hawb.study.kernel.quorum_state import AT_NODE, GONE
 from hawb.study.kernel.raft_host import member_down, member_up, stop_member
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.raft_timers import call_elections
@@ -95,7 +96,7 @@ def drain(t, node):
             t.registered[k, 2] = NEVER
     if t.consumer.node == node and t.consumer.state != CLOSED:
         channel_down(t)
-    if is_member(t, node) and (t.members[node, ROLE] == LEADING or t.setup.drain_stops_members):
+    if is_member(t, node) and (t.members[node].role == LEADER or t.setup.drain_stops_members):
         stop_member(t, node)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hawb.raft.member import LOG_ENDS, Member, Peer, whole_numbers
 from hawb.study.environment import HOURS
 from hawb.study.kernel.state import (
     BOOK,
@@ -22,8 +23,8 @@ from hawb.study.kernel.state import (
     record,
 )
 
-NOWHERE, GONE = -1, -2
-"""In place of a node: the leader itself, and a channel that is no more."""
+GONE = -2
+"""In place of a node: a channel that is no more. NOWHERE is the leader itself."""
 
 (
     RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
@@ -34,26 +35,21 @@ NOWHERE, GONE = -1, -2
 TARGET, SOURCE, TYPE, TERM_SENT, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 13)
 """The columns of a message on the agenda, behind time, priority, number and kind; the same in `out` and `pump`."""
 
-PRE_VOTE_ASKED, PRE_VOTE_TOLD, VOTE_ASKED, VOTE_TOLD, APPEND, APPENDED, INSTALL = range(7)
-"""Messages. The first two columns of what each says: for a question the last index and its term; for an answer whether
-it is granted; APPEND: the index before, its term, the last index, its term, the commit index; APPENDED: whether it
-fitted, the next index, the last index on disk, the commit index; INSTALL: the snapshot's index and term."""
-
 SEND, WRITE, COMMITTED, START_TIMER, SAY = range(5)
 """What a member wants done, in column KIND of `out`: a message, what is in the log on disk (FIRST: generation, SECOND:
 index), entries from FIRST to SECOND for the queue, a timer. SAY is what stands in `pump` for an answer of the disk."""
 
-(
-    LAST, LAST_TERM, SNAPSHOT, SNAPSHOT_TERM, WRITTEN, GENERATION, TERM, VOTED_FOR, ROLE, LEADER, COMMIT, VOTES, AGREED,
-    ASKED,
-) = range(14)  # fmt: skip
-"""The columns of `members`: see `hawb.engine.raft_member`. The first six are its log."""
+MEMBER = record(" ".join((*LOG_ENDS, *whole_numbers(Member))))
+PEER = record(" ".join(whole_numbers(Peer)))
 
-FOLLOWER, PRE_VOTING, CANDIDATE, LEADING = range(4)
-"""A member's role."""
-
-NEXT, MATCH, COMMIT_SENT, COMMIT_HEARD, RECEIVING = range(5)
-"""The columns of `peers`, for each leader and each other member."""
+COLUMN_OF = {
+    "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
+    "prev_index": FIRST, "prev_term": SECOND, "last_index": THIRD, "last_term": FOURTH, "leader_commit": FIFTH,
+    "granted": FIRST, "success": FIRST, "next_index": SECOND, "commit_index": FOURTH,
+    "snapshot_index": FIRST, "snapshot_term": SECOND, "generation": FIRST, "index": SECOND,
+}  # fmt: skip
+"""Where what a message says stands (`hawb.raft.messages`), and a `Written`. The entries of a message are told by the
+index and the term of the last, as a log is."""
 
 BASE_INDEX, BASE_TERM = 1, 2
 """The columns of `terms`, behind the term itself."""
@@ -82,10 +78,23 @@ MOST_ENTRIES = 16387
 COLUMNS = 13
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members majority registers asks_leader_first drain_stops_members least_cut snapshot_every"
-    " snapshot_every_at_most soft_limit election_us group_size shuffles"
+    " ".join(SETUP.names) + " members others majority registers asks_leader_first drain_stops_members least_cut"
+    " snapshot_every snapshot_every_at_most soft_limit election_us group_size shuffles"
 )
-"""What does not change; `members` are bits, of which `majority` are most."""
+"""What does not change; `members` are bits, of which `majority` are most and `others` all but one."""
+
+
+def with_letter(fields: list[tuple]) -> np.dtype:
+    """A record with one more field, `letter`: what stands in `message`, by the names of what it says."""
+    plain = np.dtype(fields)
+    kinds, offsets = zip(*(plain.fields[name] for name in plain.names), strict=True)
+    words = {"offsets": [8 * column for column in COLUMN_OF.values()], "itemsize": 8 * COLUMNS}
+    letter = np.dtype({"names": list(COLUMN_OF), "formats": [np.int64] * len(COLUMN_OF), **words})
+    return np.dtype({
+        "names": [*plain.names, "letter"], "formats": [*kinds, letter],
+        "offsets": [*offsets, plain.fields["message"][1]], "itemsize": plain.itemsize,
+    })  # fmt: skip
+
 
 QUORUM_CONSUMER = record("state subscribed suspected subscription node start_us beats blocked wanted")
 QUORUM = record(
@@ -96,14 +105,14 @@ QUORUM = record(
 `places` on how many rows tables have, with how many entries they are looked through again, whether the group has been
 `led` and the queue was down at the last look, and of which term the order of members in `drawn` is."""
 
-QUORUM_TRIAL = np.dtype(
+QUORUM_TRIAL = with_letter(
     [
         ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("book", BOOK), ("publisher", PUBLISHER),
         ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
         *((name, np.int64, (MOST_NODES,)) for name in (
             "status", "believes", "boots", "awaits", "drained", "wanted", "preferred", "available", "drawn",
         )),
-        ("members", np.int64, (MOST_NODES, ASKED + 1)), ("peers", np.int64, (MOST_NODES, MOST_NODES, RECEIVING + 1)),
+        ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
         ("out", np.int64, (65, COLUMNS)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
         ("terms", np.int64, (MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),

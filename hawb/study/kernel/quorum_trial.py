@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hawb.engine import chance
+from hawb.raft.member import NOWHERE
 from hawb.rules import quorum as quorum_rules
 from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
@@ -28,29 +29,20 @@ from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
 from hawb.study.kernel.quorum_group import pending
 from hawb.study.kernel.quorum_nodes import boot, come_up, drain, kill, notice_gone, shut_down
 from hawb.study.kernel.quorum_state import (
-    AGREED,
     BASE_INDEX,
     BASE_TERM,
-    COMMIT,
     CONNECTION_FAILS,
     CONSUMES,
     ELECTION_DUE,
-    LAST,
-    LAST_TERM,
-    LEADER,
     LEADER_ELECTED,
     LOG_CUT,
     MAJORITY_REACHED,
     MEMBERS_ABREAST,
     NOOP,
-    NOWHERE,
     PROPOSAL_GIVEN_UP,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
     REGISTRATION_GIVEN_UP,
-    TERM,
-    VOTED_FOR,
-    WRITTEN,
 )
 from hawb.study.kernel.quorum_view import hosted, hosts, level, note_hosts
 from hawb.study.kernel.raft_host import arrive, election_due, stand_for_election, written
@@ -103,15 +95,16 @@ def stand(t):
     t.book.down_since = NEVER
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
     t.setup.members = chosen(t, everybody)
-    t.setup.majority = majority(bits_in(t.setup.members))
+    t.setup.majority, t.setup.others = majority(bits_in(t.setup.members)), bits_in(t.setup.members) - 1
     note_hosts(t)
     t.queue.number, t.queue.applied = next_number(t), 1
     t.terms[1, 0], t.terms[1, BASE_INDEX], t.terms[1, BASE_TERM] = 1, 0, 0
     note_run(t, 1, 1, NOOP)
     for node in range(t.setup.nodes):
         member = t.members[node]
-        member[LAST] = member[LAST_TERM] = member[WRITTEN] = member[TERM] = member[COMMIT] = member[AGREED] = 1
-        member[VOTED_FOR] = member[LEADER] = NOWHERE
+        member.id = node
+        member.last_index = member.last_term = member.written = member.term = member.commit_index = member.agreed = 1
+        member.voted_for = member.leader = member.transferring_to = NOWHERE
     level(t)
     stand_for_election(t, 0)
     call_elections(t)

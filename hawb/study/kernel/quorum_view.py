@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hawb.raft.member import LEADER, NOWHERE
 from hawb.study.compiled import inner
-from hawb.study.kernel.quorum_state import COMMIT, LEADING, MAJORITY_REACHED, NOWHERE, ROLE, TERM
+from hawb.study.kernel.quorum_state import MAJORITY_REACHED
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.state import NEVER, running_bits, schedule
 
@@ -31,8 +32,8 @@ def latest_leader(t, among):
     """Who leads in the latest term, of a set of nodes; NOWHERE if nobody does."""
     found = NOWHERE
     for node in range(t.setup.nodes):
-        leads = among >> node & 1 and t.members[node, ROLE] == LEADING
-        if leads and (found == NOWHERE or t.members[node, TERM] > t.members[found, TERM]):
+        leads = among >> node & 1 and t.members[node].role == LEADER
+        if leads and (found == NOWHERE or t.members[node].term > t.members[found].term):
             found = node
     return found
 
@@ -62,7 +63,7 @@ def level(t):
     leader could not deliver."""
     abreast = 0
     for node in range(t.setup.nodes):
-        if hosts(t, node) and t.members[node, COMMIT] >= t.queue.applied:
+        if hosts(t, node) and t.members[node].commit_index >= t.queue.applied:
             abreast |= 1 << node
     had, t.queue.abreast = t.queue.abreast, abreast
     return t.missing[0, 0] > 0 and abreast & ~had != 0

@@ -1,44 +1,24 @@
-"""The consensus protocol: `hawb.engine.raft` for a group whose members stay the same. What a member wants done stands
-in `out` afterwards (`raft_messages`)."""
+"""The consensus protocol: `hawb.raft` with the kernel's ports."""
 
 from __future__ import annotations
 
-from hawb.study.compiled import inner
-from hawb.study.kernel.quorum_state import (
-    APPEND,
-    APPENDED,
-    CANDIDATE,
-    INSTALL,
-    PRE_VOTE_ASKED,
-    PRE_VOTE_TOLD,
-    PRE_VOTING,
-    TERM,
-    TERM_SENT,
-    TYPE,
-    VOTE_ASKED,
-    VOTE_TOLD,
-)
-from hawb.study.kernel.raft_election import begin_term, on_pre_vote, on_told, on_vote_asked
-from hawb.study.kernel.raft_replication import on_append, on_appended, on_install
+from hawb.raft import election, ports, replication, server
+from hawb.study.compiled import Binding, inner
+from hawb.study.kernel import raft_ports
+from hawb.study.kernel.quorum_state import WRITE
+from hawb.study.kernel.raft_ports import say
+
+PROTOCOL = Binding(ports.PORTS, raft_ports)
+
+on_message = PROTOCOL.of(server.on_message)
+on_election_timeout, up_to_date = PROTOCOL.of(election.on_election_timeout), PROTOCOL.of(election.up_to_date)
+begin_again = PROTOCOL.of(election.begin_again)
+append, on_tick, on_written = map(PROTOCOL.of, (replication.append, replication.on_tick, replication.on_written))
+needs_writing, peer_of = PROTOCOL.of(replication.needs_writing), PROTOCOL.of(replication.peer_of)
 
 
 @inner
-def on_message(t, node, message):
-    """A message reaches a member."""
-    if message[TERM_SENT] > t.members[node, TERM]:
-        begin_term(t, node, message[TERM_SENT])
-    what = message[TYPE]
-    if what == APPEND:
-        on_append(t, node, message)
-    elif what == APPENDED:
-        on_appended(t, node, message)
-    elif what == INSTALL:
-        on_install(t, node, message)
-    elif what == PRE_VOTE_ASKED:
-        on_pre_vote(t, node, message)
-    elif what == VOTE_ASKED:
-        on_vote_asked(t, node, message)
-    elif what == PRE_VOTE_TOLD:
-        on_told(t, node, message, PRE_VOTING)
-    elif what == VOTE_TOLD:
-        on_told(t, node, message, CANDIDATE)
+def write(t, member, last_index, generation):
+    """What a step has put into the log, which ended so before, goes to disk."""
+    if needs_writing(member, last_index, generation):
+        say(t, WRITE, member, member.generation, member.last_index)

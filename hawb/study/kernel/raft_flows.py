@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
+from hawb.raft.member import FOLLOWER, LEADER
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_group import apply_up_to, take_committed
-from hawb.study.kernel.quorum_state import (
-    AGREED,
-    ASKED,
-    COMMIT,
-    COMMIT_HEARD,
-    COMMIT_SENT,
-    COMMITTED,
-    FIRST,
-    FOLLOWER,
-    GENERATION,
-    LAST,
-    LAST_TERM,
-    LEADER,
-    LEADING,
-    MATCH,
-    NEXT,
-    RECEIVING,
-    ROLE,
-    SAY,
-    SECOND,
-    SEND,
-    TARGET,
-    TERM,
-    WRITE,
-    WRITTEN,
-)
+from hawb.study.kernel.quorum_state import COMMITTED, FIRST, SAY, SECOND, SEND, TARGET, WRITE
 from hawb.study.kernel.quorum_view import hosted, latest_leader, level
-from hawb.study.kernel.raft import on_message
+from hawb.study.kernel.raft import append, on_message, on_written, peer_of, write
 from hawb.study.kernel.raft_log import bits_in, is_member, note_run
-from hawb.study.kernel.raft_messages import write
-from hawb.study.kernel.raft_replication import append, on_written
 from hawb.study.kernel.state import KIND
 
 
@@ -58,28 +32,28 @@ def commit_at_once(t, says, count, size_bytes):
 def is_steady(t, node, others):
     """Whether a leader and all that it reaches are abreast of each other, so that nothing else is on its way."""
     leads = t.members[node]
-    last = leads[LAST]
-    if leads[COMMIT] != last or leads[WRITTEN] != last or t.queue.applied != last:
+    last = leads.last_index
+    if leads.commit_index != last or leads.written != last or t.queue.applied != last:
         return False
-    if leads[ROLE] != LEADING or bits_in(others) + 1 < t.setup.majority:
+    if leads.role != LEADER or bits_in(others) + 1 < t.setup.majority:
         return False
     for other in range(t.setup.nodes):
         if other == node or not is_member(t, other):
             continue
-        peer, member = t.peers[node, other], t.members[other]
+        peer, member = peer_of(t, leads, other), t.members[other]
         reached = others >> other & 1
-        if peer[RECEIVING] if reached else not peer[RECEIVING] and peer[NEXT] != last + 1:
+        if peer.receiving if reached else not peer.receiving and peer.next_index != last + 1:
             return False
         if reached:
-            if peer[NEXT] != last + 1 or peer[MATCH] != last or member[ASKED]:
+            if peer.next_index != last + 1 or peer.match_index != last or member.asked:
                 return False
-            if peer[COMMIT_SENT] != last or peer[COMMIT_HEARD] != last:
+            if peer.commit_sent != last or peer.commit_index != last:
                 return False
-            if member[LAST] != last or member[LAST_TERM] != leads[LAST_TERM] or member[WRITTEN] != last:
+            if member.last_index != last or member.last_term != leads.last_term or member.written != last:
                 return False
-            if member[COMMIT] != last or member[AGREED] != last or member[TERM] != leads[TERM]:
+            if member.commit_index != last or member.agreed != last or member.term != leads.term:
                 return False
-            if member[ROLE] != FOLLOWER or member[LEADER] != node:
+            if member.role != FOLLOWER or member.leader != node:
                 return False
     return True
 
@@ -88,19 +62,19 @@ def is_steady(t, node, others):
 def pass_on(t, node, others, says, count):
     """What `pump` comes to then."""
     leads = t.members[node]
-    note_run(t, leads[LAST] + 1, leads[TERM], says)
-    last = leads[LAST] + count
-    leads[LAST_TERM] = leads[TERM]
+    note_run(t, leads.last_index + 1, leads.term, says)
+    last = leads.last_index + count
+    leads.last_term = leads.term
     for other in range(t.setup.nodes):
         if other != node and is_member(t, other):
-            peer, member = t.peers[node, other], t.members[other]
-            if not peer[RECEIVING]:
-                peer[NEXT], peer[COMMIT_SENT] = last + 1, last
+            peer, member = peer_of(t, leads, other), t.members[other]
+            if not peer.receiving:
+                peer.next_index, peer.commit_sent = last + 1, last
             if others >> other & 1:
-                peer[MATCH] = peer[COMMIT_HEARD] = last
-                member[LAST] = member[WRITTEN] = member[COMMIT] = member[AGREED] = last
-                member[LAST_TERM] = leads[TERM]
-    leads[LAST] = leads[WRITTEN] = leads[COMMIT] = last
+                peer.match_index = peer.commit_index = last
+                member.last_index = member.written = member.commit_index = member.agreed = last
+                member.last_term = leads.term
+    leads.last_index = leads.written = leads.commit_index = last
     apply_up_to(t, last)
 
 
@@ -109,11 +83,11 @@ def pump(t, node, here, says, count):
     """Carries what members say to each other until nobody says any more, without time passing."""
     t.queue.pumped = 0
     member = t.members[node]
-    last, generation = member[LAST], member[GENERATION]
+    last, generation = member.last_index, member.generation
     t.queue.out = 0
-    if member[ROLE] == LEADING:
-        append(t, node, says, count)
-    write(t, node, last, generation)
+    if member.role == LEADER:
+        append(t, member, says, count, 0)
+    write(t, member, last, generation)
     carry(t, node, here)
     head = 0
     while head < t.queue.pumped:
@@ -122,13 +96,13 @@ def pump(t, node, here, says, count):
         head += 1
         node = t.message[TARGET]
         member = t.members[node]
-        last, generation = member[LAST], member[GENERATION]
+        last, generation = member.last_index, member.generation
         t.queue.out = 0
         if t.message[KIND] == SAY:
-            on_written(t, node, t.message[FIRST], t.message[SECOND])
+            on_written(t, member, t.letter)
         else:
-            on_message(t, node, t.message)
-        write(t, node, last, generation)
+            on_message(t, member, t.letter)
+        write(t, member, last, generation)
         if t.queue.pumped - head + t.queue.out > len(t.pump):
             raise OverflowError("members say more at once than a trial has room for")
         carry(t, node, here)

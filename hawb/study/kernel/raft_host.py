@@ -3,10 +3,11 @@ members stay the same."""
 
 from __future__ import annotations
 
+from hawb.raft.member import LEADER, NOWHERE
+from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_group import enter, take_committed
 from hawb.study.kernel.quorum_state import (
-    APPEND,
     ASKS,
     COMMITTED,
     ELECTION_DUE,
@@ -15,35 +16,25 @@ from hawb.study.kernel.quorum_state import (
     ENTRY_LAST,
     FIFTH,
     FIRST,
-    GENERATION,
-    LAST,
-    LEADER,
     LEADER_ELECTED,
-    LEADING,
     LOG_CUT,
     MEMBERS_ABREAST,
-    NOWHERE,
     PROPOSED,
     PUT_COUNT,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
-    ROLE,
     SECOND,
     SEND,
     SOURCE,
     TARGET,
-    TERM,
     TERM_SENT,
     THIRD,
     TYPE,
     WRITE,
 )
 from hawb.study.kernel.quorum_view import hosted, hosts, latest_leader, level, note_hosts, refresh
-from hawb.study.kernel.raft import on_message
-from hawb.study.kernel.raft_election import ask_to_be_elected
-from hawb.study.kernel.raft_log import has_entry, is_member, restart
-from hawb.study.kernel.raft_messages import write
-from hawb.study.kernel.raft_replication import append, on_tick, on_written
+from hawb.study.kernel.raft import append, begin_again, on_election_timeout, on_message, on_tick, on_written, write
+from hawb.study.kernel.raft_log import has_entry, is_member
 from hawb.study.kernel.raft_timers import arm, call_elections, misses_leader
 from hawb.study.kernel.state import KIND, TIME, A, B, schedule, unschedule
 
@@ -56,9 +47,9 @@ def arrive(t, message):
     node = message[A]
     if hosts(t, node):
         member = t.members[node]
-        role, leader, last, generation = member[ROLE], member[LEADER], member[LAST], member[GENERATION]
+        role, leader, last, generation = member.role, member.leader, member.last_index, member.generation
         t.queue.out = 0
-        on_message(t, node, message)
+        on_message(t, member, t.letter)
         finish(t, node, role, leader, last, generation)
 
 
@@ -68,9 +59,9 @@ def written(t, message):
     node = message[A]
     if hosts(t, node) and t.boots[node] == message[B]:
         member = t.members[node]
-        role, leader, last, generation = member[ROLE], member[LEADER], member[LAST], member[GENERATION]
+        role, leader, last, generation = member.role, member.leader, member.last_index, member.generation
         t.queue.out = 0
-        on_written(t, node, message[FIRST], message[SECOND])
+        on_written(t, member, t.letter)
         finish(t, node, role, leader, last, generation)
 
 
@@ -78,9 +69,9 @@ def written(t, message):
 def stand_for_election(t, node):
     """A member asks to be elected."""
     member = t.members[node]
-    role, leader, last, generation = member[ROLE], member[LEADER], member[LAST], member[GENERATION]
+    role, leader, last, generation = member.role, member.leader, member.last_index, member.generation
     t.queue.out = 0
-    ask_to_be_elected(t, node)
+    on_election_timeout(t, member)
     finish(t, node, role, leader, last, generation)
 
 
@@ -95,12 +86,12 @@ def election_due(t, node):
 def command(t, node, proposal):
     """A leader takes what a client asks, a row of `waiting`, into its log."""
     member = t.members[node]
-    role, leader, last, generation = member[ROLE], member[LEADER], member[LAST], member[GENERATION]
+    role, leader, last, generation = member.role, member.leader, member.last_index, member.generation
     t.queue.out = 0
-    if role == LEADING:
+    if role == LEADER:
         count = max(1, proposal[PUT_COUNT]) if proposal[ASKS] == ENQUEUE else 1
-        enter(t, proposal, last + 1, last + count, member[TERM])
-        append(t, node, PROPOSED, count)
+        enter(t, proposal, last + 1, last + count, member.term)
+        append(t, member, PROPOSED, count, 0)
     finish(t, node, role, leader, last, generation)
 
 
@@ -108,9 +99,9 @@ def command(t, node, proposal):
 def tick(t, node):
     """A leader sends again."""
     member = t.members[node]
-    role, leader, last, generation = member[ROLE], member[LEADER], member[LAST], member[GENERATION]
+    role, leader, last, generation = member.role, member.leader, member.last_index, member.generation
     t.queue.out = 0
-    on_tick(t, node)
+    on_tick(t, member)
     finish(t, node, role, leader, last, generation)
 
 
@@ -118,22 +109,22 @@ def tick(t, node):
 def finish(t, node, role, leader, last, generation):
     """What a member wants done after a step is done; before it the member was so."""
     member = t.members[node]
-    write(t, node, last, generation)
+    write(t, member, last, generation)
     for k in range(t.queue.out):
         do(t, node, t.out[k])
     if not misses_leader(t, node):
         unschedule(t, ELECTION_DUE, node)
-    if member[ROLE] == LEADING and role != LEADING:
+    if member.role == LEADER and role != LEADER:
         t.queue.holder = node
         schedule(t, t.setup.link_us, LEADER_ELECTED, node)
-    stepped_down = role == LEADING and member[ROLE] != LEADING
-    if (member[ROLE] != role or member[LEADER] != leader) and not (stepped_down and t.queue.committed):
+    stepped_down = role == LEADER and member.role != LEADER
+    if (member.role != role or member.leader != leader) and not (stepped_down and t.queue.committed):
         refresh(t)
     if level(t):
         schedule(t, 0, MEMBERS_ABREAST)
     if stepped_down:
         call_elections(t)
-    if member[GENERATION] != generation:
+    if member.generation != generation:
         schedule(t, 0, LOG_CUT)
 
 
@@ -169,7 +160,7 @@ def send(t, message):
 @inner
 def transfer_us(t, message):
     """How long the bodies of the messages in it take, which count as replicated."""
-    if message[TYPE] != APPEND or message[THIRD] == message[FIRST]:
+    if message[TYPE] != APPEND_ENTRIES_RPC or message[THIRD] == message[FIRST]:
         return 0
     count = 0
     for k in range(t.queue.entries):
@@ -208,7 +199,7 @@ def member_up(t, node):
     t.queue.stopped &= ~(1 << node)
     note_hosts(t)
     if is_member(t, node):
-        restart(t, node)
+        begin_again(t, t.members[node])
     schedule(t, 0, LOG_CUT)
     left = hosted(t)
     while left:

@@ -1,57 +1,31 @@
-"""Logs of members: `hawb.engine.raft_log`, for logs that are told by their last entries (`quorum_state`)."""
+"""Logs of members: `hawb.raft.log`, for logs that are told by their last entries (`quorum_state`)."""
 
 from __future__ import annotations
 
-from hawb.engine import raft_replication
+from hawb.raft import member
+from hawb.raft.ports import NO_TERM, RUNS_PER_MESSAGE
 from hawb.rules import quorum
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel.quorum_state import (
-    AGREED,
-    ASKED,
     BASE_INDEX,
     BASE_TERM,
-    COMMIT,
     ENTRY_FIRST,
     ENTRY_LAST,
     ENTRY_TERM,
-    FOLLOWER,
-    GENERATION,
-    LAST,
-    LAST_TERM,
-    LEADER,
     MOST_RUNS,
     MOST_TERMS,
     NOOP,
-    NOWHERE,
     PROPOSED,
-    ROLE,
-    SNAPSHOT,
-    SNAPSHOT_TERM,
-    VOTES,
-    WRITTEN,
 )
 
-RUNS_PER_MESSAGE = raft_replication.RUNS_PER_MESSAGE
-
-NO_TERM = -1
-"""The term of an entry that is not there."""
 majority = rule(quorum.majority)
+bits_in = inner(member.bits_in)
 
 
 @inner
 def is_member(t, node):
     """Whether the group has a member at a node."""
     return t.setup.members >> node & 1 == 1
-
-
-@inner
-def bits_in(bits):
-    """How many nodes are in a set."""
-    count = 0
-    while bits:
-        bits &= bits - 1
-        count += 1
-    return count
 
 
 # Logs
@@ -71,20 +45,13 @@ def term_within(t, term, index):
 
 
 @inner
-def term_at(t, node, index):
+def term_at(t, member, index):
     """The term of the entry at `index` in a member's log; NO_TERM for one that is not there."""
-    member = t.members[node]
-    if index < member[SNAPSHOT] or index > member[LAST]:
+    if index < member.snapshot_index or index > member.last_index:
         return NO_TERM
-    if index == member[SNAPSHOT]:
-        return member[SNAPSHOT_TERM]
-    return term_within(t, member[LAST_TERM], index)
-
-
-@inner
-def agrees(t, node, index, term):
-    """Whether a member's log and one with an entry of `term` at `index` are the same up to there."""
-    return index < t.members[node, SNAPSHOT] or term_at(t, node, index) == term
+    if index == member.snapshot_index:
+        return member.snapshot_term
+    return term_within(t, member.last_term, index)
 
 
 @inner
@@ -100,27 +67,11 @@ def alike_up_to(t, last, term, other_last, other_term):
 
 
 @inner
-def merge(t, node, last, term):
-    """Takes what a leader has sent, up to `last`, behind an entry that agrees. Whether anything is new."""
-    member = t.members[node]
-    if last <= member[SNAPSHOT]:
-        return False
-    alike = max(member[SNAPSHOT], alike_up_to(t, member[LAST], member[LAST_TERM], last, term))
-    if alike >= last:
-        return False
-    if alike < member[LAST]:
-        cut_off(t, node, alike)
-    member[LAST], member[LAST_TERM] = last, term
-    return True
-
-
-@inner
-def cut_off(t, node, last):
+def cut_off(t, member, last):
     """A log ends at `last`."""
-    member = t.members[node]
-    member[LAST_TERM] = term_at(t, node, last)
-    member[LAST], member[WRITTEN] = last, min(member[WRITTEN], last)
-    member[GENERATION] += 1
+    member.last_term = term_at(t, member, last)
+    member.last_index, member.written = last, min(member.written, last)
+    member.generation += 1
 
 
 @inner
@@ -154,24 +105,13 @@ def last_sent(t, first, last):
 
 
 @inner
-def compact(t, node, index):
+def compact(t, member, index):
     """A snapshot stands in place of what is committed and on disk up to `index`."""
-    member = t.members[node]
-    member[SNAPSHOT_TERM] = term_at(t, node, index)
-    member[SNAPSHOT] = index
-
-
-@inner
-def restart(t, node):
-    """The member after a crash: what was not on disk is gone."""
-    member = t.members[node]
-    if member[WRITTEN] < member[LAST]:
-        cut_off(t, node, member[WRITTEN])
-    member[ROLE], member[LEADER], member[VOTES], member[ASKED] = FOLLOWER, NOWHERE, 0, 0
-    member[COMMIT] = member[AGREED] = member[SNAPSHOT]
+    member.snapshot_term = term_at(t, member, index)
+    member.snapshot_index = index
 
 
 @inner
 def has_entry(t, node, entry, after):
     """Whether a member's log has an entry behind an index."""
-    return entry[ENTRY_LAST] > after and term_at(t, node, entry[ENTRY_FIRST]) == entry[ENTRY_TERM]
+    return entry[ENTRY_LAST] > after and term_at(t, t.members[node], entry[ENTRY_FIRST]) == entry[ENTRY_TERM]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hawb.engine import chance, raft_host
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
 from hawb.study.compiled import inner
 from hawb.study.draws import below
-from hawb.study.kernel.quorum_state import ELECTION_DUE, FOLLOWER, LAST, LAST_TERM, LEADER, LEADING, NOWHERE, ROLE, TERM
+from hawb.study.kernel.quorum_state import ELECTION_DUE
 from hawb.study.kernel.quorum_view import hosts
-from hawb.study.kernel.raft_election import up_to_date
+from hawb.study.kernel.raft import up_to_date
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import KIND, A, schedule
 
@@ -17,10 +18,10 @@ ELECTION, LEAST_PATIENCE_US = chance.ELECTION, raft_host.LEAST_PATIENCE_US
 @inner
 def misses_leader(t, node):
     """Whether a member knows of no leader that runs."""
-    if not is_member(t, node) or t.members[node, ROLE] == LEADING:
+    if not is_member(t, node) or t.members[node].role == LEADER:
         return False
-    leader = t.members[node, LEADER]
-    return leader == NOWHERE or t.members[leader, ROLE] != LEADING or not hosts(t, leader)
+    leader = t.members[node].leader
+    return leader == NOWHERE or t.members[leader].role != LEADER or not hosts(t, leader)
 
 
 @inner
@@ -37,7 +38,7 @@ def arm(t, node):
     member, electors = t.members[node], 0
     for other in range(t.setup.nodes):
         hears = is_member(t, other) and (other == node or hosts(t, other))
-        if hears and (member[ROLE] == FOLLOWER or up_to_date(t, other, member[LAST], member[LAST_TERM])):
+        if hears and (member.role == FOLLOWER or up_to_date(member, t.members[other])):
             electors += 1
     if electors < t.setup.majority:
         return
@@ -52,7 +53,7 @@ def patience_us(t, node):
     """How long a member waits before it asks, by its place in the drawn order of those that run."""
     round_us = 4 * t.setup.link_us
     apart_us = max(t.setup.election_us, 2 * round_us)
-    asked = t.members[node, ROLE] != FOLLOWER
+    asked = t.members[node].role != FOLLOWER
     first_us = max(LEAST_PATIENCE_US, apart_us if asked else t.setup.election_us - round_us)
     return first_us + place(t, node) * apart_us
 
@@ -63,7 +64,7 @@ def place(t, node):
     term = 0
     for other in range(t.setup.nodes):
         if is_member(t, other):
-            term = max(term, t.members[other, TERM])
+            term = max(term, t.members[other].term)
     if t.queue.drawn_for != term:
         draw_order(t, term)
     before = k = 0

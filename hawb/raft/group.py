@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from hawb.engine.raft_log import Configuration, Log, Noop, Run
-from hawb.engine.raft_member import Member
+from hawb.raft.log import Configuration, Log, Noop, Run
+from hawb.raft.member import NOWHERE, ROLES, Member
 
 Names = Callable[[int], str]
 
@@ -30,9 +30,9 @@ def _rows(number: int, member: Member | None, names: Names) -> Iterable[tuple[st
     if member is None:
         yield names(number), "down", "", "", "", ""
         return
-    voted_for, leader = (NOBODY if one is None else names(one) for one in (member.voted_for, member.leader))
+    voted_for, leader = (NOBODY if one == NOWHERE else names(one) for one in (member.voted_for, member.leader))
     log = draw(member.log, member.commit_index, names)
-    yield names(number), member.role, str(member.term), voted_for, leader, log
+    yield names(number), ROLES[member.role], str(member.term), voted_for, leader, log
     if member.peers:
         known = (f"{names(peer.id)} {peer.match_index} next {peer.next_index}" for peer in member.peers)
         yield "", "", "", "", "", "peers: " + ", ".join(known)

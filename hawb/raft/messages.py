@@ -1,14 +1,22 @@
 """What goes into a member of a Raft group and what comes out: messages between members, inputs from its host, outputs
-to its host. Plain values; the rules are in `hawb.engine.raft`.
+to its host. Plain values; what comes of them is in the other modules of `hawb.raft`.
 
 The names are Ra's and the Raft paper's. What Ra says with install_snapshot_result is an `AppendEntriesReply` here.
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
-from hawb.engine.raft_log import Members, Run, Snapshot
+from hawb.raft.log import Members, Run, Snapshot
+
+(
+    PRE_VOTE_RPC, PRE_VOTE_RESULT, REQUEST_VOTE_RPC, REQUEST_VOTE_RESULT, APPEND_ENTRIES_RPC, APPEND_ENTRIES_REPLY,
+    INSTALL_SNAPSHOT_RPC, TRY_BECOME_LEADER,
+) = range(8)  # fmt: skip
+"""The kinds of messages, by Ra's names."""
 
 # Between members. `term` is the sender's.
 
@@ -16,6 +24,7 @@ from hawb.engine.raft_log import Members, Run, Snapshot
 class Message(Struct, frozen=True):
     """What one member sends to another."""
 
+    kind: ClassVar[int]
     source: int
     target: int
     term: int
@@ -24,6 +33,7 @@ class Message(Struct, frozen=True):
 class PreVote(Message, frozen=True):
     """Would you vote for me? Asked before a new term begins, so that who cannot win disturbs nobody."""
 
+    kind: ClassVar[int] = PRE_VOTE_RPC
     last_index: int
     last_term: int
 
@@ -31,12 +41,14 @@ class PreVote(Message, frozen=True):
 class PreVoteResult(Message, frozen=True):
     """The answer."""
 
+    kind: ClassVar[int] = PRE_VOTE_RESULT
     granted: bool
 
 
 class RequestVote(Message, frozen=True):
     """Vote for me in this term."""
 
+    kind: ClassVar[int] = REQUEST_VOTE_RPC
     last_index: int
     last_term: int
 
@@ -44,6 +56,7 @@ class RequestVote(Message, frozen=True):
 class RequestVoteResult(Message, frozen=True):
     """The answer."""
 
+    kind: ClassVar[int] = REQUEST_VOTE_RESULT
     granted: bool
 
 
@@ -51,17 +64,24 @@ class AppendEntries(Message, frozen=True):
     """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and how far it has committed. With
     the first ones come the members that the group began with (`opening`); in Ra a new member is started with them."""
 
+    kind: ClassVar[int] = APPEND_ENTRIES_RPC
     prev_index: int
     prev_term: int
     entries: tuple[Run, ...]
     leader_commit: int
     opening: Members = ()
 
+    @property
+    def last_index(self) -> int:
+        """The index of the last entry that comes with it or, without any, stands before it."""
+        return self.entries[-1].last if self.entries else self.prev_index
+
 
 class AppendEntriesReply(Message, frozen=True):
     """Whether the entries fitted, which one is wanted next, how far the log agrees with the leader's and is on disk,
     and how far the follower has committed."""
 
+    kind: ClassVar[int] = APPEND_ENTRIES_REPLY
     success: bool
     next_index: int
     last_index: int
@@ -71,12 +91,26 @@ class AppendEntriesReply(Message, frozen=True):
 class InstallSnapshot(Message, frozen=True):
     """A snapshot instead of entries that the leader no longer has."""
 
+    kind: ClassVar[int] = INSTALL_SNAPSHOT_RPC
     snapshot: Snapshot
+
+    @property
+    def snapshot_index(self) -> int:
+        """The last entry that it stands for."""
+        return self.snapshot.index
 
 
 class TryBecomeLeader(Message, frozen=True):
     """The leader hands over."""
 
+    kind: ClassVar[int] = TRY_BECOME_LEADER
+
+
+KINDS = (
+    PreVote, PreVoteResult, RequestVote, RequestVoteResult, AppendEntries, AppendEntriesReply, InstallSnapshot,
+    TryBecomeLeader,
+)  # fmt: skip
+"""The messages by their kinds."""
 
 # From the host
 
@@ -86,7 +120,7 @@ class ElectionTimeout(Struct, frozen=True):
 
 
 class Tick(Struct, frozen=True):
-    """Time to send again what may have been lost. Needed as long as `raft.stale` names somebody."""
+    """Time to send again what may have been lost. Needed as long as `replication.is_stale` is so of somebody."""
 
 
 class ConditionTimeout(Struct, frozen=True):

@@ -1,0 +1,143 @@
+"""How a Raft group chooses a leader: pre-vote, vote, and a leader that hands over.
+
+As Ra does it (`ra_server`), and as the Raft paper says (section 5.2, 5.4.1; pre-vote: Ongaro's thesis, 9.6). Where Ra
+has changed its mind the later way is taken: a pre-vote is no vote, and a candidate answers pre-votes too. Votes are
+counted by who gave them, so one that arrives twice counts once; Ra, on links that lose and double nothing, counts
+answers and tells rounds apart by a token.
+
+Source: `ra_server` (`handle_follower`, `handle_pre_vote`, `handle_candidate`); the Raft paper, 5.2 and 5.4.1.
+"""
+
+from __future__ import annotations
+
+from hawb.raft.log import NOOP
+from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE, bits_in
+from hawb.raft.messages import PRE_VOTE_RESULT, PRE_VOTE_RPC, REQUEST_VOTE_RESULT, REQUEST_VOTE_RPC
+from hawb.raft.ports import lose_unwritten, members_of, start_election_timer, start_peers, tell
+from hawb.raft.replication import append, enforce_leadership, is_gone
+from hawb.rules.quorum import majority
+
+
+def begin_term(t, member, term):
+    """A follower in a newer term, in which it has not voted and knows of no leader."""
+    member.term, member.voted_for, member.role, member.leader = term, NOWHERE, FOLLOWER, NOWHERE
+    member.votes, member.agreed, member.asked, member.transferring_to = 0, member.commit_index, 0, NOWHERE
+    start_election_timer(t, member)
+
+
+def begin_again(t, member):
+    """A member after a crash: what was not on disk is gone. The state machine begins anew with the log's snapshot and
+    is given all that is committed again (Ra keeps last_applied too, which only saves time)."""
+    lose_unwritten(t, member)
+    member.role, member.leader, member.votes, member.asked, member.transferring_to = FOLLOWER, NOWHERE, 0, 0, NOWHERE
+    member.commit_index = member.agreed = member.snapshot_index
+
+
+def on_election_timeout(t, member):
+    """Asks whether it would be elected; one that was already told so and then not elected goes straight for the next
+    term. Who has left the group, or leads it, does nothing."""
+    if member.role == LEADER or is_gone(t, member):
+        return
+    if member.role == CANDIDATE:
+        ask_for_votes(t, member)
+    else:
+        ask_for_pre_votes(t, member)
+
+
+def on_try_become_leader(t, member, message):
+    """Does as if the leader were gone."""
+    if message.term >= member.term and member.role == FOLLOWER:
+        on_election_timeout(t, member)
+
+
+def on_pre_vote(t, member, message):
+    """Grants it to whose log is as up to date as its own. A leader says instead that it is there; a follower with
+    a better log says nothing and prepares to be elected itself."""
+    if member.role == LEADER and member.transferring_to == NOWHERE:
+        enforce_leadership(t, member)
+        return
+    granted = message.term == member.term and up_to_date(message, member)
+    if not granted and message.term == member.term and member.role == FOLLOWER:
+        start_election_timer(t, member)
+    else:
+        tell(t, PRE_VOTE_RESULT, member, message.source, granted)
+
+
+def on_pre_vote_result(t, member, message):
+    """With a majority, the election itself."""
+    if member.role == PRE_VOTE and message.term >= member.term and message.granted:
+        member.votes |= 1 << message.source
+        if has_majority(t, member):
+            ask_for_votes(t, member)
+
+
+def on_request_vote(t, member, message):
+    """Votes once in a term, and only for whose log is as up to date as its own."""
+    granted = message.term == member.term and may_vote(member, message.source) and up_to_date(message, member)
+    tell(t, REQUEST_VOTE_RESULT, member, message.source, granted)
+    if granted:
+        member.voted_for, member.role = message.source, FOLLOWER
+
+
+def on_request_vote_result(t, member, message):
+    """With a majority, it leads."""
+    if member.role == CANDIDATE and message.term >= member.term and message.granted:
+        member.votes |= 1 << message.source
+        if has_majority(t, member):
+            lead(t, member)
+
+
+def may_vote(member, candidate):
+    """Whether its vote of this term is not another's."""
+    return member.voted_for == NOWHERE or member.voted_for == candidate
+
+
+def up_to_date(asking, member):
+    """Whether a candidate's log is at least as up to date as a member's: a later last term, or the same and at least
+    as long. `asking` is the candidate or its question."""
+    if asking.last_term != member.last_term:
+        return asking.last_term > member.last_term
+    return asking.last_index >= member.last_index
+
+
+def has_majority(t, member):
+    """Whether most members have granted it their votes, its own among them if it is a member."""
+    members = members_of(t, member)
+    return bits_in(member.votes & members) >= majority(bits_in(members))
+
+
+def ask_for_pre_votes(t, member):
+    """Asks who would vote for it."""
+    member.role, member.leader, member.votes, member.asked = PRE_VOTE, NOWHERE, 1 << member.id, 0
+    if has_majority(t, member):
+        ask_for_votes(t, member)
+    else:
+        ask(t, PRE_VOTE_RPC, member)
+
+
+def ask_for_votes(t, member):
+    """Begins a term, in which it votes for itself."""
+    member.term += 1
+    member.voted_for, member.role, member.leader, member.votes = member.id, CANDIDATE, NOWHERE, 1 << member.id
+    member.agreed = member.commit_index
+    if has_majority(t, member):
+        lead(t, member)
+    else:
+        ask(t, REQUEST_VOTE_RPC, member)
+
+
+def ask(t, question, member):
+    """Asks all others."""
+    members, other = members_of(t, member), 0
+    while members >> other:
+        if members >> other & 1 and other != member.id:
+            tell(t, question, member, other, member.last_index, member.last_term)
+        other += 1
+    start_election_timer(t, member)
+
+
+def lead(t, member):
+    """Takes it that all have what it has, and appends the entry that commits what came before."""
+    member.role, member.leader, member.votes = LEADER, member.id, 0
+    start_peers(t, member)
+    append(t, member, NOOP, 1, 0)

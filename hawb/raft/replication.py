@@ -1,0 +1,253 @@
+"""How a Raft group's log grows: a leader's entries and snapshots, what followers make of them, and what is committed.
+
+As Ra does it (`ra_server`) and as the Raft paper says (section 5.3, 5.4.2, 7). An entry counts at a member, the leader
+included, once it is on that member's disk. Where this is stricter than Ra:
+
+- Ra's links keep their order, so a follower cuts off whatever a leader's empty message does not name, and answers with
+  all that it has on disk. Here messages overtake each other: a follower answers with what it knows to be the leader's
+  too (`agreed`), and cuts off only what contradicts an entry.
+- A leader that has left the group does not count itself; Ra's does until the change is committed.
+- There is no limit on how far a leader sends ahead of the answers (Ra's max_pipeline_count, 4096 entries).
+
+Source: `ra_server` (`evaluate_quorum`, `agreed_commit`, `handle_follower`); the Raft paper, 5.3 and 5.4.2.
+"""
+
+from __future__ import annotations
+
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, bits_in
+from hawb.raft.messages import APPEND_ENTRIES_REPLY
+from hawb.raft.ports import (
+    NO_TERM,
+    append_entries,
+    configured_at,
+    install,
+    members_of,
+    merge,
+    peers_of,
+    say_committed,
+    tell,
+    tell_entries,
+    tell_snapshot,
+    term_at,
+    two_lead,
+)
+from hawb.rules.quorum import majority
+
+# A leader
+
+
+def append(t, leader, command, count, offset):
+    """The leader has `count` more entries in its log, on their way to the others."""
+    append_entries(t, leader, command, count, offset)
+    replicate(t, leader)
+
+
+def replicate(t, leader):
+    """Sends each other member the entries and the commit index that were not sent to it yet."""
+    last, commit_index = leader.last_index, leader.commit_index
+    for peer in peers_of(t, leader):
+        if (peer.next_index <= last or peer.commit_sent < commit_index) and not peer.receiving:
+            send_to(t, leader, peer)
+
+
+def enforce_leadership(t, leader):
+    """Sends each other member something, so that it knows who leads (`ra_server:make_all_rpcs`)."""
+    for peer in peers_of(t, leader):
+        if not peer.receiving:
+            send_to(t, leader, peer)
+
+
+def on_tick(t, member):
+    """Sends again to those who have not answered."""
+    if member.role == LEADER:
+        for peer in peers_of(t, member):
+            if is_stale(member, peer):
+                send_to(t, member, peer)
+
+
+def is_stale(leader, peer):
+    """Whether a `Tick` sends again to a member: one that has not said yet that it has all entries on disk, and that it
+    knows how far the leader has committed (`ra_server:stale_peers`, where the latter is taken to be so once it is
+    sent)."""
+    return peer.match_index < leader.last_index or peer.commit_index < leader.commit_index or peer.receiving
+
+
+def send_to(t, leader, peer):
+    """Sends entries, or the snapshot if those wanted are gone."""
+    previous = peer.next_index - 1
+    term = term_at(t, leader, previous)
+    if term == NO_TERM:
+        tell_snapshot(t, leader, peer.id)
+        peer.receiving = True
+    else:
+        last = tell_entries(t, leader, peer.id, previous, term)
+        peer.next_index, peer.commit_sent, peer.receiving = last + 1, leader.commit_index, False
+
+
+def on_append_entries_reply(t, member, message):
+    """Takes in what a follower has, commits what a majority has, and sends on."""
+    is_led = member.role == LEADER and members_of(t, member) >> message.source & 1
+    if message.term < member.term or not is_led:
+        return
+    take_in(peer_of(t, member, message.source), message)
+    advance(t, member)
+    replicate(t, member)
+    step_down_if_gone(t, member)
+
+
+def peer_of(t, leader, other):
+    """What a leader knows of a member."""
+    for peer in peers_of(t, leader):
+        if peer.id == other:
+            return peer
+    raise LookupError("no peer")
+
+
+def take_in(peer, message):
+    """What a member has answered."""
+    # Who asks for what it is known to have had has lost its disk (`ra_server:handle_leader`).
+    lost = not message.success and message.next_index <= peer.match_index
+    peer.match_index = message.next_index - 1 if lost else max(peer.match_index, message.last_index)
+    wanted = max(peer.next_index, message.next_index) if message.success else min(peer.next_index, message.next_index)
+    peer.next_index, peer.receiving = max(peer.match_index + 1, wanted), False
+    peer.commit_index = max(peer.commit_index, message.commit_index)
+
+
+def advance(t, leader):
+    """Commits what a majority has on disk, if it ends in an entry of the leader's own term: an older one may be on
+    a majority and still be replaced (Raft, figure 8)."""
+    index = agreed_commit(t, leader)
+    if index > leader.commit_index and term_at(t, leader, index) == leader.term:
+        commit(t, leader, index)
+
+
+def agreed_commit(t, leader):
+    """The highest index that a majority of the members has on disk; no less than what is committed."""
+    best = leader.commit_index
+    if leader.written > best and is_agreed(t, leader, leader.written):
+        best = leader.written
+    for peer in peers_of(t, leader):
+        if peer.match_index > best and is_agreed(t, leader, peer.match_index):
+            best = peer.match_index
+    return best
+
+
+def is_agreed(t, leader, index):
+    """Whether a leader knows a majority of the members to have an index on disk."""
+    members = members_of(t, leader)
+    count = members >> leader.id & 1 if leader.written >= index else 0
+    for peer in peers_of(t, leader):
+        count += peer.match_index >= index
+    return count >= majority(bits_in(members))
+
+
+def step_down_if_gone(t, leader):
+    """A leader that has left the group goes as soon as that is committed, and everybody has been told."""
+    if is_gone(t, leader):
+        leader.role, leader.leader, leader.transferring_to = FOLLOWER, NOWHERE, NOWHERE
+
+
+def is_gone(t, member):
+    """Whether it knows for certain that it does not belong to the group, because it left or has not joined yet. As long
+    as its leaving is not committed the others may need it (Ongaro's thesis, 4.2.2)."""
+    return members_of(t, member) >> member.id & 1 == 0 and configured_at(t, member) <= member.commit_index
+
+
+# A follower
+
+
+def on_append_entries(t, member, message):
+    """Takes the entries if the one before them is the same here, or asks for others. The answer to entries that are new
+    comes when they are on disk."""
+    if message.term < member.term:
+        reply(t, member, message.source, False, member.last_index + 1)
+        return
+    follow(t, member, message.source)
+    if not agrees(t, member, message.prev_index, message.prev_term):
+        ask_for_others(t, member, message)
+        return
+    is_new = merge(t, member, message)
+    member.agreed, member.asked = max(member.agreed, message.last_index), 0
+    commit_index = min(message.leader_commit, member.agreed)
+    if commit_index > member.commit_index:
+        commit(t, member, commit_index)
+    if not is_new:
+        reply(t, member, message.source, True, member.agreed + 1)
+
+
+def agrees(t, member, index, term):
+    """Whether a member's log and one that has an entry of `term` at `index` are the same up to there. What a snapshot
+    stands for was committed, so every leader has it."""
+    return index < member.snapshot_index or term_at(t, member, index) == term
+
+
+def on_install_snapshot(t, member, message):
+    """Takes a snapshot that is ahead of what it knows to be committed."""
+    if message.term < member.term:
+        reply(t, member, message.source, False, member.last_index + 1)
+        return
+    follow(t, member, message.source)
+    if message.snapshot_index > member.commit_index:
+        install(t, member, message)
+        member.commit_index = message.snapshot_index
+    member.agreed, member.asked = max(member.agreed, message.snapshot_index), 0
+    reply(t, member, message.source, True, member.agreed + 1)
+
+
+def follow(t, member, leader):
+    """Somebody leads in this term."""
+    if member.role != FOLLOWER or member.leader != leader:
+        if member.role == LEADER:
+            two_lead(t, member, leader)
+        member.role, member.leader, member.votes = FOLLOWER, leader, 0
+
+
+def ask_for_others(t, member, message):
+    """Asks for what comes after its last entry or, where that contradicts the leader's, after what is committed. It
+    asks once, not for each message that does not fit (Ra: the state await_condition)."""
+    wanted = (member.last_index if message.prev_index > member.last_index else member.commit_index) + 1
+    if member.asked == 0 or wanted < member.asked:
+        member.asked = wanted
+        reply(t, member, message.source, False, wanted)
+
+
+def reply(t, member, leader, success, next_index):
+    """Tells a leader what it has."""
+    on_disk = min(member.written, member.agreed)
+    tell(t, APPEND_ENTRIES_REPLY, member, leader, success, next_index, on_disk, member.commit_index)
+
+
+# Either
+
+
+def on_written(t, member, event):
+    """What is on disk counts: at a leader for what is committed, a follower tells its leader."""
+    if event.generation != member.generation or event.index <= member.written:
+        return
+    member.written = event.index
+    if member.role == LEADER:
+        advance(t, member)
+        replicate(t, member)
+        step_down_if_gone(t, member)
+    elif member.leader != NOWHERE:
+        reply(t, member, member.leader, True, member.agreed + 1)
+
+
+def needs_writing(member, last_index, generation):
+    """Whether there is something to be written in a log that ended so before."""
+    changed = member.last_index != last_index or member.generation != generation
+    return changed and member.last_index > member.written
+
+
+def commit(t, member, index):
+    """Entries are known to be committed."""
+    say_committed(t, member, index)
+    member.commit_index = index
+
+
+def on_condition_timeout(t, member):
+    """A leader that was not followed leads on; a follower asks again."""
+    if member.role == LEADER:
+        member.transferring_to = NOWHERE
+    elif member.asked and member.leader != NOWHERE:
+        reply(t, member, member.leader, False, member.asked)

@@ -1,0 +1,63 @@
+"""What a message does at a member, whatever state that is in.
+
+Source: `ra_server` (`handle_leader`, `handle_candidate`, `handle_pre_vote`, `handle_follower`).
+"""
+
+from __future__ import annotations
+
+from hawb.raft.election import (
+    begin_term,
+    on_pre_vote,
+    on_pre_vote_result,
+    on_request_vote,
+    on_request_vote_result,
+    on_try_become_leader,
+)
+from hawb.raft.member import LEADER
+from hawb.raft.messages import (
+    APPEND_ENTRIES_REPLY,
+    APPEND_ENTRIES_RPC,
+    INSTALL_SNAPSHOT_RPC,
+    PRE_VOTE_RESULT,
+    PRE_VOTE_RPC,
+    REQUEST_VOTE_RESULT,
+    REQUEST_VOTE_RPC,
+)
+from hawb.raft.ports import members_of
+from hawb.raft.replication import on_append_entries, on_append_entries_reply, on_install_snapshot
+
+
+def on_message(t, member, message):
+    """A message reaches a member. Whoever hears of a newer term goes to it."""
+    if message.term > member.term:
+        if not heeds(t, member, message):
+            return
+        begin_term(t, member, message.term)
+    receive(t, member, message)
+
+
+def heeds(t, member, message):
+    """A leader leaves its place for another leader, but not for a stranger that wants to be elected."""
+    from_leader = message.kind in (APPEND_ENTRIES_RPC, INSTALL_SNAPSHOT_RPC)
+    return from_leader or member.role != LEADER or members_of(t, member) >> message.source & 1 == 1
+
+
+def receive(t, member, message):
+    """Does what a kind of message asks for."""
+    kind = message.kind
+    if kind == APPEND_ENTRIES_RPC:
+        on_append_entries(t, member, message)
+    elif kind == APPEND_ENTRIES_REPLY:
+        on_append_entries_reply(t, member, message)
+    elif kind == INSTALL_SNAPSHOT_RPC:
+        on_install_snapshot(t, member, message)
+    elif kind == PRE_VOTE_RPC:
+        on_pre_vote(t, member, message)
+    elif kind == PRE_VOTE_RESULT:
+        on_pre_vote_result(t, member, message)
+    elif kind == REQUEST_VOTE_RPC:
+        on_request_vote(t, member, message)
+    elif kind == REQUEST_VOTE_RESULT:
+        on_request_vote_result(t, member, message)
+    else:
+        on_try_become_leader(t, member, message)

@@ -1,0 +1,82 @@
+"""A member as a value: an event goes into it, and the member after it comes out, with what its host has to do.
+
+The transitions change what they are given, so they are given a copy; whoever has the member as it was goes on having
+it so.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+from hawb.raft.election import begin_again, on_election_timeout
+from hawb.raft.member import LEADER, Member
+from hawb.raft.membership import on_command, on_join, on_leave, on_release_cursor, on_transfer_leadership
+from hawb.raft.messages import (
+    KINDS,
+    Command,
+    ConditionTimeout,
+    ElectionTimeout,
+    Input,
+    Join,
+    Leave,
+    Output,
+    ReleaseCursor,
+    Store,
+    Tick,
+    TransferLeadership,
+    Write,
+    Written,
+)
+from hawb.raft.ports import Out
+from hawb.raft.replication import needs_writing, on_condition_timeout, on_tick, on_written
+from hawb.raft.server import on_message
+
+STORE = Store()
+
+
+def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
+    """The member after `event`, itself if nothing has changed, and what its host has to do, in this order."""
+    after, out = _copy(member), []
+    HANDLERS[type(event)](out, after, event)
+    _end(member, after, out)
+    if not out and after == member:
+        return member, ()
+    return after, tuple(out)
+
+
+def restart(member: Member) -> Member:
+    """The member after a crash."""
+    after = _copy(member)
+    begin_again([], after)
+    after.peers = ()
+    return after
+
+
+def _copy(member: Member) -> Member:
+    after = copy(member)
+    if after.peers:
+        after.peers = tuple(map(copy, after.peers))
+    return after
+
+
+def _end(before: Member, after: Member, out: Out) -> None:
+    """Whom it leads is known to a leader alone. What has to be on disk first is said first."""
+    if after.role != LEADER:
+        after.peers = ()
+    if after.term != before.term or after.voted_for != before.voted_for:
+        out.insert(0, STORE)
+    if after.log is not before.log and needs_writing(after, before.last_index, before.generation):
+        out.append(Write(after.generation, after.last_index))
+
+
+HANDLERS = dict.fromkeys(KINDS, on_message) | {
+    ElectionTimeout: lambda t, member, _: on_election_timeout(t, member),
+    Tick: lambda t, member, _: on_tick(t, member),
+    ConditionTimeout: lambda t, member, _: on_condition_timeout(t, member),
+    Written: on_written,
+    Command: on_command,
+    Join: on_join,
+    Leave: on_leave,
+    TransferLeadership: on_transfer_leadership,
+    ReleaseCursor: on_release_cursor,
+}

@@ -1,0 +1,172 @@
+"""What Raft needs of the kernel: `hawb.raft.ports`, for a group whose members stay the same. What a member wants done
+stands in `out` after a step, in its order."""
+
+from __future__ import annotations
+
+from hawb.raft.messages import APPEND_ENTRIES_RPC, INSTALL_SNAPSHOT_RPC, PRE_VOTE_RPC, REQUEST_VOTE_RPC
+from hawb.study.compiled import inner, with_arrays
+from hawb.study.kernel.quorum_state import (
+    BASE_INDEX,
+    BASE_TERM,
+    COMMITTED,
+    FIFTH,
+    FIRST,
+    FOURTH,
+    MOST_TERMS,
+    NOOP,
+    SECOND,
+    SEND,
+    SOURCE,
+    START_TIMER,
+    TARGET,
+    TERM_SENT,
+    THIRD,
+    TYPE,
+)
+from hawb.study.kernel.raft_log import alike_up_to, cut_off, is_member, last_sent, note_run, term_at
+from hawb.study.kernel.state import KIND
+
+__all__ = ["NOOP", "term_at"]
+
+# Who belongs to the group
+
+
+@inner
+def members_of(t, member):
+    """The group, as bits."""
+    return t.setup.members
+
+
+@inner
+def configured_at(t, member):
+    """The index from which on the group is so."""
+    return 0
+
+
+@with_arrays
+def peers_of(t, leader):
+    """What a leader knows of each other member."""
+    return t.peers[leader.id, : t.setup.others]
+
+
+@inner
+def start_peers(t, leader):
+    """A new leader takes it that all have what it has."""
+    k = 0
+    for other in range(t.setup.nodes):
+        if other != leader.id and is_member(t, other):
+            peer = t.peers[leader.id, k]
+            peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
+            peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
+            k += 1
+
+
+# Logs
+
+
+@inner
+def append_entries(t, leader, says, count, offset):
+    """`count` more entries of the leader's term, whose first one notes where that begins."""
+    if leader.last_term != leader.term:
+        begun = t.terms[leader.term % MOST_TERMS]
+        begun[0], begun[BASE_INDEX], begun[BASE_TERM] = leader.term, leader.last_index, leader.last_term
+    note_run(t, leader.last_index + 1, leader.term, says)
+    leader.last_index += count
+    leader.last_term = leader.term
+
+
+@inner
+def merge(t, member, message):
+    """Takes the entries that a leader sent, behind one that agrees. Whether anything is new."""
+    last, term = message.last_index, message.last_term
+    if last <= message.prev_index or last <= member.snapshot_index:
+        return False
+    alike = max(member.snapshot_index, alike_up_to(t, member.last_index, member.last_term, last, term))
+    if alike >= last:
+        return False
+    if alike < member.last_index:
+        cut_off(t, member, alike)
+    member.last_index, member.last_term = last, term
+    return True
+
+
+@inner
+def install(t, member, message):
+    """A leader's snapshot, on disk, in place of what it stands for."""
+    index, term = message.snapshot_index, message.snapshot_term
+    if term_at(t, member, index) != term:
+        member.last_index, member.last_term, member.written = index, term, index
+        member.generation += 1
+    member.written = max(member.written, index)
+    member.snapshot_index, member.snapshot_term = index, term
+
+
+@inner
+def lose_unwritten(t, member):
+    """What was not on disk is gone."""
+    if member.written < member.last_index:
+        cut_off(t, member, member.written)
+
+
+# What a member wants done
+
+
+@inner
+def say(t, kind, member, first, second):
+    """Something is to be done."""
+    row = t.queue.out
+    if row == len(t.out):
+        raise OverflowError("more is to be done than a trial has room for")
+    t.out[row, KIND], t.out[row, SOURCE], t.out[row, FIRST], t.out[row, SECOND] = kind, member.id, first, second
+    t.queue.out += 1
+
+
+@inner
+def send(t, kind, member, to, first, second, third, fourth, fifth):
+    """A message, column by column (`quorum_state.COLUMN_OF`)."""
+    row = t.queue.out
+    say(t, SEND, member, first, second)
+    t.out[row, TARGET], t.out[row, TYPE], t.out[row, TERM_SENT] = to, kind, member.term
+    t.out[row, THIRD], t.out[row, FOURTH], t.out[row, FIFTH] = third, fourth, fifth
+
+
+@inner
+def tell(t, kind, member, to, first, second=0, third=0, fourth=0):
+    """A message of a kind that says so much."""
+    if kind in (PRE_VOTE_RPC, REQUEST_VOTE_RPC):
+        send(t, kind, member, to, 0, 0, first, second, 0)
+    else:
+        send(t, kind, member, to, int(first), second, third, fourth, 0)
+
+
+@inner
+def tell_entries(t, leader, to, prev_index, prev_term):
+    """A message with what the leader has behind `prev_index`, as much as goes into one. Up to which index that is."""
+    last = last_sent(t, prev_index + 1, leader.last_index) if prev_index < leader.last_index else prev_index
+    last_term = term_at(t, leader, last)
+    send(t, APPEND_ENTRIES_RPC, leader, to, prev_index, prev_term, last, last_term, leader.commit_index)
+    return last
+
+
+@inner
+def tell_snapshot(t, leader, to):
+    """A message with the leader's snapshot."""
+    send(t, INSTALL_SNAPSHOT_RPC, leader, to, leader.snapshot_index, leader.snapshot_term, 0, 0, 0)
+
+
+@inner
+def say_committed(t, member, index):
+    """The entries behind what the member knew as committed, up to `index`, are for the queue."""
+    say(t, COMMITTED, member, member.commit_index + 1, index)
+
+
+@inner
+def start_election_timer(t, member):
+    """Unless a leader is heard of, the member is to ask for votes."""
+    say(t, START_TIMER, member, 0, 0)
+
+
+@inner
+def two_lead(t, member, leader):
+    """No disk is lost here."""
+    raise RuntimeError("two lead in the same term")
