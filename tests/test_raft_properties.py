@@ -16,9 +16,9 @@ from raft_cluster import ViolationError
 from raft_programs import PROGRAMS, Program, drawn, end_well, play
 
 from hawb.raft import election, membership, replication
-from hawb.raft.member import NOWHERE, Member, bits_in
+from hawb.raft.member import NOWHERE, Member
 from hawb.raft.messages import AppendEntriesReply, Written
-from hawb.raft.ports import Out
+from hawb.raft.ports import Out, bits_in
 from hawb.raft.step import HANDLERS, restart
 from hawb.rules.quorum import majority
 

@@ -11,9 +11,9 @@ Source: `ra_server` (`handle_follower`, `handle_pre_vote`, `handle_candidate`); 
 from __future__ import annotations
 
 from hawb.raft.log import NOOP
-from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE, bits_in
+from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE
 from hawb.raft.messages import PRE_VOTE_RESULT, PRE_VOTE_RPC, REQUEST_VOTE_RESULT, REQUEST_VOTE_RPC
-from hawb.raft.ports import lose_unwritten, members_of, start_election_timer, start_peers, tell
+from hawb.raft.ports import bits_in, lose_unwritten, members_of, start_election_timer, start_peers, tell
 from hawb.raft.replication import append, enforce_leadership, is_gone
 from hawb.rules.quorum import majority
 

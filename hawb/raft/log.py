@@ -19,11 +19,11 @@ from msgspec.structs import replace
 Members = tuple[int, ...]
 
 
-class Noop(Struct, frozen=True):
+class Noop(Struct, frozen=True, gc=False):
     """What a leader appends first in its term: committing it commits all that came before."""
 
 
-class Configuration(Struct, frozen=True):
+class Configuration(Struct, frozen=True, gc=False):
     """The members of the group from here on (Ra's '$ra_cluster_change'); in effect as soon as it is in a log."""
 
     members: Members
@@ -32,7 +32,7 @@ class Configuration(Struct, frozen=True):
 NOOP = Noop()
 
 
-class Run(Struct, frozen=True):
+class Run(Struct, frozen=True, gc=False):
     """`count` entries from index `first` on, appended in `term`, each of which says `command`. `offset` is which one of
     its batch the first of them is: the batch may have been cut."""
 
@@ -64,7 +64,7 @@ class Run(Struct, frozen=True):
         )
 
 
-class Snapshot(Struct, frozen=True):
+class Snapshot(Struct, frozen=True, gc=False):
     """What stands for all entries up to `index`, the last of which was of `term`: the members then and what the state
     machine had become, which is not looked at here."""
 
@@ -74,7 +74,7 @@ class Snapshot(Struct, frozen=True):
     state: object = None
 
 
-class Log(Struct, frozen=True):
+class Log(Struct, frozen=True, gc=False):
     """A snapshot and the runs behind it. `configurations` are the memberships that it knows, each with its index, the
     snapshot's first and the one in effect last."""
 
@@ -124,6 +124,8 @@ class Log(Struct, frozen=True):
         if first > last:
             return ()
         at = self._at(first)
+        if at == len(self.runs) - 1 and self.runs[at].first <= last:
+            return (self.runs[at].part(first, last),)
         until = None if most is None else at + most
         return tuple(run.part(first, last) for run in self.runs[at:until] if run.first <= last)
 

@@ -6,6 +6,8 @@ The fields that are whole numbers are those of the kernel's records, too (`whole
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from msgspec import Struct
 from msgspec.structs import astuple, fields, replace
 
@@ -24,7 +26,7 @@ LOG_ENDS = ("last_index", "last_term", "written", "generation", "snapshot_index"
 last entry that its snapshot stands for."""
 
 
-class Peer(Struct):
+class Peer(Struct, gc=False):
     """What a leader knows of another member: the index to send next, up to which its log is on disk and the same as
     the leader's, the commit index last sent and the one last heard of, and whether a snapshot is on its way."""
 
@@ -39,7 +41,7 @@ class Peer(Struct):
         return hash(astuple(self))
 
 
-class Member(Struct):
+class Member(Struct, gc=False):
     """`term`, `voted_for` and, as far as it is written, `log` survive a restart; the rest does not.
 
     `votes` are who granted this member its (pre-)vote, as bits, `peers` whom it leads. A follower's log agrees with its
@@ -65,39 +67,15 @@ class Member(Struct):
     def __hash__(self) -> int:
         return hash(astuple(self))
 
-    @property
-    def members(self) -> Members:
-        """The group as this member knows it."""
-        return self.log.configurations[-1][1]
-
-    @property
-    def last_index(self) -> int:
-        """The index of the last entry in its log."""
-        return self.log.last_index
-
-    @property
-    def last_term(self) -> int:
-        """The term of that entry."""
-        return self.log.last_term
-
-    @property
-    def written(self) -> int:
-        """Up to where its log is on disk."""
-        return self.log.written
-
-    @written.setter
-    def written(self, index: int) -> None:
+    def _write(self, index: int) -> None:
         self.log = replace(self.log, written=index)
 
-    @property
-    def generation(self) -> int:
-        """How often it has cut its log off."""
-        return self.log.generation
-
-    @property
-    def snapshot_index(self) -> int:
-        """The last entry that its snapshot stands for, 0 if none."""
-        return self.log.snapshot.index
+    members = property(attrgetter("log.members"), doc="The group as this member knows it.")
+    last_index = property(attrgetter("log.last_index"), doc="The index of the last entry in its log.")
+    last_term = property(attrgetter("log.last_term"), doc="The term of that entry.")
+    written = property(attrgetter("log.written"), _write, doc="Up to where its log is on disk.")
+    generation = property(attrgetter("log.generation"), doc="How often it has been cut off.")
+    snapshot_index = property(attrgetter("log.snapshot.index"), doc="The last entry that its snapshot stands for.")
 
 
 def start(member: int, members: Members = ()) -> Member:
@@ -114,12 +92,3 @@ def whole_numbers(kind: type[Struct]) -> list[str]:
 def nodes_in(bits: int) -> tuple[int, ...]:
     """The members of a set, in their order."""
     return tuple(node for node in range(bits.bit_length()) if bits >> node & 1)
-
-
-def bits_in(bits):
-    """How many members are in a set."""
-    count = 0
-    while bits:
-        bits &= bits - 1
-        count += 1
-    return count

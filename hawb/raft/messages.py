@@ -21,7 +21,7 @@ from hawb.raft.log import Members, Run, Snapshot
 # Between members. `term` is the sender's.
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """What one member sends to another."""
 
     kind: ClassVar[int]
@@ -30,7 +30,7 @@ class Message(Struct, frozen=True):
     term: int
 
 
-class PreVote(Message, frozen=True):
+class PreVote(Message, frozen=True, gc=False):
     """Would you vote for me? Asked before a new term begins, so that who cannot win disturbs nobody."""
 
     kind: ClassVar[int] = PRE_VOTE_RPC
@@ -38,14 +38,14 @@ class PreVote(Message, frozen=True):
     last_term: int
 
 
-class PreVoteResult(Message, frozen=True):
+class PreVoteResult(Message, frozen=True, gc=False):
     """The answer."""
 
     kind: ClassVar[int] = PRE_VOTE_RESULT
     granted: bool
 
 
-class RequestVote(Message, frozen=True):
+class RequestVote(Message, frozen=True, gc=False):
     """Vote for me in this term."""
 
     kind: ClassVar[int] = REQUEST_VOTE_RPC
@@ -53,14 +53,14 @@ class RequestVote(Message, frozen=True):
     last_term: int
 
 
-class RequestVoteResult(Message, frozen=True):
+class RequestVoteResult(Message, frozen=True, gc=False):
     """The answer."""
 
     kind: ClassVar[int] = REQUEST_VOTE_RESULT
     granted: bool
 
 
-class AppendEntries(Message, frozen=True):
+class AppendEntries(Message, frozen=True, gc=False):
     """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and how far it has committed. With
     the first ones come the members that the group began with (`opening`); in Ra a new member is started with them."""
 
@@ -77,7 +77,7 @@ class AppendEntries(Message, frozen=True):
         return self.entries[-1].last if self.entries else self.prev_index
 
 
-class AppendEntriesReply(Message, frozen=True):
+class AppendEntriesReply(Message, frozen=True, gc=False):
     """Whether the entries fitted, which one is wanted next, how far the log agrees with the leader's and is on disk,
     and how far the follower has committed."""
 
@@ -88,7 +88,7 @@ class AppendEntriesReply(Message, frozen=True):
     commit_index: int
 
 
-class InstallSnapshot(Message, frozen=True):
+class InstallSnapshot(Message, frozen=True, gc=False):
     """A snapshot instead of entries that the leader no longer has."""
 
     kind: ClassVar[int] = INSTALL_SNAPSHOT_RPC
@@ -100,7 +100,7 @@ class InstallSnapshot(Message, frozen=True):
         return self.snapshot.index
 
 
-class TryBecomeLeader(Message, frozen=True):
+class TryBecomeLeader(Message, frozen=True, gc=False):
     """The leader hands over."""
 
     kind: ClassVar[int] = TRY_BECOME_LEADER
@@ -115,27 +115,27 @@ KINDS = (
 # From the host
 
 
-class ElectionTimeout(Struct, frozen=True):
+class ElectionTimeout(Struct, frozen=True, gc=False):
     """The member has been without a leader, or its failure detector has suspected the leader, for long enough."""
 
 
-class Tick(Struct, frozen=True):
+class Tick(Struct, frozen=True, gc=False):
     """Time to send again what may have been lost. Needed as long as `replication.is_stale` is so of somebody."""
 
 
-class ConditionTimeout(Struct, frozen=True):
+class ConditionTimeout(Struct, frozen=True, gc=False):
     """What the member waits for has not come (Ra's await_condition_timeout): entries that it asked for, or another
     leader in its place."""
 
 
-class Written(Struct, frozen=True):
+class Written(Struct, frozen=True, gc=False):
     """The disk has what a `Write` asked for, and all before it."""
 
     generation: int
     index: int
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, gc=False):
     """`count` commands of the same kind for the state machine. `offset` is which of their batch the first one is."""
 
     command: object
@@ -143,25 +143,25 @@ class Command(Struct, frozen=True):
     offset: int = 0
 
 
-class Join(Struct, frozen=True):
+class Join(Struct, frozen=True, gc=False):
     """Another member is to belong to the group ('$ra_join')."""
 
     member: int
 
 
-class Leave(Struct, frozen=True):
+class Leave(Struct, frozen=True, gc=False):
     """A member is to belong to it no longer ('$ra_leave')."""
 
     member: int
 
 
-class TransferLeadership(Struct, frozen=True):
+class TransferLeadership(Struct, frozen=True, gc=False):
     """Another member is to lead."""
 
     target: int
 
 
-class ReleaseCursor(Struct, frozen=True):
+class ReleaseCursor(Struct, frozen=True, gc=False):
     """The entries up to `index` are not needed any more: after them the state machine was `state`."""
 
     index: int
@@ -176,11 +176,11 @@ Input = (
 # To the host
 
 
-class Store(Struct, frozen=True):
+class Store(Struct, frozen=True, gc=False):
     """Term and vote have to be on disk before the messages that follow leave; entries need not."""
 
 
-class Write(Struct, frozen=True):
+class Write(Struct, frozen=True, gc=False):
     """The log as it is now has to go to disk; say `Written(generation, index)` when it is there. Writes are done one
     after the other."""
 
@@ -188,19 +188,19 @@ class Write(Struct, frozen=True):
     index: int
 
 
-class Committed(Struct, frozen=True):
+class Committed(Struct, frozen=True, gc=False):
     """Entries that are committed now, for the state machine."""
 
     entries: tuple[Run, ...]
 
 
-class Installed(Struct, frozen=True):
+class Installed(Struct, frozen=True, gc=False):
     """The state machine becomes what the snapshot says, which is on disk before the messages that follow leave."""
 
     snapshot: Snapshot
 
 
-class Refused(Struct, frozen=True):
+class Refused(Struct, frozen=True, gc=False):
     """What was asked is not done: not_leader, transferring_leadership, cluster_change_not_permitted, already_member,
     not_member, last_node, already_leader or unknown_member."""
 
@@ -208,7 +208,7 @@ class Refused(Struct, frozen=True):
     reason: str
 
 
-class StartElectionTimer(Struct, frozen=True):
+class StartElectionTimer(Struct, frozen=True, gc=False):
     """Unless a leader is heard of, an `ElectionTimeout` is wanted."""
 
 

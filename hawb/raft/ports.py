@@ -26,6 +26,11 @@ START_ELECTION_TIMER = StartElectionTimer()
 # Who belongs to the group
 
 
+def bits_in(bits: int) -> int:
+    """How many members are in a set."""
+    return bits.bit_count()
+
+
 def members_of(_: Out, member: Member) -> int:
     """The group as a member knows it, committed or not, as bits."""
     return bits_of(member.log.configurations[-1][1])
@@ -126,7 +131,8 @@ def two_lead(_: Out, member: Member, leader: int) -> None:
 
 
 PORTS = (
-    "NOOP", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge", "install",
-    "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer", "two_lead",
+    "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
+    "install", "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer",
+    "two_lead",
 )  # fmt: skip
 """The names of what others have to have; NOOP is what the entry says that a leader appends first."""

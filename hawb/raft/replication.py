@@ -14,11 +14,12 @@ Source: `ra_server` (`evaluate_quorum`, `agreed_commit`, `handle_follower`); the
 
 from __future__ import annotations
 
-from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, bits_in
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
 from hawb.raft.messages import APPEND_ENTRIES_REPLY
 from hawb.raft.ports import (
     NO_TERM,
     append_entries,
+    bits_in,
     configured_at,
     install,
     members_of,
@@ -235,8 +236,8 @@ def on_written(t, member, event):
 
 def needs_writing(member, last_index, generation):
     """Whether there is something to be written in a log that ended so before."""
-    changed = member.last_index != last_index or member.generation != generation
-    return changed and member.last_index > member.written
+    last = member.last_index
+    return last > member.written and (last != last_index or member.generation != generation)
 
 
 def commit(t, member, index):

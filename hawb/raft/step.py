@@ -6,10 +6,8 @@ it so.
 
 from __future__ import annotations
 
-from copy import copy
-
 from hawb.raft.election import begin_again, on_election_timeout
-from hawb.raft.member import LEADER, Member
+from hawb.raft.member import LEADER, Member, Peer
 from hawb.raft.membership import on_command, on_join, on_leave, on_release_cursor, on_transfer_leadership
 from hawb.raft.messages import (
     KINDS,
@@ -27,18 +25,26 @@ from hawb.raft.messages import (
     Write,
     Written,
 )
-from hawb.raft.ports import Out
 from hawb.raft.replication import needs_writing, on_condition_timeout, on_tick, on_written
 from hawb.raft.server import on_message
 
 STORE = Store()
 
 
+COPY_MEMBER, COPY_PEER = Member.__copy__, Peer.__copy__
+
+
 def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
     """The member after `event`, itself if nothing has changed, and what its host has to do, in this order."""
     after, out = _copy(member), []
     HANDLERS[type(event)](out, after, event)
-    _end(member, after, out)
+    if after.peers and after.role != LEADER:
+        after.peers = ()
+    if after.term != member.term or after.voted_for != member.voted_for:
+        out.insert(0, STORE)
+    log = member.log
+    if after.log is not log and needs_writing(after, log.last_index, log.generation):
+        out.append(Write(after.generation, after.last_index))
     if not out and after == member:
         return member, ()
     return after, tuple(out)
@@ -53,20 +59,10 @@ def restart(member: Member) -> Member:
 
 
 def _copy(member: Member) -> Member:
-    after = copy(member)
+    after = COPY_MEMBER(member)
     if after.peers:
-        after.peers = tuple(map(copy, after.peers))
+        after.peers = tuple(map(COPY_PEER, after.peers))
     return after
-
-
-def _end(before: Member, after: Member, out: Out) -> None:
-    """Whom it leads is known to a leader alone. What has to be on disk first is said first."""
-    if after.role != LEADER:
-        after.peers = ()
-    if after.term != before.term or after.voted_for != before.voted_for:
-        out.insert(0, STORE)
-    if after.log is not before.log and needs_writing(after, before.last_index, before.generation):
-        out.append(Write(after.generation, after.last_index))
 
 
 HANDLERS = dict.fromkeys(KINDS, on_message) | {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hawb.raft import member
 from hawb.raft.ports import NO_TERM, RUNS_PER_MESSAGE
 from hawb.rules import quorum
 from hawb.study.compiled import inner, rule
@@ -19,13 +18,22 @@ from hawb.study.kernel.quorum_state import (
 )
 
 majority = rule(quorum.majority)
-bits_in = inner(member.bits_in)
 
 
 @inner
 def is_member(t, node):
     """Whether the group has a member at a node."""
     return t.setup.members >> node & 1 == 1
+
+
+@inner
+def bits_in(bits):
+    """How many nodes are in a set."""
+    count = 0
+    while bits:
+        bits &= bits - 1
+        count += 1
+    return count
 
 
 # Logs

@@ -23,10 +23,10 @@ from hawb.study.kernel.quorum_state import (
     THIRD,
     TYPE,
 )
-from hawb.study.kernel.raft_log import alike_up_to, cut_off, is_member, last_sent, note_run, term_at
+from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, is_member, last_sent, note_run, term_at
 from hawb.study.kernel.state import KIND
 
-__all__ = ["NOOP", "term_at"]
+__all__ = ["NOOP", "bits_in", "term_at"]
 
 # Who belongs to the group
 
