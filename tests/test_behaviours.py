@@ -40,7 +40,7 @@ def test_a_rule_stands_in_the_table_once():
      ("nacks", "confirms.replica_crashed"), ("delivery limit", "fifo.give_back"),
      ("reject-publish", "publishing.reject"), ("at-least-once", "dead_letters.keep"),
      ("rebalance", "rebalancing.next_to_move"), ("maintenance", "maintenance.drain"),
-     ("forget --offline", "clustering.forget_offline"), ("election", "raft_election.up_to_date"),
+     ("forget --offline", "clustering.forget_offline"), ("election", "election.up_to_date"),
      ("AUTOHEAL", "partitions.winner"), ("boot order", "membership.awaited"), ("net_ticktime", "links.time_out")],
 )  # fmt: skip
 def test_a_rule_is_the_first_that_its_words_find(words: str, name: str):

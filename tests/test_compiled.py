@@ -7,8 +7,21 @@ import numpy as np
 import pytest
 from numba import njit, types
 
-from hawb.study.compiled import Assembly, inner, with_parts
-from hawb.study.kernel import cut_trial, flows, mirrors, publishing, quorum_trial, state, trial, upkeep
+from hawb.raft import ports, replication
+from hawb.study.compiled import Assembly, Binding, inner, with_parts
+from hawb.study.kernel import (
+    cut_trial,
+    flows,
+    mirrors,
+    publishing,
+    quorum_trial,
+    raft,
+    raft_host,
+    raft_ports,
+    state,
+    trial,
+    upkeep,
+)
 from hawb.study.kernel.state import TRIAL
 
 
@@ -125,3 +138,29 @@ def test_a_function_with_other_parts_may_return_arrays_where_it_did():
     parts = {state.next_number: inner(lambda t: 1)}
     assert with_parts(mirrors.wanted, parts).targetoptions["_nrt"]
     assert not with_parts(state.put, parts).targetoptions["_nrt"]
+
+
+# A protocol with ports of its own
+
+
+def test_a_protocol_is_compiled_from_its_own_code_with_the_ports_of_the_kernel():
+    assert raft.append.py_func.__code__ is replication.append.__code__
+    assert raft.append.py_func.__globals__["append_entries"] is raft_ports.append_entries
+    assert replication.append.__globals__["append_entries"] is ports.append_entries
+
+
+def test_what_a_protocol_calls_is_compiled_with_the_same_ports_and_once():
+    replicate = raft.append.py_func.__globals__["replicate"]
+    assert replicate is raft.PROTOCOL.of(replication.replicate)
+    assert replicate.py_func.__globals__["peers_of"] is raft_ports.peers_of
+
+
+def test_a_port_that_nobody_has_is_missed_at_once():
+    with pytest.raises(AttributeError, match="no_such_port"):
+        Binding([*ports.PORTS, "no_such_port"], raft_ports)
+
+
+def test_a_port_may_be_one_of_the_other_parts():
+    parts = Assembly({raft_ports.configured_at: inner(lambda t, member: 7)})
+    assert parts.of(raft_host.arrive) is not raft_host.arrive
+    assert parts.of(raft_host.send) is raft_host.send

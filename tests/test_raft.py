@@ -153,6 +153,18 @@ def test_a_single_member_elects_itself_and_commits_what_it_has_written():
     assert given == (Committed((Run(1, 1, 1, NOOP),)),)
 
 
+# Members are values
+
+
+def test_a_step_leaves_the_member_that_it_was_given_as_it_was():
+    leader = elected(A, B)
+    had = [replace(peer) for peer in leader.peers]
+    for event in (AppendEntriesReply(1, 0, 3, True, 8, 7, 0), Written(0, 7), Command("m"), RequestVote(1, 0, 9, 9, 9)):
+        after = step(leader, event)[0]
+        assert after != leader and hash(after) != hash(leader)
+        assert (list(leader.peers), leader) == (had, elected(A, B))
+
+
 # The log
 
 

@@ -37,8 +37,6 @@ from hawb.engine import (
     quorum_losses,
     quorum_membership,
     quorum_sight,
-    raft_election,
-    raft_replication,
     refusal,
     settling,
     sides,
@@ -47,6 +45,7 @@ from hawb.engine import (
     synchronisation,
 )
 from hawb.engine import limits as lengths
+from hawb.raft import election, replication
 from hawb.rules import (
     limits,
     locators,
@@ -221,10 +220,10 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "more-than-half-available"),
         _of("quorum: how many failures are tolerated", quorum_rules.tolerated_failures,
             "failure-tolerance-table even-sizes-gain-nothing"),
-        _of("election: who may be elected leader", raft_election.up_to_date,
+        _of("election: who may be elected leader", election.up_to_date,
             "follower-becomes-leader confirmed-is-not-lost"),
-        _of("pre-vote", raft_election.on_pre_vote, "", "quorum-partition-leader-in-the-majority"),
-        _of("commit: when a majority has an entry", raft_replication.agreed_commit,
+        _of("pre-vote", election.on_pre_vote, "", "quorum-partition-leader-in-the-majority"),
+        _of("commit: when a majority has an entry", replication.agreed_commit,
             "replicas-agree-on-content confirmed-once-replicated"),
         _of("a new leader is sent again what is not decided", quorum_sight.send_again, "",
             "quorum-steady-clients quorum-sent-before-the-loss-is-noticed"),

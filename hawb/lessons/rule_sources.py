@@ -22,7 +22,7 @@ from hawb.views.words import counted, listing, shown
 GUIDES = ("guide.yaml", "quorum-guide.yaml")
 """What RabbitMQ's guides say, in data."""
 
-ROOMS = ("hawb.rules", "hawb.engine")
+ROOMS = ("hawb.rules", "hawb.raft", "hawb.engine")
 """Where rules are: what RabbitMQ decides, and when it happens."""
 
 
@@ -47,7 +47,7 @@ class Rule(Struct, frozen=True):
 
 
 def rule(given: str | Callable) -> Rule:
-    """The rule that a function of `hawb.rules` or `hawb.engine` is, or a name: "candidate", "promotion.candidate".
+    """The rule that a function of one of the `ROOMS` is, or a name: "candidate", "promotion.candidate".
 
     Raises ValueError, naming those that there are, for a name that is none.
     """

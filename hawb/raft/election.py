@@ -93,8 +93,9 @@ def may_vote(member, candidate):
 
 
 def up_to_date(asking, member):
-    """Whether a candidate's log is at least as up to date as a member's: a later last term, or the same and at least
-    as long. `asking` is the candidate or its question."""
+    """Whether a candidate's log is at least as up to date: a later last term, or the same and at least as long.
+
+    What asks is the candidate or its question."""
     if asking.last_term != member.last_term:
         return asking.last_term > member.last_term
     return asking.last_index >= member.last_index

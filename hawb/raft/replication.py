@@ -123,7 +123,9 @@ def advance(t, leader):
 
 
 def agreed_commit(t, leader):
-    """The highest index that a majority of the members has on disk; no less than what is committed."""
+    """The highest index that a majority of the members has on disk.
+
+    What is committed is so already: nothing below is looked at."""
     best = leader.commit_index
     if leader.written > best and is_agreed(t, leader, leader.written):
         best = leader.written

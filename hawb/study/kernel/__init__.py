@@ -36,7 +36,8 @@ classic queue's trial is compiled from the same code with other parts, too, so t
 until the other is compiled.
 
 - `quorum_state`: what a trial is made of
-- `raft`, `raft_messages`, `raft_log`, `raft_election`, `raft_replication`: what members make of what they hear
+- `raft`, `raft_ports`, `raft_log`: what members make of what they hear, which is `hawb.raft` compiled with ports of its
+  own (`hawb.study.compiled.Binding`)
 - `raft_host`, `raft_timers`: what carries their messages, writes their logs and calls elections
 - `raft_flows`: what is committed without time passing
 - `quorum_group`, `quorum_view`, `quorum_log`: what waits and what is in logs, who leads, where logs are cut

@@ -129,6 +129,9 @@ QUORUM_TRIAL = with_letter(
 )  # fmt: skip
 """One trial of a quorum queue, in one piece of memory.
 
+Of the group: `members` by their nodes, for each leader what it knows of the others (`peers`) in the order of their
+nodes, and what has just come off the agenda as columns (`message`) and by name (`letter`).
+
 Of the messages: `ready` and `returns` in the order in which they are served, `held` in the order in which the consumer
 has got them, as rows of windows that need not be sorted (`lines`); `missing` are those of `held` that have not arrived,
 `hand` is for one delivery only. `moved` are those of the ready ones that came later than others with higher numbers,

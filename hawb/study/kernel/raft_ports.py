@@ -27,6 +27,7 @@ from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, is_member,
 from hawb.study.kernel.state import KIND
 
 __all__ = ["NOOP", "bits_in", "term_at"]
+"""The ports that stand elsewhere."""
 
 # Who belongs to the group
 
