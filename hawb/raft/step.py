@@ -31,14 +31,17 @@ from hawb.raft.server import on_message
 STORE = Store()
 
 
+# Called so, which is half as long as `copy.copy`: a step does little beside.
 COPY_MEMBER, COPY_PEER = Member.__copy__, Peer.__copy__
 
 
 def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
     """The member after `event`, itself if nothing has changed, and what its host has to do, in this order."""
-    after, out = _copy(member), []
+    after, out = COPY_MEMBER(member), []
+    if after.peers:
+        after.peers = tuple(map(COPY_PEER, after.peers))
     HANDLERS[type(event)](out, after, event)
-    if after.peers and after.role != LEADER:
+    if after.peers and after.role != LEADER:  # whom it leads is known to a leader alone
         after.peers = ()
     if after.term != member.term or after.voted_for != member.voted_for:
         out.insert(0, STORE)
@@ -52,16 +55,9 @@ def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
 
 def restart(member: Member) -> Member:
     """The member after a crash."""
-    after = _copy(member)
+    after = COPY_MEMBER(member)
     begin_again([], after)
     after.peers = ()
-    return after
-
-
-def _copy(member: Member) -> Member:
-    after = COPY_MEMBER(member)
-    if after.peers:
-        after.peers = tuple(map(COPY_PEER, after.peers))
     return after
 
 
