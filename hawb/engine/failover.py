@@ -166,6 +166,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
         abandoned=False,
         unburied=(),
         hollow=NOWHERE,
+        strays=(),
         failed=False,
         crashed=queue.crashed - {queue.master} if queue.failed else queue.crashed,
         unwritten=EMPTY,

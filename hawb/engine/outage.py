@@ -170,7 +170,8 @@ def replace_mirrors(turn: Turn, name: str) -> None:
         turn.emit("mirror_stays", node=node, queue=name)
     held = {node: runs.common(queue.contents[node] or EMPTY, queue.content) for node in left}
     contents = with_content(queue.contents, dict.fromkeys(gone) | held)
-    turn.change_queue(name, mirrors=left, synchronised=(), lagging=(), contents=contents)
+    strays = () if is_replicated(turn.queues[name]) else left
+    turn.change_queue(name, mirrors=left, synchronised=(), lagging=(), strays=strays, contents=contents)
     confirms.forget_replicas(turn, name, gone)
     if left:
         strike_waiting(turn, name, left)

@@ -277,7 +277,7 @@ def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> b
     that is left on the record of a queue that policy mirrors no more hears of no message at all."""
     if node not in queue.mirrors or not isinstance(operation, Publish):
         return False
-    if not is_replicated(queue):
+    if node in queue.strays and not is_replicated(queue):
         return True
     channel, behind = (operation.node, operation.publisher), (node, NEVER_US)
     own = (waiting.shares for waiting in turn.unconfirmed if (waiting.node, waiting.publisher) == channel)
