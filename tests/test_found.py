@@ -116,8 +116,8 @@ FOUND = [
   - {clear_policy: p, at: 1}
   - {kill: a, at: 1}
 """,
-        "{queues: {q: {master: b, mirrored: false, mirrors: []}}}",
-        id="a policy that changed as the master died applies to its successor",
+        "{queues: {q: {master: b, mirrored: false, mirrors: [c]}}}",
+        id="a policy that changed as the master died applies to its successor, who drops nobody",
     ),
     pytest.param(
         "automatic",
