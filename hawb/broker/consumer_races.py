@@ -89,9 +89,9 @@ def rejecting(scenario: Scenario) -> set[str]:
     return {whole(verb.queue) for verb in declared if "reject-publish" in str(verb.arguments.get("x-overflow"))}
 
 
-def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told], rejecting: set[str]) -> Told:
+def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told], refusing: set[str]) -> Told:
     """A part of an outcome, but for some consumers, and for their queues' messages: what nobody holds limits drop, and
-    it is dead-lettered, or it leaves no room for others."""
+    it is dead-lettered, or in queues that are `refusing` it leaves no room for others."""
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
     dropping = dict.fromkeys(consumers.values(), CONTENTS)
@@ -99,7 +99,7 @@ def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[To
         if event["event"] == "messages_dead_lettered" and event["queue"] in dropping:
             dropping |= dict.fromkeys(event["detail"]["targets"], CONTENTS)
     queues = {name: without(queue, *dropping.get(name, ())) for name, queue in told.get("queues", {}).items()}
-    ledger = {name: without(account, *ANSWERS) if name in rejecting & dropping.keys() else account
+    ledger = {name: without(account, *ANSWERS) if name in refusing & dropping.keys() else account
               for name, account in told.get("ledger", {}).items()}  # fmt: skip
     return told | {"consumers": without(told["consumers"], *consumers), "queues": queues, "ledger": ledger}
 

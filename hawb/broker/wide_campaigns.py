@@ -18,7 +18,7 @@ from hawb.broker.wide_settings import Row
 from hawb.broker.wide_stories import alone, cut_of, narrowed, wide_story
 
 SEEDS = 24
-"""By how many other seeds the model may draw at most for a whole story, which is to leave nothing to luck."""
+"""By how many other seeds the model may draw at most for each queue, whose story is to leave nothing to luck."""
 WIDE = Kind(
     draw=lambda seed, n, version: wide_story(seed, n, version).scenario,
     cut=cut_of,

@@ -76,8 +76,8 @@ def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
     """A quorum queue takes it in that its leader sees a node no more. Where somebody died there and the node is back
-    meanwhile, that it is seen again stands behind it in the log (`rabbit_fifo:state_enter` of the new majority's
-    leader), so that what they held is counted as returned by its node's loss and once more as nobody's."""
+    meanwhile, that it is seen again stands behind it in the log (`rabbit_fifo:apply`, nodeup, which has the dead looked
+    for), so that what they held is counted as returned by its node's loss and once more as nobody's."""
     back = turn.runs_anywhere(event.node) and turn.is_here(event.node)
     if back and all(one.node != event.node for one in quorum_sight.dead_ones(turn, event.queue)):
         return
