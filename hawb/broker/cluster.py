@@ -208,7 +208,8 @@ class BrokerCluster:
         self.wait_booted(nodes)
 
     def wait_booted(self, nodes: Iterable[BrokerNode]) -> None:
-        """Waits until each node runs, has ended, or waits for another while nothing changes. Raises CallFailed."""
+        """Waits until each node runs, has ended, or waits for another while nothing changes. Raises CannotPlay for one
+        that does none of it: what a real node hangs in says nothing of the rules."""
         nodes, states, since = list(nodes), None, time.monotonic()
         end = since + BOOT_S
         while time.monotonic() < end:
@@ -219,7 +220,7 @@ class BrokerCluster:
             if not unsettled or ("booting" not in unsettled and time.monotonic() - since > STUCK_S):
                 return
             time.sleep(POLL_S)
-        raise CallFailed(f"nodes did not boot within {BOOT_S} s: {states}")
+        raise CannotPlay(f"nodes did not boot within {BOOT_S} s: {states}")
 
     def _state_at_boot(self, node: BrokerNode) -> str:
         """The state of a node, which boots until Erlang has booted as well as the broker: one of 4.0.5 whose broker is
@@ -231,7 +232,8 @@ class BrokerCluster:
         return state
 
     def stop(self, nodes: Iterable[BrokerNode]) -> None:
-        """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed."""
+        """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed for one that does not
+        answer, and CannotPlay for one that hangs."""
         nodes = [node for node in nodes if node.alive]
         for node in nodes:
             self.control.tell(node.erlang, "rabbit", "stop_and_halt")
@@ -239,7 +241,7 @@ class BrokerCluster:
             try:
                 node.wait(BOOT_S)
             except subprocess.TimeoutExpired:
-                raise CallFailed(f"{node.name} did not stop within {BOOT_S} s") from None
+                raise CannotPlay(f"{node.name} did not stop within {BOOT_S} s") from None
 
     def join(self, node: BrokerNode, member: BrokerNode) -> Any:
         """`rabbitmqctl stop_app`, `join_cluster` and `start_app` of a node that runs; what join_cluster answered."""

@@ -19,17 +19,17 @@ from hawb.broker.consumer_races import (
     without_lost_places,
     without_shares,
 )
+from hawb.broker.master_races import luckily_kept, outrun, without_queues
 from hawb.broker.races import (
     SEEDS,
     in_the_order_of,
     luckily_led,
-    outrun,
+    luckily_taken,
     renamed,
     renamings,
     tellings,
     with_steady_numbers,
     without_leaders,
-    without_queues,
 )
 from hawb.broker.real import Played
 from hawb.scenario.document import Scenario, Uncompared
@@ -109,8 +109,9 @@ def fewest(
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
-    cancelled, moved, lost = luckily_cancelled(scenario, mine, seen), moved_together(mine), outrun(mine, seen)
-    events, refusing = mine["events"], rejecting(scenario)
+    cancelled, moved = luckily_cancelled(scenario, mine, seen), moved_together(mine)
+    events, refusing, lost = mine["events"], rejecting(scenario), outrun(mine, seen) | luckily_kept(mine, seen)
+    lost |= luckily_taken(scenario, mine)
     mine, seen = (
         without_queues(without_shares(without_consumers(told, cancelled, events, refusing), moved), lost)
         for told in (mine, seen)

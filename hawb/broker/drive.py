@@ -54,6 +54,8 @@ LOOK_S = 0.05
 """How long it is between two looks at a cluster at least."""
 PAUSE = 2
 """How many times longer than a look itself takes it is until the next."""
+LOOKS = 4
+"""How many looks' time nothing may change at least: a machine that is slow to answer is slow to do anything."""
 VIEW_S = 15
 """How long a node may take to say what it knows."""
 BUILDING = "hawb-building"
@@ -146,10 +148,13 @@ class Drive:
         self._untimed = step.at is None
 
     def settle(self) -> None:
-        """Waits until nothing changes: nodes, queues as each node knows them, and what clients hear."""
+        """Waits until nothing changes: nodes, queues as each node knows them, and what clients hear. Raises CannotPlay
+        where a node hangs."""
         began = time.monotonic()
         seen, since = None, began
         while True:
+            for job in filter(Future.done, self._jobs):
+                job.result()
             jobs = [job for job in self._jobs if not job.done()]
             operations = [operation for operation in self._operations if not operation.done()]
             asked = time.monotonic()
@@ -161,7 +166,7 @@ class Drive:
             if now != seen:
                 seen, since = now, time.monotonic()
             rows = [row for view in views.values() for row in view.get("queues", ())]
-            quiet_s = max(self._quiet_s, HANGING_S if operations else self._patience_s(rows))
+            quiet_s = max(self._quiet_s, HANGING_S if operations else self._patience_s(rows), LOOKS * answered_in_s)
             past_s = time.monotonic() - began
             # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
             working = carrying or any(self._works(row, past_s) for row in rows)

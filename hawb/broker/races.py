@@ -10,16 +10,16 @@
   it has heard from the leader. Links that are silent for a step that takes no time in the model may be silent for long
   enough there. So who leads is compared as long as none of that has happened.
 - What several consumers of a quorum queue held comes back in the order in which their channels end.
+- What channels have sent while there was no master a mirror that takes over has channel by channel, in the order of
+  their processes (`rabbit_mirror_queue_slave:promote_me`, `maps:to_list`). Where a limit leaves room for some of it, it
+  is luck for which (`luckily_taken`).
 - How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
   by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
-- Survivors note the deaths of a stopping node's replicas before or after it counts as down. Before, they strike its
-  mirrors off the recoverable ones (`rabbit_mirror_queue_misc:update_recoverable`), and its own disk has who was
-  promoted in its place, so that it does not serve the queue when it is forced to boot (`outrun`).
 - Since 4.0 a classic queue keeps what came without a confirm in memory until it hibernates, after a second without
   messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its node is
   killed that is lost or not.
 
-What consumers meet is in `consumer_races`.
+What consumers meet is in `consumer_races`, and what makes another node the master in `master_races`.
 """
 
 
@@ -175,6 +175,9 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
             unsure |= {queue["master"], *queue["mirrors"]} if back else set()
             lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, unsure)
             lucky |= without_unwritten(queue, other, unwritten(name, model))
+            if "ids" in other:
+                came = (event["detail"]["ids"] for event in waited(name, model))
+                lucky |= held_ones_in_order(queue, other, set(numbers(chain(*came))))
         elif "ids" in other:
             lucky = held_ones_in_order(queue, other, held_by_several(name, model))
         queues[name] = queue | lucky
@@ -229,7 +232,7 @@ def stopped_mirrors(queue: Told, model: Told) -> set[str]:
 
 
 def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
-    """The broker's messages, where only those that several consumers hold have changed places."""
+    """The broker's messages, where only those have changed places that several consumers hold, or channels had sent."""
     same = held and held_in_order(queue["ids"], held) == held_in_order(other["ids"], held)
     return {"ids": other["ids"]} if same else {}
 
@@ -245,6 +248,31 @@ def held_by_several(name: str, model: Told) -> set[int]:
             went[event["t"]].append(model["consumers"][event["detail"]["consumer"]]["received"])
     together = [held, *went.values()]
     return set(numbers(chain(*chain(*(runs for runs in together if len(runs) > 1)))))
+
+
+def waited(name: str, model: Told) -> list[Told]:
+    """What became of messages that a mirror of a queue had from channels when it took over, as events."""
+    found: list[Told] = []
+    took_over: Told | None = None
+    for event in model.get("events", ()):
+        if event["queue"] != name:
+            continue
+        if event["event"] == "promoted":
+            took_over = event
+        elif took_over and event["t"] == took_over["t"] and event["step"] < took_over["step"]:
+            found += [event] * (event["event"] in ("messages_published", "messages_refused"))
+    return found
+
+
+def luckily_taken(scenario: Scenario, model: Told) -> set[str]:
+    """The queues whose mirror had messages from clients at several nodes when it took over, and no room for all."""
+    found = set()
+    for name, queue in model["queues"].items():
+        events = waited(name, model) if queue["type"] == "classic" else []
+        nodes = {getattr(scenario.steps[event["step"]].verb, "node", None) for event in events}
+        if len(nodes) > 1 and any(event["event"] == "messages_refused" for event in events):
+            found.add(name)
+    return found
 
 
 def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
@@ -292,33 +320,6 @@ def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
             return {}
         found |= {"ids": other["ids"], "redelivered": other["redelivered"]}
     return found
-
-
-def outrun(model: Told, seen: Told) -> set[str]:
-    """The queues whose master's node was stopped, and then forced to boot before the others, where it has turned out to
-    know already who was promoted in its place: that decides all that comes later."""
-    forced = {event["node"] for event in model.get("events", ()) if event["event"] == "records_restored"}
-    stopped: set[tuple[str, str]] = set()
-    promoted: dict[str, str] = {}
-    for event in model.get("events", ()):
-        if event["event"] == "master_down" and event["detail"]["reason"] == "node_stopped":
-            stopped.add((event["queue"], event["node"]))
-        elif event["event"] == "promoted" and (event["queue"], event["detail"]["was"]) in stopped:
-            promoted.setdefault(event["queue"], event["detail"]["was"])
-    masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
-    return {name for name, node in promoted.items() if node in forced and masters.get(name) != node}
-
-
-def without_queues(told: Told, names: set[str]) -> Told:
-    """A part of an outcome, but for some queues and their consumers."""
-    if not names & told.get("queues", {}).keys():
-        return told
-    consumers = [name for name, consumer in told.get("consumers", {}).items() if consumer["queue"] in names]
-    return told | {
-        "queues": without(told["queues"], *names),
-        "ledger": without(told.get("ledger", {}), *names),
-        "consumers": without(told.get("consumers", {}), *consumers),
-    }
 
 
 def numbers(runs: Iterable[list[int]]) -> Iterator[int]:

@@ -13,6 +13,8 @@ from hawb.engine.runs import EMPTY, Runs, run, size, union, within
 
 NEVER_US = 1 << 62
 """The time of an answer that does not come."""
+HOLLOW_US = NEVER_US + 1
+"""The same where nobody waits for it: the process has ended, and its group does not know that yet."""
 
 
 class Clock(Struct, frozen=True):

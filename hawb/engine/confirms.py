@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from hawb.engine import answers, runs, steady_confirms
-from hawb.engine.clients import NEVER_US, Share, Unconfirmed
+from hawb.engine.clients import HOLLOW_US, NEVER_US, Share, Unconfirmed
 from hawb.engine.events import ConfirmsDue
 from hawb.engine.operations import Publish
 from hawb.engine.runs import EMPTY, Runs
@@ -31,7 +31,7 @@ def await_answers(
     number = turn.next_number()
     waiting = Unconfirmed(number, node, shares, transaction, turn.step, publisher)
     turn.unconfirmed = (*turn.unconfirmed, waiting)
-    due_us = (due_us for share in shares for _, due_us in share.due_us if due_us != NEVER_US)
+    due_us = (due_us for share in shares for _, due_us in share.due_us if due_us < NEVER_US)
     turn.schedule(max(due_us, default=turn.now_us) - turn.now_us, ConfirmsDue(number, node))
 
 
@@ -102,7 +102,7 @@ def _at_places(other: Share, numbers: Runs, some: Runs) -> Share:
 def _goes_on(turn: Turn, waiting: Unconfirmed, shares: tuple[Share, ...]) -> Unconfirmed:
     """The channel waits for these, and looks again when the last answer is there that is under way."""
     number = turn.next_number()
-    under_way_us = [due_us for share in shares for _, due_us in share.due_us if due_us != NEVER_US]
+    under_way_us = [due_us for share in shares for _, due_us in share.due_us if due_us < NEVER_US]
     if under_way_us:
         turn.schedule(max(0, max(under_way_us) - turn.now_us), ConfirmsDue(number, waiting.node), step=waiting.step)
     return replace(waiting, number=number, shares=shares)
@@ -125,7 +125,7 @@ def strays_gone(turn: Turn, nodes: Iterable[int]) -> None:
     gone = frozenset(nodes)
 
     def without_strays(share: Share) -> Share:
-        queue, strays = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us == NEVER_US]
+        queue, strays = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us >= NEVER_US]
         if gone.isdisjoint(strays) or (queue is not None and not gone.isdisjoint((queue.master, *queue.mirrors))):
             return share
         return replace(share, due_us=(), answered=share.answered or turn.settings.profile.strays_confirm)
@@ -146,7 +146,7 @@ def replica_crashed(turn: Turn, queue: str, node: int) -> None:
 
 def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
     return any(
-        share.queue == queue and at == node and due_us > turn.now_us
+        share.queue == queue and at == node and turn.now_us < due_us < HOLLOW_US
         for share in waiting.shares
         for at, due_us in share.due_us
     )
@@ -189,7 +189,9 @@ def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:
 
 def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
     answered = share.answered or any(node in gone and due_us <= turn.now_us for node, due_us in share.due_us)
-    return replace(share, due_us=tuple(pair for pair in share.due_us if pair[0] not in gone), answered=answered)
+    left = tuple(pair for pair in share.due_us if pair[0] not in gone)
+    waits = any(due_us != HOLLOW_US for _, due_us in left)
+    return replace(share, due_us=left if waits else (), answered=answered)
 
 
 def _update(

@@ -46,7 +46,9 @@ KEPT = 1 << 14
 """So many parts of keys are kept: states of one search differ in few of theirs. A queue's takes some kilobytes."""
 
 NODE_FIELDS = {"node", "master", "forgotten"}
-NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
+NODES_FIELDS = {
+    "mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members", "kept_by", "hollow_at",
+}  # fmt: skip
 
 
 def key(state: State, settings: Settings, rename: bool = True) -> tuple:
@@ -326,7 +328,7 @@ def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: tuple[i
 
 
 def _relative(due_us: int, state: State) -> int:
-    return due_us if due_us == NEVER_US else due_us - state.time_us
+    return due_us if due_us >= NEVER_US else due_us - state.time_us
 
 
 def _unread(state: State, unread: Unread, names: tuple[int, ...]) -> tuple:

@@ -72,14 +72,16 @@ class Publish(Messages, frozen=True, kw_only=True):
     """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
     for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
     `queues` whose master died with the messages in its mailbox, `kept_by` are its mirrors that have them all the
-    same, and `ended` is whether the last of them ended by itself; `publisher` is the steady publisher whose they are,
-    and `orphaned` is whether their channel is gone."""
+    same, `hollow_at` is where their group has a member whose process has ended, and `ended` is whether the last of them
+    ended by itself; `publisher` is the steady publisher whose they are, and `orphaned` is whether their channel is
+    gone."""
 
     queues: tuple[str, ...]
     confirm: bool
     transaction: bool = False
     struck: str | None = None
     kept_by: tuple[int, ...] = ()
+    hollow_at: tuple[int, ...] = ()
     ended: bool = False
     publisher: str | None = None
     orphaned: bool = False

@@ -67,13 +67,15 @@ def answer_in_vain(turn: Turn, name: str, ended: bool = False) -> None:
     strike_waiting(turn, name, ended=ended)
 
 
-def strike_waiting(turn: Turn, name: str, kept_by: tuple[int, ...] = (), ended: bool = False) -> None:
+def strike_waiting(
+    turn: Turn, name: str, kept_by: tuple[int, ...] = (), hollow_at: tuple[int, ...] = (), ended: bool = False
+) -> None:
     """What publishers sent while nobody was master no master has, but the mirrors `kept_by`."""
     queue = turn.queues[name]
     waiting = [one for one in queue.parked if isinstance(one.operation, Publish)]
     turn.change_queue(name, parked=tuple(one for one in queue.parked if one not in waiting))
     for parked in waiting:
-        turn.schedule(0, publishing.strike(parked, name, kept_by, ended).operation, step=parked.step)
+        turn.schedule(0, publishing.strike(parked, name, kept_by, hollow_at, ended).operation, step=parked.step)
 
 
 def loss_with_process(turn: Turn, queue: Queue) -> str:
@@ -110,9 +112,10 @@ def leave_strays(turn: Turn, name: str) -> None:
     """Mirrors that wait for a master are told by nobody that there is one again, or none any more, if that has no
     mirrors: they keep what channels sent them, and the channels wait on."""
     queue = turn.queues[name]
-    strays = [node for node in queue.mirrors if turn.alive(queue, node)]
+    strays = tuple(node for node in queue.mirrors if turn.alive(queue, node) and turn.is_running(node))
+    hollow_at = (queue.hollow,) if queue.hollow != NOWHERE and turn.is_running(queue.hollow) else ()
     if strays:
-        strike_waiting(turn, name, tuple(node for node in (*strays, queue.hollow) if turn.is_running(node)))
+        strike_waiting(turn, name, strays, hollow_at)
 
 
 def start_master(turn: Turn, name: str) -> None:

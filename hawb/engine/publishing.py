@@ -28,7 +28,7 @@ from hawb.engine import (
     runs,
 )
 from hawb.engine.access import is_busy, is_replicated, park, waits_for_heir
-from hawb.engine.clients import NEVER_US, Share
+from hawb.engine.clients import HOLLOW_US, NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready, with_batch, without
 from hawb.engine.dead_letters import EXPIRED, MAXLEN
@@ -128,7 +128,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if name == operation.struck:
         bookkeeping.refuse(turn, name, numbers, "master_died")
         ended = operation.ended and turn.settings.profile.strays_confirm
-        return Share(name, numbers, tuple((node, NEVER_US) for node in operation.kept_by), answered=ended)
+        due_us = [(node, NEVER_US) for node in operation.kept_by] + [(node, HOLLOW_US) for node in operation.hollow_at]
+        return Share(name, numbers, tuple(due_us) if operation.kept_by else (), answered=ended)
     queue = turn.queues.get(name)
     if queue is None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")
@@ -160,13 +161,16 @@ def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -
         bookkeeping.refuse(turn, name, numbers, "client_node_gone")
 
 
-def strike(parked: Parked, name: str, kept_by: tuple[int, ...] = (), ended: bool = False) -> Parked:
+def strike(
+    parked: Parked, name: str, kept_by: tuple[int, ...] = (), hollow_at: tuple[int, ...] = (), ended: bool = False
+) -> Parked:
     """What waits for a queue whose master is gone for good: messages in its mailbox went with it. Their channels hear
     of the death, and nack them, unless mirrors keep them. The last of these that ends by itself 3.8's channels take for
     a confirm, like the end of a queue that is deleted (`rabbit_channel:handle_publishing_queue_down`)."""
     if not isinstance(parked.operation, Publish):
         return parked
-    return replace(parked, operation=replace(parked.operation, struck=name, kept_by=kept_by, ended=ended))
+    operation = replace(parked.operation, struck=name, kept_by=kept_by, hollow_at=hollow_at, ended=ended)
+    return replace(parked, operation=operation)
 
 
 def copied(turn: Turn, parked: Parked, name: str) -> Parked:

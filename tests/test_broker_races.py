@@ -1,0 +1,89 @@
+"""What a real cluster leaves to luck of masters, and of what comes to them."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+
+from hawb.broker.cluster import CannotPlay
+from hawb.broker.compare import compare
+from hawb.broker.drive import Drive
+from hawb.broker.real import Played
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+KEPT = """
+scenario: A policy lists nobody who has all messages
+cluster: {nodes: [a, b, c, d], version: "3.10"}
+steps:
+  - set_policy: {name: ha, pattern: ^q, definition: {ha-mode: nodes, ha-params: [%s]}}
+  - declare: {queue: q, node: a}
+  - publish: {queue: q, count: 2}
+  - %s
+  - set_policy: {name: ha, pattern: ^q, definition: {ha-mode: nodes, ha-params: [%s]}}
+"""
+WAITED = """
+scenario: A mirror takes over with what channels have sent
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - set_policy: {name: ha, pattern: ^q, definition: {ha-mode: nodes, ha-params: [a], PROMOTES}}
+  - declare: {queue: q, node: a, arguments: {%s}}
+  - publish: {queue: q, count: 1, node: a}
+  - set_policy: {name: ha, pattern: ^q, definition: {ha-mode: nodes, ha-params: [a, c], PROMOTES}}
+  - set_policy: {name: ha, pattern: ^q, definition: {ha-mode: nodes, ha-params: [a, c, b], PROMOTES}}
+  - kill: a
+  - publish: {queue: q, count: 1, node: %s}
+  - clear_policy: ha
+  - publish: {queue: q, count: 1, node: b}
+  - publish: {queue: q, count: 1, node: %s}
+  - kill: c
+""".replace("PROMOTES", "ha-promote-on-failure: when-synced")
+
+
+def differing(text: str, **broker: object) -> set[str]:
+    """The fields that differ where a broker tells these others of the queue."""
+    scenario = load(text)
+    told = outcome(Run.of(scenario))
+    told["queues"]["q"] |= broker
+    return {difference.field for difference in compare(Played(scenario, told, {}), seeds=1)}
+
+
+@pytest.mark.parametrize(
+    ("had", "between", "lists", "lucky"),
+    [
+        ("a, b, c", "expect: {}", "d", True),
+        # Whoever is listed is kept, whoever was the last to be synchronised.
+        ("a, b, c", "expect: {}", "b, d", False),
+        ("a, b", "set_policy: {name: ha, pattern: ^q, definition: {ha-mode: nodes, ha-params: [a, b, c],"
+         " ha-sync-mode: automatic}}", "d", False),
+    ],
+)  # fmt: skip
+def test_of_mirrors_that_joined_together_any_may_be_kept(had: str, between: str, lists: str, lucky: bool) -> None:
+    assert bool(differing(KEPT % (had, between, lists), master="a")) is not lucky
+
+
+@pytest.mark.parametrize(
+    ("arguments", "node", "broker", "lucky"),
+    [
+        ("", "c", {"ids": [[2, 2], [4, 4], [3, 3]]}, True),
+        ("", "c", {"ids": [[2, 3]]}, False),
+        ("x-max-length: 2, x-overflow: reject-publish", "c", {"ids": [[2, 2], [4, 4]]}, True),
+        # Who sent alone has its messages in their order.
+        ("x-max-length: 2, x-overflow: reject-publish", "b", {"ids": [[2, 2], [4, 4]]}, False),
+    ],
+)
+def test_what_a_mirror_takes_over_with_comes_channel_by_channel(
+    arguments: str, node: str, broker: dict, lucky: bool
+) -> None:
+    assert bool(differing(WAITED % (arguments, node, node), **broker)) is not lucky
+
+
+def test_a_node_that_hangs_ends_the_play() -> None:
+    hung: Future = Future()
+    hung.set_exception(CannotPlay("nodes did not boot within 180 s"))
+    drive = object.__new__(Drive)
+    drive._jobs = [hung]
+    with pytest.raises(CannotPlay, match="did not boot"):
+        drive.settle()
