@@ -319,12 +319,28 @@ steps:
 """
 
 
-@pytest.mark.parametrize(("steps", "differs"), [("  - kill: a", False), ("", True)])
-def test_whose_channel_consumes_again_first_is_luck(steps: str, differs: bool) -> None:
+@pytest.mark.parametrize(
+    ("steps", "differs"),
+    [
+        ("  - kill: a", False),
+        ("", True),
+        ("  - stop: c", True),
+    ],
+)  # fmt: skip
+def test_whose_channel_consumes_again_or_ends_first_is_luck(steps: str, differs: bool) -> None:
     scenario = load(MOVED + steps)
     told = outcome(Run.of(scenario))
     one, two = told["consumers"]["one"], told["consumers"]["two"]
     one["received"], two["received"] = two["received"], one["received"]
+    assert bool(compare(Played(scenario, told, {}))) == differs
+
+
+@pytest.mark.parametrize(("step", "differs"), [("stop: a", False), ("kill: a", True)])
+def test_whose_channel_a_stopping_node_ends_first_is_luck(step: str, differs: bool) -> None:
+    story = MOVED.replace("node: b, prefetch", "node: a, prefetch").replace("node: c, ", "node: a, ")
+    scenario = load(f"{story}  - {step}")
+    told = outcome(Run.of(scenario))
+    told["consumers"]["two"]["received"] = [[3, 3]] if step == "stop: a" else []
     assert bool(compare(Played(scenario, told, {}))) == differs
 
 

@@ -7,6 +7,8 @@
 - When a mirrored queue's master is gone each of its consumers' channels consumes again for itself
   (`rabbit_channel:handle_consuming_queue_down_or_eol`): any may come first, be the active one, and get what the others
   had, whatever its priority.
+- A node that stops closes its clients' channels in any order: what one held may go to another for a moment, which hears
+  of it or not.
 - A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
   suspected until the node is back, and clients do not hear of it.
 """
@@ -63,14 +65,16 @@ def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
     }  # fmt: skip
 
 
-def moved_together(model: Told) -> dict[str, str]:
-    """The consumers of classic queues that consumed again at the same moment as others of their queue, each with its
-    queue."""
-    moved: dict[tuple[str, float], set[str]] = defaultdict(set)
+def together(model: Told) -> dict[str, str]:
+    """The consumers that consumed again, or went with a node that stops, at the same moment as others of their queue,
+    each with its queue."""
+    stopping_at = {event["t"] for event in model["events"] if event["event"] == "node_stopping"}
+    found: dict[tuple[str, str, float], set[str]] = defaultdict(set)
     for event in model["events"]:
-        if event["event"] == "consumer_moved":
-            moved[event["queue"], event["t"]].add(event["detail"]["consumer"])
-    return {name: queue for (queue, _), names in moved.items() if len(names) > 1 for name in names}
+        kind, time_s = event["event"], event["t"]
+        if kind == "consumer_moved" or (kind == "consumer_closed" and time_s in stopping_at):
+            found[kind, event["queue"], time_s].add(event["detail"]["consumer"])
+    return {name: queue for (_, queue, _), names in found.items() if len(names) > 1 for name in names}
 
 
 def without_shares(told: Told, consumers: dict[str, str]) -> Told:
