@@ -55,7 +55,9 @@ def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
 
 
 def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
-    """Notes how a replica counts."""
+    """Notes how a replica counts, where that matters."""
+    if not turn.settings.profile.late_answers_count:
+        return
     others = tuple(pair for pair in turn.queues[name].places if pair[0] != node)
     own = () if all(shift == 0 for _, _, shift in pieces) else ((node, pieces),)
     if own or others != turn.queues[name].places:
