@@ -65,17 +65,32 @@ def test_a_mirror_that_joins_an_empty_queue_counts_from_nothing():
 
 def test_what_no_replica_takes_in_has_no_place():
     told = played("""
-- publish: {queue: q, count: 2}
-- publish: {queue: q, count: 4}
+- publish: {queue: q, count: 6}
 - get: {queue: q, count: 2}
 - stop: [a, c]
 - start: a
-- publish: {queue: q, count: 1}
-- consume: {consumer: c, queue: q, node: a, prefetch: 1}
+- consume: {consumer: c, queue: q, node: a}
+- publish: {queue: q, count: 3}
 - kill: b
 - ack: {consumer: c, count: 1}
 """, **{"x-max-length": 2, "x-overflow": "reject-publish"})
-    assert ids(told) == [[7, 7]]  # 7 has the third place on b, after 1 and 2, and the first on a.
+    assert ids(told) == [[8, 8]]  # a drops 7 when it takes over. On b that had the third place, which on a 9 has.
+
+
+def test_a_mirror_that_was_synchronised_goes_on_counting():
+    told = played("""
+- publish: {queue: q, count: 3}
+- stop: [a, c]
+- start: a
+- publish: {queue: q, count: 2}
+- get: {queue: q, count: 1}
+- sync_queue: q
+- publish: {queue: q, count: 2}
+- consume: {consumer: c, queue: q, node: a}
+- kill: b
+- ack: {consumer: c, count: 6}
+""")
+    assert ids(told) == [[7, 7]]  # 4 and 5 had its first two places, 2 to 7 have the third to the eighth.
 
 
 def test_an_answer_may_be_for_a_message_that_comes_later():
