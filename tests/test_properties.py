@@ -130,8 +130,8 @@ ONE_POLICY = "programs have one policy of each kind, with a simple pattern"
 NOT_REACHED: dict[str, str] = {
     "policy_in_force": BARE, "operator_policy_in_force": BARE, "not_simulated": BARE,
     "policy_tie": ONE_POLICY, "pattern_gave_up": ONE_POLICY,
-    **dict.fromkeys(("arguments_ignored", "autoheal_started", "dead_letters_dropped", "mirror_stays",
-                     "operator_policy_cleared", "publisher_blocked",
+    **dict.fromkeys(("answers_misplaced", "arguments_ignored", "autoheal_started", "dead_letters_dropped",
+                     "mirror_stays", "operator_policy_cleared", "publisher_blocked",
                      "publisher_held_up", "publisher_unblocked", "sync_held", "sync_resumed", "sync_too_slow",
                      "transaction_failed"), SELDOM),
 }  # fmt: skip

@@ -149,6 +149,7 @@ HANDLERS: dict[type, Callable] = {
     events.ReplicaGone: failover.replicas_gone,
     events.CrashNoticed: crashes.noticed,
     events.MirrorMiscounts: crashes.miscounted,
+    events.RejectFails: crashes.reject_fails,
     events.ProcessRestarts: crashes.restart,
     events.MirrorJoins: mirroring.join,
     events.PolicyTakesEffect: policy_changes.take_effect,

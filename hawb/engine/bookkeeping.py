@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine import places, runs
 from hawb.engine.ledger import Loss
 from hawb.engine.runs import Runs
 from hawb.engine.turn import Turn
@@ -26,6 +26,7 @@ def lose(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None 
 
 def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
     """Books messages that no queue takes."""
+    places.skip(turn, queue, numbers)
     turn.book(queue, refused=runs.union(turn.account(queue).refused, numbers))
     turn.emit("messages_refused", queue=queue, ids=numbers, reason=reason)
 

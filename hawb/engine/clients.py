@@ -33,13 +33,21 @@ class Clock(Struct, frozen=True):
 
 
 
+NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)
+"""Fields of a consumer whose channel is gone, and with it all that it held."""
+
+
+
 class Consumer(Struct, frozen=True):
     """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
-    `held` is what the queue waits to have acknowledged, and `deliveries` the same in the order of delivery, where that
-    is not the order of their numbers (what is no longer held may still stand in it); `stale` is what the client still
-    believes it holds from a master that is gone, whose acknowledgements go nowhere, or from 3.9 on settle what it got
-    again: then that is in `settled_early`, since the client will answer for it once more. `carried` is how many
+    `held` is what the queue waits to have acknowledged; `stale` is what the client still believes it holds from masters
+    that are gone, in the order of delivery. Its answers for that go nowhere, or from 3.9 on settle whatever has the
+    same place at the present master: then that is in `settled_early` of whom it was delivered to, who will answer for
+    it once more, and of another consumer's also in `uncredited`, for whom it counts as held until then. `places` are
+    those of what is stale, one for one, where they cannot be told from its numbers (`hawb.engine.places`).
+    `deliveries` is what is held or settled early, in the order of delivery, where that is not the order of their
+    numbers (what is neither may still stand in it). `carried` is how many
     messages it held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue found it
     without room when it was due.
 
@@ -62,7 +70,9 @@ class Consumer(Struct, frozen=True):
     state: str = "active"
     held: Runs = EMPTY
     stale: Runs = EMPTY
+    places: Runs = EMPTY
     settled_early: Runs = EMPTY
+    uncredited: Runs = EMPTY
     carried: int = 0
     blocked: bool = False
     received: Runs = EMPTY
@@ -89,8 +99,13 @@ class Consumer(Struct, frozen=True):
             return 0
         if self.prefetch == 0 or self.automatic:
             return None
-        held, unknown = size(self.held), size(self.stale) + size(self.settled_early)
-        return max(0, self.prefetch - (held + unknown if self.global_prefetch else held - self.carried))
+        counted = size(self.held) + size(self.uncredited) - self.carried
+        return max(0, self.prefetch - (self.unanswered if self.global_prefetch else counted))
+
+    @property
+    def unanswered(self) -> int:
+        """How many deliveries its client believes it has to answer for."""
+        return size(self.stale) + size(self.in_sequence)
 
 
 

@@ -20,9 +20,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, runs
+from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, places, runs
 from hawb.engine.access import served
-from hawb.engine.clients import Consumer
+from hawb.engine.clients import NOTHING, Consumer
 from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
@@ -85,6 +85,8 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
     others = (one for one in queue.consumers if one not in order)
     turn.change_queue(name, consumers=(*order, *others))
     for consumer, pairs in hands.items():
+        if turn.consumers[consumer].automatic:
+            places.skip(turn, name, runs.common(runs.normal(pairs), new))
         delay_us = 0 if turn.flowing else turn.link_us(queue.master, turn.consumers[consumer].node)
         hand_over(turn, name, consumer, tuple(pairs), delay_us)
 
@@ -188,7 +190,8 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM:
         consumer = turn.consumers[event.consumer]
-        turn.change_consumer(consumer.name, stale=runs.minus(consumer.stale, event.numbers))
+        known = runs.minus(runs.normal(consumer.stale), event.numbers)
+        turn.change_consumer(consumer.name, stale=runs.within(consumer.stale, known))
         known = dict(fifo.of(queue).missing)
         known[consumer.name] = runs.union(known.get(consumer.name, EMPTY), runs.common(event.numbers, consumer.held))
         fifo.change(turn, queue.name, missing=tuple((one, these) for one, these in sorted(known.items()) if these))
@@ -281,14 +284,14 @@ def is_elsewhere(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
 
 def still_holds(known: Consumer) -> bool:
     """Whether a client believes that it has messages to answer for."""
-    return bool(known.held or known.stale or known.settled_early)
+    return bool(known.unanswered)
 
 
 def let_go(turn: Turn, name: str) -> None:
     """What a channel held that is gone goes back."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
-    turn.change_consumer(name, held=EMPTY, stale=EMPTY, settled_early=EMPTY)
+    turn.change_consumer(name, **NOTHING)
     put_back(turn, consumer.queue, held, "consumer_gone")
     deliver(turn, consumer.queue)
 
@@ -326,15 +329,19 @@ def give_up_name(turn: Turn, name: str) -> None:
 
 
 def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
-    """A consumer with what its name has received and holds from before."""
+    """A consumer with what its name has received and holds from before. One with a rate answers for what is stale in
+    the order of its numbers (`hawb.engine.flows`)."""
     if known is None:
         return consumer
+    steady = consumer.clock is not None
     return replace(
         consumer,
         held=known.held,
         deliveries=known.deliveries,
-        stale=known.stale,
+        stale=runs.normal(known.stale) if steady else known.stale,
+        places=EMPTY if steady else known.places,
         settled_early=known.settled_early,
+        uncredited=known.uncredited,
         received=known.received,
         carried=runs.size(known.held),
     )

@@ -6,16 +6,16 @@ replica the master, from disk. Publishers whose messages wait for the crashed pr
 exit is an abnormal one (`rabbit_channel:handle_publishing_queue_down`, `rabbit_misc:is_abnormal_exit`).
 
 Source: these, and `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
-`rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. A consumer
-of a queue without mirrors is cancelled, since the crash has marked the record and `rabbit_amqqueue:with` fails at once
-in state crashed; a 3.10.8 cluster did so.
+`rabbit_variable_queue:init` (what is on disk of a queue that crashed), `rabbit_mirror_queue_slave:init_it`. Consumers
+are cancelled though a mirror may take over, since the crash has marked the record and `rabbit_amqqueue:with` fails at
+once in state crashed; 3.8.9 and 3.10.8 clusters did so.
 """
 
 from __future__ import annotations
 
 from hawb.engine import confirms, failover, mirroring, outage, quorum_membership, quorum_view
 from hawb.engine.access import is_replicated
-from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts
+from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts, RejectFails
 from hawb.engine.naming import described
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
@@ -57,6 +57,14 @@ def miscounted(turn: Turn, event: MirrorMiscounts) -> None:
     """A mirror stops with an error (`rabbit_mirror_queue_slave:update_delta`, badmatch); another takes its place."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and event.node in queue.mirrors and turn.alive(queue, event.node):
+        crash(turn, event.queue, event.node)
+
+
+def reject_fails(turn: Turn, event: RejectFails) -> None:
+    """A master stops with an error (`rabbit_variable_queue:lookup_pending_ack`, gb_trees:get; a 3.10.8 cluster's
+    did)."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.up and event.node == queue.master:
         crash(turn, event.queue, event.node)
 
 

@@ -63,10 +63,16 @@ def let_go(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     take_out(turn, name, numbers, "dead_lettered" if sent else DROPPED[reason])
 
 
+def has_exchange(turn: Turn, queue: Queue) -> bool:
+    """Whether a queue has a dead letter exchange, and there is one of that name."""
+    exchange = fifo.limits_of(queue).dead_letter_exchange
+    return exchange is not None and exchanges.exists(turn, queue.vhost, exchange)
+
+
 def send(turn: Turn, queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> bool:
     """Publishes messages of `batches` to the queue's dead letter exchange, in their order; False if there is none."""
     exchange = fifo.limits_of(queue).dead_letter_exchange
-    if exchange is None or not exchanges.exists(turn, queue.vhost, exchange):
+    if not has_exchange(turn, queue):
         return False
     posts = [(runs.size(these), letter, *destinations(turn, queue, exchange, letter, reason))
              for these, letter in letters(queue, ordered, batches, reason)]  # fmt: skip

@@ -111,6 +111,13 @@ class MirrorMiscounts(Struct, frozen=True):
     node: int
 
 
+class RejectFails(Struct, frozen=True):
+    """A queue's master is told to reject what it does not wait for, and cannot send that to a dead letter exchange."""
+
+    queue: str
+    node: int
+
+
 class ProcessRestarts(Struct, frozen=True):
     """A queue's process that crashed was started again, and looks what it is to be."""
 

@@ -181,7 +181,7 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     note_promotion(turn, name, synchronised=was_synchronised)
     turn.because = entry
     confirms.forget_replicas(turn, name, gone)
-    subscriptions.follow_new_master(turn, name)
+    subscriptions.follow_new_master(turn, name, queue.master)
     limits.adopt(turn, name, starting=True)
     waiting = (settling.unheard(parked) for parked in turn.queues[name].parked)
     turn.change_queue(name, parked=tuple(publishing.copied(turn, parked, name) for parked in waiting))

@@ -21,7 +21,7 @@ from hawb.engine.consuming import (
 from hawb.engine.contents import in_order, ready
 from hawb.engine.naming import described
 from hawb.engine.operations import Get, InVain
-from hawb.engine.settling import acknowledge
+from hawb.engine.settling import acknowledge, note_acknowledged
 from hawb.engine.single_active import is_single_active
 from hawb.engine.state import QUORUM
 from hawb.engine.turn import Turn
@@ -54,6 +54,7 @@ def get(turn: Turn, operation: Get) -> None:
     hand_over(turn, queue.name, holder.name, numbers)
     if operation.holder is None:
         del turn.consumers[holder.name]
+        note_acknowledged(turn, queue.name, runs.normal(numbers))
         acknowledge(turn, queue.name, holder.name, runs.normal(numbers))
     expiry.drop_expired(turn, queue.name)
     if queue.type == QUORUM:

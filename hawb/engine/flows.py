@@ -14,8 +14,10 @@ itself, but for these:
 - What flows to a consumer is with it at once; only batches are ever on the way.
 
 A rated consumer answers at each beat for the oldest message that the queue takes it to hold, first of all for what a
-master that is gone had sent. Its answer takes a link's latency. With automatic acknowledgement it takes a message at
-each beat, and holds none. Where the queue does not read its mailbox, messages and answers wait there.
+master that is gone had sent: for each message once, in the order of their numbers, and every master takes it for the
+same message (of other consumers `hawb.engine.settling` knows better). Its answer takes a link's latency. With automatic
+acknowledgement it takes a message at each beat, and holds none. Where the queue does not read its mailbox, messages and
+answers wait there.
 """
 
 from __future__ import annotations

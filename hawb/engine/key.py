@@ -13,13 +13,13 @@ two states with the same key never differ.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from hawb.engine import quorum_key, runs
+from hawb.engine import places, quorum_key, runs
 from hawb.engine.clients import NEVER_US, Clock
 from hawb.engine.events import (
     BootAttempt,
@@ -62,6 +62,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
     ranks = {name: _ranks(_present(everywhere, state, name)) for name in known}
 
     place = sorted(range(len(state.nodes)), key=names.__getitem__)
+    by_place = settings.profile.late_answers_count and settings.profile.mirroring
     sides = {side.number: index for index, side in enumerate(state.sides)}
     return (
         tuple(_node(state, node, names, sides) for node in place),
@@ -80,6 +81,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(_publisher(state, name, ranks, names) for name in sorted(state.publishers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
         tuple(_event(state, entry, names, sides) for entry in sorted(state.agenda)),
+        tuple(places.matter(state, side, names) for side in everywhere) if by_place else (),
     )
 
 
@@ -241,7 +243,7 @@ def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | N
     """A queue without what waits and its state machine; the time is None where nothing in it counts from now."""
     place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
-    for field in ("ttl_timer_us", "parked", "fifo"):  # The first stands on the agenda.
+    for field in ("ttl_timer_us", "parked", "fifo", "began", "places", "unplaced"):  # The first stands on the agenda.
         del fields[field]
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
     batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
@@ -280,12 +282,18 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[in
     fields = _renamed(consumer, names)
     del fields["received"]
     fields["subscription"] = consumer.subscription != 0
-    for field in ("held", "stale", "settled_early"):
+    for field in ("held", "settled_early", "uncredited"):
         fields[field] = rank(getattr(consumer, field))
+    fields["stale"] = in_their_order(rank, consumer.stale)
     fields["clock"] = consumer.clock and _beat(state, consumer.clock, consumer.beats)
     del fields["beats"]
-    fields["deliveries"] = consumer.deliveries and tuple(rank((pair,)) for pair in consumer.in_sequence)
+    fields["deliveries"] = consumer.deliveries and in_their_order(rank, consumer.in_sequence)
     return tuple(fields.values())
+
+
+def in_their_order(rank: _Ranks, numbers: Runs) -> Runs:
+    """Numbers that need not be sorted, numbered anew."""
+    return reduce(runs.chain, (rank((pair,)) for pair in numbers), EMPTY) if len(numbers) > 1 else rank(numbers)
 
 
 def _publisher(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:

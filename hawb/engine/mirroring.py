@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata
+from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata, places
 from hawb.engine.access import is_replicated, release
 from hawb.engine.events import (
     AutomaticSync,
@@ -141,6 +141,7 @@ def enlist(turn: Turn, name: str, node: int) -> None:
         crashed=queue.crashed - {node},
         overcounted=tuple(pair for pair in queue.overcounted if pair[0] != node),
     )
+    places.join(turn, name, node)
     note_silent(turn, name)
     turn.emit("mirror_added", node=node, queue=name, synchronised=queue.up and not queue.content)
 

@@ -24,6 +24,7 @@ from hawb.engine import (
     fifo,
     flow_control,
     limits,
+    places,
     quorum,
     runs,
 )
@@ -298,6 +299,7 @@ def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, in
     left = runs.common(ready(queue), numbers)
     if left and queue.limits_in_effect.message_ttl_ms == 0 and queue.limits_in_effect.dead_letter_exchange is None:
         turn.emit("messages_expired", queue=name, ids=left)
+        places.skip(turn, name, left)
         dead_letters.let_go(turn, name, left, EXPIRED)
     limits.drop_excess(turn, name)
     expiry.drop_expired(turn, name)

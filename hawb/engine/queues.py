@@ -154,6 +154,7 @@ def create(turn: Turn, operation: Declare) -> None:
             mirrored=found.mirroring is not None and not exclusive,
             master=place,
             contents=tuple(EMPTY if node == place else None for node in range(len(turn.nodes))),
+            began=turn.numbers.get(operation.queue, 0),
         )
     )
     place_mirrors(turn, operation.queue)

@@ -1,57 +1,176 @@
 """What clients answer to deliveries: basic.ack and basic.nack.
 
-Source: `rabbit_channel`, `rabbit_classic_queue`, `rabbit_amqqueue_process`, `rabbit_fifo`. After a failover
-acknowledgements of what the old master had sent go nowhere before 3.9 (`settle`).
+Source: `rabbit_channel`, `rabbit_classic_queue:settle`, `rabbit_amqqueue_process`, `rabbit_queue_consumers`,
+`rabbit_fifo`. A client answers in the order in which it got messages, so first for what it still believes it holds from
+masters that are gone. Before 3.9 these answers go nowhere. From 3.9 on a channel sends them to whoever is master by
+then, and that takes them for what has the same place there (`hawb.engine.places`), whoever it has sent it to. It hears
+only channels that consume from it or hold something of it, and gives each credit only for what it has sent to that
+channel itself. An answer for what it does not wait for changes nothing, but for a reject where there is a dead letter
+exchange: that crashes it (`rabbit_variable_queue:lookup_pending_ack`). A 3.10.8 cluster did all of this.
 """
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import dead_letters, fifo, runs
+from hawb.engine import dead_letters, fifo, places, runs
 from hawb.engine.clients import Consumer
-from hawb.engine.consuming import come_back, deliver, put_back, reached
+from hawb.engine.consuming import come_back, deliver, is_sorted, put_back, reached
 from hawb.engine.contents import take_out
+from hawb.engine.events import RejectFails
 from hawb.engine.operations import Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import step_back
-from hawb.engine.state import QUORUM, Parked
+from hawb.engine.state import QUORUM, Parked, Queue
 from hawb.engine.turn import Turn
 
 
+class Answers(Struct, frozen=True):
+    """What a client `said`, in its order, what that is for to its queue's master, and what of it is `settled`; whether
+    the master `hears` what is late among it."""
+
+    said: Runs
+    heard: Runs
+    settled: Runs
+    hears: bool
+
+
 def settle(turn: Turn, operation: Settle) -> None:
-    """basic.ack or basic.nack reaches the queue: first for what the consumer still believes it holds from a master that
-    is gone, then for what it holds. From 3.9 on a channel sends its answers to whoever is master by then
-    (`rabbit_classic_queue:settle`), and those for what that has sent to the same channel again count; the client
-    believes that it holds the second deliveries, too."""
+    """basic.ack or basic.nack reaches the queue, answer by answer. Those that follow one at which its process crashes
+    reach nobody."""
     consumer = turn.consumers[operation.consumer]
     queue = turn.queues.get(consumer.queue)
-    quorum = queue is not None and queue.type == QUORUM
-    has = arrived(turn, consumer)
-    count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
-    stale = runs.head(consumer.stale, count)
-    counts = turn.settings.profile.late_answers_count and not quorum and not operation.unheard
-    late = runs.common(stale, consumer.held) if counts else EMPTY
-    early = runs.union(consumer.settled_early, late)
-    ordered = runs.head(has, count - runs.size(stale))
-    answered = runs.normal(ordered)
-    numbers = runs.union(late, runs.minus(answered, early))
-    if numbers and reached(turn, operation) is None:
+    if queue is not None and queue.type == QUORUM:
+        settle_in_quorum_queue(turn, operation)
         return
+    left = consumer.unanswered if operation.count is None else min(operation.count, consumer.unanswered)
+    while left:
+        consumer = turn.consumers[operation.consumer]
+        answers = next_answers(turn, operation, consumer, left)
+        crashes = operation.verdict == "reject" and fails(turn, consumer.queue, answers)
+        if (answers.settled or crashes) and reached(turn, operation) is None:
+            return
+        if crashes:
+            answers = replace(answers, said=next_said(consumer, left))
+            turn.schedule(0, RejectFails(consumer.queue, turn.queues[consumer.queue].master))
+        note_answers(turn, consumer, answers)
+        carry_out(turn, consumer, answers, operation.verdict)
+        left -= runs.size(answers.said)
+        operation = replace(operation, count=left)
+
+
+def next_said(consumer: Consumer, count: int) -> Runs:
+    """What a client means by its next `count` answers."""
+    stale, _ = runs.split(consumer.stale, count)
+    return stale + runs.split(consumer.in_sequence, count - runs.size(stale))[0]
+
+
+def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) -> Answers:
+    """As many of a client's next `count` answers as all settle something, or all nothing: what the former make room for
+    is delivered before the others are heard. A client with a rate answers for all at once, and late only for what it
+    got again itself (`hawb.engine.flows`)."""
+    queue, late = turn.queues.get(consumer.queue), min(count, runs.size(consumer.stale))
+    own, _ = runs.split(consumer.in_sequence, count - late)
+    hears = turn.settings.profile.late_answers_count and not operation.unheard and is_known_to(queue, consumer)
+    if consumer.clock is not None:
+        stale, _ = runs.split(consumer.stale, late)
+        heard = runs.normal(stale + own if hears else own)
+        return Answers(stale + own, heard, runs.common(heard, consumer.held), hears)
+    stale = runs.split(places.heard(consumer, queue), late)[0] if hears else ((-late, -1),) if late else EMPTY
+    waits = consumer.held if queue is None else runs.union(queue.unacknowledged, consumer.held)
+    alike, settled = lead(stale + own, waits)
+    heard = runs.normal(runs.split(stale + own, alike)[0])
+    return Answers(next_said(consumer, alike), heard, settled, hears)
+
+
+def is_known_to(queue: Queue | None, consumer: Consumer) -> bool:
+    """Whether a queue's process has a record of a client's channel (`rabbit_queue_consumers:subtract_acks`)."""
+    return queue is not None and bool(consumer.name in queue.consumers or consumer.held or consumer.uncredited)
+
+
+def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
+    """How many of the first of `numbers`, which need not be sorted, are all among the `known`, each once, or all not;
+    and those that are."""
+    count, found = 0, EMPTY
+    for first, last in numbers:
+        there = runs.common(((first, last),), runs.minus(known, found))
+        begins = bool(there) and there[0][0] == first
+        if count and begins != bool(found):
+            break
+        end = there[0][1] if begins else there[0][0] - 1 if there else last
+        count += end - first + 1
+        found = runs.union(found, ((first, end),) if begins else EMPTY)
+        if end < last:
+            break
+    return count, found
+
+
+def fails(turn: Turn, name: str, answers: Answers) -> bool:
+    """Whether a queue's process crashes if these answers are rejects: it looks for what it is to send to its dead
+    letter exchange, and does not find it."""
+    return answers.hears and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
+
+
+def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
+    """A client has answered, and consumers no longer hold what that settles: others without knowing it."""
+    said = runs.size(answers.said)
+    late = min(said, runs.size(consumer.stale))
+    rest = runs.split(consumer.in_sequence, said - late)[1]
+    held = runs.minus(consumer.held, answers.settled)
     turn.change_consumer(
         consumer.name,
-        stale=runs.minus(consumer.stale, stale),
-        settled_early=runs.minus(early, answered),
-        held=runs.minus(consumer.held, numbers),
+        stale=runs.split(consumer.stale, late)[1],
+        places=runs.split(consumer.places, late)[1],
+        held=held,
+        deliveries=EMPTY if is_sorted(rest) else rest,
+        settled_early=runs.minus(runs.normal(rest), held),
+        uncredited=runs.minus(consumer.uncredited, answers.heard),
     )
-    if ignored := runs.union(runs.minus(stale, late), runs.common(answered, early)):
-        ignore_stale(turn, consumer, ignored, operation.verdict)
+    for other in turn.consumers_of(consumer.queue):
+        if other.name != consumer.name and (taken := runs.common(other.held, answers.settled)):
+            turn.change_consumer(
+                other.name, held=runs.minus(other.held, taken), settled_early=runs.union(other.settled_early, taken),
+                uncredited=runs.union(other.uncredited, taken),
+            )  # fmt: skip
+
+
+def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) -> None:
+    """What is settled leaves the queue or goes back; of the rest nothing becomes."""
+    name, said, settled = consumer.queue, runs.normal(answers.said), answers.settled
+    ignored = runs.minus(said, settled) if consumer.clock is not None or not settled else EMPTY
+    if ignored:
+        turn.emit("acknowledgement_ignored", queue=name, consumer=consumer.name, ids=ignored)
+    if not ignored and said != settled:
+        turn.emit("answers_misplaced", queue=name, consumer=consumer.name, ids=settled, meant=runs.as_lists(said))
+    if verdict == "ack":
+        note_acknowledged(turn, name, said)
+    if settled:
+        VERDICTS[verdict](turn, name, consumer.name, settled)
+    if come_back(turn, consumer.name) or verdict == "requeue":
+        deliver(turn, name)
+
+
+def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
+    """The same where the queue is one for all times: answers for what it has returned meanwhile are too late."""
+    consumer = turn.consumers[operation.consumer]
+    has = arrived(turn, consumer)
+    count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
+    stale, left = runs.split(consumer.stale, count)
+    ordered = runs.head(has, count - runs.size(stale))
+    numbers = runs.normal(ordered)
+    if numbers and reached(turn, operation) is None:
+        return
+    turn.change_consumer(consumer.name, stale=left, held=runs.minus(consumer.held, numbers))
+    if stale:
+        turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=runs.normal(stale))
+    if operation.verdict == "ack":
+        note_acknowledged(turn, consumer.queue, runs.normal(stale + (EMPTY if consumer.automatic else numbers)))
     if numbers:
-        VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered if quorum else numbers)
-    if quorum:
-        step_back(turn, consumer.name, activates=operation.verdict != "requeue")
-    if come_back(turn, consumer.name) or operation.verdict == "requeue" or quorum:
-        deliver(turn, consumer.queue)
+        VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered)
+    step_back(turn, consumer.name, activates=operation.verdict != "requeue")
+    come_back(turn, consumer.name)
+    deliver(turn, consumer.queue)
 
 
 def unheard(parked: Parked) -> Parked:
@@ -69,26 +188,16 @@ def arrived(turn: Turn, consumer: Consumer) -> Runs:
     return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
 
 
-def ignore_stale(turn: Turn, consumer: Consumer, numbers: Runs, verdict: str) -> None:
-    """The process that waited for this answer is gone: an acknowledgement says something to nobody."""
-    turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=numbers)
-    if verdict == "ack":
-        note_acknowledged(turn, consumer.queue, numbers)
-
-
 def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
-    """Books what a client said."""
+    """Books what a client said. With automatic acknowledgement its channel says it, and the client nothing."""
     turn.book(name, acknowledged=runs.union(turn.account(name).acknowledged, numbers))
 
 
 def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages were dealt with and leave the queue. With automatic acknowledgement it is the channel that says so, and
-    the client nothing."""
+    """Messages were dealt with and leave the queue."""
     numbers = runs.normal(numbers)
     if numbers:
         turn.emit("messages_acknowledged", queue=name, consumer=consumer or None, ids=numbers)
-        if not (consumer in turn.consumers and turn.consumers[consumer].automatic):
-            note_acknowledged(turn, name, numbers)
         take_out(turn, name, numbers, "acknowledged")
 
 

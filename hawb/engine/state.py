@@ -173,6 +173,8 @@ class Queue(Struct, frozen=True, cache_hash=True):
     recent crashes (node, time_us), `failed` whether the master's process crashed too often to be started again.
     `parked` are operations of clients that wait for the queue to serve again. `overcounted` are mirrors that have seen
     their master die, each with what it counts as delivered by that one and the present master has delivered to nobody.
+    `began` is how many messages there were under its name before it, `places` how replicas count that do not count like
+    the first, and `unplaced` the messages that none of them has counted (`hawb.engine.places`).
 
     A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,
     and `up` is whether that leader can commit. `synchronised` are the members that know of all that is committed,
@@ -230,6 +232,9 @@ class Queue(Struct, frozen=True, cache_hash=True):
     ttl_timer_us: int | None = None
     bindings: tuple[tuple[str, str], ...] = ()
     overcounted: tuple[tuple[int, Runs], ...] = ()
+    began: int = 0
+    places: tuple[tuple[int, tuple[tuple[int, int, int], ...]], ...] = ()
+    unplaced: Runs = EMPTY
 
     @property
     def delivered(self) -> Runs:

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import expiry, fifo, runs
+from hawb.engine import expiry, fifo, places, runs
 from hawb.engine.access import fail, is_awaited, served
-from hawb.engine.clients import Consumer
+from hawb.engine.clients import NOTHING, Consumer
 from hawb.engine.consuming import (
     deliver,
     give_up_name,
@@ -149,7 +149,7 @@ def close(turn: Turn, name: str, reason: str) -> None:
     """The consumer's channel is gone: what it held goes back, and others get it."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
-    consumer = turn.change_consumer(name, state="closed", held=EMPTY, stale=EMPTY, settled_early=EMPTY, blocked=False)
+    consumer = turn.change_consumer(name, state="closed", blocked=False, **NOTHING)
     turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
     unsubscribe(turn, name)
     forget(turn, consumer)
@@ -178,7 +178,7 @@ def dismiss(turn: Turn, name: str) -> None:
     """A channel is gone of which a quorum queue did not know it, or only that its node was out of reach."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
-    turn.change_consumer(name, held=EMPTY, stale=EMPTY, settled_early=EMPTY)
+    turn.change_consumer(name, **NOTHING)
     unsubscribe(turn, name)
     forget(turn, consumer)
     put_back(turn, consumer.queue, held, "consumer_gone")
@@ -257,7 +257,8 @@ def suspect(turn: Turn, name: str, node: int) -> None:
             continue
         held = runs.within(consumer.in_sequence, consumer.held)
         known = runs.minus(consumer.held, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY
-        turn.change_consumer(consumer.name, held=EMPTY, deliveries=EMPTY, stale=runs.union(consumer.stale, known))
+        stale = runs.chain(consumer.stale, runs.within(held, known))
+        turn.change_consumer(consumer.name, held=EMPTY, deliveries=EMPTY, stale=stale)
         spent = put_back(turn, name, held, "consumer_gone")
         if consumer.name in turn.queues[name].consumers:
             fifo.overpay(turn, name, consumer.name, spent)
@@ -300,12 +301,16 @@ def unsuspect(turn: Turn, name: str, node: int) -> None:
 # What consumers notice of a failover
 
 
-def follow_new_master(turn: Turn, name: str) -> None:
-    """A mirror took over. Consumers that asked for it are cancelled; for the others their channel consumes again in
-    silence. What they held is back in the queue, and sent again: their acknowledgements of the first deliveries go
-    nowhere, or from 3.9 on to the new master."""
-    for consumer in detach(turn, name):
-        if consumer.cancel_on_ha_failover:
+def follow_new_master(turn: Turn, name: str, was: int) -> None:
+    """A mirror took over from the master at node `was`. Consumers that asked for it are cancelled, and all of them
+    where that one's process crashed; else for the others their channel consumes again in silence. What they held is
+    back in the queue, and sent again: their acknowledgements of the first deliveries go nowhere, or from 3.9 on to the
+    new master."""
+    crashed = was in turn.queues[name].crashed and turn.is_running(was)
+    for consumer in detach(turn, name, was):
+        if crashed:
+            cancel_by_server(turn, consumer, "master_down")
+        elif consumer.cancel_on_ha_failover:
             cancel_by_server(turn, consumer, "failover")
         else:
             turn.emit("consumer_moved", node=consumer.node, queue=name, consumer=consumer.name)
@@ -317,7 +322,7 @@ def lose_master(turn: Turn, name: str) -> None:
     on a queue without replicas that fails at once, on a replicated one when their patience is over, and then the
     consumer is cancelled."""
     queue = turn.queues[name]
-    for consumer in detach(turn, name):
+    for consumer in detach(turn, name, queue.master):
         if is_awaited(turn, queue) and not consumer.cancel_on_ha_failover:
             turn.emit("consumer_waits", node=consumer.node, queue=name, consumer=consumer.name)
             turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
@@ -359,18 +364,17 @@ def stop_resuming(turn: Turn, operation: Resume) -> None:
 
 def queue_deleted(turn: Turn, queue: Queue) -> None:
     """Consumers of a queue that is gone are cancelled; holders hold nothing any more."""
-    for consumer in detach(turn, queue.name):
+    for consumer in detach(turn, queue.name, queue.master):
         cancel_by_server(turn, consumer, "queue_deleted")
 
 
-def detach(turn: Turn, name: str) -> list[Consumer]:
+def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
     """Takes all consumers and holders off a queue whose master is gone. What they held is stale. Returns the active
     consumers, those whose node runs."""
+    queue = turn.queues.get(name)
     for consumer in turn.consumers_of(name):
         if consumer.state != "closed":
-            stale = runs.union(consumer.stale, runs.union(consumer.held, consumer.settled_early))
-            turn.change_consumer(consumer.name, held=EMPTY, stale=stale, settled_early=EMPTY, blocked=False)
-    queue = turn.queues.get(name)
+            turn.change_consumer(consumer.name, blocked=False, **(NOTHING | places.outdated(consumer, queue, master)))
     active = [
         consumer
         for consumer in turn.consumers_of(name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import alarms, bookkeeping, limits, metadata, mirroring, runs
+from hawb.engine import alarms, bookkeeping, limits, metadata, mirroring, places, runs
 from hawb.engine.access import is_replicated, park, release
 from hawb.engine.consuming import deliver
 from hawb.engine.events import (
@@ -183,6 +183,7 @@ def finish(turn: Turn, event: SyncFinished) -> None:
         contents=mirroring.with_content(queue.contents, dict.fromkeys(took_part, queue.content)),
         depth_unknown=queue.depth_unknown - frozenset(took_part),
     )
+    places.synchronise(turn, queue.name, took_part)
     bookkeeping.count_times(turn, queue.name)
     mirroring.synchronise_drained(turn, queue.name, "synchronisation")
     turn.schedule(0, PolicyTakesEffect(queue.name))

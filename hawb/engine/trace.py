@@ -63,6 +63,7 @@ EVENTS: dict[str, str] = {
     "no_master, no_queue, client_node_gone, connection_closed, max_length, no_majority.",
     "messages_delivered": "Messages were sent to a consumer. consumer, ids, redelivered.",
     "messages_acknowledged": "A client acknowledged messages and they left the queue. consumer, ids.",
+    "answers_misplaced": "A client answered for `meant`, in whose place the master has others. consumer, ids, meant.",
     "acknowledgement_ignored": "A client acknowledged deliveries of a master that is gone. consumer, ids.",
     "messages_requeued": "Messages went back to their place, marked as redelivered. ids, reason: nack, consumer_gone.",
     "messages_expired": "Messages at the head of a queue had outlived their TTL. ids.",

@@ -154,20 +154,23 @@ def seconds(time_us: int) -> float:
 
 
 def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> dict:
-    """One queue, as a side sees it, and where others see it differently how."""
+    """One queue, as a side sees it, and where others see it differently how. A classic queue counts as unacknowledged
+    what consumers are still to answer for, whether another has settled it already or not
+    (`rabbit_queue_consumers:unacknowledged_message_count`)."""
     queue = side.queues[name]
     content = queue.content
     counted = counted_here(queue)
     unacknowledged = runs.common(counted, queue.unacknowledged)
+    unknowing = sum(runs.size(one.uncredited) for one in state.consumers.values() if one.queue == name)
     discarded = runs.common(counted, fifo.discarded(queue))
     common = {
         "type": queue.type,
         "durable": queue.durable,
         "policy": queue.policy,
         "operator_policy": queue.operator_policy,
-        "messages": runs.size(counted),
+        "messages": runs.size(counted) + unknowing,
         "messages_ready": runs.size(counted) - runs.size(unacknowledged) - runs.size(discarded),
-        "messages_unacknowledged": runs.size(unacknowledged),
+        "messages_unacknowledged": runs.size(unacknowledged) + unknowing,
         "ids": as_lists(ids_in_order(state, queue, content)),
         "redelivered": as_lists(runs.common(content, queue.delivered)),
         "replicas": replicas_outcome(state, settings, queue, side),
@@ -275,12 +278,13 @@ def losses_outcome(moment: Moment) -> list[dict]:
 
 def consumer_outcome(state: State, settings: Settings, consumer: Consumer) -> dict:
     """One consumer or holder."""
+    held = runs.union(consumer.held, consumer.uncredited)
     return {
         "state": consumer.state,
         "activity_status": activity_status(state, settings, consumer),
         "queue": consumer.queue,
         "received": as_lists(consumer.received),
-        "unacknowledged": as_lists(consumer.held) if consumer.state != "closed" else [],
+        "unacknowledged": as_lists(held) if consumer.state != "closed" else [],
         "cancel_notified": consumer.cancel_notified,
     }
 

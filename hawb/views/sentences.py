@@ -138,6 +138,11 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         },
     ),
     "messages_acknowledged": ("plain", "{Consumer} acknowledged {ids} of {queues}, and the queue let go of them."),
+    "answers_misplaced": (
+        "fault",
+        "{Consumer} answered for {meant} of {queues}, which a master that is gone had delivered: the present one takes "
+        "it for an answer for what has the same place there, {ids}.",
+    ),
     "acknowledgement_ignored": (
         "fault",
         "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: nobody heard it.",

@@ -94,7 +94,7 @@ def _words(detail: dict) -> dict[str, str]:
 def _word(key: str, value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{shown(name)} {_word(name, given)}" for name, given in value.items())
-    if key in ("ids", "redelivered"):
+    if key in ("ids", "meant", "redelivered"):
         return messages(value)
     if key in ("messages", "missing"):
         return counted(value)

@@ -1,0 +1,171 @@
+"""The places that messages have in a replica's own backing queue, which is what an answer to a delivery names.
+
+Source: `rabbit_variable_queue` (`next_seq_id`), `rabbit_mirror_queue_slave:process_instruction`,
+`rabbit_mirror_queue_sync:process_batch`. Each replica counts what it gets, from 0 on, in the order in which that comes.
+The first replicas get the same and count alike. One that joins later begins anew, and one that is synchronised counts
+what it is sent then as something new. So a place that one master has told means another message to the next, or one
+that has yet to come, or none.
+
+A place is kept as the one that the message has for the first replicas, counted over all that was ever published under
+the queue's name; `Queue.places` has, for each node that counts otherwise, pieces of numbers and by how much their
+places are smaller there. What no replica takes in (refused, discarded, or taken at once by a consumer that acknowledges
+automatically: `rabbit_amqqueue_process:attempt_delivery`) has none, and stands in `Queue.unplaced`.
+
+Left out: each level of a queue with x-max-priority counts for itself there, and here all levels count alike; what
+was sent before a synchronisation ended early; that after a power loss or a kill a queue's index goes on at its next
+segment; what flows (`hawb.engine.flows`) and is taken in by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hawb.engine import runs
+from hawb.engine.clients import Consumer
+from hawb.engine.runs import Runs
+from hawb.engine.state import NOWHERE, QUORUM, Queue, Side, State
+from hawb.engine.turn import Turn
+
+OPEN = 1 << 62
+"""The last number of a piece to which all that is still to come belongs."""
+
+Piece = tuple[int, int, int]
+"""First and last of the numbers that a replica has, and by how much their places are smaller there."""
+
+ALIKE: tuple[Piece, ...] = ((1, OPEN, 0),)
+"""A replica that counts like the first ones."""
+
+
+def join(turn: Turn, name: str, node: int) -> None:
+    """A replica begins, without anything."""
+    queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
+    change(turn, name, node, ((coming, OPEN, place(queue, coming) - queue.began - 1),))
+
+
+def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
+    """Replicas have been sent all that their master holds, in its order."""
+    queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
+    for node in nodes:
+        following = place(queue, coming) - pieces_of(queue, node)[-1][2]
+        pieces = []
+        for first, last in queue.content:
+            pieces.append((first, last, place(queue, first) - following))
+            following += last - first + 1
+        change(turn, name, node, (*pieces, (coming, OPEN, place(queue, coming) - following)))
+
+
+def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
+    """Notes how a replica counts, where that matters."""
+    if not turn.settings.profile.late_answers_count:
+        return
+    others = tuple(pair for pair in turn.queues[name].places if pair[0] != node)
+    own = () if all(shift == 0 for _, _, shift in pieces) else ((node, pieces),)
+    if own or others != turn.queues[name].places:
+        turn.change_queue(name, places=tuple(sorted(others + own)))
+
+
+def skip(turn: Turn, name: str, numbers: Runs) -> None:
+    """No replica takes messages in."""
+    queue = turn.queues.get(name)
+    if numbers and queue is not None and queue.type != QUORUM and not turn.flowing:
+        turn.change_queue(name, unplaced=runs.union(queue.unplaced, numbers))
+
+
+def pieces_of(queue: Queue, node: int) -> tuple[Piece, ...]:
+    """How a replica counts."""
+    return dict(queue.places).get(node, ALIKE)
+
+
+def place(queue: Queue, number: int) -> int:
+    """The place of a message for the first replicas; of one that has none, that of the next one that has."""
+    return number - runs.size(runs.common(queue.unplaced, ((1, number - 1),)))
+
+
+def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The messages that have the places `first` to `last` for the first replicas, those to come included."""
+    for gap_first, gap_last in queue.unplaced:
+        if gap_first <= first:
+            first, last = first + gap_last - gap_first + 1, last + gap_last - gap_first + 1
+        elif gap_first <= last:
+            yield first, gap_first - 1
+            first, last = gap_last + 1, last + gap_last - gap_first + 1
+    yield first, last
+
+
+def told(queue: Queue, node: int, numbers: Runs) -> Runs:
+    """The places of messages that the replica at a node has delivered, in their order, one for one."""
+
+    def places(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
+        at = place(queue, first) - shift
+        yield at, at + last - first
+
+    return translated(numbers, ((first, last, shift, places) for first, last, shift in pieces_of(queue, node)))
+
+
+def meant(queue: Queue, node: int, places: Runs) -> Runs:
+    """The messages that places mean to the replica at a node, in their order, one for one; negative for none."""
+
+    def numbers(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
+        return numbers_from(queue, first + shift, last + shift)
+
+    pieces = ((place(queue, first) - shift, last if last == OPEN else place(queue, last) - shift, shift, numbers)
+              for first, last, shift in pieces_of(queue, node))  # fmt: skip
+    return translated(places, pieces)
+
+
+def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, Runs]:
+    """What a client has that its queue's master at a node was the last to know of. One with a rate has each message
+    once (`hawb.engine.flows`)."""
+    held = consumer.in_sequence
+    if consumer.clock is not None:
+        return {"stale": runs.normal(consumer.stale + held)}
+    stale = {"stale": runs.chain(consumer.stale, held)}
+    if queue is None or not (queue.places or consumer.places):
+        return stale
+    before = consumer.places or told(queue, NOWHERE, consumer.stale)
+    return stale | {"places": runs.chain(before, told(queue, master, held))}
+
+
+def heard(consumer: Consumer, queue: Queue) -> Runs:
+    """The messages that a client's answers for what is stale are for to its queue's master, one for one; negative for
+    none."""
+    if not (queue.places or consumer.places):
+        return consumer.stale
+    return meant(queue, queue.master, consumer.places or told(queue, NOWHERE, consumer.stale))
+
+
+def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
+    """For a search: which places answers for what replicas hold would name, and for what comes next. That matters as
+    long as a client answers for messages when it likes: one with a rate is not taken at its word (`settling`)."""
+    asked = {one.queue for one in state.consumers.values()
+             if one.clock is None and not one.automatic and one.state != "closed"}  # fmt: skip
+    known = (side.queues[name] for name in sorted(asked) if name in side.queues)
+    return tuple(
+        (queue.name, tuple(sorted((names[node], told(queue, node, with_next(state, queue, content)))
+                                  for node, content in enumerate(queue.contents) if content is not None)))
+        for queue in known if queue.type != QUORUM
+    )  # fmt: skip
+
+
+def with_next(state: State, queue: Queue, content: Runs) -> Runs:
+    """Messages and the next one to come."""
+    coming = state.numbers.get(queue.name, 0) + 1
+    return (*content, (coming, coming))
+
+
+def translated(pairs: Runs, pieces: Iterable[tuple]) -> Runs:
+    """Each of `pairs` as the piece that it stands in has it, and as negative where it stands in none."""
+    known = list(pieces)
+    found: list[tuple[int, int]] = []
+    for start, end in pairs:
+        for first, last, shift, inside in known:
+            if start > end or end < first or last < start:
+                continue
+            if start < first:
+                found.append((1 - first, -start))
+                start = first
+            found += inside(start, min(end, last), shift)
+            start = last + 1
+        if start <= end:
+            found.append((start, end) if end < 0 else (-end, -start))
+    return tuple(found)
