@@ -110,7 +110,7 @@ def settle_stalled(turn: Turn) -> None:
 def is_unmissed(turn: Turn, node: int) -> bool:
     """Whether a node has gone, and somebody of the side in focus still takes it for running."""
     watchers = (turn.nodes[watcher] for watcher in turn.running())
-    return not turn.is_running(node) and any(node in watcher.believes_running for watcher in watchers)
+    return not turn.is_running(node) and any(watcher.believes >> node & 1 for watcher in watchers)
 
 
 def without_unreachable(turn: Turn, queue: Queue) -> Queue:

@@ -22,7 +22,6 @@ from hawb.engine import (
     membership,
     metadata,
     mirroring,
-    partition_handling,
     quorum_sight,
     quorum_view,
     raft_inputs,
@@ -32,6 +31,7 @@ from hawb.engine import (
 from hawb.engine.access import release
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.mirroring import with_content
+from hawb.engine.nodes import boot_order, partition_handling
 from hawb.engine.runs import EMPTY
 from hawb.engine.turn import TIMER, Turn
 
@@ -84,7 +84,7 @@ def heal(turn: Turn) -> None:
     quorum_sight.links_healed(turn)
     quorum_sight.in_reach(turn)
     metadata.release(turn)
-    membership.let_waiting_nodes_in(turn)
+    boot_order.let_waiting_nodes_in(turn)
     partition_handling.look_again(turn)
 
 
@@ -132,13 +132,10 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
     if not lost:
         return
     turn.suspected |= set(lost)
-    for a, b in lost:
-        part(turn, a, b)
-    for node in partition_handling.caught_between(turn, lost):
-        turn.change_node(node, awaits=partition_handling.EVERYBODY)
     for link in lost:
-        for a, b in partition_handling.made_full(turn, link):
-            part(turn, a, b)
+        partition_handling.part(turn, *link)
+    for link in lost:
+        partition_handling.see_between(turn, *link)
     cause = turn.emit("links_timed_out", links=[turn.settings.named(link) for link in lost])
     for number in list(turn.sides):
         if number in turn.sides:
@@ -150,12 +147,6 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
     dead_deliveries(turn)
     metadata.release(turn)
     partition_handling.look_again(turn)
-
-
-def part(turn: Turn, a: int, b: int) -> None:
-    """Two nodes no longer believe each other running."""
-    for node, other in ((a, b), (b, a)):
-        turn.change_node(node, believes_running=turn.nodes[node].believes_running - {other})
 
 
 def fall_apart(turn: Turn) -> None:

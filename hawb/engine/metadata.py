@@ -18,10 +18,9 @@ def ticktime_us(turn: Turn) -> int:
 
 def answers(turn: Turn) -> bool:
     """Whether every node of the side in focus that counts as running answers every other."""
-    running = turn.running()
     return not any(
         turn.nodes[other].silent or not turn.linked(node, other)
-        for node in running
+        for node in turn.running()
         for other in turn.nodes[node].believes_running
     )
 

@@ -38,8 +38,8 @@ def apart(turn: Turn, nodes: Iterable[int]) -> list[frozenset[int]]:
 
 def sees(turn: Turn, node: int, other: int) -> bool:
     """Whether two nodes are up and both believe that the other runs. That one has lost power is no matter of links."""
-    believe = other in turn.nodes[node].believes_running and node in turn.nodes[other].believes_running
-    return believe and is_up(turn, node) and is_up(turn, other)
+    believe = turn.nodes[node].believes >> other & turn.nodes[other].believes >> node & 1
+    return bool(believe) and is_up(turn, node) and is_up(turn, other)
 
 
 def split(turn: Turn) -> list[list[int]]:
@@ -78,17 +78,6 @@ def keep_own(turn: Turn, name: str) -> None:
     else:
         turn.emit("master_down", node=queue.master, queue=name, reason="out_of_reach")
         mirroring.end_master(turn, name, stopped=False)
-
-
-def reachable_side(turn: Turn, node: int) -> int | None:
-    """The side that a node finds when it comes up: its own if that runs, or else that of the first running node that it
-    reaches; None if it reaches nobody."""
-    order = turn.settings.file_order
-    running = [other for other in order if turn.runs_anywhere(other) and turn.linked(node, other)]
-    own = turn.nodes[node].side
-    return next(
-        (turn.nodes[other].side for other in sorted(running, key=lambda one: turn.nodes[one].side != own)), None
-    )
 
 
 def take_over_records(turn: Turn, node: int, side: int) -> None:

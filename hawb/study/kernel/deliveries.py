@@ -179,7 +179,7 @@ def receive(t, sender, after, last):
 @inner
 def is_sent(t, sender, client):
     """Whether the node that sends messages and the one that they are for are there."""
-    return (runs_anywhere(t, sender) or t.status[sender] == STOPPING) and runs_anywhere(t, client)
+    return (runs_anywhere(t, sender) or t.nodes[sender].status == STOPPING) and runs_anywhere(t, client)
 
 
 @inner

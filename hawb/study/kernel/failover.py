@@ -64,7 +64,7 @@ def is_unmissed(t, node):
     if is_running(t, node):
         return False
     for watcher in range(t.setup.nodes):
-        if is_running(t, watcher) and t.believes[watcher] >> node & 1:
+        if is_running(t, watcher) and t.nodes[watcher].believes >> node & 1:
             return True
     return False
 

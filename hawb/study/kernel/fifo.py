@@ -206,7 +206,7 @@ def overlap(rows, count, index, after, last, window):
 @inner
 def is_heard(t, sender):
     """Whether what a node sends gets to the consumer."""
-    return t.status[sender] in (RUNNING, STOPPING) and is_running(t, t.consumer.node)
+    return t.nodes[sender].status in (RUNNING, STOPPING) and is_running(t, t.consumer.node)
 
 
 @inner

@@ -13,7 +13,7 @@ from hawb.study.kernel.state import MIRROR_JOINS, REPLICA_GONE, is_running, move
 def answers(t):
     """Whether every node that counts as running answers."""
     for node in range(t.setup.nodes):
-        if is_running(t, node) and t.believes[node] & mute(t, node):
+        if is_running(t, node) and t.nodes[node].believes & mute(t, node):
             return False
     return True
 

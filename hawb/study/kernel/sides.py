@@ -12,10 +12,8 @@ from hawb.study.kernel.cut_state import (
     is_here,
     is_up,
     keep,
-    linked,
     look_from,
     place_of,
-    runs_anywhere,
     show_nodes,
     unschedule,
 )
@@ -61,7 +59,7 @@ def is_of_side(kind):
 @inner
 def sees(t, node, other):
     """Whether two nodes are up and both believe that the other runs."""
-    believe = t.believes[node] >> other & 1 and t.believes[other] >> node & 1
+    believe = t.nodes[node].believes >> other & 1 and t.nodes[other].believes >> node & 1
     return believe and is_up(t, node) and is_up(t, other)
 
 
@@ -109,7 +107,7 @@ def split_off(t, group, old):
     keep(t, place_of(t, NO_SIDE), t.net.last_side)
     for node in range(t.setup.nodes):
         if group >> node & 1:
-            t.side[node] = t.net.last_side
+            t.nodes[node].side = t.net.last_side
     show_nodes(t)
     for row in range(t.moment.agenda):
         if t.agenda[row, SIDE] == old and is_of_side(t.agenda[row, KIND]):
@@ -150,25 +148,12 @@ def keep_own(t):
 
 
 @inner
-def reachable_side(t, node):
-    """The side that a node finds when it comes up: its own if that runs, or else that of the first running node that it
-    reaches; NO_SIDE if it reaches nobody."""
-    found = NO_SIDE
-    for other in range(t.setup.nodes):
-        if runs_anywhere(t, other) and linked(t, node, other):
-            if t.side[other] == t.side[node]:
-                return t.side[node]
-            found = found if found != NO_SIDE else t.side[other]
-    return found
-
-
-@inner
-def find_side(t, node):
-    """A node that is coming up forgets what it knew and takes over the records of those that it finds, if they are on
-    another side."""
-    side, old = reachable_side(t, node), t.side[node]
-    if side not in (NO_SIDE, old):
-        t.side[node] = side
+def find_records(t, node, found):
+    """A node that is coming up forgets what it knew and takes over the records of the node that it has found, if they
+    are those of another side."""
+    old = t.nodes[node].side
+    if found != NOBODY and t.nodes[found].side != old:
+        t.nodes[node].side = t.nodes[found].side
         look_from(t, node)
         place = place_of(t, old)
         if t.queue.master == node and not t.queue.up:
@@ -214,8 +199,8 @@ def drop_unheld(t):
             count_times(t)
             give_up(t, t.kept_content[place])
             for node in range(t.setup.nodes):
-                if t.side[node] == number:
-                    t.side[node] = t.net.focus
+                if t.nodes[node].side == number:
+                    t.nodes[node].side = t.net.focus
     if t.net.sides > 1 and not is_held(t, t.net.focus):
         hand_over(t)
 
@@ -224,6 +209,6 @@ def drop_unheld(t):
 def is_held(t, number):
     """Whether a side's records are on any disk."""
     for node in range(t.setup.nodes):
-        if t.side[node] == number and not t.moment.virgin >> node & 1:
+        if t.nodes[node].side == number and not t.moment.virgin >> node & 1:
             return True
     return False
