@@ -16,7 +16,7 @@ from hawb.study.kernel import (
     flows,
     mirrors,
     node_ports,
-    nodes,
+    node_rules,
     publishing,
     quorum_trial,
     raft,
@@ -155,7 +155,7 @@ def test_a_protocol_is_compiled_from_its_own_code_with_the_ports_of_the_kernel()
 
 def test_a_binding_goes_on_with_what_another_has_compiled():
     come_up = boot_order.come_up.py_func.__globals__
-    assert come_up["look_again"] is nodes.look_again
+    assert come_up["look_again"] is node_rules.look_again
     assert come_up["meet_late"] is arrival.meet_late
     assert boot_order.boot.py_func.__globals__["nodes_in"] is node_ports.nodes_in
 

@@ -31,7 +31,7 @@ from hawb.engine import (
 from hawb.engine.access import release
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.mirroring import with_content
-from hawb.engine.nodes import boot_order, partition_handling
+from hawb.engine.nodes import boot_order, partition_handling, sight
 from hawb.engine.runs import EMPTY
 from hawb.engine.turn import TIMER, Turn
 
@@ -128,7 +128,7 @@ def time_out(turn: Turn, event: LinksTimeOut) -> None:
 
 def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
     """The nodes at both ends of these links take each other for dead, and those between them too."""
-    lost = [link for link in links if sides.sees(turn, *link)]
+    lost = [link for link in links if sight.sees(turn, *link)]
     if not lost:
         return
     turn.suspected |= set(lost)
@@ -166,7 +166,7 @@ def fall_apart(turn: Turn) -> None:
 
 def dead_deliveries(turn: Turn) -> None:
     """Deliveries on links whose ends have given each other up do not arrive any more."""
-    lost = [sent for sent in turn.under_way if not sides.sees(turn, *sent.link)]
+    lost = [sent for sent in turn.under_way if not sight.sees(turn, *sent.link)]
     turn.under_way = tuple(sent for sent in turn.under_way if sent not in lost)
     for sent in lost:
         turn.look_from(sent.delivery.node)

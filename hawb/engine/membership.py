@@ -23,7 +23,7 @@ from hawb.engine import (
     sides,
 )
 from hawb.engine.events import NodeGoneNoticed, ShutDown, Stopped
-from hawb.engine.nodes import partition_handling
+from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.nodes.ports import begin_to_stop
 from hawb.engine.operations import NODE_DOWN
 from hawb.engine.state import BOOTING, DOWN, NOTHING, PAUSED, RESTART, RUNNING, STOPPING, WAITING, bits_of
@@ -61,7 +61,7 @@ def strike(turn: Turn, nodes: list[int], how: str) -> Iterator[int]:
     """Nodes are gone from one moment to the next. Gives those that others have to notice the absence of, each with its
     side in focus."""
     struck = checked(turn, nodes, (RUNNING, STOPPING, BOOTING, WAITING, PAUSED), "not running")
-    known = [node for node in struck if sides.is_up(turn, node)]
+    known = [node for node in struck if sight.is_up(turn, node)]
     for node in known:
         sides.remember(turn, node)
     for node in struck:
@@ -160,7 +160,7 @@ def node_gone_noticed(turn: Turn, event: NodeGoneNoticed) -> None:
     turn.change_node(event.node, silent=False)
     own, cause = turn.nodes[event.node].side, turn.because
     for side in turn.each_side():
-        if side == own or any(turn.nodes[node].believes >> event.node & 1 for node in turn.running()):
+        if side == own or sight.is_believed(turn, event.node):
             turn.because = cause
             notice_gone(turn, [event.node])
     metadata.release(turn)

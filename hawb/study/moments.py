@@ -88,7 +88,7 @@ class _Numbers:
             t.nodes[node].status = cut_state.ELSEWHERE if elsewhere else STATUSES[value.status]
             t.nodes[node].believes, t.nodes[node].boots = value.believes, value.boots
             t.nodes[node].awaits, t.nodes[node].drained = value.awaits, value.drained
-            t.nodes[node].side = self.sides[value.side]
+            t.nodes[node].side, t.nodes[node].silent = self.sides[value.side], value.silent
             t.moment.virgin |= value.virgin << node
             t.notes.remembers |= (value.remembers is not None) << node
         for a, b in now.suspected:
@@ -128,7 +128,6 @@ class _Numbers:
             self._record(side.queues[self.name], place)
             self.t.kept_side[place] = self.sides[side.number]
         self._record(self.now.sides[0].queues[self.name], None)
-        self.t.queue.silent = bits(node for node, value in enumerate(self.now.nodes) if value.silent)
         self.t.queue.stalled = len(self.now.stalled)
         for row, one in enumerate(self.now.stalled):
             joins = isinstance(one.operation, events.MirrorJoins)

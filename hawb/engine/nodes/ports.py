@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from hawb.engine import chance
 from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, ShutDown
-from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, WAITING, bits_of, nodes_of
+from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, bits_of, nodes_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.ports import bits_in
 
-__all__ = ["BOOTING", "DOWN", "PAUSED", "RUNNING", "WAITING", "bits_in"]
+__all__ = ["BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "bits_in"]
 """The ports that stand elsewhere."""
 
 AWAITED = (None, "majority", "preferred", "everybody", "restart")
@@ -125,9 +125,9 @@ def say_gave_up(t: Turn, node: int, awaited: int) -> None:
 
 
 PORTS = (
-    "BOOTING", "DOWN", "PAUSED", "RUNNING", "WAITING", "is_running", "runs_anywhere", "running_bits", "linked",
-    "look_from", "nodes_in", "members", "condition", "preferred", "heals", "ranked", "connections_at", "drawn",
-    "bits_in", "begin_to_boot", "begin_to_stop", "begin_to_pause", "look_in", "lone_boot_rounds", "wait_with_boot",
-    "say_healing", "say_gave_up",
+    "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
+    "linked", "look_from", "nodes_in", "members", "condition", "preferred", "heals", "ranked", "connections_at",
+    "drawn", "bits_in", "begin_to_boot", "begin_to_stop", "begin_to_pause", "look_in", "lone_boot_rounds",
+    "wait_with_boot", "say_healing", "say_gave_up",
 )  # fmt: skip
 """The names of what others have to have: what stands here, and a node's statuses."""

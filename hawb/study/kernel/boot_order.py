@@ -7,9 +7,9 @@ from hawb.engine import arrival as arrival_of_turns
 from hawb.engine.nodes import boot_order
 from hawb.study.compiled import Binding
 from hawb.study.kernel import arrival
-from hawb.study.kernel.nodes import HANDLING
+from hawb.study.kernel.node_rules import NODES
 
-ORDER = Binding(arrival_of_turns.PORTS, arrival, HANDLING)
+ORDER = Binding(arrival_of_turns.PORTS, arrival, NODES)
 
 boot, give_up_boot = ORDER.of(boot_order.boot), ORDER.of(boot_order.give_up)
 let_waiting_nodes_in, come_up = ORDER.of(boot_order.let_waiting_nodes_in), ORDER.of(boot_order.come_up)

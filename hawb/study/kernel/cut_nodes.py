@@ -7,9 +7,10 @@ from hawb.study.compiled import inner
 from hawb.study.kernel import answers as publishers
 from hawb.study.kernel.cut_state import first_running, focus_on, look_from_outside, runs_anywhere
 from hawb.study.kernel.failover import bury
-from hawb.study.kernel.metadata import answers, release_stalled, unstall_deaths
-from hawb.study.kernel.nodes import decide_who_pauses, miss, pause
-from hawb.study.kernel.state import DOWN, MIRROR_JOINS, NOBODY, SHUT_DOWN, is_running, schedule
+from hawb.study.kernel.metadata import release_stalled, unstall_deaths
+from hawb.study.kernel.node_rules import answers, decide_who_pauses, is_believed, pause
+from hawb.study.kernel.nodes import miss
+from hawb.study.kernel.state import DOWN, MIRROR_JOINS, NOBODY, SHUT_DOWN, schedule
 
 publishers_gone = publishers.client_gone
 
@@ -29,21 +30,12 @@ def end(t, node):
 def notice_gone(t, gone):
     """Whoever still took a node for running learns that it is gone, each side for itself."""
     focus = t.net.focus
-    t.queue.silent &= ~(1 << gone)
+    t.nodes[gone].silent = False
     for number in range(1, t.net.last_side + 1):
         if focus_on(t, number) and (t.nodes[gone].side == number or is_believed(t, gone)):
             miss(t, 1 << gone)
     focus_on(t, focus)
     release_stalled(t)
-
-
-@inner
-def is_believed(t, node):
-    """Whether anybody on the side in focus takes a node for running."""
-    for watcher in range(t.setup.nodes):
-        if is_running(t, watcher) and t.nodes[watcher].believes >> node & 1:
-            return True
-    return False
 
 
 @inner
@@ -60,12 +52,6 @@ def connections_at(t, node):
 
 
 # What waits for nodes that do not answer
-
-
-@inner
-def mute(t, node):
-    """The nodes of which a node would hear nothing, as bits."""
-    return t.queue.silent | t.cut[node]
 
 
 @inner

@@ -21,7 +21,6 @@ from hawb.study.kernel.state import (
     NOBODY,
     QUEUE,
     RUNNING,
-    STOPPING,
     SYNC_FINISHED,
     TRIAL,
     A,
@@ -105,12 +104,6 @@ def runs_anywhere(t, node):
 
 
 @inner
-def is_up(t, node):
-    """Whether a node's broker still does something."""
-    return runs_anywhere(t, node) or t.nodes[node].status == STOPPING
-
-
-@inner
 def first_running(t):
     """The first node of all that runs; NOBODY if none does."""
     for node in range(t.setup.nodes):
@@ -162,9 +155,9 @@ def keep(t, place, number):
 @inner
 def take_up(t, place):
     """Puts the side in focus whose records are kept at a place. What no side knows for itself stays as it is."""
-    taken, silent, stalled = t.queue.taken, t.queue.silent, t.queue.stalled
+    taken, stalled = t.queue.taken, t.queue.stalled
     t.queue = t.kept[place]
-    t.queue.taken, t.queue.silent, t.queue.stalled = taken, silent, stalled
+    t.queue.taken, t.queue.stalled = taken, stalled
     t.consumer.handed, t.consumer.subscribed = t.kept_handed[place], t.kept_subscribed[place]
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)

@@ -235,7 +235,7 @@ PARTS = {
     deliveries.take_out: books.take_out,
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
     mirrors.enlist: links.enlist, mirrors.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
-    answers.client_gone: cut_nodes.client_gone, metadata.mute: cut_nodes.mute,
+    answers.client_gone: cut_nodes.client_gone,
     metadata.release_stalled: cut_nodes.release_stalled_of_sides,
     node_ports.connections_at: cut_nodes.connections_at, nodes.end: cut_nodes.end,
     nodes.notice_gone: cut_nodes.notice_gone,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.failover import lose
-from hawb.study.kernel.metadata import answers
+from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.nodes import kill, notice_if_gone, start
 from hawb.study.kernel.state import (
     count_times,

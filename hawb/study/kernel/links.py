@@ -17,8 +17,9 @@ from hawb.study.kernel.cut_state import (
 )
 from hawb.study.kernel.deliveries import is_sent, note_sent, release
 from hawb.study.kernel.metadata import release_stalled
-from hawb.study.kernel.nodes import look_again, miss, pause, see_between
-from hawb.study.kernel.sides import seen_from, sees, split
+from hawb.study.kernel.node_rules import look_again, pause, see_between, seen_from, sees
+from hawb.study.kernel.nodes import miss
+from hawb.study.kernel.sides import split
 from hawb.study.kernel.state import (
     AT,
     BEAT,

@@ -14,6 +14,7 @@ from hawb.study.kernel.state import (
     PAUSED,
     RUNNING,
     SHUT_DOWN,
+    STOPPING,
     TIMER,
     WAITING,
     is_planned,
@@ -28,8 +29,8 @@ from hawb.study.kernel.state import (
 )
 
 __all__ = [
-    "BOOTING", "DOWN", "PAUSED", "RUNNING", "WAITING", "bits_in", "is_running", "linked", "look_from", "running_bits",
-    "runs_anywhere",
+    "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "bits_in", "is_running", "linked", "look_from",
+    "running_bits", "runs_anywhere",
 ]  # fmt: skip
 """The ports that stand elsewhere."""
 

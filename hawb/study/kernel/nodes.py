@@ -1,17 +1,15 @@
-"""Nodes stop, die and are missed: `hawb.engine.membership`, for a whole network; and what they do about each other,
-`hawb.engine.nodes`, with the kernel's ports."""
+"""Nodes stop, die and are missed: `hawb.engine.membership`, for a whole network."""
 
 from __future__ import annotations
 
-from hawb.engine.nodes import partition_handling, ports
 from hawb.engine.state import NOTHING, RESTART
-from hawb.study.compiled import Binding, inner
-from hawb.study.kernel import node_ports
+from hawb.study.compiled import inner
 from hawb.study.kernel.answers import client_gone
 from hawb.study.kernel.deliveries import close
 from hawb.study.kernel.failover import bury, end_master, lose_unwritten, shut_down_master
 from hawb.study.kernel.metadata import release_stalled
 from hawb.study.kernel.mirrors import mirror_bits
+from hawb.study.kernel.node_rules import boot_again, decide_who_pauses, is_up, look_again, pause
 from hawb.study.kernel.state import (
     CLOSED,
     DOWN,
@@ -30,13 +28,6 @@ from hawb.study.kernel.state import (
     schedule,
     unschedule,
 )
-
-HANDLING = Binding(ports.PORTS, node_ports)
-
-decide_who_pauses, pause = HANDLING.of(partition_handling.decide_who_pauses), HANDLING.of(partition_handling.pause)
-look_again, look_around = HANDLING.of(partition_handling.look_again), HANDLING.of(partition_handling.look_around)
-boot_again, see_between = HANDLING.of(partition_handling.boot_again), HANDLING.of(partition_handling.see_between)
-
 
 # What a person or a fault does
 
@@ -73,7 +64,7 @@ def power_off(t, bits):
         if known >> node & 1:
             look_from(t, node)
             end_master_at(t, node)
-            t.queue.silent |= 1 << node
+            t.nodes[node].silent = True
             lose_unwritten(t, node)
             put(t, t.setup.ticktime_us, TIMER, NODE_GONE, node, 0, 0, 0)
 
@@ -84,7 +75,7 @@ def struck(t, bits):
     known = 0
     for node in range(t.setup.nodes):
         if bits >> node & 1:
-            known |= int(runs_anywhere(t, node) or t.nodes[node].status == STOPPING) << node
+            known |= int(is_up(t, node)) << node
             t.nodes[node].status, t.nodes[node].awaits = DOWN, 0
     return known
 
@@ -152,7 +143,7 @@ def stopped(t, node, boot):
 @inner
 def notice_gone(t, gone):
     """Whoever still took a node for running learns that it is gone."""
-    t.queue.silent &= ~(1 << gone)
+    t.nodes[gone].silent = False
     miss(t, 1 << gone)
     release_stalled(t)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.raft.member import LEADER
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import client_gone
-from hawb.study.kernel.nodes import decide_who_pauses, pause
+from hawb.study.kernel.node_rules import decide_who_pauses, is_up, pause
 from hawb.study.kernel.quorum import channel_down, consumer_lost, drop_orphans, node_back
 from hawb.study.kernel.quorum_state import AT_NODE, GONE
 from hawb.study.kernel.raft_host import member_down, member_up, stop_member
@@ -17,7 +17,6 @@ from hawb.study.kernel.state import (
     NEVER,
     NOBODY,
     NODE_GONE,
-    RUNNING,
     STOPPED,
     STOPPING,
     is_running,
@@ -34,7 +33,7 @@ def kill(t, bits):
     for node in range(t.setup.nodes):
         if bits >> node & 1 and t.nodes[node].status != DOWN:
             struck |= 1 << node
-            known |= int(t.nodes[node].status in (RUNNING, STOPPING)) << node
+            known |= int(is_up(t, node)) << node
             t.nodes[node].status, t.nodes[node].awaits = DOWN, 0
     for node in range(t.setup.nodes):
         if struck >> node & 1:

@@ -12,7 +12,8 @@ from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
-from hawb.study.kernel.nodes import look_around, stopped
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import stopped
 from hawb.study.kernel.publishing import react
 from hawb.study.kernel.quorum import (
     ask_for,

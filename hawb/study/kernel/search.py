@@ -38,6 +38,7 @@ from hawb.study.kernel.search_key import name
 from hawb.study.kernel.search_moves import (
     WIPE,
     act,
+    any_silent,
     faults_of,
     handle,
     is_settled,
@@ -77,7 +78,7 @@ def reached(t, goal):
             differ = differ or (up and content(t) != served)
             up, served = 1, content(t)
     if goal == UNAVAILABLE:
-        noticed = not is_planned(t, LINKS_TIME_OUT) and not t.queue.silent
+        noticed = not is_planned(t, LINKS_TIME_OUT) and not any_silent(t)
         return noticed and running_anywhere(t) != 0 and not up
     return goal == DIVERGED and differ != 0
 
@@ -187,7 +188,7 @@ def middle_us(from_us, duration_us):
 PARTS = {
     **{part: cut_trial.PARTS[part] for part in (
         state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put,
-        state.unschedule, answers.client_gone, metadata.mute, metadata.release_stalled, node_ports.connections_at,
+        state.unschedule, answers.client_gone, metadata.release_stalled, node_ports.connections_at,
         nodes.end, nodes.notice_gone, arrival.settle_stalled, arrival.find_records, trial.happen,
     )},
     cut_state.keep: search_state.keep, cut_state.take_up: search_state.take_up,

@@ -94,7 +94,7 @@ def side_at(t, sides, number):
 @inner
 def say_node(t, words, node, sides):
     """Writes what a node is and believes."""
-    flags = bit(t.moment.virgin, node) << 3 | (t.nodes[node].drained != 0) << 2 | bit(t.queue.silent, node) << 1
+    flags = bit(t.moment.virgin, node) << 3 | (t.nodes[node].drained != 0) << 2 | t.nodes[node].silent << 1
     flags |= bit(t.net.connected, node)
     say(words, flags << 1 | bit(t.notes.remembers, node))
     say(words, status(t, node) << 8 | t.nodes[node].awaits << 4 | side_at(t, sides, t.nodes[node].side))

@@ -9,7 +9,8 @@ from hawb.study.kernel.cut_state import first_running, look_from, look_from_outs
 from hawb.study.kernel.failover import bury
 from hawb.study.kernel.links import cut
 from hawb.study.kernel.mirrors import finish_sync, join, synchronise, synchronise_by_hand, take_effect
-from hawb.study.kernel.nodes import look_around, notice_gone, shut_down, start, stop, stopped
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import notice_gone, shut_down, start, stop, stopped
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.search_nodes import heal, kill, power_off, wipe
 from hawb.study.kernel.search_queue import publish
@@ -229,10 +230,19 @@ def first_of(t, k):
 def is_asked(t, verb):
     """Whether there is anything to wait for, to synchronise, or to heal."""
     if verb == WAIT:
-        return t.net.severed or t.net.sides > 1 or t.queue.silent
+        return t.net.severed or t.net.sides > 1 or any_silent(t)
     if verb == HEAL:
         return t.net.severed
     return t.queue.up and not t.queue.syncing and t.queue.synchronised < t.queue.mirrors
+
+
+@inner
+def any_silent(t):
+    """Whether a node has gone without anybody having noticed."""
+    for node in range(t.setup.nodes):
+        if t.nodes[node].silent:
+            return True
+    return False
 
 
 @inner

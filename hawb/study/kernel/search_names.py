@@ -71,9 +71,8 @@ def sign(t, place, node):
         if t.kept_mirrors[place, k] == node:
             position = k + 1
     role = role << 3 | position
-    return role << 8 | status(t, node) << 3 | bit(t.moment.virgin, node) << 2 | (t.nodes[node].drained != 0) << 1 | bit(
-        t.queue.silent, node
-    )
+    flags = bit(t.moment.virgin, node) << 2 | (t.nodes[node].drained != 0) << 1 | t.nodes[node].silent
+    return role << 8 | status(t, node) << 3 | flags
 
 
 @inner

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import boot_order, links, nodes
-from hawb.study.kernel.cut_state import NO_SIDE, focus_on, is_up, place_of
+from hawb.study.kernel.cut_state import NO_SIDE, focus_on, place_of
 from hawb.study.kernel.mirrors import mirror_bits, wanted
+from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.search_books import give_up, lose, reclaim
 from hawb.study.kernel.search_mirrors import strike_mirrors
 from hawb.study.kernel.search_queue import recover

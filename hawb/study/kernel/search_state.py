@@ -48,7 +48,7 @@ REMEMBERED = MOST_SIDES
 QUEUE = record(
     "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied hollow depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
-    " parked silent stalled"
+    " parked stalled"
 )
 """What a side knows of the queue. `copies` are the nodes that have one, as bits; `stored` what its batches have, of
 which `starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""
@@ -126,9 +126,9 @@ def take_up(t, place):
 @inner
 def show(t, place):
     """Copies the records that are kept at a place to where those of the side in focus are."""
-    silent, stalled = t.queue.silent, t.queue.stalled
+    stalled = t.queue.stalled
     t.queue = t.kept[place]
-    t.queue.silent, t.queue.stalled = silent, stalled
+    t.queue.stalled = stalled
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
     copy_list(t.kept_recoverable[place], t.recoverable)

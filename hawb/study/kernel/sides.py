@@ -10,7 +10,6 @@ from hawb.study.kernel.cut_state import (
     SIDE,
     drop_row,
     is_here,
-    is_up,
     keep,
     look_from,
     place_of,
@@ -19,6 +18,7 @@ from hawb.study.kernel.cut_state import (
 )
 from hawb.study.kernel.deliveries import deliver
 from hawb.study.kernel.mirrors import end_master
+from hawb.study.kernel.node_rules import is_up, seen_from
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
     CONSUMER_CLOSES,
@@ -54,26 +54,6 @@ def is_of_side(kind):
 
 
 # One side becomes several
-
-
-@inner
-def sees(t, node, other):
-    """Whether two nodes are up and both believe that the other runs."""
-    believe = t.nodes[node].believes >> other & 1 and t.nodes[other].believes >> node & 1
-    return believe and is_up(t, node) and is_up(t, other)
-
-
-@inner
-def seen_from(t, node, bits):
-    """Those of some nodes that a node sees, by way of others if need be, itself among them, as bits."""
-    near, before = 1 << node, 0
-    while near != before:
-        before = near
-        for one in range(t.setup.nodes):
-            for other in range(t.setup.nodes):
-                if before >> one & 1 and bits >> other & 1 and sees(t, one, other):
-                    near |= 1 << other
-    return near
 
 
 @inner

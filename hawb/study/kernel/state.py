@@ -60,11 +60,11 @@ SETUP = record(
 of that name, `preferred` are bits, `handling` is what nodes that see few others wait for. The last eight are the
 procedure of planned work."""
 
-NODE = record("status believes boots awaits drained may_boot_alone side")
+NODE = record("status believes boots awaits drained may_boot_alone silent side")
 """A node (`hawb.engine.state.Node`)."""
 QUEUE = record(
     "master up stopped abandoned absent mirrors synchronised unburied hollow depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us parked silent stalled gone lagging lag_from"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us parked stalled gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
@@ -106,8 +106,7 @@ TRIAL = np.dtype(
 Of each node: what it is and believes, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those
 that are synchronised, in their orders; after which message each mirror holds all (`since`); the dead that its record
 still counts, with whether they count as synchronised; what it holds, what a master that lost power had not written, and
-what the consumer believes to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`;
-which, as bits, is `silent`).
+what the consumer believes to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`).
 The node of a mirror that has refused to take over, and one more, is `hollow`, 0 for none. The nodes whose disks are
 empty (`virgin`) are bits, too; when the queue is `gone`, and when the trial is `handed` over, say `disks`. What is
 planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after, last).

@@ -23,7 +23,8 @@ from hawb.study.kernel.mirrors import (
     take_effect,
     wanted,
 )
-from hawb.study.kernel.nodes import drain, look_around, notice_gone, shut_down, stopped
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import drain, notice_gone, shut_down, stopped
 from hawb.study.kernel.publishing import publish, react
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
