@@ -157,7 +157,7 @@ def test_a_binding_goes_on_with_what_another_has_compiled():
     come_up = boot_order.come_up.py_func.__globals__
     assert come_up["look_again"] is node_rules.look_again
     assert come_up["meet_late"] is arrival.meet_late
-    assert boot_order.boot.py_func.__globals__["nodes_in"] is node_ports.nodes_in
+    assert boot_order.boot.py_func.__globals__["wait_with_boot"] is node_ports.wait_with_boot
 
 
 def test_what_a_protocol_calls_is_compiled_with_the_same_ports_and_once():

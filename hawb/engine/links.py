@@ -59,7 +59,7 @@ def cut(turn: Turn, links: Iterable[Link]) -> None:
         for name in turn.queue_names():
             mirroring.note_silent(turn, name)
     raft_inputs.links_silent(turn, new)
-    turn.schedule(metadata.ticktime_us(turn), LinksTimeOut(number), priority=TIMER)
+    turn.schedule(turn.setup.ticktime_us, LinksTimeOut(number), priority=TIMER)
 
 
 def heal(turn: Turn) -> None:

@@ -54,7 +54,7 @@ def power_off(turn: Turn, nodes: list[int]) -> None:
         for name in turn.queue_names():
             disks.lose_unwritten(turn, name, node)
         raft_inputs.links_silent(turn, [(min(node, other), max(node, other)) for other in turn.running()])
-        turn.schedule(metadata.ticktime_us(turn), NodeGoneNoticed(node), priority=TIMER)
+        turn.schedule(turn.setup.ticktime_us, NodeGoneNoticed(node), priority=TIMER)
 
 
 def strike(turn: Turn, nodes: list[int], how: str) -> Iterator[int]:

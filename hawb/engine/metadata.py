@@ -12,11 +12,6 @@ from hawb.engine.state import NOWHERE, Parked
 from hawb.engine.turn import Turn, place_of
 
 
-def ticktime_us(turn: Turn) -> int:
-    """How long it takes until a node that says nothing is taken for dead (net_ticktime)."""
-    return round(turn.settings.net_ticktime_s * 1_000_000)
-
-
 def stall(turn: Turn, change: object) -> bool:
     """Lets a change of the metadata wait if it has to; False if it need not."""
     if answers(turn):

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine.state import MAJORITY, NOTHING, PREFERRED
 from hawb.rules.profiles import Profile
-
-CONDITIONS = {"pause_minority": MAJORITY, "pause_if_all_down": PREFERRED}
-"""What nodes wait for that have stopped by themselves, by how partitions are handled."""
 
 
 class Timing(Struct, frozen=True):
@@ -37,11 +33,6 @@ class PartitionHandling(Struct, frozen=True):
     def heals(self) -> bool:
         """Whether the losing sides of a partition restart by themselves."""
         return "autoheal" in (self.mode, self.recover)
-
-    @property
-    def condition(self) -> int:
-        """What a node waits for that has stopped because it sees too few others; NOTHING: it does not stop."""
-        return CONDITIONS.get(self.mode, NOTHING)
 
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -24,6 +25,7 @@ from hawb.engine.quorum_group import Group, Proposal
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
+from hawb.engine.setup import Setup, setup_of
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State, bits_of
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
@@ -77,6 +79,11 @@ class Turn:
         self.refusals: list[Refusal] = list(moment.refusals)
         self.entries: list[Entry] = []
         self._first_entry = moment.entries_so_far
+
+    @cached_property
+    def setup(self) -> Setup:
+        """The settings as whole numbers."""
+        return setup_of(self.settings)
 
     def finish(self) -> Moment:
         """The moment that this turn has reached."""

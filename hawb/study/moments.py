@@ -67,7 +67,7 @@ class _Numbers:
         mirroring = next(queues(self.now)).mirroring
         listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
         values = {
-            **of_settings(settings), **of_mirroring(mirroring, settings), "seed": settings.seed,
+            **of_settings(settings), **of_mirroring(mirroring, settings),
             "size_bytes": search_state.PUBLISHED_BYTES, "persistent": 1, "confirms": 1, "listed": len(listed),
         }  # fmt: skip
         for name, value in values.items():

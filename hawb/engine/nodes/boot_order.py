@@ -13,8 +13,6 @@ from hawb.engine.nodes.ports import (
     RUNNING,
     WAITING,
     linked,
-    lone_boot_rounds,
-    nodes_in,
     ranked,
     running_bits,
     runs_anywhere,
@@ -39,14 +37,14 @@ def boot(t, node, number):
     t.nodes[node].status = WAITING
     let_waiting_nodes_in(t)
     if t.nodes[node].status == WAITING:
-        rounds = 1 if finds_another(t, node) else lone_boot_rounds(t)
-        wait_with_boot(t, node, awaited(t, node), rounds * BOOT_RETRIES)
+        rounds = 1 if finds_another(t, node) else t.setup.lone_boot_rounds
+        wait_with_boot(t, node, awaited(t, node), rounds * BOOT_RETRIES * t.setup.boot_retry_us)
 
 
 def finds_another(t, node):
     """Whether a booting node connects to the Mnesia of another that waits as well. It needs the tables of the cluster
     first of all then, and gives up when that fails (`rabbit_mnesia:init_db`)."""
-    for other in range(nodes_in(t)):
+    for other in range(t.setup.nodes):
         if other != node and t.nodes[other].status == WAITING and linked(t, node, other):
             return True
     return False
@@ -59,7 +57,7 @@ def awaited(t, node):
     bits = 0
     if t.nodes[node].may_boot_alone or found_first(t, node) != NOWHERE:
         return bits
-    for other in range(nodes_in(t)):
+    for other in range(t.setup.nodes):
         if t.nodes[node].believes >> other & 1:
             waits = t.nodes[other].status == WAITING and t.nodes[other].believes >> node & 1
             bits |= int(not waits or not linked(t, node, other)) << other
@@ -70,7 +68,7 @@ def found_first(t, node):
     """The running node whose side a node joins when it comes up: one of its own side, if such a one runs and is
     reached, or else the first that is reached; NOWHERE if it reaches nobody."""
     found = NOWHERE
-    for k in range(nodes_in(t)):
+    for k in range(t.setup.nodes):
         other = ranked(t, k)
         if runs_anywhere(t, other) and linked(t, node, other):
             if t.nodes[other].side == t.nodes[node].side:
@@ -82,7 +80,7 @@ def found_first(t, node):
 def let_waiting_nodes_in(t):
     """Brings up every waiting node that need not wait (any longer)."""
     node = 0
-    while node < nodes_in(t):
+    while node < t.setup.nodes:
         if t.nodes[node].status == WAITING and not awaited(t, node):
             come_up(t, node)
             node = -1
@@ -104,7 +102,7 @@ def come_up(t, node):
     value, others = t.nodes[node], running_bits(t)
     value.status, value.believes, value.awaits = RUNNING, others, NOTHING
     value.drained = value.may_boot_alone = False
-    for other in range(nodes_in(t)):
+    for other in range(t.setup.nodes):
         if others >> other & 1:
             t.nodes[other].believes |= 1 << node
     return_to_queues(t, node, others)

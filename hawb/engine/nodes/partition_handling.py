@@ -19,18 +19,15 @@ from hawb.engine.nodes.ports import (
     begin_to_boot,
     begin_to_pause,
     begin_to_stop,
+    below,
     bits_in,
-    condition,
     connections_at,
-    drawn,
-    heals,
     is_running,
     linked,
     look_from,
     look_in,
     members,
-    nodes_in,
-    preferred,
+    next_number,
     runs_anywhere,
     say_healing,
 )
@@ -45,7 +42,7 @@ def seen(t, node):
     """The members whose Erlang node a node takes for connected, itself among them, as bits. A running node has just
     given up those that it no longer believes running; one that is paused has them back as soon as it reaches them."""
     bits, runs = 1 << node, runs_anywhere(t, node)
-    for other in range(nodes_in(t)):
+    for other in range(t.setup.nodes):
         gone = t.nodes[other].status == DOWN or (runs and runs_anywhere(t, other))
         if (runs and t.nodes[node].believes >> other & 1) or (not gone and linked(t, node, other)):
             bits |= 1 << other
@@ -55,9 +52,9 @@ def seen(t, node):
 def sees_enough(t, node):
     """Whether a node goes on with what it sees of the others."""
     others = seen(t, node)
-    if condition(t) == MAJORITY:
+    if t.setup.handling == MAJORITY:
         return has_majority(bits_in(others), bits_in(members(t)))
-    return is_preferred(others, preferred(t) & members(t))
+    return is_preferred(others, t.setup.preferred & members(t))
 
 
 def fulfilled(t, node):
@@ -71,16 +68,16 @@ def fulfilled(t, node):
 def decide_who_pauses(t):
     """Something was noticed: running nodes of the side in focus that see too few of the others are to pause. From now
     on they promise nothing to publishers."""
-    if condition(t) == NOTHING:
+    if t.setup.handling == NOTHING:
         return
-    for node in range(nodes_in(t)):
+    for node in range(t.setup.nodes):
         if is_running(t, node) and t.nodes[node].awaits == NOTHING and not sees_enough(t, node):
-            t.nodes[node].awaits = condition(t)
+            t.nodes[node].awaits = t.setup.handling
 
 
 def pause(t):
     """Those that are to pause begin to stop."""
-    for node in range(nodes_in(t)):
+    for node in range(t.setup.nodes):
         if is_running(t, node) and t.nodes[node].awaits != NOTHING and t.nodes[node].awaits != RESTART:
             begin_to_pause(t, node)
 
@@ -98,7 +95,7 @@ def see_between(t, a, b):
     """A link has failed. If nodes still see both its ends, these pause under pause_minority until everybody is back;
     otherwise the partition becomes a full one."""
     between = go_betweens(t, a, b)
-    if between and condition(t) == MAJORITY:
+    if between and t.setup.handling == MAJORITY:
         t.nodes[a].awaits = t.nodes[b].awaits = EVERYBODY
     elif between:
         make_full(t, a, b, between)
@@ -108,7 +105,7 @@ def go_betweens(t, a, b):
     """The nodes that see both ends of a link, and can be asked whether they do, as bits: those that have died or fallen
     silent without anybody having missed them say nothing."""
     bits = 0
-    for node in range(nodes_in(t)):
+    for node in range(t.setup.nodes):
         if t.nodes[a].believes & t.nodes[b].believes & 1 << node and runs_anywhere(t, node):
             bits |= int(linked(t, node, a) and linked(t, node, b)) << node
     return bits
@@ -117,12 +114,12 @@ def go_betweens(t, a, b):
 def make_full(t, a, b, between):
     """One end of a link that has failed and the nodes that see both cut themselves off from each other. Which end is a
     race in RabbitMQ, and a random draw here; one that pauses itself leaves it to the other."""
-    first = condition(t) != PREFERRED or sees_enough(t, a)
-    second = condition(t) != PREFERRED or sees_enough(t, b)
+    first = t.setup.handling != PREFERRED or sees_enough(t, a)
+    second = t.setup.handling != PREFERRED or sees_enough(t, b)
     if not first and not second:
         return
-    place = drawn(t, int(first) + int(second), CUT_OFF)
-    for node in range(nodes_in(t)):
+    place = below(int(first) + int(second), t.setup.seed, CUT_OFF, next_number(t), 0)
+    for node in range(t.setup.nodes):
         if between >> node & 1:
             part(t, a if first and place == 0 else b, node)
 
@@ -140,8 +137,8 @@ def boot_again(t, node):
 def look_again(t):
     """Something has come back, or gone: in a second paused nodes look whether they may go on, and sides whether they
     can heal."""
-    waiting = heals(t) and are_parted(t)
-    for node in range(nodes_in(t)):
+    waiting = t.setup.heals and are_parted(t)
+    for node in range(t.setup.nodes):
         waiting = waiting or t.nodes[node].status == PAUSED
     if waiting:
         look_in(t, POLL_US)
@@ -149,17 +146,17 @@ def look_again(t):
 
 def look_around(t):
     """That second is over."""
-    for node in range(nodes_in(t)):
+    for node in range(t.setup.nodes):
         if t.nodes[node].status == PAUSED and fulfilled(t, node):
             boot_again(t, node)
-    if heals(t) and are_parted(t):
+    if t.setup.heals and are_parted(t):
         heal_sides(t)
 
 
 def are_parted(t):
     """Whether all members run and reach each other, and are on several sides."""
     everybody, one, several = members(t), NOWHERE, False
-    for node in range(nodes_in(t)):
+    for node in range(t.setup.nodes):
         if everybody >> node & 1:
             if not runs_anywhere(t, node) or everybody & ~reached(t, node):
                 return False
@@ -171,7 +168,7 @@ def are_parted(t):
 def reached(t, node):
     """The nodes that a node reaches, as bits."""
     bits = 0
-    for other in range(nodes_in(t)):
+    for other in range(t.setup.nodes):
         bits |= int(linked(t, node, other)) << other
     return bits
 
@@ -180,9 +177,9 @@ def heal_sides(t):
     """All sides but one restart, in the order of their first nodes."""
     best = winning_side(t)
     say_healing(t, best)
-    for first in range(nodes_in(t)):
+    for first in range(t.setup.nodes):
         if is_first(t, first) and t.nodes[first].side != best:
-            for node in range(first, nodes_in(t)):
+            for node in range(first, t.setup.nodes):
                 if members(t) >> node & 1 and t.nodes[node].side == t.nodes[first].side:
                     look_from(t, node)
                     t.nodes[node].awaits = RESTART
@@ -192,10 +189,10 @@ def heal_sides(t):
 def winning_side(t):
     """The number of the side that the others join."""
     best, most, largest = NOWHERE, 0, 0
-    for first in range(nodes_in(t)):
+    for first in range(t.setup.nodes):
         if is_first(t, first):
             connections = size = 0
-            for node in range(first, nodes_in(t)):
+            for node in range(first, t.setup.nodes):
                 if members(t) >> node & 1 and t.nodes[node].side == t.nodes[first].side:
                     connections, size = connections + connections_at(t, node), size + 1
             if best == NOWHERE or wins(connections, size, most, largest):

@@ -6,13 +6,13 @@ What a port promises is said here for both.
 
 from __future__ import annotations
 
-from hawb.engine import chance
+from hawb.engine.chance import below
 from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, ShutDown
 from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, bits_of, nodes_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.ports import bits_in
 
-__all__ = ["BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "bits_in"]
+__all__ = ["BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "below", "bits_in"]
 """The ports that stand elsewhere."""
 
 AWAITED = (None, "majority", "preferred", "everybody", "restart")
@@ -24,33 +24,13 @@ is_running, runs_anywhere, running_bits = Turn.is_running, Turn.runs_anywhere, T
 """Whether a node runs on the side in focus; whether it does on any; all that run on the side in focus, as bits."""
 linked = Turn.linked
 """Whether what one of two nodes sends reaches the other."""
-look_from = Turn.look_from
-"""Puts the side of a node in focus."""
-
-
-def nodes_in(t: Turn) -> int:
-    """How many nodes there are, members or not."""
-    return len(t.nodes)
+look_from, next_number = Turn.look_from, Turn.next_number
+"""Puts the side of a node in focus; a number never given before, for draws."""
 
 
 def members(t: Turn) -> int:
     """The members of the cluster, as bits."""
     return bits_of(node for node, value in enumerate(t.nodes) if value.member)
-
-
-def condition(t: Turn) -> int:
-    """What a node waits for that has stopped because it sees too few others; NOTHING: it does not stop."""
-    return t.settings.partition_handling.condition
-
-
-def preferred(t: Turn) -> int:
-    """The nodes that pause_if_all_down names, as bits."""
-    return bits_of(t.settings.partition_handling.nodes)
-
-
-def heals(t: Turn) -> bool:
-    """Whether the losing sides of a partition restart by themselves."""
-    return t.settings.partition_handling.heals
 
 
 def ranked(t: Turn, k: int) -> int:
@@ -63,18 +43,13 @@ def connections_at(t: Turn, node: int) -> int:
     return sum(at == node for _, at, _ in t.connections)
 
 
-def drawn(t: Turn, many: int, purpose: int) -> int:
-    """A number below `many`, at random."""
-    return chance.below(many, t.settings.seed, purpose, t.next_number(), 0)
-
-
 # What is to happen
 
 
 def begin_to_boot(t: Turn, node: int) -> None:
     """A node's broker starts: in a while it will have booted as far as its tables."""
     entry = t.emit("node_booting", node=node)
-    t.schedule(t.settings.timing.start_us, BootAttempt(node, t.nodes[node].boots), entry)
+    t.schedule(t.setup.start_us, BootAttempt(node, t.nodes[node].boots), entry)
 
 
 def begin_to_stop(t: Turn, node: int) -> None:
@@ -107,15 +82,9 @@ def say_healing(t: Turn, side: int) -> None:
     )
 
 
-def lone_boot_rounds(t: Turn) -> int:
-    """How often a node that boots and finds nobody goes through all its tries for tables."""
-    return t.settings.profile.lone_boot_rounds
-
-
-def wait_with_boot(t: Turn, node: int, awaited: int, tries: int) -> None:
-    """A booting node waits for others, for so many tries to load its tables, and then gives up."""
+def wait_with_boot(t: Turn, node: int, awaited: int, delay_us: int) -> None:
+    """A booting node waits for others, and after a while gives up."""
     t.emit("node_waiting", node=node, waits_for=t.settings.named(nodes_of(awaited)))
-    delay_us = tries * t.settings.timing.boot_retry_us
     t.schedule(delay_us, BootGivesUp(node, t.nodes[node].boots), priority=TIMER)
 
 
@@ -126,8 +95,7 @@ def say_gave_up(t: Turn, node: int, awaited: int) -> None:
 
 PORTS = (
     "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
-    "linked", "look_from", "nodes_in", "members", "condition", "preferred", "heals", "ranked", "connections_at",
-    "drawn", "bits_in", "begin_to_boot", "begin_to_stop", "begin_to_pause", "look_in", "lone_boot_rounds",
-    "wait_with_boot", "say_healing", "say_gave_up",
+    "linked", "look_from", "next_number", "below", "bits_in", "members", "ranked", "connections_at", "begin_to_boot",
+    "begin_to_stop", "begin_to_pause", "look_in", "wait_with_boot", "say_healing", "say_gave_up",
 )  # fmt: skip
 """The names of what others have to have: what stands here, and a node's statuses."""

@@ -5,7 +5,7 @@ Source: `rabbit_node_monitor`; Mnesia, whose transactions need every node that c
 
 from __future__ import annotations
 
-from hawb.engine.nodes.ports import STOPPING, is_running, linked, nodes_in, runs_anywhere
+from hawb.engine.nodes.ports import STOPPING, is_running, linked, runs_anywhere
 
 
 def is_up(t, node):
@@ -24,8 +24,8 @@ def seen_from(t, node, others):
     near, before = 1 << node, 0
     while near != before:
         before = near
-        for one in range(nodes_in(t)):
-            for other in range(nodes_in(t)):
+        for one in range(t.setup.nodes):
+            for other in range(t.setup.nodes):
                 if before >> one & 1 and others >> other & 1 and sees(t, one, other):
                     near |= 1 << other
     return near
@@ -34,7 +34,7 @@ def seen_from(t, node, others):
 def is_believed(t, node):
     """Whether anybody on the side in focus takes a node for running."""
     believed = 0
-    for watcher in range(nodes_in(t)):
+    for watcher in range(t.setup.nodes):
         if is_running(t, watcher):
             believed |= t.nodes[watcher].believes
     return believed >> node & 1 == 1
@@ -47,9 +47,9 @@ def is_unmissed(t, node):
 
 def answers(t):
     """Whether every node of the side in focus that counts as running answers every other."""
-    for node in range(nodes_in(t)):
+    for node in range(t.setup.nodes):
         if is_running(t, node):
-            for other in range(nodes_in(t)):
+            for other in range(t.setup.nodes):
                 mute = t.nodes[other].silent or not linked(t, node, other)
                 if mute and t.nodes[node].believes >> other & 1:
                     return False

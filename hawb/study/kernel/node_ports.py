@@ -29,8 +29,8 @@ from hawb.study.kernel.state import (
 )
 
 __all__ = [
-    "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "bits_in", "is_running", "linked", "look_from",
-    "running_bits", "runs_anywhere",
+    "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "below", "bits_in", "is_running", "linked",
+    "look_from", "next_number", "running_bits", "runs_anywhere",
 ]  # fmt: skip
 """The ports that stand elsewhere."""
 
@@ -38,33 +38,9 @@ __all__ = [
 
 
 @inner
-def nodes_in(t):
-    """How many nodes there are."""
-    return t.setup.nodes
-
-
-@inner
 def members(t):
     """The members of the cluster, as bits: all nodes."""
     return (1 << t.setup.nodes) - 1
-
-
-@inner
-def condition(t):
-    """What a node waits for that has stopped because it sees too few others."""
-    return t.setup.handling
-
-
-@inner
-def preferred(t):
-    """The nodes that pause_if_all_down names, as bits."""
-    return t.setup.preferred
-
-
-@inner
-def heals(t):
-    """Whether the losing sides of a partition restart by themselves."""
-    return t.setup.heals
 
 
 @inner
@@ -77,12 +53,6 @@ def ranked(t, k):
 def connections_at(t, node):
     """How many connections clients have to a node. In a network that is whole nobody asks."""
     return 0
-
-
-@inner
-def drawn(t, many, purpose):
-    """A number below `many`, at random."""
-    return below(many, t.setup.seed, purpose, next_number(t), 0)
 
 
 # What is to happen
@@ -114,15 +84,9 @@ def look_in(t, delay_us):
 
 
 @inner
-def lone_boot_rounds(t):
-    """How often a node that boots and finds nobody goes through all its tries for tables."""
-    return t.setup.lone_boot_rounds
-
-
-@inner
-def wait_with_boot(t, node, awaited, tries):
-    """A booting node waits for others, for so many tries to load its tables, and then gives up."""
-    put(t, tries * t.setup.boot_retry_us, TIMER, BOOT_GIVES_UP, node, t.nodes[node].boots, 0, 0)
+def wait_with_boot(t, node, awaited, delay_us):
+    """A booting node waits for others, and after a while gives up."""
+    put(t, delay_us, TIMER, BOOT_GIVES_UP, node, t.nodes[node].boots, 0, 0)
 
 
 # What nobody is told

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+from msgspec.structs import asdict
 
 from hawb.engine.settings import Settings
-from hawb.engine.state import Queue, bits_of
+from hawb.engine.setup import setup_of
+from hawb.engine.state import Queue
 from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
@@ -63,15 +65,10 @@ def of_settings(settings: Settings) -> dict[str, int]:
     """What a cluster goes by."""
     timing = settings.timing
     return {
-        "nodes": len(settings.names), "handling": settings.partition_handling.condition,
-        "heals": settings.partition_handling.heals, "preferred": bits_of(settings.partition_handling.nodes),
-        "lone_boot_rounds": settings.profile.lone_boot_rounds, "keeps_records": settings.profile.keeps_records,
+        **asdict(setup_of(settings)), "keeps_records": settings.profile.keeps_records,
         "consumes_again": settings.profile.mirroring, "strays_confirm": settings.profile.strays_confirm,
-        "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
-        "fsync_us": timing.fsync_us, "stop_us": timing.stop_us, "start_us": timing.start_us,
-        "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,
+        "network_bytes_per_s": timing.network_bytes_per_s, "sync_messages_per_s": timing.sync_messages_per_s,
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
-        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
     }  # fmt: skip
 
 
