@@ -37,7 +37,8 @@ from hawb.engine import (
     subscriptions,
     synchronisation,
 )
-from hawb.engine.nodes import boot_order, partition_handling
+from hawb.engine.booting import boot_order
+from hawb.engine.nodes import partition_handling
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 

@@ -29,9 +29,10 @@ from hawb.engine import (
     sides,
 )
 from hawb.engine.access import release
+from hawb.engine.booting import boot_order
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.mirroring import with_content
-from hawb.engine.nodes import boot_order, partition_handling, sight
+from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.runs import EMPTY
 from hawb.engine.turn import TIMER, Turn
 

@@ -1,5 +1,5 @@
 """Nodes stop and die, and what that means for the processes and clients on them. How they come back is in
-`hawb.engine.nodes.boot_order`.
+`hawb.engine.booting.boot_order`.
 
 Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 """

@@ -43,7 +43,8 @@ from hawb.engine import (
     synchronisation,
 )
 from hawb.engine import limits as lengths
-from hawb.engine.nodes import boot_order, partition_handling
+from hawb.engine.booting import boot_order
+from hawb.engine.nodes import partition_handling
 from hawb.raft import election, replication
 from hawb.rules import (
     limits,

@@ -32,8 +32,7 @@ INNER = {
 }  # fmt: skip
 """How what only compiled functions call is compiled: Python is never to call it."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
-NODES = ENGINE / "nodes"
-WRITTEN_ONCE = (RAFT, NODES)
+WRITTEN_ONCE = (RAFT, ENGINE / "nodes", ENGINE / "booting")
 """Where what the engine runs as it stands is written, and the kernel compiles with ports of its own."""
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "played")
 """Modules of studies that what is compiled is made from, too."""
@@ -43,7 +42,7 @@ def fingerprint() -> str:
     """What stands for numba and all that is compiled: rules, Raft, constants of the engine, the kernel and its
     histories."""
     told = hashlib.sha256(numba.__version__.encode())
-    files = [file for folder in (RULES, RAFT, ENGINE, NODES, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
+    files = [file for folder in (RULES, ENGINE, *WRITTEN_ONCE, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
     for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
         told.update(file.read_bytes())
     return told.hexdigest()[:16]

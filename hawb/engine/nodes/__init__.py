@@ -7,6 +7,5 @@ and records that have attributes: no None, no string, no list.
 
 - `ports`: all that is otherwise where it is compiled
 - `sight`: who takes whom for running, and who answers
-- `boot_order`: whom a booting node waits for, and when it comes up
 - `partition_handling`: who pauses, and which side gives in
 """

@@ -1,4 +1,5 @@
-"""What a node that comes up finds, and what the queue makes of it: `hawb.engine.arrival`, for a whole network."""
+"""What a node that comes up finds, and what the queue makes of it:
+`hawb.engine.booting.arrival`, for a whole network."""
 
 from __future__ import annotations
 

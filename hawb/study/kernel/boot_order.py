@@ -1,10 +1,10 @@
-"""Whom a booting node waits for, and what happens as it comes up: `hawb.engine.nodes.boot_order` with the kernel's
+"""Whom a booting node waits for, and what happens as it comes up: `hawb.engine.booting.boot_order` with the kernel's
 ports."""
 
 from __future__ import annotations
 
-from hawb.engine import arrival as arrival_of_turns
-from hawb.engine.nodes import boot_order
+from hawb.engine.booting import arrival as arrival_of_turns
+from hawb.engine.booting import boot_order
 from hawb.study.compiled import Binding
 from hawb.study.kernel import arrival
 from hawb.study.kernel.node_rules import NODES

@@ -1,5 +1,5 @@
-"""What a node that comes up finds, and what the others' queues make of it: what `hawb.engine.nodes.boot_order` needs of
-a turn.
+"""What a node that comes up finds, and what the queues make of it: what `hawb.engine.booting.boot_order` needs of a
+turn.
 
 Source: `rabbit_mnesia`, `rabbit_node_monitor`, `rabbit_mirror_queue_misc:on_vhost_up`.
 """

@@ -5,7 +5,7 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8
 
 from __future__ import annotations
 
-from hawb.engine.arrival import find_records, may_join, meet_late, return_to_queues, say_refused
+from hawb.engine.booting.arrival import find_records, may_join, meet_late, return_to_queues, say_refused
 from hawb.engine.nodes.partition_handling import look_again
 from hawb.engine.nodes.ports import (
     BOOTING,
