@@ -63,7 +63,7 @@ def run(*arguments: str):
 def test_one_rule_is_shown_with_its_code():
     result = run("autoheal")
     assert result.exit_code == 0
-    assert result.output.startswith("autoheal: which side wins\n\nwinner, hawb/rules/partitions.py\n")
+    assert result.output.startswith("autoheal: which side wins\n\nwins, hawb/rules/partitions.py\n")
     assert "(autoheal-who-wins.yaml)" in result.output
     assert run("partitions.wins").output == result.output
 
