@@ -121,11 +121,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "LIMIT_SETTINGS: frozenset(SMALLER.values()) | frozenset(…NTS_FIRST.values()) => frozenset(ARGUMENTS_FIRST.values())",
         ],
     },
-    "partitions": {
-        SAME_SET: [
-            "is_preferred: node in preferred: if node => node in reversed(list(preferred)): if node",
-        ],
-    },
     "promotion": {
         "running nodes without a mirror were struck from the list before": [
             "offline_heir: in members and (node not in running): return => in members: return",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from unittest import mock
 
+from msgspec.structs import replace
 from quorum_invariants import (
     check_elections,
     check_group_changes,
@@ -83,7 +84,7 @@ class Snapshot:
 
     def __init__(self, turn: Turn):
         self.now_us = turn.now_us
-        self.nodes = list(turn.nodes)
+        self.nodes = list(map(replace, turn.nodes))
         self.sides = {number: dict(side.queues) for number, side in turn.sides.items()}
         self.unconfirmed = turn.unconfirmed
         self.ledger = dict(turn.ledger)

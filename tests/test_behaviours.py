@@ -41,7 +41,7 @@ def test_a_rule_stands_in_the_table_once():
      ("reject-publish", "publishing.reject"), ("at-least-once", "dead_letters.keep"),
      ("rebalance", "rebalancing.next_to_move"), ("maintenance", "maintenance.drain"),
      ("forget --offline", "clustering.forget_offline"), ("election", "election.up_to_date"),
-     ("AUTOHEAL", "partitions.winner"), ("boot order", "membership.awaited"), ("net_ticktime", "links.time_out")],
+     ("AUTOHEAL", "partitions.wins"), ("boot order", "boot_order.awaited"), ("net_ticktime", "links.time_out")],
 )  # fmt: skip
 def test_a_rule_is_the_first_that_its_words_find(words: str, name: str):
     assert found(words)[0].name == name
@@ -63,9 +63,9 @@ def run(*arguments: str):
 def test_one_rule_is_shown_with_its_code():
     result = run("autoheal")
     assert result.exit_code == 0
-    assert result.output.startswith("autoheal: which side wins\n\nwinner, hawb/rules/partitions.py\n")
+    assert result.output.startswith("autoheal: which side wins\n\nwins, hawb/rules/partitions.py\n")
     assert "(autoheal-who-wins.yaml)" in result.output
-    assert run("partitions.winner").output == result.output
+    assert run("partitions.wins").output == result.output
 
 
 def test_several_rules_are_named_with_their_places():

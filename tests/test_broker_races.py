@@ -64,6 +64,12 @@ def test_of_mirrors_that_joined_together_any_may_be_kept(had: str, between: str,
     assert bool(differing(KEPT % (had, between, lists), master="a")) is not lucky
 
 
+@pytest.mark.parametrize(("at_first", "lucky"), [("a", True), ("a, b, c", False)])
+def test_of_mirrors_that_were_added_together_any_may_take_over(at_first: str, lucky: bool) -> None:
+    story = KEPT % (at_first, "expect: {}", "a, b, c") + "  - kill: a\n"
+    assert bool(differing(story, master="c")) is not lucky
+
+
 @pytest.mark.parametrize(
     ("arguments", "node", "broker", "lucky"),
     [

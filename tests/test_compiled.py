@@ -10,9 +10,13 @@ from numba import njit, types
 from hawb.raft import ports, replication
 from hawb.study.compiled import Assembly, Binding, inner, with_parts
 from hawb.study.kernel import (
+    arrival,
+    boot_order,
     cut_trial,
     flows,
     mirrors,
+    node_ports,
+    node_rules,
     publishing,
     quorum_trial,
     raft,
@@ -147,6 +151,13 @@ def test_a_protocol_is_compiled_from_its_own_code_with_the_ports_of_the_kernel()
     assert raft.append.py_func.__code__ is replication.append.__code__
     assert raft.append.py_func.__globals__["append_entries"] is raft_ports.append_entries
     assert replication.append.__globals__["append_entries"] is ports.append_entries
+
+
+def test_a_binding_goes_on_with_what_another_has_compiled():
+    come_up = boot_order.come_up.py_func.__globals__
+    assert come_up["look_again"] is node_rules.look_again
+    assert come_up["meet_late"] is arrival.meet_late
+    assert boot_order.boot.py_func.__globals__["wait_with_boot"] is node_ports.wait_with_boot
 
 
 def test_what_a_protocol_calls_is_compiled_with_the_same_ports_and_once():

@@ -272,19 +272,20 @@ def test_a_majority_is_more_than_half_of_all_members(seen, members, goes_on):
     assert partitions.has_majority(seen, members) is goes_on
 
 
-@pytest.mark.parametrize(("seen", "preferred", "goes_on"), [([0], [0, 1], True), ([2], [0, 1], False), ([2], [], True)])
+@pytest.mark.parametrize(("seen", "preferred", "goes_on"), [(0b1, 0b11, True), (0b100, 0b11, False), (0b100, 0, True)])
 def test_a_node_goes_on_while_it_sees_a_preferred_one(seen, preferred, goes_on):
     assert partitions.is_preferred(seen, preferred) is goes_on
 
 
-@pytest.mark.parametrize(("connections", "sizes", "best"), [
-    ([1, 2], [2, 1], 1),
-    ([2, 2], [2, 1], 0),
-    ([0, 0], [1, 1], 1),
-    ([3, 1, 3], [1, 5, 1], 2),
+@pytest.mark.parametrize(("side", "best", "wins"), [
+    ((2, 1), (1, 2), True),
+    ((2, 1), (2, 2), False),
+    ((2, 2), (2, 1), True),
+    ((0, 1), (0, 1), True),
+    ((1, 5), (3, 1), False),
 ])  # fmt: skip
-def test_the_winner_has_most_connections_then_most_nodes_then_the_last_name(connections, sizes, best):
-    assert partitions.winner(connections, sizes) == best
+def test_the_winner_has_most_connections_then_most_nodes_then_the_last_name(side, best, wins):
+    assert partitions.wins(*side, *best) is wins
 
 
 def test_a_batch_that_grew_on_one_side_is_counted_once():

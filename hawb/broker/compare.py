@@ -19,7 +19,7 @@ from hawb.broker.consumer_races import (
     without_lost_places,
     without_shares,
 )
-from hawb.broker.master_races import luckily_kept, outrun, without_queues
+from hawb.broker.master_races import luckily_inherited, luckily_kept, outrun, without_queues
 from hawb.broker.races import (
     SEEDS,
     in_the_order_of,
@@ -111,7 +111,7 @@ def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names:
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
     cancelled, moved = luckily_cancelled(scenario, mine, seen), together(mine)
     events, refusing, lost = mine["events"], rejecting(scenario), outrun(mine, seen) | luckily_kept(mine, seen)
-    lost |= luckily_taken(scenario, mine)
+    lost |= luckily_inherited(mine, seen) | luckily_taken(scenario, mine)
     mine, seen = (
         without_queues(without_shares(without_consumers(told, cancelled, events, refusing), moved), lost)
         for told in (mine, seen)

@@ -4,7 +4,8 @@
 - Survivors note the deaths of a stopping node's replicas before or after it counts as down. Before, they strike its
   mirrors off the recoverable ones (`rabbit_mirror_queue_misc:update_recoverable`), and its own disk has who was
   promoted in its place, so that it does not serve the queue when it is forced to boot (`outrun`).
-- Mirrors that join at the same moment say in any order that they are synchronised
+- Of mirrors that join a queue at the same moment, as those whose process has crashed, any may be the oldest and take
+  over (`luckily_inherited`). They say in any order that they are synchronised
   (`rabbit_mirror_queue_slave:record_synchronised`). Where a policy lists neither the master nor any of them, the last
   one to have said so is kept, and is the next master (`rabbit_mirror_queue_mode_nodes`, `luckily_kept`).
 """
@@ -31,6 +32,23 @@ def outrun(model: Told, seen: Told) -> set[str]:
     return {name for name, node in promoted.items() if node in forced and masters.get(name) != node}
 
 
+def luckily_inherited(model: Told, seen: Told) -> set[str]:
+    """The queues that a mirror took over of several that had joined at the same moment, where the broker has another
+    master now."""
+    since: dict[str, dict[str, float]] = defaultdict(dict)
+    lucky: set[str] = set()
+    for event in model.get("events", ()):
+        joined = since[event["queue"]]
+        match event["event"]:
+            case "mirror_added":
+                joined[event["node"]] = event["t"]
+            case "mirror_removed" | "promoted":
+                time_s = joined.pop(event["node"], None)
+                if event["event"] == "promoted" and time_s in joined.values():
+                    lucky.add(event["queue"])
+    return others(lucky, model, seen)
+
+
 def luckily_kept(model: Told, seen: Told) -> set[str]:
     """The queues that changed to a policy which lists nobody who has all messages, where another mirror was
     synchronised at the same moment as the one that was kept, and the broker has another master now."""
@@ -54,8 +72,13 @@ def luckily_kept(model: Told, seen: Told) -> set[str]:
                 nodes = listed.get(policies[name])
                 if isinstance(nodes, list) and node not in nodes:
                     kept.add(name)
+    return others(kept, model, seen)
+
+
+def others(names: set[str], model: Told, seen: Told) -> set[str]:
+    """The queues of these that have another master in the broker."""
     masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
-    return {name for name in kept if masters.get(name) != model["queues"].get(name, {}).get("master")}
+    return {name for name in names if masters.get(name) != model["queues"].get(name, {}).get("master")}
 
 
 def without_queues(told: Told, names: set[str]) -> Told:

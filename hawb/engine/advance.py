@@ -25,7 +25,6 @@ from hawb.engine import (
     membership,
     mirroring,
     operations,
-    partition_handling,
     policy_changes,
     publishers,
     publishing,
@@ -38,6 +37,8 @@ from hawb.engine import (
     subscriptions,
     synchronisation,
 )
+from hawb.engine.booting import boot_order
+from hawb.engine.nodes import partition_handling
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 
@@ -143,9 +144,9 @@ HANDLERS: dict[type, Callable] = {
     events.NodeReset: lambda turn, event: clustering.reset(turn, event.node),
     events.ClearPolicy: lambda turn, event: policy_changes.clear_policy(turn, event.name, event.vhost, event.kind),
     events.LinksTimeOut: links.time_out,
-    events.LookAround: partition_handling.look_around,
-    events.BootAttempt: membership.boot,
-    events.BootGivesUp: membership.give_up,
+    events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
+    events.BootAttempt: lambda turn, event: boot_order.boot(turn, event.node, event.boot),
+    events.BootGivesUp: lambda turn, event: boot_order.give_up(turn, event.node, event.boot),
     events.ReplicaGone: failover.replicas_gone,
     events.CrashNoticed: crashes.noticed,
     events.MirrorMiscounts: crashes.miscounted,

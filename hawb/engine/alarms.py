@@ -19,8 +19,8 @@ MEMORY = "memory"
 
 def in_force(turn: Turn, node: int) -> list[str]:
     """The resources for which an alarm is set as far as `node` knows."""
-    known = turn.nodes[node].believes_running | {node}
-    return sorted({resource for at, resource in turn.alarms if at in known})
+    known = turn.nodes[node].believes | 1 << node
+    return sorted({resource for at, resource in turn.alarms if known >> at & 1})
 
 
 def blocks_publishing(turn: Turn, node: int) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hawb.engine import publishers, runs
 from hawb.engine.runs import Runs
+from hawb.engine.state import NOTHING
 from hawb.engine.turn import Turn
 
 ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
@@ -46,4 +47,4 @@ def say_nothing(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
 def can_tell(turn: Turn, node: int) -> bool:
     """Whether clients at a node hear: nobody listens on one that is gone, and one that is about to pause promises
     nothing (`rabbit_channel:noreply_coalesce`)."""
-    return turn.is_running(node) and turn.nodes[node].awaits is None
+    return turn.is_running(node) and turn.nodes[node].awaits == NOTHING

@@ -13,7 +13,7 @@ from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, NOWHERE, QUORUM, RUNNING, Batch, Node, Queue, Side, State
+from hawb.engine.state import DOWN, NOWHERE, QUORUM, RUNNING, Batch, Node, Queue, Side, State, bits_of
 from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy
 
@@ -69,9 +69,9 @@ def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Containe
     nodes = {node: Node(DOWN, member=False, virgin=True) for node in settings.file_order if node in strangers}
     for node in down:
         members.discard(node)
-        nodes[node] = Node(DOWN, frozenset(members))
+        nodes[node] = Node(DOWN, bits_of(members))
     for node in members:
-        nodes[node] = Node(RUNNING, frozenset(members - {node}))
+        nodes[node] = Node(RUNNING, bits_of(members - {node}))
     return tuple(nodes[index] for index in sorted(nodes))
 
 

@@ -20,6 +20,8 @@ from hawb.engine import (
     runs,
     sides,
 )
+from hawb.engine.booting import boot_order
+from hawb.engine.booting.arrival import INCONSISTENT
 from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.mirroring import with_content
 from hawb.engine.naming import described
@@ -40,12 +42,12 @@ def join(turn: Turn, node: int) -> None:
         turn.refuse(None, f"already_member: '{name}' is already a member of this cluster")
     elif value.member or not value.virgin:
         turn.refuse(None, disagreement(turn, node))
-    elif (side := sides.reachable_side(turn, node)) is None:
+    elif (found := boot_order.found_first(turn, node)) == NOWHERE:
         turn.refuse(None, NOBODY_ONLINE)
     else:
-        turn.change_node(node, member=True, virgin=False, side=side)
+        turn.change_node(node, member=True, virgin=False, side=turn.nodes[found].side)
         turn.look_from(node)
-        turn.change_node(node, believes_running=frozenset(turn.running()))
+        turn.change_node(node, believes=turn.running_bits())
         turn.because = turn.emit("node_joined", node=node)
         membership.start(turn, [node])
 
@@ -56,7 +58,7 @@ def disagreement(turn: Turn, node: int) -> str:
     names, others = turn.settings.names, [other for other in turn.running() if other != node]
     first = names[others[0]] if others else "another"
     thinks, other = (first, names[node]) if turn.nodes[node].member else (names[node], first)
-    return membership.INCONSISTENT.format(node=thinks, other=other)
+    return INCONSISTENT.format(node=thinks, other=other)
 
 
 def reset(turn: Turn, node: int) -> None:
@@ -79,7 +81,7 @@ def reset(turn: Turn, node: int) -> None:
         if alone:
             turn.policies = turn.operator_policies = ()
         member = alone or (value.member and value.virgin)
-        turn.change_node(node, member=member, virgin=not alone, believes_running=frozenset(), remembers=None)
+        turn.change_node(node, member=member, virgin=not alone, believes=0, remembers=None)
 
 
 def stalled(turn: Turn, node: int) -> bool:

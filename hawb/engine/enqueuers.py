@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, confirms, fifo, limits, metadata, quorum_view, runs
+from hawb.engine import bookkeeping, confirms, fifo, limits, quorum_view, runs
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import Enqueue, Publish
 from hawb.engine.quorum_group import GONE, Channel, Proposal
@@ -134,7 +134,7 @@ def registration_us(turn: Turn, name: str, channel: Channel) -> int:
         return 0
     group = turn.groups[name]
     asked = [member for member in group.members if quorum_view.reaches(turn, group, channel[1], member)]
-    return len(asked) * (metadata.ticktime_us(turn) + BEYOND_TICKTIME_US)
+    return len(asked) * (turn.setup.ticktime_us + BEYOND_TICKTIME_US)
 
 
 def await_registration(turn: Turn, name: str, channel: Channel) -> None:

@@ -30,6 +30,7 @@ from hawb.engine.burial import bury_mirrors, leave_unburied, takes_group_along
 from hawb.engine.disks import on_disks
 from hawb.engine.events import PolicyTakesEffect, ReplicaGone
 from hawb.engine.mirroring import drop_mirrors, end_master, note_silent, recoverable, synchronise_drained, with_content
+from hawb.engine.nodes.sight import is_unmissed
 from hawb.engine.outage import abandon
 from hawb.engine.refusal import bury_hollow, heed_hollow, refuse_promotion
 from hawb.engine.runs import EMPTY, Runs
@@ -105,12 +106,6 @@ def settle_stalled(turn: Turn) -> None:
     for _side in turn.each_side():
         for name in (event.queue for event in waiting if event.queue in turn.queues):
             bury(turn, name, at_once=True)
-
-
-def is_unmissed(turn: Turn, node: int) -> bool:
-    """Whether a node has gone, and somebody of the side in focus still takes it for running."""
-    watchers = (turn.nodes[watcher] for watcher in turn.running())
-    return not turn.is_running(node) and any(node in watcher.believes_running for watcher in watchers)
 
 
 def without_unreachable(turn: Turn, queue: Queue) -> Queue:

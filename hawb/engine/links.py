@@ -22,7 +22,6 @@ from hawb.engine import (
     membership,
     metadata,
     mirroring,
-    partition_handling,
     quorum_sight,
     quorum_view,
     raft_inputs,
@@ -30,8 +29,10 @@ from hawb.engine import (
     sides,
 )
 from hawb.engine.access import release
+from hawb.engine.booting import boot_order
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.mirroring import with_content
+from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.runs import EMPTY
 from hawb.engine.turn import TIMER, Turn
 
@@ -59,7 +60,7 @@ def cut(turn: Turn, links: Iterable[Link]) -> None:
         for name in turn.queue_names():
             mirroring.note_silent(turn, name)
     raft_inputs.links_silent(turn, new)
-    turn.schedule(metadata.ticktime_us(turn), LinksTimeOut(number), priority=TIMER)
+    turn.schedule(turn.setup.ticktime_us, LinksTimeOut(number), priority=TIMER)
 
 
 def heal(turn: Turn) -> None:
@@ -84,7 +85,7 @@ def heal(turn: Turn) -> None:
     quorum_sight.links_healed(turn)
     quorum_sight.in_reach(turn)
     metadata.release(turn)
-    membership.let_waiting_nodes_in(turn)
+    boot_order.let_waiting_nodes_in(turn)
     partition_handling.look_again(turn)
 
 
@@ -128,17 +129,14 @@ def time_out(turn: Turn, event: LinksTimeOut) -> None:
 
 def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
     """The nodes at both ends of these links take each other for dead, and those between them too."""
-    lost = [link for link in links if sides.sees(turn, *link)]
+    lost = [link for link in links if sight.sees(turn, *link)]
     if not lost:
         return
     turn.suspected |= set(lost)
-    for a, b in lost:
-        part(turn, a, b)
-    for node in partition_handling.caught_between(turn, lost):
-        turn.change_node(node, awaits=partition_handling.EVERYBODY)
     for link in lost:
-        for a, b in partition_handling.made_full(turn, link):
-            part(turn, a, b)
+        partition_handling.part(turn, *link)
+    for link in lost:
+        partition_handling.see_between(turn, *link)
     cause = turn.emit("links_timed_out", links=[turn.settings.named(link) for link in lost])
     for number in list(turn.sides):
         if number in turn.sides:
@@ -150,12 +148,6 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
     dead_deliveries(turn)
     metadata.release(turn)
     partition_handling.look_again(turn)
-
-
-def part(turn: Turn, a: int, b: int) -> None:
-    """Two nodes no longer believe each other running."""
-    for node, other in ((a, b), (b, a)):
-        turn.change_node(node, believes_running=turn.nodes[node].believes_running - {other})
 
 
 def fall_apart(turn: Turn) -> None:
@@ -175,7 +167,7 @@ def fall_apart(turn: Turn) -> None:
 
 def dead_deliveries(turn: Turn) -> None:
     """Deliveries on links whose ends have given each other up do not arrive any more."""
-    lost = [sent for sent in turn.under_way if not sides.sees(turn, *sent.link)]
+    lost = [sent for sent in turn.under_way if not sight.sees(turn, *sent.link)]
     turn.under_way = tuple(sent for sent in turn.under_way if sent not in lost)
     for sent in lost:
         turn.look_from(sent.delivery.node)

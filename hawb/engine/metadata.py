@@ -7,23 +7,9 @@ is one too (`rabbit_mirror_queue_misc:remove_from_queue`).
 
 from __future__ import annotations
 
+from hawb.engine.nodes.sight import answers
 from hawb.engine.state import NOWHERE, Parked
 from hawb.engine.turn import Turn, place_of
-
-
-def ticktime_us(turn: Turn) -> int:
-    """How long it takes until a node that says nothing is taken for dead (net_ticktime)."""
-    return round(turn.settings.net_ticktime_s * 1_000_000)
-
-
-def answers(turn: Turn) -> bool:
-    """Whether every node of the side in focus that counts as running answers every other."""
-    running = turn.running()
-    return not any(
-        turn.nodes[other].silent or not turn.linked(node, other)
-        for node in running
-        for other in turn.nodes[node].believes_running
-    )
 
 
 def stall(turn: Turn, change: object) -> bool:

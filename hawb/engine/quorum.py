@@ -25,7 +25,6 @@ from hawb.engine import (
     enqueuers,
     fifo,
     limits,
-    metadata,
     quorum_log,
     quorum_view,
     raft_host,
@@ -146,7 +145,7 @@ def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
     if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
         return 0
     fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
-    return fixed_us.get(type(operation), metadata.ticktime_us(turn) + enqueuers.BEYOND_TICKTIME_US)
+    return fixed_us.get(type(operation), turn.setup.ticktime_us + enqueuers.BEYOND_TICKTIME_US)
 
 
 def offer(turn: Turn, name: str, proposal: Proposal) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_changes, runs, sides
+from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_changes, runs
 from hawb.engine.clients import Consumer
+from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum import offer_again, put, suspect
 from hawb.engine.quorum_group import GONE, Proposal
@@ -123,7 +124,7 @@ def look_for_channels(turn: Turn, name: str, leader: int) -> None:
     be it again or for the last time, and in reach; those on other nodes it suspects."""
 
     def is_reached(node: int) -> bool:
-        return sides.is_up(turn, node) and turn.linked(node, leader)
+        return sight.is_up(turn, node) and turn.linked(node, leader)
 
     let_go_of_dead(turn, name, is_reached)
     for node in sorted({one.node for one in dead_ones(turn, name)}):

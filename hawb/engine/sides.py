@@ -12,42 +12,36 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`; partitions of 3.10.8 clusters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
 from hawb.engine import access, bookkeeping, mirroring, runs, subscriptions
 from hawb.engine.contents import united
 from hawb.engine.disks import persistent
+from hawb.engine.nodes import sight
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue
+from hawb.engine.state import NOWHERE, QUORUM, Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 
 
-def apart(turn: Turn, nodes: Iterable[int]) -> list[frozenset[int]]:
-    """`nodes` in groups of those that believe each other running, by way of others if need be. The group of the first
-    node in the scenario's order comes first."""
-    groups: list[frozenset[int]] = []
-    for node in nodes:
-        near = {other for other in nodes if other == node or sees(turn, node, other)}
-        joined = [group for group in groups if group & near]
-        groups = [group for group in groups if group not in joined] + [frozenset(near).union(*joined)]
-    return sorted(groups, key=lambda group: min(map(turn.settings.file_order.index, group)))
-
-
-def sees(turn: Turn, node: int, other: int) -> bool:
-    """Whether two nodes are up and both believe that the other runs. That one has lost power is no matter of links."""
-    believe = other in turn.nodes[node].believes_running and node in turn.nodes[other].believes_running
-    return believe and is_up(turn, node) and is_up(turn, other)
+def apart(turn: Turn, nodes: int) -> list[list[int]]:
+    """Nodes, given as bits, in groups of those that believe each other running, by way of others if need be. The group
+    of the first node in the scenario's order comes first."""
+    groups, left = [], nodes
+    for node in turn.settings.file_order:
+        if left >> node & 1:
+            group = sight.seen_from(turn, node, nodes)
+            groups.append(nodes_of(group))
+            left &= ~group
+    return groups
 
 
 def split(turn: Turn) -> list[list[int]]:
     """Gives each group of nodes of the side in focus that see each other records of its own. The first keeps the side
     and what is down. Returns the groups."""
     old = turn.focus
-    up = [node for node in range(len(turn.nodes)) if turn.is_here(node) and is_up(turn, node)]
-    groups = apart(turn, up)
+    up = (node for node in range(len(turn.nodes)) if turn.is_here(node) and sight.is_up(turn, node))
+    groups = apart(turn, bits_of(up))
     for group in groups[1:]:
         side = Records(replace(old.frozen(), number=turn.next_number()))
         turn.sides[side.number] = side
@@ -55,15 +49,10 @@ def split(turn: Turn) -> list[list[int]]:
             turn.change_node(node, side=side.number)
         turn.share_plans(old.number, side.number)
     for group in groups:
-        turn.look_from(min(group))
+        turn.look_from(group[0])
         for name in turn.queue_names():
             keep_own(turn, name)
-    return [sorted(group) for group in groups]
-
-
-def is_up(turn: Turn, node: int) -> bool:
-    """Whether a node's broker still does something."""
-    return turn.nodes[node].status in (RUNNING, STOPPING)
+    return groups
 
 
 def keep_own(turn: Turn, name: str) -> None:
@@ -78,17 +67,6 @@ def keep_own(turn: Turn, name: str) -> None:
     else:
         turn.emit("master_down", node=queue.master, queue=name, reason="out_of_reach")
         mirroring.end_master(turn, name, stopped=False)
-
-
-def reachable_side(turn: Turn, node: int) -> int | None:
-    """The side that a node finds when it comes up: its own if that runs, or else that of the first running node that it
-    reaches; None if it reaches nobody."""
-    order = turn.settings.file_order
-    running = [other for other in order if turn.runs_anywhere(other) and turn.linked(node, other)]
-    own = turn.nodes[node].side
-    return next(
-        (turn.nodes[other].side for other in sorted(running, key=lambda one: turn.nodes[one].side != own)), None
-    )
 
 
 def take_over_records(turn: Turn, node: int, side: int) -> None:

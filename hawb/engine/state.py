@@ -14,10 +14,11 @@ time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from hawb.engine.clients import Consumer, Publisher, Unconfirmed
 from hawb.engine.quorum_group import Group
@@ -37,31 +38,52 @@ RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "boot
 PAUSED = "paused"
 """A node whose broker has stopped itself until it sees enough of the others again (cluster_partition_handling)."""
 
+NOTHING, MAJORITY, PREFERRED, EVERYBODY, RESTART = range(5)
+"""What must be so before a node that stops its broker by itself starts it again. NOTHING: it does not stop; RESTART: it
+starts it again at once."""
 
-class Node(Struct, frozen=True):
-    """A node and what it believes.
 
-    `believes_running` are the members that it thinks run, itself left out. It is what a node remembers when it goes
+def nodes_of(bits: int) -> list[int]:
+    """The nodes of a set, in their order."""
+    return [node for node in range(bits.bit_length()) if bits >> node & 1]
+
+
+def bits_of(nodes: Iterable[int]) -> int:
+    """Nodes as a set."""
+    return sum(1 << node for node in nodes)
+
+
+class Node(Struct):
+    """A node and what it believes. A value to all but a turn, which changes copies.
+
+    `believes` are the members that it thinks run, itself left out, as bits. It is what a node remembers when it goes
     down, and what decides whether it may boot alone. `member` is whether the others count it as one of theirs, `virgin`
     whether its disk is empty, so that it knows of no cluster; only members that are not virgin ever run. `side` is the
     number of the side whose records it has, on its disk while it is down, and `remembers` those records as they were
     when it went, which others may have changed since. `silent` is whether it went without anybody having noticed,
-    `awaits` what must be so before a node that stops its broker by itself starts it again
-    (`hawb.engine.partition_handling`), `may_boot_alone` whether force_boot was asked for, `drained` whether it is in
-    maintenance mode.
+    `awaits` what must be so before a node that stops its broker by itself starts it again, `may_boot_alone` whether
+    force_boot was asked for, `drained` whether it is in maintenance mode.
     """
 
     status: str = RUNNING
-    believes_running: frozenset[int] = frozenset()
+    believes: int = 0
     boots: int = 0
     member: bool = True
     virgin: bool = False
     side: int = 0
     remembers: Side | None = None
     silent: bool = False
-    awaits: str | None = None
+    awaits: int = NOTHING
     may_boot_alone: bool = False
     drained: bool = False
+
+    def __hash__(self) -> int:
+        return hash(astuple(self))
+
+    @property
+    def believes_running(self) -> list[int]:
+        """The members that it thinks run, in their order."""
+        return nodes_of(self.believes)
 
 
 class Batch(Struct, frozen=True):

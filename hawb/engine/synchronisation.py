@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import alarms, bookkeeping, limits, metadata, mirroring, places, runs
+from hawb.engine import alarms, bookkeeping, limits, mirroring, places, runs
 from hawb.engine.access import is_replicated, park, release
 from hawb.engine.consuming import deliver
 from hawb.engine.events import (
@@ -89,7 +89,7 @@ def effort_of(settings: Settings, queue: Queue) -> Effort:
 def plan(turn: Turn, name: str, sync: Sync) -> None:
     """When a synchronisation will have ended if nothing comes between, and when a batch of it is too slow."""
     turn.schedule(sync.began_us + sync.effort.duration_us - turn.now_us, SyncFinished(name, sync.number))
-    ticktime_us = metadata.ticktime_us(turn)
+    ticktime_us = turn.setup.ticktime_us
     began_us = sync.effort.too_slow_us(ticktime_us)
     if began_us is not None and (too_late_us := sync.began_us + began_us + ticktime_us) > turn.now_us:
         turn.schedule(too_late_us - turn.now_us, SyncTooSlow(name, sync.number))

@@ -10,6 +10,8 @@ same microsecond.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -23,7 +25,8 @@ from hawb.engine.quorum_group import Group, Proposal
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
+from hawb.engine.setup import Setup, setup_of
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State, bits_of
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
@@ -50,7 +53,7 @@ class Turn:
         self.now_us = state.time_us
         self.step = step
         self.because: int | None = None
-        self.nodes: list[Node] = list(state.nodes)
+        self.nodes: list[Node] = list(map(copy, state.nodes))
         self.sides = {side.number: Records(side) for side in state.sides}
         self.focus = self.sides[state.sides[0].number]
         self.cuts = dict(state.cuts)
@@ -77,12 +80,17 @@ class Turn:
         self.entries: list[Entry] = []
         self._first_entry = moment.entries_so_far
 
+    @cached_property
+    def setup(self) -> Setup:
+        """The settings as whole numbers."""
+        return setup_of(self.settings)
+
     def finish(self) -> Moment:
         """The moment that this turn has reached."""
         self.tell_flows()
         state = State(
             time_us=self.now_us,
-            nodes=tuple(self.nodes),
+            nodes=self._frozen_nodes(),
             sides=self._frozen_sides(),
             cuts=tuple(self.cuts.items()),
             suspected=self.suspected,
@@ -109,6 +117,11 @@ class Turn:
             entries_before=self._first_entry,
             before=self.before,
         )
+
+    def _frozen_nodes(self) -> tuple[Node, ...]:
+        """The nodes, those that are as they were before the very same values."""
+        known = zip(self.before.state.nodes, self.nodes, strict=True)
+        return tuple(before if before == node else copy(node) for before, node in known)
 
     def _frozen_sides(self) -> tuple[Side, ...]:
         shown = self._shown_side()
@@ -262,6 +275,10 @@ class Turn:
         """Whether `node` runs, on whatever side."""
         return self.nodes[node].status == RUNNING
 
+    def running_bits(self) -> int:
+        """The running nodes of the side in focus, as bits."""
+        return bits_of(self.running())
+
     def first_running(self) -> int:
         """The first running node of all in the order of the scenario's list; NOWHERE if none runs."""
         return next((node for node in self.settings.file_order if self.runs_anywhere(node)), NOWHERE)
@@ -338,7 +355,9 @@ class Turn:
 
     def change_node(self, node: int, **fields) -> Node:
         """The node with other fields."""
-        changed = self.nodes[node] = replace(self.nodes[node], **fields)
+        changed = self.nodes[node]
+        for field, value in fields.items():
+            setattr(changed, field, value)
         return changed
 
     def account(self, queue: str) -> Account:

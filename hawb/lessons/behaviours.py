@@ -26,10 +26,8 @@ from hawb.engine import (
     flow_control,
     links,
     maintenance,
-    membership,
     mirroring,
     outage,
-    partition_handling,
     places,
     policy_changes,
     publishing,
@@ -46,6 +44,8 @@ from hawb.engine import (
     synchronisation,
 )
 from hawb.engine import limits as lengths
+from hawb.engine.booting import boot_order
+from hawb.engine.nodes import partition_handling
 from hawb.raft import election, replication
 from hawb.rules import (
     limits,
@@ -188,8 +188,8 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "quorum-consumer-out-of-sight quorum-single-active-out-of-sight"),
     ),
     "Nodes": (
-        _of("boot order: for whom a node waits", membership.awaited, "last-to-stop-is-master and-stays-master"),
-        _of("a node gives up waiting for others at boot", membership.give_up, "", "node-gives-up-waiting"),
+        _of("boot order: for whom a node waits", boot_order.awaited, "last-to-stop-is-master and-stays-master"),
+        _of("a node gives up waiting for others at boot", boot_order.give_up, "", "node-gives-up-waiting"),
         _of("force_boot", clustering.force_boot, "",
             "force-boot-of-the-first-to-stop force-boot-gives-up-what-came-later"),
         _of("join_cluster", clustering.join, "", "node-joins"),
@@ -212,7 +212,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "partition-pause-minority partition-exactly-half pause-minority-when-nodes-die"),
         _of("pause_if_all_down", partitions.is_preferred, "",
             "partition-pause-if-all-down pause-if-all-down-when-nodes-die"),
-        _of("autoheal: which side wins", partitions.winner, "", "partition-autoheal autoheal-who-wins"),
+        _of("autoheal: which side wins", partitions.wins, "", "partition-autoheal autoheal-who-wins"),
         _of("what a pausing node promises", partition_handling.decide_who_pauses, "", "pause-promises-nothing-false"),
         _of("ignore: a side takes over another one's records, and loses its own", sides.take_over_records, "",
             "quorum-and-mirrored-in-a-partition"),

@@ -1,8 +1,8 @@
 """All nodes stopped and started again: an order to stop them in, and one to start them in that cannot deadlock.
 
 A node that stopped while others ran waits for one of them when it boots, and the one that stopped last waits for nobody
-(`hawb.engine.membership.awaited`). So who starts one node after the other, each once the one before is ready, as
-Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
+(`hawb.engine.booting.boot_order.awaited`). So who starts one node after the other, each once the one before is ready,
+as Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
 reverse of the order in which they stopped.
 
 What may be chosen is who stops last: its disk is what every mirrored queue is served from. Every order of up to FEW

@@ -13,20 +13,12 @@ def has_majority(seen_count, member_count):
 
 def is_preferred(seen, preferred):
     """Whether a node that sees the members `seen`, itself among them, goes on under pause_if_all_down: it is one of the
-    preferred nodes or sees one. Without any preferred node that is a member, all go on."""
-    for node in preferred:
-        if node in seen:
-            return True
-    return len(preferred) == 0
+    preferred nodes or sees one. Without any preferred node that is a member, all go on. Both sets are bits."""
+    return preferred == 0 or seen & preferred != 0
 
 
-def winner(connections, sizes):
-    """The side that the others join under autoheal: the one with most client connections, among these the one with most
+def wins(connections, nodes_count, most, largest):
+    """Whether a side beats those before it under autoheal, of which the best has `most` connections of clients and
+    `largest` nodes: the side that the others join is the one with most connections, among these the one with most
     nodes, and among these the last. Sides are in the order of their first nodes' names."""
-    best = 0
-    for side in range(1, len(connections)):
-        if connections[side] > connections[best] or (
-            connections[side] == connections[best] and sizes[side] >= sizes[best]
-        ):
-            best = side
-    return best
+    return connections > most or (connections == most and nodes_count >= largest)

@@ -32,6 +32,8 @@ INNER = {
 }  # fmt: skip
 """How what only compiled functions call is compiled: Python is never to call it."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
+WRITTEN_ONCE = (RAFT, ENGINE / "nodes", ENGINE / "booting")
+"""Where what the engine runs as it stands is written, and the kernel compiles with ports of its own."""
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "played")
 """Modules of studies that what is compiled is made from, too."""
 
@@ -40,7 +42,7 @@ def fingerprint() -> str:
     """What stands for numba and all that is compiled: rules, Raft, constants of the engine, the kernel and its
     histories."""
     told = hashlib.sha256(numba.__version__.encode())
-    files = [file for folder in (RULES, RAFT, ENGINE, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
+    files = [file for folder in (RULES, ENGINE, *WRITTEN_ONCE, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
     for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
         told.update(file.read_bytes())
     return told.hexdigest()[:16]
@@ -102,11 +104,12 @@ def rule(function: FunctionType) -> Callable:
 
 
 class Binding:
-    """Functions of a protocol, compiled with the `bodies` that a module has for its `ports`, by their names, and with
-    compiled forms of whatever else they call."""
+    """Functions of what is written once, compiled with the `bodies` that a module has for its `ports`, by their names,
+    and with compiled forms of whatever else they call; `other` has bodies for further ports."""
 
-    def __init__(self, ports: Iterable[str], bodies: ModuleType):
-        self._bodies, self._known = {name: getattr(bodies, name) for name in ports}, {}
+    def __init__(self, ports: Iterable[str], bodies: ModuleType, other: Binding | None = None):
+        self._bodies = (other._bodies if other else {}) | {name: getattr(bodies, name) for name in ports}
+        self._known = dict(other._known) if other else {}
 
     def of(self, function: FunctionType) -> Callable:
         """One of them, for other compiled functions to call."""
@@ -123,7 +126,7 @@ class Binding:
             return self._bodies[name]
         if not isinstance(value, FunctionType):
             return value
-        return self.of(value) if folder_of(value) == RAFT else rule(value)
+        return self.of(value) if folder_of(value) in WRITTEN_ONCE else rule(value)
 
 
 def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
@@ -193,9 +196,9 @@ def is_part(given: object) -> bool:
 
 
 def is_compiled(plain: object) -> bool:
-    """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call, or in that of
-    a protocol, of which the kernel names nothing but what it has compiled."""
-    return isinstance(plain, FunctionType) and folder_of(plain) in (HERE / "kernel", RAFT)
+    """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call, or where it
+    is written once, of which the kernel names nothing but what it has compiled."""
+    return isinstance(plain, FunctionType) and folder_of(plain) in (HERE / "kernel", *WRITTEN_ONCE)
 
 
 def folder_of(function: FunctionType) -> Path:

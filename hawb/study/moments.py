@@ -23,8 +23,6 @@ from hawb.study.search_refusals import OWN_BATCH, PLANNED, REFUSALS, cuts, kind_
 
 STATUSES = {"running": state.RUNNING, "stopping": state.STOPPING, "down": state.DOWN, "booting": state.BOOTING,
             "waiting": state.WAITING, "paused": state.PAUSED}  # fmt: skip
-AWAITS = {None: 0, "majority": cut_state.MAJORITY, "preferred": cut_state.MAJORITY, "everybody": cut_state.EVERYBODY,
-          "restart": cut_state.RESTART}  # fmt: skip
 
 
 class SearchRefused(ValueError):  # noqa: N818 - it reads as what happened
@@ -68,14 +66,13 @@ class _Numbers:
         settings = self.settings
         mirroring = next(queues(self.now)).mirroring
         listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
-        preferred = settings.partition_handling.nodes
         values = {
-            **of_settings(settings), **of_mirroring(mirroring, settings), "seed": settings.seed,
+            **of_settings(settings), **of_mirroring(mirroring, settings),
             "size_bytes": search_state.PUBLISHED_BYTES, "persistent": 1, "confirms": 1, "listed": len(listed),
         }  # fmt: skip
         for name, value in values.items():
             self.t.setup[name] = value
-        self.t.listed[: len(listed)], self.t.preferred[: len(preferred)] = listed, preferred
+        self.t.listed[: len(listed)] = listed
         self.t.notes.counts_deliveries = settings.profile.counts_deliveries
         named = any(setting in NAMES_MATTER for policy in (*self.now.policies, *self.now.operator_policies)
                     for setting in policy.settings)  # fmt: skip
@@ -88,10 +85,10 @@ class _Numbers:
         t.consumer.node = state.NOBODY
         for node, value in enumerate(now.nodes):
             elsewhere = value.status == "running" and self.sides[value.side] != 1
-            t.status[node] = cut_state.ELSEWHERE if elsewhere else STATUSES[value.status]
-            t.believes[node], t.boots[node] = bits(value.believes_running), value.boots
-            t.awaits[node], t.drained[node] = AWAITS[value.awaits], value.drained
-            t.side[node] = self.sides[value.side]
+            t.nodes[node].status = cut_state.ELSEWHERE if elsewhere else STATUSES[value.status]
+            t.nodes[node].believes, t.nodes[node].boots = value.believes, value.boots
+            t.nodes[node].awaits, t.nodes[node].drained = value.awaits, value.drained
+            t.nodes[node].side, t.nodes[node].silent = self.sides[value.side], value.silent
             t.moment.virgin |= value.virgin << node
             t.notes.remembers |= (value.remembers is not None) << node
         for a, b in now.suspected:
@@ -131,7 +128,6 @@ class _Numbers:
             self._record(side.queues[self.name], place)
             self.t.kept_side[place] = self.sides[side.number]
         self._record(self.now.sides[0].queues[self.name], None)
-        self.t.queue.silent = bits(node for node, value in enumerate(self.now.nodes) if value.silent)
         self.t.queue.stalled = len(self.now.stalled)
         for row, one in enumerate(self.now.stalled):
             joins = isinstance(one.operation, events.MirrorJoins)

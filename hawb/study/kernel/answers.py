@@ -57,7 +57,7 @@ def beats_beyond(start_us, beats, us, time_us, had):
 @inner
 def can_tell(t, node):
     """Whether clients at a node hear."""
-    return is_running(t, node) and t.awaits[node] == 0
+    return is_running(t, node) and t.nodes[node].awaits == 0
 
 
 @inner

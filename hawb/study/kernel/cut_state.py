@@ -21,7 +21,6 @@ from hawb.study.kernel.state import (
     NOBODY,
     QUEUE,
     RUNNING,
-    STOPPING,
     SYNC_FINISHED,
     TRIAL,
     A,
@@ -38,9 +37,6 @@ SIDE = 8
 FIRST_SIDE, NO_SIDE = 1, 0
 """The number of the side that everybody is on at first, and what stands in place of one. Numbers are given once."""
 
-MAJORITY, EVERYBODY, RESTART = 1, 2, 3
-"""What a node that stops its broker by itself waits for: what its handling says, all others, nothing."""
-
 NET = record("focus sides last_side severed cut_number connected sender receiver deliveries held_now")
 """The number of the side in focus, of how many and the last one; whether links drop everything, and the number of that;
 the nodes to which clients have connections, as bits. Between which nodes deliveries are held up, how many, and whether
@@ -56,7 +52,7 @@ def fields() -> list[tuple]:
     tables = TRIAL.names.index("content")
     per_side = (MOST_SIDES, MOST_NODES)
     return [
-        *known[:tables], ("net", NET), *((name, np.int64, (MOST_NODES,)) for name in ("side", "cut", "lost_links")),
+        *known[:tables], ("net", NET), *((name, np.int64, (MOST_NODES,)) for name in ("cut", "lost_links")),
         *((name, np.int64, (MOST_SIDES,)) for name in ("kept_side", "kept_handed", "kept_subscribed")),
         *((name, np.int64, (MOST_PLANNED, SIDE + 1)) if name == "agenda" else (name, *form)
           for name, *form in known[tables:]),
@@ -73,7 +69,7 @@ def fields() -> list[tuple]:
 CUT_TRIAL = np.dtype(fields())
 """One trial, in one piece of memory.
 
-Of each node: the side that it belongs to, and to which others its links are `cut`, as bits. What the queue's `lagging`
+Of each node: to which others its links are `cut`, as bits. What the queue's `lagging`
 mirrors, behind such links, hold is what was in the queue when these were cut (`behind`), as far as they had it; its
 messages since `lag_from` are on their way to them. `held_up` are messages on their way to the consumer in the same way,
 `left` those that have left the queue in an orderly way on one side while another still had them; `gone`, `here` and
@@ -98,19 +94,13 @@ def linked(t, a, b):
 @inner
 def is_here(t, node):
     """Whether a node belongs to the side in focus."""
-    return t.side[node] == t.net.focus
+    return t.nodes[node].side == t.net.focus
 
 
 @inner
 def runs_anywhere(t, node):
     """Whether a node runs, on whatever side."""
-    return t.status[node] == RUNNING or t.status[node] == ELSEWHERE
-
-
-@inner
-def is_up(t, node):
-    """Whether a node's broker still does something."""
-    return runs_anywhere(t, node) or t.status[node] == STOPPING
+    return t.nodes[node].status == RUNNING or t.nodes[node].status == ELSEWHERE
 
 
 @inner
@@ -165,9 +155,9 @@ def keep(t, place, number):
 @inner
 def take_up(t, place):
     """Puts the side in focus whose records are kept at a place. What no side knows for itself stays as it is."""
-    taken, silent, stalled = t.queue.taken, t.queue.silent, t.queue.stalled
+    taken, stalled = t.queue.taken, t.queue.stalled
     t.queue = t.kept[place]
-    t.queue.taken, t.queue.silent, t.queue.stalled = taken, silent, stalled
+    t.queue.taken, t.queue.stalled = taken, stalled
     t.consumer.handed, t.consumer.subscribed = t.kept_handed[place], t.kept_subscribed[place]
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
@@ -186,7 +176,7 @@ def show_nodes(t):
     """Brings nodes' statuses in line with the side in focus."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node):
-            t.status[node] = RUNNING if is_here(t, node) else ELSEWHERE
+            t.nodes[node].status = RUNNING if is_here(t, node) else ELSEWHERE
 
 
 @inner
@@ -213,7 +203,7 @@ def copy_windows(rows, to):
 @inner
 def look_from(t, node):
     """Puts the side of a node in focus."""
-    focus_on(t, t.side[node])
+    focus_on(t, t.nodes[node].side)
 
 
 @inner

@@ -6,6 +6,7 @@ from hawb.study import histories
 from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import (
     answers,
+    arrival,
     books,
     cut_nodes,
     cut_state,
@@ -16,6 +17,7 @@ from hawb.study.kernel import (
     links,
     metadata,
     mirrors,
+    node_ports,
     nodes,
     publishing,
     sides,
@@ -73,7 +75,7 @@ def stand(t):
     t.net.focus = t.net.last_side = FIRST_SIDE
     t.net.sides = 1
     for node in range(t.setup.nodes):
-        t.side[node] = FIRST_SIDE
+        t.nodes[node].side = FIRST_SIDE
     stand_together(t)
 
 
@@ -233,13 +235,11 @@ PARTS = {
     deliveries.take_out: books.take_out,
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
     mirrors.enlist: links.enlist, mirrors.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
-    answers.client_gone: cut_nodes.client_gone, metadata.mute: cut_nodes.mute,
+    answers.client_gone: cut_nodes.client_gone,
     metadata.release_stalled: cut_nodes.release_stalled_of_sides,
-    nodes.seen: cut_nodes.seen, nodes.fulfilled: cut_nodes.fulfilled, nodes.pause: cut_nodes.pause_here,
-    nodes.end: cut_nodes.end, nodes.stopped: cut_nodes.stopped, nodes.notice_gone: cut_nodes.notice_gone,
-    nodes.settle_stalled: cut_nodes.settle_stalled, nodes.find_side: sides.find_side,
-    nodes.must_wait: cut_nodes.must_wait, nodes.look_again: cut_nodes.look_again,
-    nodes.look_around: cut_nodes.look_around,
+    node_ports.connections_at: cut_nodes.connections_at, nodes.end: cut_nodes.end,
+    nodes.notice_gone: cut_nodes.notice_gone,
+    arrival.settle_stalled: cut_nodes.settle_stalled, arrival.find_records: sides.find_records,
     publishing.is_unhindered: is_unhindered, flows.flow: flow, flows.next_change_us: next_change_us,
     trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.begin_again: begin_again,
     disks.lose_disk: lose_disk, upkeep.mend: mend,

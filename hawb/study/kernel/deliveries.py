@@ -12,6 +12,7 @@ from __future__ import annotations
 from hawb.engine import access
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
+from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.state import (
     ACTIVE,
     CANCELLED,
@@ -26,7 +27,6 @@ from hawb.study.kernel.state import (
     REACTION,
     RESUME,
     SETTLE,
-    STOPPING,
     TIMER,
     A,
     B,
@@ -179,7 +179,7 @@ def receive(t, sender, after, last):
 @inner
 def is_sent(t, sender, client):
     """Whether the node that sends messages and the one that they are for are there."""
-    return (runs_anywhere(t, sender) or t.status[sender] == STOPPING) and runs_anywhere(t, client)
+    return is_up(t, sender) and runs_anywhere(t, client)
 
 
 @inner

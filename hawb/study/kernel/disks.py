@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.failover import lose
-from hawb.study.kernel.metadata import answers
-from hawb.study.kernel.nodes import kill, notice_gone, start
+from hawb.study.kernel.node_rules import answers
+from hawb.study.kernel.nodes import kill, notice_if_gone, start
 from hawb.study.kernel.state import (
-    NODE_GONE,
     count_times,
     hand_over,
     is_running,
     running_bits,
-    unschedule,
 )
 
 
@@ -36,13 +34,13 @@ def replace(t, node):
     """An empty node comes back as another, where one runs that answers. A lone one begins anew."""
     running = running_bits(t)
     if t.setup.nodes == 1:
-        t.moment.virgin, t.believes[node] = 0, 0
+        t.moment.virgin, t.nodes[node].believes = 0, 0
     elif not answers(t):
         hand_over(t)
     elif running:
         forget(t, node)
         t.moment.virgin &= ~(1 << node)
-        t.believes[node] = running
+        t.nodes[node].believes = running
         start(t, 1 << node)
 
 
@@ -50,8 +48,7 @@ def replace(t, node):
 def forget(t, node):
     """`rabbitmqctl forget_cluster_node`: the others have no such node any more. A queue without mirrors that waited for
     it is gone; its consumer was told when it fell, or waits."""
-    if unschedule(t, NODE_GONE, node):
-        notice_gone(t, node)
+    notice_if_gone(t, node)
     if t.queue.master == node and (t.setup.mirrored or t.queue.parked):
         hand_over(t)
     elif t.queue.master == node:

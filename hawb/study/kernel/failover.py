@@ -17,6 +17,7 @@ from hawb.study.kernel.mirrors import (
     strike_mirrors,
     synchronise_drained,
 )
+from hawb.study.kernel.node_rules import is_unmissed
 from hawb.study.kernel.publishing import keep
 from hawb.study.kernel.state import (
     ADDING,
@@ -56,17 +57,6 @@ WHEN_SYNCED, ALWAYS = promotion.WHEN_SYNCED, promotion.ALWAYS
 candidate = rule(promotion.candidate)
 refuses_on_failure = rule(promotion.refuses_on_failure)
 takes_mirrors_down = rule(promotion.takes_mirrors_down)
-
-
-@inner
-def is_unmissed(t, node):
-    """Whether a node has gone, and somebody still takes it for running."""
-    if is_running(t, node):
-        return False
-    for watcher in range(t.setup.nodes):
-        if is_running(t, watcher) and t.believes[watcher] >> node & 1:
-            return True
-    return False
 
 
 @inner

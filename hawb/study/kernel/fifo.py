@@ -10,12 +10,11 @@ from hawb.engine import fifo
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import beats_beyond
+from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.state import (
     ACTIVE,
     CLOSED,
     DELIVERY_ARRIVES,
-    RUNNING,
-    STOPPING,
     is_running,
     link_us,
     move_row,
@@ -206,7 +205,7 @@ def overlap(rows, count, index, after, last, window):
 @inner
 def is_heard(t, sender):
     """Whether what a node sends gets to the consumer."""
-    return t.status[sender] in (RUNNING, STOPPING) and is_running(t, t.consumer.node)
+    return is_up(t, sender) and is_running(t, t.consumer.node)
 
 
 @inner

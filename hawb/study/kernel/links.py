@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from hawb.engine import chance
 from hawb.study.compiled import inner
-from hawb.study.draws import below
 from hawb.study.kernel import deliveries, flows, mirrors, windows
 from hawb.study.kernel.answers import EVERY, settle_batches
 from hawb.study.kernel.books import note_silent
-from hawb.study.kernel.cut_nodes import fulfilled
+from hawb.study.kernel.boot_order import let_waiting_nodes_in
 from hawb.study.kernel.cut_state import (
-    EVERYBODY,
     focus_on,
     is_here,
     linked,
     look_from,
     look_from_outside,
-    runs_anywhere,
 )
 from hawb.study.kernel.deliveries import is_sent, note_sent, release
 from hawb.study.kernel.metadata import release_stalled
-from hawb.study.kernel.nodes import (
-    PAUSE_IF_ALL_DOWN,
-    PAUSE_MINORITY,
-    let_waiting_nodes_in,
-    look_again,
-    miss,
-    pause,
-)
-from hawb.study.kernel.sides import seen_from, sees, split
+from hawb.study.kernel.node_rules import look_again, pause, see_between, seen_from, sees
+from hawb.study.kernel.nodes import miss
+from hawb.study.kernel.sides import split
 from hawb.study.kernel.state import (
     AT,
     BEAT,
@@ -243,8 +234,11 @@ def time_out(t, number):
     if not lost:
         return
     for node in range(t.setup.nodes):
-        t.believes[node] &= ~t.lost_links[node]
-    see_between(t)
+        t.nodes[node].believes &= ~t.lost_links[node]
+    for a in range(t.setup.nodes):
+        for b in range(a + 1, t.setup.nodes):
+            if t.lost_links[a] >> b & 1:
+                see_between(t, a, b)
     last_side = t.net.last_side
     for number in range(1, last_side + 1):
         if focus_on(t, number):
@@ -262,49 +256,6 @@ def lost_to(t, node):
     for other in range(t.setup.nodes):
         bits |= int(bool(not linked(t, node, other) and sees(t, node, other))) << other
     return bits
-
-
-@inner
-def see_between(t):
-    """What comes of nodes that see both ends of a link that has failed: under pause_minority these pause until
-    everybody is back, otherwise the partition becomes a full one."""
-    caught = 0
-    for a in range(t.setup.nodes):
-        for b in range(a + 1, t.setup.nodes):
-            between = go_betweens(t, a, b) if t.lost_links[a] >> b & 1 else 0
-            if between and t.setup.handling == PAUSE_MINORITY:
-                caught |= 1 << a | 1 << b
-            elif between:
-                make_full(t, a, b, between)
-    for node in range(t.setup.nodes):
-        if caught >> node & 1:
-            t.awaits[node] = EVERYBODY
-
-
-@inner
-def go_betweens(t, a, b):
-    """The nodes that see both ends of a link, and can be asked whether they do, as bits."""
-    bits = 0
-    for node in range(t.setup.nodes):
-        asked = t.believes[a] & t.believes[b] & 1 << node and runs_anywhere(t, node)
-        bits |= int(bool(asked and linked(t, node, a) and linked(t, node, b))) << node
-    return bits
-
-
-@inner
-def make_full(t, a, b, between):
-    """One end of a link that has failed and the nodes that see both cut themselves off from each other. An end that
-    pauses itself leaves it to the other."""
-    first = t.setup.handling != PAUSE_IF_ALL_DOWN or fulfilled(t, a)
-    second = t.setup.handling != PAUSE_IF_ALL_DOWN or fulfilled(t, b)
-    if not first and not second:
-        return
-    drawn = below(int(first) + int(second), t.setup.seed, CUT_OFF, next_number(t), 0)
-    end = a if first and drawn == 0 else b
-    t.believes[end] &= ~between
-    for node in range(t.setup.nodes):
-        if between >> node & 1:
-            t.believes[node] &= ~(1 << end)
 
 
 @inner

@@ -6,22 +6,8 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.state import MIRROR_JOINS, REPLICA_GONE, is_running, move_row, next_number, schedule
-
-
-@inner
-def answers(t):
-    """Whether every node that counts as running answers."""
-    for node in range(t.setup.nodes):
-        if is_running(t, node) and t.believes[node] & mute(t, node):
-            return False
-    return True
-
-
-@inner
-def mute(t, node):
-    """The nodes of which a node would hear nothing, as bits."""
-    return t.queue.silent
+from hawb.study.kernel.node_rules import answers
+from hawb.study.kernel.state import MIRROR_JOINS, REPLICA_GONE, move_row, next_number, schedule
 
 
 @inner

@@ -220,7 +220,7 @@ def close_publisher(t):
 def close_with_node(t):
     """A publisher whose node is gone goes, and so does that of a node that takes no clients any more."""
     publisher = t.publisher
-    if publisher.open and (not runs_anywhere(t, publisher.node) or t.drained[publisher.node]):
+    if publisher.open and (not runs_anywhere(t, publisher.node) or t.nodes[publisher.node].drained):
         close_publisher(t)
 
 

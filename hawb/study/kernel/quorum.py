@@ -20,6 +20,7 @@ from hawb.study.kernel.fifo import (
     take_late,
     unsubscribe,
 )
+from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.publishing import UNHINDERED, lag_us
 from hawb.study.kernel.quorum_group import is_from, is_in_any_log, is_in_log, row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
@@ -52,7 +53,6 @@ from hawb.study.kernel.state import (
     CLOSED,
     NEVER,
     NOBODY,
-    RUNNING,
     STOPPING,
     is_running,
     link_us,
@@ -148,7 +148,7 @@ def consumer_lost(t):
     only knows that it is out of reach. Where nobody leads, the next leader finds so."""
     node = t.consumer.node
     t.consumer.state = CLOSED
-    if is_led(t) and t.status[node] == STOPPING:
+    if is_led(t) and t.nodes[node].status == STOPPING:
         ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
     else:
         suspect(t, node)
@@ -191,7 +191,7 @@ def look_for_channels(t):
     """A new leader looks for the consumer, and finds that it is gone, or its node out of reach."""
     if not is_known_dead(t):
         return
-    if t.status[t.consumer.node] in (RUNNING, STOPPING):
+    if is_up(t, t.consumer.node):
         ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
     else:
         suspect(t, t.consumer.node)

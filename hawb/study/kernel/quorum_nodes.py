@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hawb.raft.member import LEADER
-from hawb.study.compiled import inner, with_parts
-from hawb.study.kernel import nodes
+from hawb.study.compiled import inner
 from hawb.study.kernel.channels import client_gone
-from hawb.study.kernel.nodes import decide_who_pauses, look_again, pause
+from hawb.study.kernel.node_rules import decide_who_pauses, is_up, pause
 from hawb.study.kernel.quorum import channel_down, consumer_lost, drop_orphans, node_back
 from hawb.study.kernel.quorum_state import AT_NODE, GONE
 from hawb.study.kernel.raft_host import member_down, member_up, stop_member
@@ -18,12 +17,10 @@ from hawb.study.kernel.state import (
     NEVER,
     NOBODY,
     NODE_GONE,
-    RUNNING,
     STOPPED,
     STOPPING,
     is_running,
     move_row,
-    running_bits,
     schedule,
     unschedule,
 )
@@ -34,10 +31,10 @@ def kill(t, bits):
     """Nodes die without warning, all at the same moment."""
     known = struck = 0
     for node in range(t.setup.nodes):
-        if bits >> node & 1 and t.status[node] != DOWN:
+        if bits >> node & 1 and t.nodes[node].status != DOWN:
             struck |= 1 << node
-            known |= int(t.status[node] in (RUNNING, STOPPING)) << node
-            t.status[node], t.awaits[node] = DOWN, 0
+            known |= int(is_up(t, node)) << node
+            t.nodes[node].status, t.nodes[node].awaits = DOWN, 0
     for node in range(t.setup.nodes):
         if struck >> node & 1:
             member_down(t)
@@ -49,10 +46,10 @@ def kill(t, bits):
 def shut_down(t, node):
     """The broker ends on a node."""
     if is_running(t, node):
-        t.status[node] = STOPPING
+        t.nodes[node].status = STOPPING
         member_down(t)
         schedule(t, t.setup.link_us, NODE_GONE, node)
-        schedule(t, t.setup.stop_us, STOPPED, node, t.boots[node])
+        schedule(t, t.setup.stop_us, STOPPED, node, t.nodes[node].boots)
 
 
 @inner
@@ -60,7 +57,7 @@ def notice_gone(t, gone):
     """Whoever still took a node for running learns that it is gone."""
     for node in range(t.setup.nodes):
         if is_running(t, node):
-            t.believes[node] &= ~(1 << gone)
+            t.nodes[node].believes &= ~(1 << gone)
     decide_who_pauses(t)
     client_gone(t, gone)
     channels_gone(t, gone)
@@ -101,18 +98,14 @@ def drain(t, node):
 
 
 @inner
-def come_up(t, node):
-    """A node joins its cluster, and its member the group."""
+def meet_late(t, node):
+    """Peers that had not noticed a node go notice it as it comes up."""
     if unschedule(t, NODE_GONE, node):
         notice_gone(t, node)
-    others = running_bits(t)
-    t.status[node], t.believes[node], t.awaits[node], t.drained[node] = RUNNING, others, 0, 0
-    for other in range(t.setup.nodes):
-        if others >> other & 1:
-            t.believes[other] |= 1 << node
+
+
+@inner
+def return_to_queues(t, node, others):
+    """A node's member joins its group, and leaders see it again."""
     member_up(t, node)
     node_back(t, node)
-    look_again(t)
-
-
-boot = with_parts(nodes.boot, {nodes.come_up: come_up})

@@ -17,6 +17,7 @@ from hawb.study.kernel.state import (
     MOMENT,
     MOST_NODES,
     MOST_WINDOWS,
+    NODE,
     PUBLISHER,
     SETUP,
     WORK,
@@ -109,9 +110,8 @@ QUORUM_TRIAL = with_letter(
     [
         ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("book", BOOK), ("publisher", PUBLISHER),
         ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
-        *((name, np.int64, (MOST_NODES,)) for name in (
-            "status", "believes", "boots", "awaits", "drained", "wanted", "preferred", "available", "drawn",
-        )),
+        ("nodes", NODE, (MOST_NODES,)),
+        *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "drawn")),
         ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
         ("out", np.int64, (65, COLUMNS)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),

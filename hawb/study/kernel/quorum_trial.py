@@ -7,11 +7,13 @@ from hawb.raft.member import NOWHERE
 from hawb.rules import quorum as quorum_rules
 from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
-from hawb.study.kernel import disks, flows, nodes, publishing, trial, upkeep, windows
+from hawb.study.kernel import arrival, disks, flows, nodes, publishing, trial, upkeep, windows
+from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
-from hawb.study.kernel.nodes import give_up_boot, look_around, stopped
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import stopped
 from hawb.study.kernel.publishing import react
 from hawb.study.kernel.quorum import (
     ask_for,
@@ -27,7 +29,7 @@ from hawb.study.kernel.quorum import (
 )
 from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
 from hawb.study.kernel.quorum_group import pending
-from hawb.study.kernel.quorum_nodes import boot, come_up, drain, kill, notice_gone, shut_down
+from hawb.study.kernel.quorum_nodes import drain, kill, meet_late, notice_gone, return_to_queues, shut_down
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
@@ -90,7 +92,7 @@ def stand(t):
     """The cluster and its queue before anything has happened: all nodes run, and the first one asks to be elected."""
     everybody = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
-        t.status[node], t.believes[node], t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
+        t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = NEVER
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
@@ -286,7 +288,8 @@ def tell(t, row):
 
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
-    publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill, nodes.come_up: come_up,
+    publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill,
+    arrival.meet_late: meet_late, arrival.return_to_queues: return_to_queues,
     upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
 """What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of power

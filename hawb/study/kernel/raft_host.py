@@ -57,7 +57,7 @@ def arrive(t, message):
 def written(t, message):
     """A member's disk has done what it was asked for."""
     node = message[A]
-    if hosts(t, node) and t.boots[node] == message[B]:
+    if hosts(t, node) and t.nodes[node].boots == message[B]:
         member = t.members[node]
         role, leader, last, generation = member.role, member.leader, member.last_index, member.generation
         t.queue.out = 0
@@ -135,7 +135,7 @@ def do(t, node, wanted):
         send(t, wanted)
     elif wanted[KIND] == WRITE:
         row = t.moment.agenda
-        schedule(t, t.setup.fsync_us, RAFT_WRITTEN, node, t.boots[node])
+        schedule(t, t.setup.fsync_us, RAFT_WRITTEN, node, t.nodes[node].boots)
         t.agenda[row, FIRST], t.agenda[row, SECOND] = wanted[FIRST], wanted[SECOND]
     elif wanted[KIND] == COMMITTED:
         take_committed(t, node, wanted[FIRST], wanted[SECOND])

@@ -12,7 +12,9 @@ import numpy as np
 from hawb.study.compiled import Assembly, compiled, inner
 from hawb.study.kernel import (
     answers,
+    arrival,
     books,
+    boot_order,
     cut_state,
     cut_trial,
     deliveries,
@@ -20,6 +22,7 @@ from hawb.study.kernel import (
     links,
     metadata,
     mirrors,
+    node_ports,
     nodes,
     search_books,
     search_mirrors,
@@ -35,6 +38,7 @@ from hawb.study.kernel.search_key import name
 from hawb.study.kernel.search_moves import (
     WIPE,
     act,
+    any_silent,
     faults_of,
     handle,
     is_settled,
@@ -74,7 +78,7 @@ def reached(t, goal):
             differ = differ or (up and content(t) != served)
             up, served = 1, content(t)
     if goal == UNAVAILABLE:
-        noticed = not is_planned(t, LINKS_TIME_OUT) and not t.queue.silent
+        noticed = not is_planned(t, LINKS_TIME_OUT) and not any_silent(t)
         return noticed and running_anywhere(t) != 0 and not up
     return goal == DIVERGED and differ != 0
 
@@ -184,9 +188,8 @@ def middle_us(from_us, duration_us):
 PARTS = {
     **{part: cut_trial.PARTS[part] for part in (
         state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put,
-        state.unschedule, answers.client_gone, metadata.mute, metadata.release_stalled, nodes.seen, nodes.fulfilled,
-        nodes.pause, nodes.end, nodes.stopped, nodes.notice_gone, nodes.settle_stalled, nodes.must_wait,
-        nodes.look_again, nodes.look_around, trial.happen,
+        state.unschedule, answers.client_gone, metadata.release_stalled, node_ports.connections_at,
+        nodes.end, nodes.notice_gone, arrival.settle_stalled, arrival.find_records, trial.happen,
     )},
     cut_state.keep: search_state.keep, cut_state.take_up: search_state.take_up,
     state.count_times: search_books.count_times, answers.tell: search_books.tell,
@@ -201,8 +204,8 @@ PARTS = {
     failover.strike_dead: search_queue.strike_dead, failover.leave_mirrors: search_queue.leave_mirrors,
     failover.promote: search_queue.promote, failover.abandon: search_queue.abandon,
     failover.recover: search_queue.recover, failover.lose_unwritten: search_queue.lose_unwritten,
-    nodes.shut_down: search_nodes.shut_down, nodes.boot: search_nodes.boot, nodes.come_up: search_nodes.come_up,
-    nodes.find_side: sides.find_side, nodes.return_to_queue: search_nodes.return_to_queue,
+    nodes.shut_down: search_nodes.shut_down, boot_order.come_up: search_nodes.come_up,
+    arrival.return_to_queue: search_nodes.return_to_queue,
     sides.bring_back: search_nodes.bring_back, sides.leave: search_nodes.leave,
     sides.drop_unheld: search_nodes.drop_unheld,
     links.catch_up: search_queue.catch_up, links.time_out: search_nodes.time_out,

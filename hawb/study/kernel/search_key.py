@@ -94,11 +94,11 @@ def side_at(t, sides, number):
 @inner
 def say_node(t, words, node, sides):
     """Writes what a node is and believes."""
-    flags = bit(t.moment.virgin, node) << 3 | (t.drained[node] != 0) << 2 | bit(t.queue.silent, node) << 1
+    flags = bit(t.moment.virgin, node) << 3 | (t.nodes[node].drained != 0) << 2 | t.nodes[node].silent << 1
     flags |= bit(t.net.connected, node)
     say(words, flags << 1 | bit(t.notes.remembers, node))
-    say(words, status(t, node) << 8 | t.awaits[node] << 4 | side_at(t, sides, t.side[node]))
-    say(words, renamed(t, t.believes[node]))
+    say(words, status(t, node) << 8 | t.nodes[node].awaits << 4 | side_at(t, sides, t.nodes[node].side))
+    say(words, renamed(t, t.nodes[node].believes))
     say(words, renamed(t, t.cut[node]) << 8 | renamed(t, t.suspected[node]))
 
 
@@ -196,7 +196,7 @@ def meaning(t, planned, kind):
     if kind in (SHUT_DOWN, NODE_GONE, MANUAL_SYNC):
         return t.free[planned[A]]
     if kind in (STOPPED, BOOT, BOOT_GIVES_UP):
-        return t.free[planned[A]] << 1 | int(t.boots[planned[A]] == planned[B])
+        return t.free[planned[A]] << 1 | int(t.nodes[planned[A]].boots == planned[B])
     if kind == MIRROR_JOINS:
         return t.free[planned[A]] << 1 | planned[B]
     if kind == PUBLISH:

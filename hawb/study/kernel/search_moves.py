@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.answers import settle_batches
+from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
 from hawb.study.kernel.failover import bury
 from hawb.study.kernel.links import cut
 from hawb.study.kernel.mirrors import finish_sync, join, synchronise, synchronise_by_hand, take_effect
-from hawb.study.kernel.nodes import boot, give_up_boot, look_around, notice_gone, shut_down, start, stop, stopped
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import notice_gone, shut_down, start, stop, stopped
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.search_nodes import heal, kill, power_off, wipe
 from hawb.study.kernel.search_queue import publish
@@ -210,7 +212,7 @@ def nodes_for(t, verb, k, subset):
         return 0
     if verb in (STOP, POWER_OFF):
         return subset & running
-    down = t.status[node_of(subset)] == DOWN
+    down = t.nodes[node_of(subset)].status == DOWN
     return subset if down and (verb == START or not t.moment.virgin & subset) else 0
 
 
@@ -219,7 +221,7 @@ def first_of(t, k):
     """The first node that runs on the k-th side, as a bit; 0 if there is none."""
     if k < order_sides(t):
         for node in range(t.setup.nodes):
-            if t.side[node] == t.order[k] and runs_anywhere(t, node):
+            if t.nodes[node].side == t.order[k] and runs_anywhere(t, node):
                 return 1 << node
     return 0
 
@@ -228,10 +230,19 @@ def first_of(t, k):
 def is_asked(t, verb):
     """Whether there is anything to wait for, to synchronise, or to heal."""
     if verb == WAIT:
-        return t.net.severed or t.net.sides > 1 or t.queue.silent
+        return t.net.severed or t.net.sides > 1 or any_silent(t)
     if verb == HEAL:
         return t.net.severed
     return t.queue.up and not t.queue.syncing and t.queue.synchronised < t.queue.mirrors
+
+
+@inner
+def any_silent(t):
+    """Whether a node has gone without anybody having noticed."""
+    for node in range(t.setup.nodes):
+        if t.nodes[node].silent:
+            return True
+    return False
 
 
 @inner

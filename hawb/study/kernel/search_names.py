@@ -51,8 +51,8 @@ def interchangeable(t, sides):
 def differs(t, place, node, other):
     """Below 0 where one node comes before another by what it is and holds, above 0 where it comes behind, 0 where they
     are alike."""
-    told, believed = sign(t, place, node), bits_in(t.believes[node])
-    other_told, other_believed = sign(t, place, other), bits_in(t.believes[other])
+    told, believed = sign(t, place, node), bits_in(t.nodes[node].believes)
+    other_told, other_believed = sign(t, place, other), bits_in(t.nodes[other].believes)
     if believed != other_believed:
         return believed - other_believed
     if told != other_told:
@@ -71,9 +71,8 @@ def sign(t, place, node):
         if t.kept_mirrors[place, k] == node:
             position = k + 1
     role = role << 3 | position
-    return role << 8 | status(t, node) << 3 | bit(t.moment.virgin, node) << 2 | (t.drained[node] != 0) << 1 | bit(
-        t.queue.silent, node
-    )
+    flags = bit(t.moment.virgin, node) << 2 | (t.nodes[node].drained != 0) << 1 | t.nodes[node].silent
+    return role << 8 | status(t, node) << 3 | flags
 
 
 @inner
@@ -85,7 +84,7 @@ def bit(bits, node):
 @inner
 def status(t, node):
     """A node's status, on whatever side."""
-    return RUNNING if t.status[node] == ELSEWHERE else t.status[node]
+    return RUNNING if t.nodes[node].status == ELSEWHERE else t.nodes[node].status
 
 
 @inner

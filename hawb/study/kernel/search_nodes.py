@@ -4,9 +4,10 @@ others. `hawb.engine.membership`, `sides` and `clustering`, where they are other
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel import links, nodes
-from hawb.study.kernel.cut_state import NO_SIDE, focus_on, is_up, place_of
+from hawb.study.kernel import boot_order, links, nodes
+from hawb.study.kernel.cut_state import NO_SIDE, focus_on, place_of
 from hawb.study.kernel.mirrors import mirror_bits, wanted
+from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.search_books import give_up, lose, reclaim
 from hawb.study.kernel.search_mirrors import strike_mirrors
 from hawb.study.kernel.search_queue import recover
@@ -20,8 +21,6 @@ from hawb.study.kernel.search_state import (
 )
 from hawb.study.kernel.sides import is_held
 from hawb.study.kernel.state import (
-    BOOTING,
-    DOWN,
     MIRROR_JOINS,
     is_running,
     is_synchronised,
@@ -33,7 +32,7 @@ from hawb.study.kernel.state import (
 )
 
 kills, powers_off, shuts_down = nodes.kill, nodes.power_off, nodes.shut_down
-boots, comes_up = nodes.boot, nodes.come_up
+comes_up = boot_order.come_up
 heals, times_out = links.heal, links.time_out
 
 
@@ -99,15 +98,6 @@ def wipe(t, node):
 
 
 # Up
-
-
-@inner
-def boot(t, node, number):
-    """A node has booted as far as its tables. One whose disk was lost is none of the cluster."""
-    if t.status[node] == BOOTING and t.boots[node] == number and t.moment.virgin >> node & 1:
-        t.status[node] = DOWN
-    else:
-        boots(t, node, number)
 
 
 @inner
@@ -186,8 +176,8 @@ def drop_unheld(t):
             t.kept_side[place] = NO_SIDE
             t.net.sides -= 1
             for node in range(t.setup.nodes):
-                if t.side[node] == number:
-                    t.side[node] = t.net.focus
+                if t.nodes[node].side == number:
+                    t.nodes[node].side = t.net.focus
             give_up(t, t.kept_contents[place, t.kept[place].master])
 
 

@@ -29,6 +29,7 @@ from hawb.study.kernel.state import (
     FIRST_NODE,
     MOMENT,
     NOBODY,
+    NODE,
     SETUP,
     is_running,
     record,
@@ -47,7 +48,7 @@ REMEMBERED = MOST_SIDES
 QUEUE = record(
     "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied hollow depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
-    " parked silent stalled"
+    " parked stalled"
 )
 """What a side knows of the queue. `copies` are the nodes that have one, as bits; `stored` what its batches have, of
 which `starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""
@@ -62,10 +63,9 @@ TABLES = ("unburied", "parked")
 SEARCHED = np.dtype(
     [
         ("setup", SETUP), ("moment", MOMENT), ("queue", QUEUE), ("ledger", LEDGER), ("notes", NOTES), ("net", NET),
-        ("consumer", CONSUMER), ("book", BOOK),
+        ("consumer", CONSUMER), ("book", BOOK), ("nodes", NODE, (MOST_NODES,)),
         *((name, np.int64, (MOST_NODES,)) for name in (
-            "status", "believes", "boots", "awaits", "drained", "side", "cut", "lost_links", "suspected", "listed",
-            "preferred", "available", "free", "asked", *LISTS,
+            "cut", "lost_links", "suspected", "listed", "available", "free", "asked", *LISTS,
         )),
         *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")), ("kept_side", np.int64, (MOST_SIDES,)),
         ("unburied", np.int64, (MOST_NODES + 1, 2)), ("stalled", np.int64, (MOST_NODES + 1, 2)),
@@ -126,9 +126,9 @@ def take_up(t, place):
 @inner
 def show(t, place):
     """Copies the records that are kept at a place to where those of the side in focus are."""
-    silent, stalled = t.queue.silent, t.queue.stalled
+    stalled = t.queue.stalled
     t.queue = t.kept[place]
-    t.queue.silent, t.queue.stalled = silent, stalled
+    t.queue.stalled = stalled
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
     copy_list(t.kept_recoverable[place], t.recoverable)
@@ -147,7 +147,7 @@ def order_sides(t):
     """Writes into `order` the numbers of all sides, that of the first running node first, then the oldest; how many
     there are."""
     first, count = first_running(t), 0
-    shown = FIRST_SIDE if first == NOBODY else t.side[first]
+    shown = FIRST_SIDE if first == NOBODY else t.nodes[first].side
     for number in range(1, t.net.last_side + 1):
         if is_side(t, number):
             at = count
@@ -194,7 +194,7 @@ def renumber(t):
 def renumber_all(t, count):
     """Gives sides the numbers of their places in the order. What is planned on one that is gone has none."""
     for node in range(t.setup.nodes):
-        t.side[node] = place_in_order(t, count, t.side[node])
+        t.nodes[node].side = place_in_order(t, count, t.nodes[node].side)
     for row in range(t.moment.agenda):
         t.agenda[row, SIDE] = place_in_order(t, count, t.agenda[row, SIDE])
     for place in range(MOST_SIDES):

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+from msgspec.structs import asdict
 
 from hawb.engine.settings import Settings
+from hawb.engine.setup import setup_of
 from hawb.engine.state import Queue
 from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
@@ -16,19 +18,12 @@ from hawb.scenario import beginning
 from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
-from hawb.study.kernel import nodes
 from hawb.study.kernel.cut_state import CUT_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import TRIAL
 from hawb.study.played import scenario
 from hawb.study.work import pause_us
 
-HANDLINGS = {
-    "ignore": nodes.IGNORE,
-    "autoheal": nodes.IGNORE,
-    "pause_minority": nodes.PAUSE_MINORITY,
-    "pause_if_all_down": nodes.PAUSE_IF_ALL_DOWN,
-}
 KNOWN_SETTINGS = HA_SETTINGS | {"queue-master-locator", "queue-mode"}
 LONGEST_HORIZON_US = 100 * 365 * histories.DAY_US
 LARGEST = 2**62
@@ -47,7 +42,6 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
     mirroring, traffic = queue.mirroring, environment.traffic
     consumed = rate_of(traffic.consume_per_s)
     listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
-    preferred = settings.partition_handling.nodes
     values = {
         **of_settings(settings), **of_mirroring(mirroring, settings), "seed": seed,
         "late_answers_count": settings.profile.late_answers_count,
@@ -63,7 +57,7 @@ def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
         trial["listed"][0, : len(listed)] = listed
     for name, value in values.items():
         trial["setup"][name] = value
-    trial["rates"], trial["preferred"][0, : len(preferred)] = rates(traffic), preferred
+    trial["rates"] = rates(traffic)
     return trial
 
 
@@ -71,15 +65,10 @@ def of_settings(settings: Settings) -> dict[str, int]:
     """What a cluster goes by."""
     timing = settings.timing
     return {
-        "nodes": len(settings.names), "handling": HANDLINGS[settings.partition_handling.mode],
-        "heals": settings.partition_handling.heals, "preferred": len(settings.partition_handling.nodes),
-        "lone_boot_rounds": settings.profile.lone_boot_rounds, "keeps_records": settings.profile.keeps_records,
+        **asdict(setup_of(settings)), "keeps_records": settings.profile.keeps_records,
         "consumes_again": settings.profile.mirroring, "strays_confirm": settings.profile.strays_confirm,
-        "link_us": timing.link_latency_us, "network_bytes_per_s": timing.network_bytes_per_s,
-        "fsync_us": timing.fsync_us, "stop_us": timing.stop_us, "start_us": timing.start_us,
-        "boot_retry_us": timing.boot_retry_us, "sync_messages_per_s": timing.sync_messages_per_s,
+        "network_bytes_per_s": timing.network_bytes_per_s, "sync_messages_per_s": timing.sync_messages_per_s,
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
-        "ticktime_us": round(settings.net_ticktime_s * beginning.MICROSECONDS),
     }  # fmt: skip
 
 

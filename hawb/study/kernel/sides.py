@@ -10,17 +10,15 @@ from hawb.study.kernel.cut_state import (
     SIDE,
     drop_row,
     is_here,
-    is_up,
     keep,
-    linked,
     look_from,
     place_of,
-    runs_anywhere,
     show_nodes,
     unschedule,
 )
 from hawb.study.kernel.deliveries import deliver
 from hawb.study.kernel.mirrors import end_master
+from hawb.study.kernel.node_rules import is_up, seen_from
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
     CONSUMER_CLOSES,
@@ -59,26 +57,6 @@ def is_of_side(kind):
 
 
 @inner
-def sees(t, node, other):
-    """Whether two nodes are up and both believe that the other runs."""
-    believe = t.believes[node] >> other & 1 and t.believes[other] >> node & 1
-    return believe and is_up(t, node) and is_up(t, other)
-
-
-@inner
-def seen_from(t, node, bits):
-    """Those of some nodes that a node sees, by way of others if need be, itself among them, as bits."""
-    near, before = 1 << node, 0
-    while near != before:
-        before = near
-        for one in range(t.setup.nodes):
-            for other in range(t.setup.nodes):
-                if before >> one & 1 and bits >> other & 1 and sees(t, one, other):
-                    near |= 1 << other
-    return near
-
-
-@inner
 def split(t):
     """Gives each group of nodes of the side in focus that see each other records of its own. The first keeps the side
     and what is down. Returns the nodes that are up, as bits, of which `seen_from` tells the groups."""
@@ -109,7 +87,7 @@ def split_off(t, group, old):
     keep(t, place_of(t, NO_SIDE), t.net.last_side)
     for node in range(t.setup.nodes):
         if group >> node & 1:
-            t.side[node] = t.net.last_side
+            t.nodes[node].side = t.net.last_side
     show_nodes(t)
     for row in range(t.moment.agenda):
         if t.agenda[row, SIDE] == old and is_of_side(t.agenda[row, KIND]):
@@ -150,25 +128,12 @@ def keep_own(t):
 
 
 @inner
-def reachable_side(t, node):
-    """The side that a node finds when it comes up: its own if that runs, or else that of the first running node that it
-    reaches; NO_SIDE if it reaches nobody."""
-    found = NO_SIDE
-    for other in range(t.setup.nodes):
-        if runs_anywhere(t, other) and linked(t, node, other):
-            if t.side[other] == t.side[node]:
-                return t.side[node]
-            found = found if found != NO_SIDE else t.side[other]
-    return found
-
-
-@inner
-def find_side(t, node):
-    """A node that is coming up forgets what it knew and takes over the records of those that it finds, if they are on
-    another side."""
-    side, old = reachable_side(t, node), t.side[node]
-    if side not in (NO_SIDE, old):
-        t.side[node] = side
+def find_records(t, node, found):
+    """A node that is coming up forgets what it knew and takes over the records of the node that it has found, if they
+    are those of another side."""
+    old = t.nodes[node].side
+    if found != NOBODY and t.nodes[found].side != old:
+        t.nodes[node].side = t.nodes[found].side
         look_from(t, node)
         place = place_of(t, old)
         if t.queue.master == node and not t.queue.up:
@@ -214,8 +179,8 @@ def drop_unheld(t):
             count_times(t)
             give_up(t, t.kept_content[place])
             for node in range(t.setup.nodes):
-                if t.side[node] == number:
-                    t.side[node] = t.net.focus
+                if t.nodes[node].side == number:
+                    t.nodes[node].side = t.net.focus
     if t.net.sides > 1 and not is_held(t, t.net.focus):
         hand_over(t)
 
@@ -224,6 +189,6 @@ def drop_unheld(t):
 def is_held(t, number):
     """Whether a side's records are on any disk."""
     for node in range(t.setup.nodes):
-        if t.side[node] == number and not t.moment.virgin >> node & 1:
+        if t.nodes[node].side == number and not t.moment.virgin >> node & 1:
             return True
     return False

@@ -56,12 +56,15 @@ SETUP = record(
     " client_local consume_beats consume_us listed preferred"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
-"""What does not change. Rates are so many beats in so many microseconds; `listed` and `preferred` say how many nodes
-are in the lists of that name. The last eight are the procedure of planned work."""
+"""What does not change. Rates are so many beats in so many microseconds; `listed` says how many nodes are in the list
+of that name, `preferred` are bits, `handling` is what nodes that see few others wait for. The last eight are the
+procedure of planned work."""
 
+NODE = record("status believes boots awaits drained may_boot_alone silent side")
+"""A node (`hawb.engine.state.Node`)."""
 QUEUE = record(
     "master up stopped abandoned absent mirrors synchronised unburied hollow depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us parked silent stalled gone lagging lag_from"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us parked stalled gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
@@ -84,11 +87,8 @@ most, would share one set of the processor's cache."""
 TRIAL = np.dtype(
     [
         ("setup", SETUP), ("moment", MOMENT), ("queue", QUEUE), ("book", BOOK), ("publisher", PUBLISHER),
-        ("consumer", CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
-        *((name, np.int64, (MOST_NODES,)) for name in (
-            "status", "believes", "boots", "awaits", "drained", "wanted", "mirrors", "synchronised", "since", "listed",
-            "preferred",
-        )),
+        ("consumer", CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)), ("nodes", NODE, (MOST_NODES,)),
+        *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "mirrors", "synchronised", "since", "listed")),
         *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
             "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
         )),
@@ -103,11 +103,10 @@ TRIAL = np.dtype(
 )  # fmt: skip
 """One trial, in one piece of memory.
 
-Of each node: its status, the nodes that it believes running, how often it has booted, whether it is to pause or is
-drained, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those that are synchronised, in
-their orders; after which message each mirror holds all (`since`); the dead that its record still counts, with whether
-they count as synchronised; what it holds, what a master that lost power had not written, and what the consumer believes
-to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`; which, as bits, is `silent`).
+Of each node: what it is and believes, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those
+that are synchronised, in their orders; after which message each mirror holds all (`since`); the dead that its record
+still counts, with whether they count as synchronised; what it holds, what a master that lost power had not written, and
+what the consumer believes to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`).
 The node of a mirror that has refused to take over, and one more, is `hollow`, 0 for none. The nodes whose disks are
 empty (`virgin`) are bits, too; when the queue is `gone`, and when the trial is `handed` over, say `disks`. What is
 planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after, last).
@@ -234,7 +233,7 @@ def is_here(t, node):
 @inner
 def runs_anywhere(t, node):
     """Whether a node runs, on whatever side."""
-    return t.status[node] == RUNNING
+    return t.nodes[node].status == RUNNING
 
 
 @inner
@@ -253,7 +252,7 @@ def look_from_outside(t):
 @inner
 def is_running(t, node):
     """Whether a node runs, on the side in focus."""
-    return t.status[node] == RUNNING
+    return t.nodes[node].status == RUNNING
 
 
 @inner

@@ -9,6 +9,7 @@ import numpy as np
 from hawb.study.compiled import compiled, inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
+from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
 from hawb.study.kernel.disks import declare
 from hawb.study.kernel.failover import bury
@@ -22,15 +23,8 @@ from hawb.study.kernel.mirrors import (
     take_effect,
     wanted,
 )
-from hawb.study.kernel.nodes import (
-    boot,
-    drain,
-    give_up_boot,
-    look_around,
-    notice_gone,
-    shut_down,
-    stopped,
-)
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import drain, notice_gone, shut_down, stopped
 from hawb.study.kernel.publishing import publish, react
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
@@ -83,7 +77,7 @@ def stand(t):
     """The cluster and its queue before anything has happened: all nodes run, every mirror is synchronised."""
     everybody = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
-        t.status[node], t.believes[node], t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
+        t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.syncing_since = NEVER
     t.consumer.node = t.publisher.node = NOBODY

@@ -53,7 +53,7 @@ def idle(t):
     """The nodes that are down though nothing keeps them down, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
-        if t.wanted[node] and t.status[node] == DOWN:
+        if t.wanted[node] and t.nodes[node].status == DOWN:
             bits |= 1 << node
     return bits & ~kept_down(t)
 
@@ -157,7 +157,7 @@ def connect(t, node):
 def open_node(t):
     """The first node that takes clients; NOBODY if none does."""
     for node in range(t.setup.nodes):
-        if runs_anywhere(t, node) and not t.drained[node]:
+        if runs_anywhere(t, node) and not t.nodes[node].drained:
             return node
     return NOBODY
 
@@ -237,10 +237,10 @@ def go_on(t):
             bring_back(t, node)
     elif runs_anywhere(t, node):
         work.asked_us = work.asked_us or now_us
-        if not (t.drained[node] or may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us):
+        if not (t.nodes[node].drained or may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us):
             return
-        if t.setup.drains and not t.drained[node]:
-            t.drained[node] = 1
+        if t.setup.drains and not t.nodes[node].drained:
+            t.nodes[node].drained = 1
             look_from_outside(t)
             schedule(t, 0, NODE_DRAINS, node)
             close_with_node(t)

@@ -1,0 +1,101 @@
+"""What nodes need of a turn: all that is otherwise where their rules are compiled.
+
+Here is what the engine has for it; `t` is the turn. For the kernel (`hawb.study.kernel.node_ports`) it is the trial.
+What a port promises is said here for both.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.chance import below
+from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, ShutDown
+from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, bits_of, nodes_of
+from hawb.engine.turn import TIMER, Turn
+from hawb.raft.ports import bits_in
+
+__all__ = ["BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "below", "bits_in"]
+"""The ports that stand elsewhere."""
+
+AWAITED = (None, "majority", "preferred", "everybody", "restart")
+"""What the trace calls that for which a node waits."""
+
+# What is so
+
+is_running, runs_anywhere, running_bits = Turn.is_running, Turn.runs_anywhere, Turn.running_bits
+"""Whether a node runs on the side in focus; whether it does on any; all that run on the side in focus, as bits."""
+linked = Turn.linked
+"""Whether what one of two nodes sends reaches the other."""
+look_from, next_number = Turn.look_from, Turn.next_number
+"""Puts the side of a node in focus; a number never given before, for draws."""
+
+
+def members(t: Turn) -> int:
+    """The members of the cluster, as bits."""
+    return bits_of(node for node, value in enumerate(t.nodes) if value.member)
+
+
+def ranked(t: Turn, k: int) -> int:
+    """The k-th node in the order in which RabbitMQ's configuration, here the scenario, lists them."""
+    return t.settings.file_order[k]
+
+
+def connections_at(t: Turn, node: int) -> int:
+    """How many connections clients have to a node."""
+    return sum(at == node for _, at, _ in t.connections)
+
+
+# What is to happen
+
+
+def begin_to_boot(t: Turn, node: int) -> None:
+    """A node's broker starts: in a while it will have booted as far as its tables."""
+    entry = t.emit("node_booting", node=node)
+    t.schedule(t.setup.start_us, BootAttempt(node, t.nodes[node].boots), entry)
+
+
+def begin_to_stop(t: Turn, node: int) -> None:
+    """A node's broker is told to stop."""
+    entry = t.emit("node_stopping", node=node)
+    t.schedule(0, ShutDown(node), entry)
+
+
+def begin_to_pause(t: Turn, node: int) -> None:
+    """A node's broker is to stop by itself."""
+    entry = t.emit("node_pausing", node=node, until=AWAITED[t.nodes[node].awaits])
+    t.schedule(0, ShutDown(node), entry)
+
+
+def look_in(t: Turn, delay_us: int) -> None:
+    """Nodes look around then, unless that is planned already."""
+    if not t.is_planned(LookAround()):
+        t.schedule(delay_us, LookAround(), priority=TIMER)
+
+
+def say_healing(t: Turn, side: int) -> None:
+    """The nodes of all other sides than one are about to restart."""
+    nodes = nodes_of(members(t))
+    winners = [node for node in nodes if t.nodes[node].side == side]
+    t.because = t.emit(
+        "autoheal_started",
+        winner=t.settings.named(winners),
+        connections=sum(connections_at(t, node) for node in winners),
+        losers=t.settings.named(node for node in nodes if node not in winners),
+    )
+
+
+def wait_with_boot(t: Turn, node: int, awaited: int, delay_us: int) -> None:
+    """A booting node waits for others, and after a while gives up."""
+    t.emit("node_waiting", node=node, waits_for=t.settings.named(nodes_of(awaited)))
+    t.schedule(delay_us, BootGivesUp(node, t.nodes[node].boots), priority=TIMER)
+
+
+def say_gave_up(t: Turn, node: int, awaited: int) -> None:
+    """A node has waited for others in vain."""
+    t.emit("node_gave_up", node=node, waits_for=t.settings.named(nodes_of(awaited)))
+
+
+PORTS = (
+    "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
+    "linked", "look_from", "next_number", "below", "bits_in", "members", "ranked", "connections_at", "begin_to_boot",
+    "begin_to_stop", "begin_to_pause", "look_in", "wait_with_boot", "say_healing", "say_gave_up",
+)  # fmt: skip
+"""The names of what others have to have: what stands here, and a node's statuses."""

@@ -1,0 +1,55 @@
+"""Settings as whole numbers, for what the kernel of studies compiles as well: `t.setup` of a turn and of a trial."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from msgspec import Struct
+
+from hawb.engine.settings import Settings
+from hawb.engine.state import MAJORITY, NOTHING, PREFERRED, bits_of
+
+CONDITIONS = {"pause_minority": MAJORITY, "pause_if_all_down": PREFERRED}
+"""What nodes wait for that stop by themselves, by how partitions are handled; nodes of other handlings do not."""
+
+
+class Setup(Struct, frozen=True):
+    """How many nodes there are, the seed, and times in microseconds.
+
+    `handling` is what nodes wait for that have stopped because they see too few others (NOTHING: they do not stop),
+    `heals` whether the losing sides of a partition restart, `preferred` the nodes that pause_if_all_down names, as
+    bits, `lone_boot_rounds` as in `hawb.rules.profiles`, `ticktime_us` how long it takes until a node that says nothing
+    is taken for dead (net_ticktime)."""
+
+    nodes: int
+    seed: int
+    handling: int
+    heals: int
+    preferred: int
+    lone_boot_rounds: int
+    link_us: int
+    fsync_us: int
+    stop_us: int
+    start_us: int
+    boot_retry_us: int
+    ticktime_us: int
+
+
+@cache
+def setup_of(settings: Settings) -> Setup:
+    """What a cluster goes by."""
+    timing, handling = settings.timing, settings.partition_handling
+    return Setup(
+        nodes=len(settings.names),
+        seed=settings.seed,
+        handling=CONDITIONS.get(handling.mode, NOTHING),
+        heals=handling.heals,
+        preferred=bits_of(handling.nodes),
+        lone_boot_rounds=settings.profile.lone_boot_rounds,
+        link_us=timing.link_latency_us,
+        fsync_us=timing.fsync_us,
+        stop_us=timing.stop_us,
+        start_us=timing.start_us,
+        boot_retry_us=timing.boot_retry_us,
+        ticktime_us=round(settings.net_ticktime_s * 1_000_000),
+    )
