@@ -26,6 +26,7 @@ from quorum_invariants import (
 
 from hawb.engine import advance, alarms, fifo, ledger, limits, runs
 from hawb.engine.access import waits_for_heir
+from hawb.engine.clients import HOLLOW_US, NEVER_US
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.expiry import side_of_timer
@@ -266,7 +267,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
             if share.queue == name:
                 answered = runs.union(account.confirmed, account.nacked)
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
-                asked = {node for node, _ in share.due_us}
+                asked = {node for node, due_us in share.due_us if due_us != HOLLOW_US}
                 side = turn.sides[turn.nodes[waiting.node].side]
                 if name in side.queues and side.queues[name].type != QUORUM:
                     replicas = {side.queues[name].master, *side.queues[name].mirrors}
@@ -352,7 +353,15 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
     # A mirror that stays on the record of a master that came back leaves channels without an answer, and policy asks
     # for others until it is looked at again.
     stays = {entry.queue for entry in moment.trace() if entry.event == "mirror_stays"}
-    open_ended = undecided | stays
+    # An heir drops nobody whom policy does not ask for, until that changes.
+    heirs: set[str] = set()
+    for entry in moment.trace():
+        if entry.event in ("promoted", "policy_applied"):
+            (heirs.add if entry.event == "promoted" else heirs.discard)(entry.queue)
+    # A mirror may outlive even its queue.
+    left = {share.queue for one in turn.unconfirmed for share in one.shares
+            if share.queue not in turn.queues and all(due_us >= NEVER_US for _, due_us in share.due_us)}  # fmt: skip
+    open_ended = undecided | stays | left
     waiting = [one for one in turn.unconfirmed if open_ended.isdisjoint(share.queue for share in one.shares)]
     assert not waiting, "a publisher waits for ever"
     assert undecided or not turn.held_back, "a channel waits for a quorum queue that can decide"
@@ -372,7 +381,7 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
         assert not waiting, f"{name}: {waiting} wait for ever"
         check_served(turn, queue)
         assert not queue.up or queue.limits_in_effect == queue.limits, f"{name}: it has not heard of its policy"
-        if queue.up and name not in found and name not in stays:
+        if queue.up and name not in found and name not in stays and name not in heirs:
             check_policy(turn, queue)
     check_alarms(turn)
     for consumer in turn.consumers.values():

@@ -131,7 +131,9 @@ def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
         checked = {name for name, queue in before["queues"].items() if forecast.node in queue["critical_nodes"]}
         members = sum(node.member for node in run.moment().state.nodes)
         if not before["partitions"] and forecast.node not in before["maintenance"] and members > 1:
-            up = {name for name in checked if before["queues"][name]["state"] != "down"}
+            # The check passes over exclusive queues, which 3.8 lists as mirrored.
+            owned = {name for name, queue in run.moment().state.sides[0].queues.items() if queue.owner}
+            up = {name for name in checked - owned if before["queues"][name]["state"] != "down"}
             assert {*forecast.quorum_critical, *forecast.mirror_sync_critical} == up
         assert text([forecast]).count(forecast.node) >= len(WAYS)
     assert (outcome(run), len(run.steps)) == (before, steps)
