@@ -9,6 +9,7 @@ import pytest
 from hawb.broker.cluster import CannotPlay
 from hawb.broker.compare import compare
 from hawb.broker.drive import Drive
+from hawb.broker.races import unrouted
 from hawb.broker.real import Played
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
@@ -93,3 +94,12 @@ def test_a_node_that_hangs_ends_the_play() -> None:
     drive._jobs = [hung]
     with pytest.raises(CannotPlay, match="did not boot"):
         drive.settle()
+
+
+@pytest.mark.parametrize(("kind", "step", "lost"), [("quorum", 5, {3, 4}), ("quorum", 6, set()), ("classic", 5, set())])
+def test_what_is_dead_lettered_while_its_queue_comes_back_may_be_lost(kind: str, step: int, lost: set[int]) -> None:
+    back = {"event": "queue_recovered", "queue": "dead", "step": 5, "detail": {}}
+    letters = {
+        "event": "messages_dead_lettered", "queue": "q", "step": step, "detail": {"ids": [[3, 4]], "targets": ["dead"]},
+    }  # fmt: skip
+    assert unrouted("dead", {"events": [back, letters], "queues": {"q": {"type": kind}}}) == lost

@@ -19,6 +19,9 @@
   messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its node is
   killed that is lost or not.
 
+- A quorum queue whose majority comes with a node may have a leader before that node has its classic queues' bindings
+  again (`rabbit_vhost:recover`): what it dead-letters to them at once is lost or not.
+
 What consumers meet is in `consumer_races`, and what makes another node the master in `master_races`.
 """
 
@@ -174,7 +177,7 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
             unsure = perhaps_struck(name, model) | stopped_mirrors(queue, model)
             unsure |= {queue["master"], *queue["mirrors"]} if back else set()
             lucky = mirrors_in_order(queue, other, since) | recoverable_or_not(queue, other, unsure)
-            lucky |= without_unwritten(queue, other, unwritten(name, model))
+            lucky |= without_unwritten(queue, other, unwritten(name, model) | unrouted(name, model))
             if "ids" in other:
                 came = (event["detail"]["ids"] for event in waited(name, model))
                 lucky |= held_ones_in_order(queue, other, set(numbers(chain(*came))))
@@ -304,6 +307,17 @@ def unwritten(name: str, model: Told) -> set[int]:
             lost |= came
             came = set()
     return lost
+
+
+def unrouted(name: str, model: Told) -> set[int]:
+    """What quorum queues dead-letter to a classic queue in the step in which that comes back with its node."""
+    back_in = {event["step"] for event in model.get("events", ())
+               if event["event"] == "queue_recovered" and event["queue"] == name}  # fmt: skip
+    letters = (event for event in model.get("events", ())
+               if event["event"] == "messages_dead_lettered" and event["step"] in back_in
+               and name in event["detail"]["targets"]
+               and model["queues"].get(event["queue"], {}).get("type") == "quorum")  # fmt: skip
+    return set(numbers(chain(*(event["detail"]["ids"] for event in letters))))
 
 
 def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
