@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from hawb.broker.consumer_races import (
     luckily_cancelled,
+    luckily_served,
     rejecting,
-    together,
     without_consumers,
     without_lost_places,
     without_shares,
@@ -109,7 +109,7 @@ def fewest(
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
     """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
-    cancelled, moved = luckily_cancelled(scenario, mine, seen), together(mine)
+    cancelled, moved = luckily_cancelled(scenario, mine, seen), luckily_served(mine)
     events, refusing, lost = mine["events"], rejecting(scenario), outrun(mine, seen) | luckily_kept(mine, seen)
     lost |= luckily_inherited(mine, seen) | luckily_taken(scenario, mine)
     mine, seen = (

@@ -65,7 +65,7 @@ def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
     }  # fmt: skip
 
 
-def together(model: Told) -> dict[str, str]:
+def luckily_served(model: Told) -> dict[str, str]:
     """The consumers that consumed again, or went with a node that stops, at the same moment as others of their queue,
     each with its queue."""
     stopping_at = {event["t"] for event in model["events"] if event["event"] == "node_stopping"}

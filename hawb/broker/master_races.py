@@ -46,7 +46,7 @@ def luckily_inherited(model: Told, seen: Told) -> set[str]:
                 time_s = joined.pop(event["node"], None)
                 if event["event"] == "promoted" and time_s in joined.values():
                     lucky.add(event["queue"])
-    return others(lucky, model, seen)
+    return with_another_master(lucky, model, seen)
 
 
 def luckily_kept(model: Told, seen: Told) -> set[str]:
@@ -72,10 +72,10 @@ def luckily_kept(model: Told, seen: Told) -> set[str]:
                 nodes = listed.get(policies[name])
                 if isinstance(nodes, list) and node not in nodes:
                     kept.add(name)
-    return others(kept, model, seen)
+    return with_another_master(kept, model, seen)
 
 
-def others(names: set[str], model: Told, seen: Told) -> set[str]:
+def with_another_master(names: set[str], model: Told, seen: Told) -> set[str]:
     """The queues of these that have another master in the broker."""
     masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
     return {name for name in names if masters.get(name) != model["queues"].get(name, {}).get("master")}

@@ -18,7 +18,6 @@
 - Since 4.0 a classic queue keeps what came without a confirm in memory until it hibernates, after a second without
   messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its node is
   killed that is lost or not.
-
 - A quorum queue whose majority comes with a node may have a leader before that node has its classic queues' bindings
   again (`rabbit_vhost:recover`): what it dead-letters to them at once is lost or not.
 

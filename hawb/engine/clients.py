@@ -32,10 +32,8 @@ class Clock(Struct, frozen=True):
         return self.start_us + beat / self.rate
 
 
-
-NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)
+HOLDS_NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)
 """Fields of a consumer whose channel is gone, and with it all that it held."""
-
 
 
 class Consumer(Struct, frozen=True):

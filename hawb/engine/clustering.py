@@ -25,6 +25,7 @@ from hawb.engine.booting.arrival import INCONSISTENT
 from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.mirroring import with_content
 from hawb.engine.naming import described
+from hawb.engine.nodes.ports import running_bits
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING
 from hawb.engine.turn import Turn
@@ -47,7 +48,7 @@ def join(turn: Turn, node: int) -> None:
     else:
         turn.change_node(node, member=True, virgin=False, side=turn.nodes[found].side)
         turn.look_from(node)
-        turn.change_node(node, believes=turn.running_bits())
+        turn.change_node(node, believes=running_bits(turn))
         turn.because = turn.emit("node_joined", node=node)
         membership.start(turn, [node])
 

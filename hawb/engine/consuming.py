@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, places, runs
 from hawb.engine.access import served
-from hawb.engine.clients import NOTHING, Consumer
+from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
@@ -190,8 +190,8 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM:
         consumer = turn.consumers[event.consumer]
-        known = runs.minus(runs.normal(consumer.stale), event.numbers)
-        turn.change_consumer(consumer.name, stale=runs.within(consumer.stale, known))
+        arrived = runs.minus(runs.normal(consumer.stale), event.numbers)
+        turn.change_consumer(consumer.name, stale=runs.within(consumer.stale, arrived))
         known = dict(fifo.of(queue).missing)
         known[consumer.name] = runs.union(known.get(consumer.name, EMPTY), runs.common(event.numbers, consumer.held))
         fifo.change(turn, queue.name, missing=tuple((one, these) for one, these in sorted(known.items()) if these))
@@ -291,7 +291,7 @@ def let_go(turn: Turn, name: str) -> None:
     """What a channel held that is gone goes back."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
-    turn.change_consumer(name, **NOTHING)
+    turn.change_consumer(name, **HOLDS_NOTHING)
     put_back(turn, consumer.queue, held, "consumer_gone")
     deliver(turn, consumer.queue)
 

@@ -46,9 +46,7 @@ KEPT = 1 << 14
 """So many parts of keys are kept: states of one search differ in few of theirs. A queue's takes some kilobytes."""
 
 NODE_FIELDS = {"node", "master", "forgotten"}
-NODES_FIELDS = {
-    "mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members", "kept_by", "hollow_at",
-}  # fmt: skip
+NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
 
 
 def key(state: State, settings: Settings, rename: bool = True) -> tuple:

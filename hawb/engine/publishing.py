@@ -130,7 +130,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         bookkeeping.refuse(turn, name, numbers, "master_died")
         ended = operation.ended and turn.settings.profile.strays_confirm
         due_us = [(node, NEVER_US) for node in operation.kept_by] + [(node, HOLLOW_US) for node in operation.hollow_at]
-        return Share(name, numbers, tuple(due_us) if operation.kept_by else (), answered=ended)
+        return Share(name, numbers, tuple(due_us), answered=ended)
     queue = turn.queues.get(name)
     if queue is None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from hawb.engine import expiry, fifo, places, runs
 from hawb.engine.access import fail, is_awaited, served
-from hawb.engine.clients import NOTHING, Consumer
+from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.consuming import (
     deliver,
     give_up_name,
@@ -149,7 +149,7 @@ def close(turn: Turn, name: str, reason: str) -> None:
     """The consumer's channel is gone: what it held goes back, and others get it."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
-    consumer = turn.change_consumer(name, state="closed", blocked=False, **NOTHING)
+    consumer = turn.change_consumer(name, state="closed", blocked=False, **HOLDS_NOTHING)
     turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
     unsubscribe(turn, name)
     forget(turn, consumer)
@@ -178,7 +178,7 @@ def dismiss(turn: Turn, name: str) -> None:
     """A channel is gone of which a quorum queue did not know it, or only that its node was out of reach."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
-    turn.change_consumer(name, **NOTHING)
+    turn.change_consumer(name, **HOLDS_NOTHING)
     unsubscribe(turn, name)
     forget(turn, consumer)
     put_back(turn, consumer.queue, held, "consumer_gone")
@@ -374,7 +374,8 @@ def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
     queue = turn.queues.get(name)
     for consumer in turn.consumers_of(name):
         if consumer.state != "closed":
-            turn.change_consumer(consumer.name, blocked=False, **(NOTHING | places.outdated(consumer, queue, master)))
+            left = HOLDS_NOTHING | places.outdated(consumer, queue, master)
+            turn.change_consumer(consumer.name, blocked=False, **left)
     active = [
         consumer
         for consumer in turn.consumers_of(name)

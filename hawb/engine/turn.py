@@ -26,7 +26,7 @@ from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.setup import Setup, setup_of
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State, bits_of
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
@@ -274,10 +274,6 @@ class Turn:
     def runs_anywhere(self, node: int) -> bool:
         """Whether `node` runs, on whatever side."""
         return self.nodes[node].status == RUNNING
-
-    def running_bits(self) -> int:
-        """The running nodes of the side in focus, as bits."""
-        return bits_of(self.running())
 
     def first_running(self) -> int:
         """The first running node of all in the order of the scenario's list; NOWHERE if none runs."""

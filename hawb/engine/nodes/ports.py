@@ -20,12 +20,17 @@ AWAITED = (None, "majority", "preferred", "everybody", "restart")
 
 # What is so
 
-is_running, runs_anywhere, running_bits = Turn.is_running, Turn.runs_anywhere, Turn.running_bits
-"""Whether a node runs on the side in focus; whether it does on any; all that run on the side in focus, as bits."""
+is_running, runs_anywhere = Turn.is_running, Turn.runs_anywhere
+"""Whether a node runs on the side in focus; whether it does on any."""
 linked = Turn.linked
 """Whether what one of two nodes sends reaches the other."""
 look_from, next_number = Turn.look_from, Turn.next_number
 """Puts the side of a node in focus; a number never given before, for draws."""
+
+
+def running_bits(t: Turn) -> int:
+    """The running nodes of the side in focus, as bits."""
+    return bits_of(t.running())
 
 
 def members(t: Turn) -> int:
