@@ -86,7 +86,9 @@ class Snapshot:
     def __init__(self, turn: Turn):
         self.now_us = turn.now_us
         self.nodes = list(map(replace, turn.nodes))
-        self.sides = {number: dict(side.queues) for number, side in turn.sides.items()}
+        self.sides = {
+            number: {name: replace(queue) for name, queue in side.queues.items()} for number, side in turn.sides.items()
+        }
         self.unconfirmed = turn.unconfirmed
         self.ledger = dict(turn.ledger)
         self.entries = len(turn.entries)

@@ -141,18 +141,18 @@ def release(turn: Turn, name: str) -> None:
 
 def withdraw(turn: Turn, event: GiveUp) -> Operation:
     """Takes an operation that has waited long enough out of the waiting."""
-    queue = turn.queues[event.queue]
-    turn.change_queue(queue.name, parked=tuple(parked for parked in queue.parked if parked.number != event.number))
-    return next(parked.operation for parked in queue.parked if parked.number == event.number)
+    waiting = turn.queues[event.queue].parked
+    turn.change_queue(event.queue, parked=tuple(parked for parked in waiting if parked.number != event.number))
+    return next(parked.operation for parked in waiting if parked.number == event.number)
 
 
 def keep_own(turn: Turn, name: str) -> None:
     """What clients on another side asked for waits there, and its time is counted there."""
-    queue = turn.queues[name]
-    for parked in queue.parked:
+    waiting = turn.queues[name].parked
+    for parked in waiting:
         if not turn.is_here(parked.operation.node):
             turn.unschedule(GiveUp(name, parked.number))
-    turn.change_queue(name, parked=tuple(one for one in queue.parked if turn.is_here(one.operation.node)))
+    turn.change_queue(name, parked=tuple(one for one in waiting if turn.is_here(one.operation.node)))
 
 
 def fail(turn: Turn, operation: Operation | ConsumerCancels, code: int, text: str) -> None:

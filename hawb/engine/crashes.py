@@ -73,7 +73,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
     queue = turn.queues.get(event.queue)
     if queue is None or event.node not in queue.crashed or not turn.is_running(event.node):
         return
-    name, was_master = event.queue, event.node == queue.master
+    name, was_master, recoverable = event.queue, event.node == queue.master, queue.recoverable
     others = any(turn.alive(queue, node) for node in (queue.master, *queue.mirrors))
     confirms.replica_crashed(turn, name, event.node)
     turn.change_queue(name, failed=event.final and was_master)
@@ -84,7 +84,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
         return
     if not was_master:
         # It has joined again before gm, which sleeps first, tells of the death: its node keeps its place.
-        turn.change_queue(name, recoverable=queue.recoverable)
+        turn.change_queue(name, recoverable=recoverable)
     again = ProcessRestarts(name, event.node)
     if others:
         turn.schedule(RETRY_US if was_master else 0, again)

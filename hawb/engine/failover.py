@@ -135,11 +135,11 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     queue = turn.queues[name]
     content = queue.contents[heir] or EMPTY
     missing = runs.minus(queue.content, content)
-    was_synchronised = heir in queue.synchronised
+    was, left_out, was_synchronised = queue.master, spared(turn, queue), heir in queue.synchronised
     mirrors = tuple(node for node in queue.mirrors if node != heir and turn.alive(queue, node))
     gone = [node for node in (queue.master, *queue.mirrors) if node != heir and node not in mirrors]
     entry = turn.emit(
-        "promoted", node=heir, queue=name, synchronised=was_synchronised, was=turn.settings.names[queue.master],
+        "promoted", node=heir, queue=name, synchronised=was_synchronised, was=turn.settings.names[was],
         messages=runs.size(content), missing=runs.size(missing),
     )  # fmt: skip
     # gm hands on to the survivors what the dead had broadcast, so those that were synchronised still are.
@@ -176,12 +176,12 @@ def promote(turn: Turn, name: str, heir: int) -> None:
     note_promotion(turn, name, synchronised=was_synchronised)
     turn.because = entry
     confirms.forget_replicas(turn, name, gone)
-    subscriptions.follow_new_master(turn, name, queue.master)
+    subscriptions.follow_new_master(turn, name, was)
     limits.adopt(turn, name, starting=True)
     waiting = (settling.unheard(parked) for parked in turn.queues[name].parked)
     turn.change_queue(name, parked=tuple(publishing.copied(turn, parked, name) for parked in waiting))
     synchronise_drained(turn, name, "promotion")
-    turn.schedule(0, PolicyTakesEffect(name, adding=True, spared=spared(turn, queue)))
+    turn.schedule(0, PolicyTakesEffect(name, adding=True, spared=left_out))
     release(turn, name)
     consuming.deliver(turn, name)
 

@@ -161,6 +161,8 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     settled = wanted == (had.untold_settings or had.quorum_settings)
     if settled and all(getattr(had, field) == value for field, value in record.items()):
         return
+    field = f"{kind}policy"
+    was = getattr(had, field)
     crashed = had.crashed & {had.master, *had.mirrors}
     # rabbit_amqqueue:update writes the record to disk as it is, with mirrors; store_queue writes it without.
     on_disk = mirroring.on_record(had, had.mirrors) if had.durable else ()
@@ -169,8 +171,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     untold = wanted if had.mirroring is not None or quorum.is_deaf(turn, had) else None
     queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
     queue = turn.change_queue(name, mirrored=queue.type == CLASSIC and is_replicated(queue))
-    field = f"{kind}policy"
-    entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=getattr(had, field))
+    entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=was)
     if queue.type == CLASSIC:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)

@@ -54,10 +54,11 @@ def refresh(turn: Turn, name: str) -> None:
         queue, leader = turn.queues[name], leader_seen(turn, group)
         master = NOWHERE if leader is None else leader.id
         up = leader is not None and can_commit(turn, group, leader)
-        if (queue.master, queue.up) != (master, up):
+        was_up = queue.up
+        if (queue.master, was_up) != (master, up):
             turn.change_queue(name, master=master, up=up)
             seen_by = turn.settings.named(turn.running())
-            if queue.up != up and seen_by:
+            if was_up != up and seen_by:
                 told = {"seen_by": seen_by} if len(turn.sides) > 1 else {}
                 turn.emit("queue_available" if up else "queue_unavailable", node=master, queue=name, **told)
             if up and group.waiting:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hawb.engine.state import Side
+from copy import copy
+
+from hawb.engine.state import Queue, Side
 
 
 class Records:
@@ -14,7 +16,21 @@ class Records:
         self.operator_policies = side.operator_policies
         self.queues = dict(side.queues)
         self.exchanges = side.exchanges
+        self._before = side.queues
+        self._written: set[str] = set()
+
+    def own(self, name: str) -> Queue:
+        """A queue to be written to: from the first time on a copy of what the moment before has."""
+        if name not in self._written:
+            self._written.add(name)
+            self.queues[name] = copy(self.queues[name])
+        return self.queues[name]
 
     def frozen(self) -> Side:
-        """The side as a value."""
-        return Side(self.number, self.policies, self.operator_policies, self.queues, self.exchanges)
+        """The side as a value, its queues that are as they were before the very same values."""
+        queues = dict(self.queues)
+        for name in self._written & queues.keys():
+            before = self._before.get(name)
+            queues[name] = before if before == queues[name] else queues[name]
+        self._written.clear()
+        return Side(self.number, self.policies, self.operator_policies, queues, self.exchanges)

@@ -24,6 +24,7 @@ def refuse_promotion(turn: Turn, name: str, heir: int) -> None:
     dead = [node for node in queue.mirrors if node != heir and node not in others]
     unburied = queue.unburied if queue.abandoned else ((queue.master, False),)
     unwritten = not others or (not queue.abandoned and hears_first(turn, queue, others))
+    on_disk = queue.mirrors_on_disk
     turn.emit("promotion_refused", node=heir, queue=name)
     turn.change_queue(
         name,
@@ -40,7 +41,7 @@ def refuse_promotion(turn: Turn, name: str, heir: int) -> None:
     else:
         abandon(turn, name, "promotion_refused")
     if unwritten:
-        turn.change_queue(name, mirrors_on_disk=queue.mirrors_on_disk)
+        turn.change_queue(name, mirrors_on_disk=on_disk)
 
 
 def hears_first(turn: Turn, queue: Queue, others: tuple[int, ...]) -> bool:
@@ -60,11 +61,11 @@ def heed_hollow(turn: Turn, name: str, dead: list[int]) -> None:
     if not living:
         leave_unburied(turn, name, dead)
         return
-    unwritten = bool(dead) and hears_first(turn, queue, living)
+    unwritten, on_disk = bool(dead) and hears_first(turn, queue, living), queue.mirrors_on_disk
     turn.change_queue(name, unburied=())
     bury_mirrors(turn, name, dead)
     if unwritten:
-        turn.change_queue(name, mirrors_on_disk=queue.mirrors_on_disk)
+        turn.change_queue(name, mirrors_on_disk=on_disk)
 
 
 def bury_hollow(turn: Turn, queue: Queue) -> Queue:

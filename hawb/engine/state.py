@@ -168,8 +168,8 @@ class Fifo(Struct, frozen=True):
     led_from_us: int = 0
 
 
-class Queue(Struct, frozen=True, cache_hash=True):
-    """A queue's record and what its replicas hold.
+class Queue(Struct):
+    """A queue's record and what its replicas hold. A value to all but a turn, which changes copies.
 
     `contents[node]` is what the replica at `node` holds or, where the node is down, what it would find on its disk;
     None where there is no copy. The master's content is the queue. Messages handed to consumers and not yet
@@ -257,6 +257,9 @@ class Queue(Struct, frozen=True, cache_hash=True):
     began: int = 0
     places: tuple[tuple[int, tuple[tuple[int, int, int], ...]], ...] = ()
     unplaced: Runs = EMPTY
+
+    def __hash__(self) -> int:
+        return hash(astuple(self))
 
     @property
     def delivered(self) -> Runs:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -30,12 +31,20 @@ from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.rules.policies import Policy
 
+Record = TypeVar("Record")
 OF_A_SIDE = frozenset(
     ("master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
 )
 """What sides of a partition know differently of a quorum queue."""
 
 __all__ = ["OF_A_SIDE", "REACTION", "TIMER", "Turn", "place_of"]
+
+
+def write(record: Record, fields: dict[str, object]) -> Record:
+    """Writes fields of a record."""
+    for field, value in fields.items():
+        setattr(record, field, value)
+    return record
 
 
 def place_of(event: object) -> int | None:
@@ -328,15 +337,16 @@ class Turn:
     def change_queue(self, name: str, **fields) -> Queue:
         """The queue with other fields. A quorum queue is one on all sides, but for who is seen there to lead it and
         which policies are known. When its mirrors change the record on disk is written, which names none."""
-        had = self.queues[name]
-        queue = self.queues[name] = replace(had, **fields)
-        if had.mirrors_on_disk and (had.mirrors, had.synchronised) != (queue.mirrors, queue.synchronised):
-            queue = self.queues[name] = replace(queue, mirrors_on_disk=())
+        queue = self.focus.own(name)
+        mirrors = queue.mirrors, queue.synchronised
+        write(queue, fields)
+        if queue.mirrors_on_disk and mirrors != (queue.mirrors, queue.synchronised):
+            queue.mirrors_on_disk = ()
         if queue.type == QUORUM and len(self.sides) > 1:
             shared = {field: value for field, value in fields.items() if field not in OF_A_SIDE}
             for side in self.sides.values():
                 if side is not self.focus and name in side.queues:
-                    side.queues[name] = replace(side.queues[name], **shared)
+                    write(side.own(name), shared)
         return queue
 
     def change_consumer(self, name: str, **fields) -> Consumer:
@@ -351,10 +361,7 @@ class Turn:
 
     def change_node(self, node: int, **fields) -> Node:
         """The node with other fields."""
-        changed = self.nodes[node]
-        for field, value in fields.items():
-            setattr(changed, field, value)
-        return changed
+        return write(self.nodes[node], fields)
 
     def account(self, queue: str) -> Account:
         """The queue's entry in the ledger."""
