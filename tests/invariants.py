@@ -25,19 +25,19 @@ from quorum_invariants import (
 )
 
 from hawb.engine import advance, alarms, fifo, ledger, limits, runs
-from hawb.engine.access import waits_for_heir
+from hawb.engine.classic.ports import wanted
+from hawb.engine.classic.record import waits_for_heir
 from hawb.engine.clients import HOLLOW_US, NEVER_US
 from hawb.engine.consuming import is_single_active
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.expiry import side_of_timer
 from hawb.engine.fifo import limits_of, release
-from hawb.engine.mirroring import wanted
 from hawb.engine.moment import Moment
 from hawb.engine.operations import NodeSuspected, Publish, Resume
 from hawb.engine.quorum_view import hosts
 from hawb.engine.raft_events import LeaderElected
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import BOOTING, QUORUM, RUNNING, STOPPING, Queue
+from hawb.engine.state import BOOTING, QUORUM, RUNNING, STOPPING, Queue, bits_of, nodes_of
 from hawb.engine.trace import CAUSES, EVENTS
 from hawb.engine.turn import Turn
 from hawb.rules.limits import DROP_HEAD
@@ -150,7 +150,7 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
     for nodes in (queue.mirrors, queue.synchronised, queue.recoverable):
         assert len(set(nodes)) == len(nodes), f"{name}: {nodes} has a node twice"
     assert set(queue.synchronised) <= set(queue.mirrors), f"{name}: synchronised {queue.synchronised} are no mirrors"
-    lost = set(queue.synchronised) & queue.depth_unknown
+    lost = set(queue.synchronised) & set(nodes_of(queue.depth_unknown))
     assert not lost, f"{name}: {lost} lost count of its master's depth, yet counts as synchronised"
     if queue.owner is not None:
         assert not queue.mirrors and not queue.durable, f"{name}: exclusive, yet mirrored or durable"
@@ -333,7 +333,7 @@ def check_confirmed(before: Snapshot, turn: Turn, queue: Queue, numbers: Runs) -
             if share.queue == queue.name and runs.common(share.numbers, numbers):
                 for node in {node for node, _ in share.due_us}.intersection(queue.replicas):
                     missing = runs.minus(present, queue.contents[node] or EMPTY)
-                    assert not missing or node in queue.depth_unknown or not turn.is_running(node), (
+                    assert not missing or queue.depth_unknown >> node & 1 or not turn.is_running(node), (
                         f"{queue.name}: {missing} was confirmed, but is not at {node}"
                     )
 
@@ -429,7 +429,7 @@ def check_policy(turn: Turn, queue: Queue) -> None:
     name, asked = queue.name, None if queue.owner else queue.mirroring
     assert queue.mirrored == (asked is not None), f"{name}: mirrored is {queue.mirrored}, its policy says {asked}"
     running = turn.running()
-    target = wanted(Turn(turn.settings, turn.before, 0), queue, running)
+    target = wanted(Turn(turn.settings, turn.before, 0), queue, bits_of(running))
     replicas = (queue.master, *queue.mirrors)
     # Where a process crashed, another comes whatever policy says, or none at all.
     crashed = {node for node, _ in queue.crashes}

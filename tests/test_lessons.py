@@ -160,8 +160,8 @@ def test_what_a_real_broker_did_is_told_where_it_was_recorded():
 
 
 def test_a_rule_about_time_is_the_engines():
-    told = rule("mirroring.synchronise_drained")
-    assert told.file == "hawb/engine/mirroring.py"
+    told = rule("mirrors.synchronise_drained")
+    assert told.file == "hawb/engine/classic/mirrors.py"
     assert told.name == "synchronise_drained"
     assert "rabbit_mirror_queue_slave" in told.source
 

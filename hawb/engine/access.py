@@ -100,7 +100,7 @@ def is_stopped(turn: Turn, queue: Queue) -> bool:
 def is_awaited(turn: Turn, queue: Queue) -> bool:
     """Whether a channel that tries to consume again from a queue without a master does not fail at once. 4.0, which has
     no mirrors, does not try (`rabbit_channel:handle_consuming_queue_down_or_eol`)."""
-    fails = queue.absent or is_stopped(turn, queue) or queue.master in queue.crashed
+    fails = queue.absent or is_stopped(turn, queue) or queue.crashed >> queue.master & 1
     return turn.settings.profile.mirroring and not queue.failed and (is_replicated(queue) or not fails)
 
 
@@ -110,12 +110,6 @@ def is_busy(turn: Turn, queue: Queue, node: int) -> bool:
     if queue.up:
         return queue.sync is not None or not turn.linked(node, queue.master)
     return not queue.abandoned
-
-
-def waits_for_heir(turn: Turn, queue: Queue) -> bool:
-    """Whether a queue has mirrors that live though it has no master. What is published they have from the channel, and
-    keep until they hear of it from a master: the publisher hears nothing (`rabbit_mirror_queue_slave`)."""
-    return queue.abandoned and not is_absent(queue) and any(turn.alive(queue, node) for node in queue.mirrors)
 
 
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
+from msgspec import Struct
+from msgspec.structs import astuple
+
 from hawb.engine import (
     access,
     clustering,
@@ -16,14 +19,13 @@ from hawb.engine import (
     enqueuers,
     events,
     exchanges,
-    failover,
     fetching,
     flows,
+    held_sync,
     limits,
     links,
     maintenance,
     membership,
-    mirroring,
     operations,
     policy_changes,
     publishers,
@@ -35,11 +37,12 @@ from hawb.engine import (
     raft_inputs,
     settling,
     subscriptions,
-    synchronisation,
 )
 from hawb.engine.booting import boot_order
+from hawb.engine.classic import failover, mirrors, synchronisation
+from hawb.engine.classic.journal import DRAINED
 from hawb.engine.nodes import partition_handling
-from hawb.engine.state import NOWHERE, QUORUM
+from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 
 
@@ -54,13 +57,13 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
 
 def alarms_changed(turn: Turn, event: events.AlarmsChanged) -> None:
     """A node heeds the alarms."""
-    synchronisation.heed_alarms(turn, event.node)
+    held_sync.heed_alarms(turn, event.node)
     connections.heed_alarms(turn, event.node)
 
 
 def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
     """A synchronisation parts the nodes that it keeps busy."""
-    links.give_up_links(turn, synchronisation.too_slow(turn, event))
+    links.give_up_links(turn, held_sync.too_slow(turn, event))
 
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
@@ -98,6 +101,18 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and not queue.up:
         quorum.put(turn, event.queue, event, NOWHERE)
+
+
+def of_replicas(rule: Callable) -> Callable:
+    """Who handles an event of a classic queue's replicas, if the queue is still there: a rule of the turn, the queue's
+    record and what else the event says."""
+
+    def handle(turn: Turn, event: Struct) -> None:
+        queue = turn.queues.get(event.queue)
+        if queue is not None and queue.type == CLASSIC:
+            rule(turn, turn.own(event.queue), *astuple(event)[1:])
+
+    return handle
 
 
 HANDLERS: dict[type, Callable] = {
@@ -147,31 +162,31 @@ HANDLERS: dict[type, Callable] = {
     events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
     events.BootAttempt: lambda turn, event: boot_order.boot(turn, event.node, event.boot),
     events.BootGivesUp: lambda turn, event: boot_order.give_up(turn, event.node, event.boot),
-    events.ReplicaGone: failover.replicas_gone,
+    events.ReplicaGone: of_replicas(lambda turn, queue: failover.bury(turn, queue, False)),
     events.CrashNoticed: crashes.noticed,
     events.MirrorMiscounts: crashes.miscounted,
     events.RejectFails: crashes.reject_fails,
     events.ProcessRestarts: crashes.restart,
-    events.MirrorJoins: mirroring.join,
-    events.PolicyTakesEffect: policy_changes.take_effect,
+    events.MirrorJoins: of_replicas(mirrors.join),
+    events.PolicyTakesEffect: of_replicas(mirrors.take_effect),
     events.PolicyChanged: limits.policy_changed,
     events.MessagesExpire: messages_expire,
     events.PolicyCompared: policy_changes.compared,
     events.QueueExpires: queues.expire,
     operations.Bind: exchanges.bind,
     operations.DeadLetters: publishing.dead_letters_arrive,
-    events.AutomaticSync: synchronisation.automatic,
-    events.ManualSync: synchronisation.manual,
-    events.SyncCancelled: synchronisation.cancel,
-    events.SyncFinished: synchronisation.finish,
-    events.SyncPauses: synchronisation.pause,
+    events.AutomaticSync: of_replicas(synchronisation.synchronise),
+    events.ManualSync: of_replicas(synchronisation.synchronise_by_hand),
+    events.SyncCancelled: held_sync.cancel,
+    events.SyncFinished: of_replicas(synchronisation.finish),
+    events.SyncPauses: held_sync.pause,
     events.SyncTooSlow: sync_too_slow,
     events.AlarmsChanged: alarms_changed,
     events.NodeDrains: maintenance.node_drains,
     events.TransferLeadership: maintenance.transfer_leadership,
     events.TransferAnswered: maintenance.answer_transfer,
     events.Rebalance: maintenance.rebalance,
-    events.DepthFell: synchronisation.drained,
+    events.DepthFell: of_replicas(lambda turn, queue: mirrors.synchronise_drained(turn, queue, DRAINED)),
 }
 """Who handles what stands on the agenda."""
 

@@ -6,14 +6,15 @@ from collections.abc import Container, Iterable, Mapping
 
 from msgspec import Struct
 
-from hawb.engine import bookkeeping, expiry, limits, mirroring, queues, quorum_queues, runs
+from hawb.engine import bookkeeping, expiry, limits, queues, quorum_queues, runs
 from hawb.engine.access import leaves_memory
+from hawb.engine.classic.ports import wanted
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, NOWHERE, QUORUM, RUNNING, Batch, Node, Queue, Side, State, bits_of
+from hawb.engine.state import DOWN, NOWHERE, QUORUM, RUNNING, Batch, Node, Queue, Side, State, bits_of, with_content
 from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy
 
@@ -132,7 +133,7 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
     queue = turn.queues[standing.name]
     if standing.master == NOWHERE:
         queue = turn.change_queue(queue.name, master=max(turn.first_running(), 0))
-        synchronised = mirrors = tuple(mirroring.wanted(turn, queue, turn.running())[1:])
+        synchronised = mirrors = tuple(wanted(turn, queue, bits_of(turn.running()))[1:])
     living = tuple(filter(turn.is_running, mirrors))
     up = turn.is_running(queue.master)
     turn.change_queue(
@@ -140,7 +141,7 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
         mirrors=living,
         synchronised=tuple(reversed([node for node in living if node in synchronised])),
         recoverable=mirrors if standing.recoverable is None else standing.recoverable,
-        contents=mirroring.with_content(
+        contents=with_content(
             fill(turn, (queue.master, *synchronised), everything),
             {node: EMPTY for node in living if node not in synchronised},
         ),

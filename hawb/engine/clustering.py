@@ -23,11 +23,10 @@ from hawb.engine import (
 from hawb.engine.booting import boot_order
 from hawb.engine.booting.arrival import INCONSISTENT
 from hawb.engine.events import NodeForgotten, NodeReset
-from hawb.engine.mirroring import with_content
 from hawb.engine.naming import described
 from hawb.engine.nodes.ports import running_bits
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING, with_content
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 

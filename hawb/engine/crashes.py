@@ -13,11 +13,15 @@ once in state crashed; 3.8.9 and 3.10.8 clusters did so.
 
 from __future__ import annotations
 
-from hawb.engine import confirms, failover, mirroring, outage, quorum_membership, quorum_view
+from hawb.engine import confirms, quorum_membership, quorum_view
 from hawb.engine.access import is_replicated
+from hawb.engine.classic.failover import bury
+from hawb.engine.classic.journal import JOINED
+from hawb.engine.classic.mirrors import end_master, enlist, synchronise_drained
+from hawb.engine.classic.outage import recover
 from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts, RejectFails
 from hawb.engine.naming import described
-from hawb.engine.state import NOWHERE, QUORUM
+from hawb.engine.state import NOWHERE, QUORUM, with_content
 from hawb.engine.turn import Turn
 
 MOST_RESTARTS = 5
@@ -45,11 +49,11 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
     before = (pair for pair in queue.crashes if turn.now_us - pair[1] <= PERIOD_US)
     recent = (*before, (at, turn.now_us))
     final = [where for where, _ in recent].count(at) > MOST_RESTARTS
-    turn.change_queue(name, crashes=recent, crashed=queue.crashed | {at})
+    turn.change_queue(name, crashes=recent, crashed=queue.crashed | 1 << at)
     turn.because = turn.emit("process_crashed", node=at, queue=name, final=final)
     if at == queue.master:
         turn.because = turn.emit("master_down", node=at, queue=name, reason="crashed")
-        mirroring.end_master(turn, name, stopped=False)
+        end_master(turn, turn.own(name), False)
     turn.schedule(turn.settings.timing.link_latency_us, CrashNoticed(name, at, final))
 
 
@@ -71,13 +75,13 @@ def reject_fails(turn: Turn, event: RejectFails) -> None:
 def noticed(turn: Turn, event: CrashNoticed) -> None:
     """Channels and the other replicas learn of a crash: the one nack what waits, the others act on the death."""
     queue = turn.queues.get(event.queue)
-    if queue is None or event.node not in queue.crashed or not turn.is_running(event.node):
+    if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return
     name, was_master, recoverable = event.queue, event.node == queue.master, queue.recoverable
     others = any(turn.alive(queue, node) for node in (queue.master, *queue.mirrors))
     confirms.replica_crashed(turn, name, event.node)
     turn.change_queue(name, failed=event.final and was_master)
-    failover.bury(turn, name, at_once=True)
+    bury(turn, turn.own(name), True)
     if turn.queues[name].up:
         turn.change_queue(name, failed=False)
     if event.final:
@@ -95,17 +99,16 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
 def restart(turn: Turn, event: ProcessRestarts) -> None:
     """The supervisor has started the process again, and it looks what it is to be."""
     queue = turn.queues.get(event.queue)
-    if queue is None or event.node not in queue.crashed or not turn.is_running(event.node):
+    if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return
     if not queue.up and not queue.abandoned:
         turn.schedule(RETRY_US, event)
         return
-    queue = turn.change_queue(queue.name, crashed=queue.crashed - {event.node})
+    queue = turn.change_queue(queue.name, crashed=queue.crashed & ~(1 << event.node))
     if queue.master == event.node:
-        on_disk = mirroring.with_content(queue.contents, {event.node: queue.content})
-        turn.change_queue(queue.name, contents=on_disk)
-        outage.recover(turn, queue.name, "process_restarted")
+        queue.contents = with_content(queue.contents, {event.node: queue.content})
+        recover(turn, queue, 0)
     elif queue.up and is_replicated(queue):
-        mirroring.enlist(turn, queue.name, event.node)
-        mirroring.synchronise_drained(turn, queue.name, "joined")
+        enlist(turn, queue, event.node)
+        synchronise_drained(turn, queue, JOINED)
         turn.schedule(0, AutomaticSync(queue.name))

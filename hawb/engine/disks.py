@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hawb.engine import runs
-from hawb.engine.mirroring import with_content
 from hawb.engine.runs import Runs
-from hawb.engine.state import Batch, Queue
+from hawb.engine.state import Batch, Queue, with_content
 from hawb.engine.turn import Turn
 
 
@@ -25,7 +24,7 @@ def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs |
         if queue.contents[node] is None
         or not queue.durable
         or turn.nodes[node].virgin
-        or (turn.is_running(node) and node not in queue.crashed)
+        or (turn.is_running(node) and not queue.crashed >> node & 1)
         else runs.common(queue.contents[node], kept)
         for node in nodes
     }

@@ -136,14 +136,12 @@ class MirrorJoins(Struct, frozen=True):
 
 
 class PolicyTakesEffect(Struct, frozen=True):
-    """A queue's master looks at its policy again, and at what there is to `synchronise`, perhaps while its node boots
-    (`returning`). One that has just taken over drops nobody (`adding`). The node `spared` gets no mirror."""
+    """A queue's master looks at its policy again; `how` is of `hawb.engine.classic.ports`. The nodes `spared`, as bits,
+    get no mirror."""
 
     queue: str
-    synchronise: bool = True
-    returning: bool = False
-    adding: bool = False
-    spared: int | None = None
+    how: int = 0
+    spared: int = 0
 
 
 class PolicyChanged(Struct, frozen=True):

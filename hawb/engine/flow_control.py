@@ -70,7 +70,7 @@ def silent_mirrors(turn: Turn, queue: Queue) -> list[int]:
     """The mirrors of a queue that nothing reaches, though their deaths are not known."""
     if not queue.up:
         return []
-    return [node for node in queue.mirrors if not turn.follows(queue, node) and node not in queue.crashed]
+    return [node for node in queue.mirrors if not turn.follows(queue, node) and not queue.crashed >> node & 1]
 
 
 def unheard(turn: Turn, publisher: Publisher, node: int) -> int:

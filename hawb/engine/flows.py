@@ -335,7 +335,7 @@ def drains_us(turn: Turn, name: str) -> Iterator[int]:
     kept = runs.minus(queue.unacknowledged, theirs)
     for node in filter(turn.is_running, queue.mirrors):
         missing = runs.minus(queue.content, queue.contents[node] or EMPTY)
-        if missing and node not in queue.depth_unknown and not runs.common(missing, kept):
+        if missing and not queue.depth_unknown >> node & 1 and not runs.common(missing, kept):
             answers = answers_until(turn, queue, consumers, missing[-1][1]) + len(consumers) - 1
             yield ceil((answers + over) / rate)
 

@@ -38,7 +38,7 @@ from hawb.engine.quorum_group import Proposal
 from hawb.engine.raft_events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread
+from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread, bits_of, nodes_of
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
@@ -246,9 +246,8 @@ def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | N
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
     batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
     fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
-    fields["depth_unknown"] = tuple(sorted(names[node] for node in queue.depth_unknown))
-    fields["unburied"] = tuple(sorted((names[node], counted) for node, counted in queue.unburied))
-    fields["crashed"] = tuple(sorted(names[node] for node in queue.crashed))
+    for field in ("depth_unknown", "unburied", "unburied_synchronised", "crashed"):
+        fields[field] = bits_of(names[node] for node in nodes_of(fields[field]))
     fields["crashes"] = tuple((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)

@@ -21,7 +21,6 @@ from hawb.engine import (
     consuming,
     membership,
     metadata,
-    mirroring,
     quorum_sight,
     quorum_view,
     raft_inputs,
@@ -30,10 +29,12 @@ from hawb.engine import (
 )
 from hawb.engine.access import release
 from hawb.engine.booting import boot_order
+from hawb.engine.classic.copies import note_silent
+from hawb.engine.classic.synchronisation import finish_late
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
-from hawb.engine.mirroring import with_content
 from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.runs import EMPTY
+from hawb.engine.state import with_content
 from hawb.engine.turn import TIMER, Turn
 
 Link = tuple[int, int]
@@ -58,7 +59,7 @@ def cut(turn: Turn, links: Iterable[Link]) -> None:
     turn.because = turn.emit("links_cut", links=[turn.settings.named(link) for link in new])
     for _side in turn.each_side():
         for name in turn.queue_names():
-            mirroring.note_silent(turn, name)
+            note_silent(turn, turn.own(name))
     raft_inputs.links_silent(turn, new)
     turn.schedule(turn.setup.ticktime_us, LinksTimeOut(number), priority=TIMER)
 
@@ -101,7 +102,7 @@ def catch_up(turn: Turn, name: str) -> None:
     turn.change_queue(name, lagging=(), contents=with_content(queue.contents, held))
     for node, _ in late:
         confirms.replica_answers(turn, name, node, turn.link_us(queue.master, node))
-    mirroring.finish_late_sync(turn, name)
+    finish_late(turn, turn.own(name))
     release(turn, name)
     turn.schedule(turn.settings.timing.link_latency_us, PolicyTakesEffect(name))
 

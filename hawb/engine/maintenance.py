@@ -11,10 +11,13 @@ away. It takes no clients, and the locators random and min-masters pass it over.
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms, membership, mirroring, quorum_membership, runs
+from hawb.engine import chance, confirms, membership, quorum_membership, runs
 from hawb.engine.access import is_replicated, park
+from hawb.engine.classic.journal import JOINED, TRANSFER
+from hawb.engine.classic.mirrors import drop_master, drop_mirrors, enlist, synchronise_drained
+from hawb.engine.classic.ports import ALL_REPLICAS, wanted
 from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
-from hawb.engine.state import QUORUM, Queue
+from hawb.engine.state import QUORUM, Queue, bits_of
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
 
@@ -33,15 +36,15 @@ def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
     turn.because = turn.emit(
         "leadership_transferred", node=event.node, queue=queue.name, was=turn.settings.names[queue.master]
     )
+    queue = turn.own(event.queue)
     if event.node not in queue.replicas:
-        mirroring.enlist(turn, queue.name, event.node)
-        mirroring.synchronise_drained(turn, queue.name, "joined")
-    others = [node for node in turn.queues[queue.name].mirrors if node != event.node]
-    mirroring.drop_mirrors(turn, queue.name, others, "transfer")
+        enlist(turn, queue, event.node)
+        synchronise_drained(turn, queue, JOINED)
+    drop_mirrors(turn, queue, ALL_REPLICAS & ~(1 << event.node), TRANSFER)
     if queue.master == event.node:
         turn.schedule(0, PolicyTakesEffect(queue.name))
     else:
-        mirroring.drop_master(turn, queue.name, "transfer")
+        drop_master(turn, queue, TRANSFER)
     if event.asked:
         turn.schedule(0, TransferAnswered(queue.name))
 
@@ -85,8 +88,8 @@ def length(turn: Turn, queue: Queue) -> int:
 
 def candidates(turn: Turn, queue: Queue) -> list[int]:
     """The other nodes that policy wants a replica on, or that have a member which runs, and that may get a master."""
-    wanted = queue.synchronised if queue.type == QUORUM else mirroring.wanted(turn, queue, turn.running())
-    others = [node for node in wanted if node != queue.master]
+    nodes = queue.synchronised if queue.type == QUORUM else wanted(turn, queue, bits_of(turn.running()))
+    others = [node for node in nodes if node != queue.master]
     return may_get_masters(turn, others)
 
 

@@ -13,15 +13,14 @@ from hawb.engine import (
     confirms,
     connections,
     disks,
-    failover,
     metadata,
-    mirroring,
-    outage,
     queues,
     quorum_sight,
     raft_inputs,
     sides,
 )
+from hawb.engine.classic.failover import bury, shut_down_master
+from hawb.engine.classic.mirrors import end_master
 from hawb.engine.events import NodeGoneNoticed, ShutDown, Stopped
 from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.nodes.ports import begin_to_stop
@@ -74,7 +73,7 @@ def strike(turn: Turn, nodes: list[int], how: str) -> Iterator[int]:
         if node in known:
             for name in masters_on(turn, node):
                 turn.emit("master_down", node=node, queue=name, reason=how)
-                mirroring.end_master(turn, name, stopped=False)
+                end_master(turn, turn.own(name), False)
             yield node
 
 
@@ -121,7 +120,7 @@ def shut_down(turn: Turn, event: ShutDown) -> None:
         return
     turn.change_node(event.node, status=STOPPING)
     for name in masters:
-        failover.shut_down_master(turn, name)
+        shut_down_master(turn, turn.own(name))
     sides.remember(turn, event.node)
     raft_inputs.node_down(turn)
     timing = turn.settings.timing
@@ -186,11 +185,11 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
         turn.because = cause
         queue = turn.queues[name]
         if queue.type == "classic" and not {queue.master, queue.hollow, *queue.mirrors}.isdisjoint(gone):
-            failover.bury(turn, name)
+            bury(turn, turn.own(name), False)
     turn.because = cause
     confirms.strays_gone(turn, dead)
     if not watchers:
-        outage.forget_transient(turn)
+        forget_transient(turn)
     for node in gone:
         if node in dead:
             close_clients(turn, node, NODE_DOWN)
@@ -199,6 +198,13 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
             quorum_sight.out_of_reach(turn, [node])
         alarms.node_gone(turn, node)
     partition_handling.pause(turn)
+
+
+def forget_transient(turn: Turn) -> None:
+    """With the last node the records of queues that are not durable go too."""
+    for name in turn.queue_names():
+        if turn.queues[name].abandoned and not turn.queues[name].durable:
+            queues.remove(turn, name, "node_down")
 
 
 def notice_if_gone(turn: Turn, node: int) -> None:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import consuming, expiry, metadata, mirroring, quorum
+from hawb.engine import consuming, expiry, metadata, quorum
 from hawb.engine import limits as lengths
 from hawb.engine.access import is_replicated
+from hawb.engine.classic.ports import on_record
 from hawb.engine.events import (
-    AutomaticSync,
     ClearPolicy,
     PolicyChanged,
     PolicyCompared,
@@ -26,7 +26,7 @@ from hawb.engine.events import (
 )
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import AdoptPolicy
-from hawb.engine.state import CLASSIC, NOWHERE, QUORUM, Queue
+from hawb.engine.state import CLASSIC, NOWHERE, bits_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import limits, patterns, policies, quorum_declaration
 from hawb.rules.patterns import Match
@@ -163,9 +163,9 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
         return
     field = f"{kind}policy"
     was = getattr(had, field)
-    crashed = had.crashed & {had.master, *had.mirrors}
+    crashed = had.crashed & bits_of({had.master, *had.mirrors} - {NOWHERE})
     # rabbit_amqqueue:update writes the record to disk as it is, with mirrors; store_queue writes it without.
-    on_disk = mirroring.on_record(had, had.mirrors) if had.durable else ()
+    on_disk = on_record(had) if had.durable else ()
     # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
     # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
     untold = wanted if had.mirroring is not None or quorum.is_deaf(turn, had) else None
@@ -209,32 +209,3 @@ def compared(turn: Turn, event: PolicyCompared) -> None:
     if queue is not None and queue.master == event.node and queue.untold_settings is not None:
         turn.change_queue(event.queue, untold_settings=None)
         quorum.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)
-
-
-def take_effect(turn: Turn, event: PolicyTakesEffect) -> None:
-    """The master brings its mirrors in line with its policy. One that synchronises does so afterwards, and without a
-    master nothing happens until one is back. One that has taken over starts mirrors that are missing, and leaves those
-    that policy does not ask for any more (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`; seen on 3.8.9 and
-    3.10.8 clusters). A quorum queue has no mirrors."""
-    queue = turn.queues.get(event.queue)
-    if queue is None or queue.type == QUORUM or not queue.up or queue.sync is not None:
-        return
-    if not is_replicated(queue):
-        if not event.adding:
-            mirroring.drop_mirrors(turn, queue.name, list(queue.mirrors), "policy")
-        return
-    mirroring.add_mirrors(turn, queue.name, returning=event.returning, spared=event.spared)
-    if not event.adding:
-        drop_surplus(turn, queue)
-    if event.synchronise:
-        turn.schedule(0, AutomaticSync(queue.name))
-
-
-def drop_surplus(turn: Turn, queue: Queue) -> None:
-    """Drops replicas that policy no longer asks for. The dead that nobody has missed yet are buried in their time."""
-    keep = mirroring.wanted(turn, queue, turn.running())
-    surplus = [node for node in queue.mirrors if node not in keep and turn.alive(queue, node)]
-    if surplus:
-        mirroring.drop_mirrors(turn, queue.name, surplus, "policy")
-    if queue.master not in keep:
-        mirroring.drop_master(turn, queue.name)

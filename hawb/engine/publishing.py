@@ -28,7 +28,8 @@ from hawb.engine import (
     quorum,
     runs,
 )
-from hawb.engine.access import is_busy, is_replicated, park, waits_for_heir
+from hawb.engine.access import is_busy, is_replicated, park
+from hawb.engine.classic.record import waits_for_heir
 from hawb.engine.clients import HOLLOW_US, NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready, with_batch, without

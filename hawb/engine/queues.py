@@ -16,20 +16,23 @@ from hawb.engine import (
     expiry,
     limits,
     metadata,
-    mirroring,
     quorum_queues,
     quorum_view,
     runs,
     subscriptions,
+    sync_course,
 )
 from hawb.engine.access import fail, is_absent, is_stopped, park, refuse_locked, refuse_reserved, release, served
+from hawb.engine.classic.journal import JOINED
+from hawb.engine.classic.mirrors import synchronise_drained
+from hawb.engine.classic.ports import listed_by, wanted
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import CLASSIC, QUORUM, TYPES, Queue
+from hawb.engine.state import CLASSIC, QUORUM, TYPES, Queue, bits_of, with_content
 from hawb.engine.turn import Turn
 from hawb.rules import locators, queue_arguments, quorum_declaration
 from hawb.rules.limits import LIMIT_ARGUMENTS
@@ -168,18 +171,18 @@ def create(turn: Turn, operation: Declare) -> None:
     bookkeeping.count_times(turn, queue.name)
     tell_not_simulated(turn, queue)
     limits.adopt(turn, queue.name, starting=True)
-    mirroring.synchronise_drained(turn, queue.name, "joined")
+    synchronise_drained(turn, turn.own(queue.name), JOINED)
 
 
 def place_mirrors(turn: Turn, name: str) -> None:
     """The first mirrors of a queue, which are up before declare-ok."""
     queue = turn.queues[name]
-    mirrors = tuple(mirroring.wanted(turn, queue, turn.running())[1:])
+    mirrors = tuple(wanted(turn, queue, bits_of(turn.running()))[1:])
     turn.change_queue(
         name,
         mirrors=mirrors,
         recoverable=mirrors,
-        contents=mirroring.with_content(queue.contents, dict.fromkeys(mirrors, EMPTY)),
+        contents=with_content(queue.contents, dict.fromkeys(mirrors, EMPTY)),
     )
 
 
@@ -212,7 +215,7 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
     strategy = locator(turn, operation, found)
     candidates = locators.master_candidates(
         -1 if asked is None else int(asked.mode),
-        [] if asked is None else mirroring.listed(turn, asked),
+        [] if asked is None else listed_by(turn, asked),
         operation.node,
         turn.running(),
     )
@@ -325,7 +328,7 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     queue = turn.queues[name]
     expiry.stop_timers(turn, queue)
     if queue.sync is not None:
-        mirroring.unplan_sync(turn, queue)
+        sync_course.unplan(turn, queue)
     if queue.type == QUORUM:
         quorum_queues.disband(turn, queue)
     left = runs.minus(turn.queues[name].content, turn.account(name).lost)

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import access, bookkeeping, mirroring, runs, subscriptions
+from hawb.engine import access, bookkeeping, runs, subscriptions
+from hawb.engine.classic.mirrors import end_master
 from hawb.engine.contents import united
 from hawb.engine.disks import persistent
 from hawb.engine.nodes import sight
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, Queue, bits_of, nodes_of
+from hawb.engine.state import NOWHERE, QUORUM, Queue, bits_of, nodes_of, with_content
 from hawb.engine.turn import Turn
 
 
@@ -66,7 +67,7 @@ def keep_own(turn: Turn, name: str) -> None:
         subscriptions.lose_sight(turn, name)
     else:
         turn.emit("master_down", node=queue.master, queue=name, reason="out_of_reach")
-        mirroring.end_master(turn, name, stopped=False)
+        end_master(turn, turn.own(name), False)
 
 
 def take_over_records(turn: Turn, node: int, side: int) -> None:
@@ -111,7 +112,7 @@ def bring_back(turn: Turn, queue: Queue, from_disk: Queue) -> None:
     had = queue.content
     turn.change_queue(
         queue.name,
-        contents=mirroring.with_content(queue.contents, {queue.master: content}),
+        contents=with_content(queue.contents, {queue.master: content}),
         batches=united(queue.batches, from_disk.batches),
         redelivered=perhaps_delivered(turn, queue.name, queue.master, content),
         unacknowledged=EMPTY,
@@ -137,9 +138,9 @@ def leave(side: Records, name: str, node: int) -> Runs:
     if queue.type == QUORUM:
         return EMPTY
     if queue.master != node:
-        side.queues[name] = replace(queue, contents=mirroring.with_content(queue.contents, {node: None}))
+        side.queues[name] = replace(queue, contents=with_content(queue.contents, {node: None}))
         return EMPTY
-    empty = mirroring.with_content(queue.contents, {node: EMPTY})
+    empty = with_content(queue.contents, {node: EMPTY})
     side.queues[name] = replace(queue, contents=empty, redelivered=EMPTY, unacknowledged=EMPTY)
     return queue.content
 
@@ -204,13 +205,13 @@ def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
     """A remembered record while nobody serves it, with what is on disks now."""
     contents = queue.contents if now is None else now.contents
     given_up = (at for at in (node, queue.master) if contents[at] is None and not turn.nodes[at].virgin)
-    contents = mirroring.with_content(contents, {at: on_own_disk(turn, queue.name, at) for at in given_up})
+    contents = with_content(contents, {at: on_own_disk(turn, queue.name, at) for at in given_up})
     return replace(
         queue,
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
         batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=perhaps_delivered(turn, queue.name, queue.master, contents[queue.master] or EMPTY),
-        mirrors=(), synchronised=(), depth_unknown=frozenset(), crashed=frozenset(), consumers=(), parked=(),
-        active_consumer=None, unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=(), hollow=NOWHERE,
+        mirrors=(), synchronised=(), depth_unknown=0, crashed=0, consumers=(), parked=(), active_consumer=None,
+        unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=0, unburied_synchronised=0, hollow=NOWHERE,
         ttl_timer_us=None,
     )  # fmt: skip

@@ -49,8 +49,13 @@ def nodes_of(bits: int) -> list[int]:
 
 
 def bits_of(nodes: Iterable[int]) -> int:
-    """Nodes as a set."""
+    """Nodes, each given once, as a set."""
     return sum(1 << node for node in nodes)
+
+
+def with_content(contents: tuple[Runs | None, ...], changed: dict[int, Runs | None]) -> tuple[Runs | None, ...]:
+    """What replicas hold, with that of some nodes replaced."""
+    return tuple(changed.get(node, content) for node, content in enumerate(contents))
 
 
 class Node(Struct):
@@ -220,12 +225,13 @@ class Queue(Struct):
     mirrors: tuple[int, ...] = ()
     synchronised: tuple[int, ...] = ()
     recoverable: tuple[int, ...] = ()
-    depth_unknown: frozenset[int] = frozenset()
+    depth_unknown: int = 0
     mirrored: bool = False
     up: bool = True
     stopped: bool = False
     abandoned: bool = False
-    unburied: tuple[tuple[int, bool], ...] = ()
+    unburied: int = 0
+    unburied_synchronised: int = 0
     hollow: int = NOWHERE
     mirrors_on_disk: tuple[int, ...] = ()
     strays: tuple[int, ...] = ()
@@ -238,7 +244,7 @@ class Queue(Struct):
     uncounted_from: int = 0
     consumers: tuple[str, ...] = ()
     active_consumer: str | None = None
-    crashed: frozenset[int] = frozenset()
+    crashed: int = 0
     crashes: tuple[tuple[int, int], ...] = ()
     failed: bool = False
     parked: tuple[Parked, ...] = ()
@@ -276,6 +282,26 @@ class Queue(Struct):
         if self.type == QUORUM:
             return union(self.contents[self.holder] or EMPTY, self.pending)
         return self.contents[self.master] or EMPTY
+
+    @property
+    def syncing(self) -> bool:
+        """Whether it synchronises."""
+        return self.sync is not None
+
+    @property
+    def sync_number(self) -> int:
+        """The number of the synchronisation under way."""
+        return self.sync.number
+
+    @property
+    def sync_mirrors(self) -> int:
+        """The mirrors that take part in it, as bits."""
+        return bits_of(self.sync.mirrors)
+
+    @property
+    def sync_held(self) -> bool:
+        """Whether a memory alarm holds it."""
+        return self.sync.held_us is not None
 
     @property
     def replicas(self) -> tuple[int, ...]:

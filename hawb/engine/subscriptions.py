@@ -306,7 +306,7 @@ def follow_new_master(turn: Turn, name: str, was: int) -> None:
     where that one's process crashed; else for the others their channel consumes again in silence. What they held is
     back in the queue, and sent again: their acknowledgements of the first deliveries go nowhere, or from 3.9 on to the
     new master."""
-    crashed = was in turn.queues[name].crashed and turn.is_running(was)
+    crashed = turn.queues[name].crashed >> was & 1 and turn.is_running(was)
     for consumer in detach(turn, name, was):
         if crashed:
             cancel_by_server(turn, consumer, "master_down")

@@ -304,7 +304,7 @@ class Turn:
         """Whether the queue's replica at `node` is a running process."""
         if node == queue.master:
             return queue.up
-        return node in queue.mirrors and self.is_running(node) and node not in queue.crashed
+        return node in queue.mirrors and self.is_running(node) and not queue.crashed >> node & 1
 
     def follows(self, queue: Queue, node: int) -> bool:
         """Whether the queue's replica at `node` is a running process that what the master sends reaches; of a quorum
@@ -333,6 +333,10 @@ class Turn:
         """A new queue, under its name."""
         self.queues[queue.name] = queue
         self.ledger.setdefault(queue.name, Account())
+
+    def own(self, name: str) -> Queue:
+        """A queue of the side in focus, to be written to."""
+        return self.focus.own(name)
 
     def change_queue(self, name: str, **fields) -> Queue:
         """The queue with other fields. A quorum queue is one on all sides, but for who is seen there to lead it and

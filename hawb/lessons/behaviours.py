@@ -21,13 +21,11 @@ from hawb.engine import (
     dead_letters,
     enqueuers,
     expiry,
-    failover,
     fifo,
     flow_control,
+    held_sync,
     links,
     maintenance,
-    mirroring,
-    outage,
     places,
     policy_changes,
     publishing,
@@ -36,15 +34,14 @@ from hawb.engine import (
     quorum_losses,
     quorum_membership,
     quorum_sight,
-    refusal,
     settling,
     sides,
     single_active,
     subscriptions,
-    synchronisation,
 )
 from hawb.engine import limits as lengths
 from hawb.engine.booting import boot_order
+from hawb.engine.classic import failover, failover_ports, mirrors, outage, refusal, synchronisation
 from hawb.engine.nodes import partition_handling
 from hawb.raft import election, replication
 from hawb.rules import (
@@ -102,7 +99,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("policy and operator policy merged", policies.effective_definition, "", "operator-policy-merged"),
         _of("a policy refused: validation of its definition", policy_validation.refusal, "",
             "refused-policies refused-ha-settings refused-in-order"),
-        _of("a policy set, changed or cleared: mirrors added and dropped", policy_changes.take_effect,
+        _of("a policy set, changed or cleared: mirrors added and dropped", mirrors.take_effect,
             "policies-change-any-time mirrored-and-back"),
         _of("ha-mode: which nodes get a replica", selection.wanted_replicas, "two-keys all-nodes nodes-listed"),
         _of("ha-mode exactly", selection.exactly,
@@ -139,18 +136,18 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
     "Synchronisation of mirrors": (
         _of("ha-sync-mode and ha-sync-batch-size: what the ha keys of a policy say", policies.mirroring,
             "manual-is-default automatic-when-a-mirror-joins batch-size-argument"),
-        _of("automatic synchronisation begins", synchronisation.automatic, "", "sync-automatic-blocks-the-queue"),
-        _of("a mirror synchronised without synchronisation, by draining", mirroring.synchronise_drained,
+        _of("automatic synchronisation begins", synchronisation.synchronise, "", "sync-automatic-blocks-the-queue"),
+        _of("a mirror synchronised without synchronisation, by draining", mirrors.synchronise_drained,
             "draining-synchronises then-it-is-synchronised"),
-        _of("a synchronisation cancelled or cut off", mirroring.abort_sync, "cancel-sync-queue sync-queue"),
-        _of("a memory alarm holds a synchronisation", synchronisation.heed, "",
+        _of("a synchronisation cancelled or cut off", mirrors.abort_sync, "cancel-sync-queue sync-queue"),
+        _of("a memory alarm holds a synchronisation", held_sync.heed, "",
             "sync-held-by-a-memory-alarm incident-synchronisation-held-by-an-alarm"),
     ),
     "Publishing": (
         _of("publisher confirms: when a message is confirmed", publishing.answer_us,
             "span-all-mirrors confirm-after-all-mirrors"),
         _of("nack: a message not confirmed since a process crashed", confirms.replica_crashed, "still-confirmed"),
-        _of("mirrors that wait and are told of nobody: publishers never answered", outage.leave_strays, "",
+        _of("mirrors that wait and are told of nobody: publishers never answered", failover_ports.leave_strays, "",
             "strays-of-a-transient-queue"),
         _of("flow control: a publisher's channel without credit", flow_control.credit,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),

@@ -32,7 +32,7 @@ REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 FATES = ("waits", "deleted", "stuck")
 """What becomes of a queue that cannot be used: it waits for its node; it is gone with that, as one that is exclusive,
 or not durable and not mirrored; it stays, names a master that no node brings back, and can only be deleted
-(`hawb.engine.outage.abandon`)."""
+(`hawb.engine.classic.outage.abandon`)."""
 
 
 class Effect(Struct, frozen=True):

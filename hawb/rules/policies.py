@@ -172,7 +172,7 @@ class Mirroring(Struct, frozen=True):
     """What an effective definition says about mirroring, with RabbitMQ's defaults.
 
     `count` belongs to EXACTLY and includes the master, `nodes` (names) to NODES. `sync_batch_size` None means the
-    broker's mirroring_sync_batch_size.
+    broker's mirroring_sync_batch_size. Of `NO_MIRRORS` alone `mirrored` is false.
     """
 
     mode: HaMode
@@ -182,6 +182,19 @@ class Mirroring(Struct, frozen=True):
     sync_batch_size: int | None
     promote_on_shutdown: Promote
     promote_on_failure: Promote
+    mirrored: bool = True
+
+    @property
+    def sync_automatic(self) -> bool:
+        """Whether mirrors are synchronised without anybody asking for it."""
+        return self.sync_mode is SyncMode.AUTOMATIC
+
+
+NO_MIRRORS = Mirroring(
+    mode=HaMode.ALL, count=None, nodes=(), sync_mode=SyncMode.MANUAL, sync_batch_size=None,
+    promote_on_shutdown=Promote.WHEN_SYNCED, promote_on_failure=Promote.ALWAYS, mirrored=False,
+)  # fmt: skip
+"""What applies to a queue that is not mirrored, or no more: a mirror that is left over takes over."""
 
 
 def mirroring(definition: Mapping[str, object]) -> Mirroring | None:

@@ -1,0 +1,130 @@
+"""What the replicas of a classic queue hold, as runs of messages.
+
+Where it is compiled, trials tell it by the message after which a mirror holds all (`hawb.study.kernel.copies`), and a
+search by bits (`hawb.study.kernel.search_copies`). What a port promises is said here for all of them.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import bookkeeping, places, runs
+from hawb.engine.access import is_replicated
+from hawb.engine.disks import on_disks, uncounted_from
+from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.state import Queue, nodes_of, with_content
+from hawb.engine.turn import Turn
+
+
+def holds_all(_: Turn, q: Queue, node: int) -> bool:
+    """Whether a mirror holds all that the master holds."""
+    return q.contents[node] == q.content
+
+
+def begin_copy(t: Turn, q: Queue, node: int) -> None:
+    """A mirror begins, empty, and lags behind nothing."""
+    q.contents = with_content(q.contents, {node: EMPTY})
+    q.lagging = tuple(pair for pair in q.lagging if pair[0] != node)
+    q.overcounted = tuple(pair for pair in q.overcounted if pair[0] != node)
+    q.crashed &= ~(1 << node)
+    places.join(t, q.name, node)
+
+
+def note_silent(t: Turn, q: Queue) -> None:
+    """Remembers from which message on mirrors that the master does not reach miss what the master gets."""
+    known = {node for node, _ in q.lagging}
+    cut_off = [node for node in q.mirrors if node not in known and not t.linked(q.master, node)]
+    since = t.numbers.get(q.name, 0) + 1
+    q.lagging = (*q.lagging, *((node, since) for node in cut_off))
+
+
+def purge_copies(_: Turn, q: Queue, bits: int) -> None:
+    """Mirrors throw away what they had received."""
+    q.contents = with_content(q.contents, dict.fromkeys(nodes_of(bits), EMPTY))
+
+
+def delete_copies(_: Turn, q: Queue, bits: int) -> None:
+    """Nodes have no copies any more."""
+    q.contents = with_content(q.contents, dict.fromkeys(nodes_of(bits)))
+
+
+def fill_copies(t: Turn, q: Queue, bits: int) -> None:
+    """Mirrors have received all that the master holds, in a synchronisation."""
+    took_part = nodes_of(bits)
+    sent_bytes = len(took_part) * q.sync.effort.size_bytes
+    t.book(q.name, bytes_replicated=t.account(q.name).bytes_replicated + sent_bytes)
+    q.contents = with_content(q.contents, dict.fromkeys(took_part, q.content))
+    places.synchronise(t, q.name, took_part)
+
+
+def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
+    """Of replicas that are gone there is what would be found on their nodes' disks."""
+    q.contents = with_content(q.contents, on_disks(t, q, nodes_of(bits)))
+
+
+def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | None) -> None:
+    """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
+    it, and all of it where they were synchronised: gm hands on to the survivors what the dead had broadcast. The record
+    is still that of the old master."""
+    content = q.contents[heir] or EMPTY
+    missing = runs.minus(q.content, content)
+    held = {
+        node: content if node in q.synchronised and t.linked(heir, node)
+        else runs.common(q.contents[node] or EMPTY, content)
+        for node in nodes_of(living)
+    }  # fmt: skip
+    q.overcounted = overcounted(t, q, living, content)
+    q.contents = with_content(q.contents, held | on_disks(t, q, nodes_of(gone)))
+    q.lagging = tuple(pair for pair in q.lagging if not t.linked(heir, pair[0]))
+    q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = content, EMPTY, EMPTY, 0
+    q.crashed &= ~(int(q.failed) << q.master)
+    q.failed, q.strays = False, ()
+    bookkeeping.lose(t, q.name, missing, "unsynchronised_promotion", because=entry)
+    bookkeeping.reclaim(t, q.name, content)
+
+
+def overcounted(t: Turn, q: Queue, living: int, content: Runs) -> tuple[tuple[int, Runs], ...]:
+    """What mirrors that did not take over count as delivered, which the heir takes back: before 3.13.0 nobody tells
+    them (`rabbit_mirror_queue_master:promote_backing_queue_state`)."""
+    if t.settings.profile.requeues_at_mirrors:
+        return ()
+    known = dict(q.overcounted)
+    abreast = [node for node in q.mirrors if living >> node & 1 and node in q.synchronised]
+    counted = ((node, runs.union(known.get(node, EMPTY), q.unacknowledged)) for node in abreast)
+    taken_back = ((node, runs.common(numbers, content)) for node, numbers in counted)
+    return tuple(pair for pair in taken_back if pair[1])
+
+
+def keep_masters_copy(t: Turn, q: Queue, gone: int, entry: int | None) -> None:
+    """A queue that nobody serves has what is on the disk of its master's node; the rest is lost."""
+    content = q.content
+    kept = runs.minus(on_disks(t, q, [q.master])[q.master] or EMPTY, q.unwritten)
+    bookkeeping.lose(t, q.name, runs.minus(content, kept), loss_with_process(t, q), because=entry)
+    q.uncounted_from = uncounted_from(t, q, kept)
+    q.redelivered = runs.common(q.delivered, kept) if q.stopped else kept
+    q.contents = with_content(q.contents, on_disks(t, q, nodes_of(gone)) | {q.master: kept})
+    q.unacknowledged = q.unwritten = EMPTY
+
+
+def loss_with_process(t: Turn, q: Queue) -> str:
+    """The cause of losing what a queue's last process held and its node's disk does not have."""
+    if q.owner is not None:
+        return "exclusive_queue"
+    if t.is_running(q.master) and not q.crashed >> q.master & 1:
+        return "dropped_replicas"
+    if q.durable and t.nodes[q.master].virgin:
+        return "disk_lost"
+    return "transient_message" if q.durable else "transient_queue"
+
+
+def keep_strays(_: Turn, q: Queue, bits: int) -> None:
+    """Mirrors that waited for the master stay on its record, with what they have of what it has; the others are
+    gone."""
+    held = {node: runs.common(q.contents[node] or EMPTY, q.content) for node in nodes_of(bits)}
+    q.contents, q.lagging, q.overcounted = with_content(q.contents, held), (), ()
+    q.strays = () if is_replicated(q) else q.mirrors
+
+
+PORTS = (
+    "holds_all", "begin_copy", "note_silent", "purge_copies", "delete_copies", "fill_copies", "leave_on_disks",
+    "inherit", "keep_masters_copy", "keep_strays",
+)  # fmt: skip
+"""The names of what others have to have."""

@@ -1,0 +1,98 @@
+"""A classic queue that nobody serves: its master is gone and has no heir, until the master's node is back.
+
+Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirror_queue_master:init_with_existing_bq`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_strays
+from hawb.engine.classic.failover_ports import (
+    STRUCK,
+    adopt_limits,
+    answer_waiting,
+    detach,
+    disk_record,
+    keep_waiting,
+    leave_strays,
+    leaves_memory,
+    lose_master,
+    on_disk_record,
+    remains,
+    remove,
+)
+from hawb.engine.classic.journal import JOINED, blame, say_mirrors_replaced, say_queue_down, say_queue_recovered
+from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
+from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
+from hawb.engine.classic.record import alive_bits, mirror_bits, waits_for_heir
+from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
+from hawb.engine.nodes.ports import is_running
+from hawb.engine.state import NOWHERE
+
+
+def abandon(t, q, reason):
+    """No replica may serve the queue. A durable one waits for its master's node with what is on that node's disk;
+    mirrors that join meanwhile never take over: for them the master did not die, it was never there.
+
+    One that is not durable is gone, but for a replicated one: its record stays as long as any node does
+    (`rabbit_amqqueue:on_node_down`), names a master that will not come back, and can only be deleted.
+    """
+    entry = say_queue_down(t, q, reason)
+    living = alive_bits(t, q) & mirror_bits(t, q)
+    gone = (mirror_bits(t, q) | 1 << q.master) & ~living
+    forget_replicas(t, q, gone)
+    detach(t, q)
+    keep_masters_copy(t, q, gone, entry)
+    forget_synchronised(t, q)
+    keep_waiting(t, q, 0 if living else STRUCK)
+    q.abandoned, q.absent = True, leaves_memory(t, q) and not is_running(t, q.master)
+    blame(t, entry)
+    if remains(t, q):
+        release(t, q)
+        lose_master(t, q)
+    else:
+        remove(t, q)
+
+
+def answer_in_vain(t, q, ended):
+    """The last mirror that waited for a master is gone, or ended by itself: what publishers sent meanwhile nobody
+    has."""
+    if not waits_for_heir(t, q):
+        answer_waiting(t, q, 0, ended)
+
+
+def recover(t, q, returning):
+    """The master's node is back, or only its process, and nobody took over meanwhile: the queue is served from its
+    disk, and the mirrors that policy asks for join empty, on nodes that run by now, in its order
+    (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
+    on_disk = disk_record(t, q)
+    leave_strays(t, q)
+    replace_mirrors(t, q)
+    answer_in_vain(t, q, False)
+    q.up, q.abandoned, q.absent, q.hollow = True, False, False, NOWHERE
+    q.unburied = q.unburied_synchronised = 0
+    say_queue_recovered(t, q, returning)
+    count_times(t, q)
+    adopt_limits(t, q)
+    synchronise_drained(t, q, JOINED)
+    add_mirrors(t, q, returning, on_disk, 0)
+    if len(mirrors(t, q)) == 0:
+        plan(t, q, 0, POLICY_TAKES_EFFECT, returning, 0, AT_HAND)
+    release(t, q)
+    deliver(t, q)
+
+
+def replace_mirrors(t, q):
+    """Mirrors that joined while the master was away are on no record any more, since the master puts the one from its
+    own disk in its place: where policy asks for them others join in their stead (`rabbit_amqqueue:internal_declare`,
+    `amqqueue:reset_mirroring_and_decorators`). Those that the one on disk names stay, whether policy asks for them or
+    not, and with them what they had from channels while there was no master."""
+    left = mirror_bits(t, q) & alive_bits(t, q) & on_disk_record(t, q)
+    gone = mirror_bits(t, q) & ~left
+    say_mirrors_replaced(t, q, gone, left)
+    strike_mirrors(t, q, gone)
+    forget_synchronised(t, q)
+    delete_copies(t, q, gone)
+    keep_strays(t, q, left)
+    forget_replicas(t, q, gone)
+    if left:
+        answer_waiting(t, q, left, False)

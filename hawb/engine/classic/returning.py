@@ -1,0 +1,42 @@
+"""What a classic queue makes of a node that is back.
+
+Source: `rabbit_mirror_queue_misc:on_vhost_up`, `rabbit_amqqueue:recover`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.classic.copies import delete_copies
+from hawb.engine.classic.failover_ports import forget_crashes, has_room, may_return, meet
+from hawb.engine.classic.outage import recover
+from hawb.engine.classic.ports import NO_RECORD, RETURNING, join_later, mirroring_of, wanted
+from hawb.engine.classic.record import mirror_bits
+from hawb.engine.classic.record_ports import strike_mirrors
+from hawb.engine.state import NOWHERE
+
+
+def load_record(t, q, node):
+    """The first node to come up knows from its disk that there is the queue. Which processes the others had it has from
+    nobody: nothing joins them before their masters' nodes are back (`rabbit_amqqueue:recover`,
+    `rabbit_mirror_queue_misc:on_vhost_up`)."""
+    if q.master != node:
+        strike_mirrors(t, q, mirror_bits(t, q))
+        q.unburied = q.unburied_synchronised = 0
+        q.hollow, q.absent = NOWHERE, True
+
+
+def return_to(t, q, node):
+    """A mirror that a node had is struck off the list and its copy deleted: it comes back as another, if at all."""
+    if q.absent and q.master != node:
+        delete_copies(t, q, 1 << node)
+        return
+    meet(t, q, node)
+    strike_mirrors(t, q, 1 << node)
+    forget_crashes(t, q, node)
+    if q.master == node:
+        if not q.up and may_return(t, q):
+            recover(t, q, RETURNING)
+        return
+    delete_copies(t, q, 1 << node)
+    known = mirror_bits(t, q) | 1 << q.master | 1 << node
+    if has_room(t, q) and mirroring_of(t, q).mirrored and node in wanted(t, q, known, NO_RECORD):
+        join_later(t, q, node, RETURNING, NO_RECORD)

@@ -1,0 +1,100 @@
+"""Explicit synchronisation: the master sends everything it has, in batches, and serves nobody meanwhile.
+
+Source: `rabbit_mirror_queue_sync`, `rabbit_mirror_queue_master:sync_mirrors`. Mirrors that are synchronised decline;
+the others purge what they hold and receive all of it. The slowest sets the pace. Ended early, they are left empty
+(`mirrors.abort_sync`). How long it takes is in `hawb.engine.sync_effort`; that a memory alarm holds it in
+`hawb.engine.held_sync`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.classic.copies import fill_copies
+from hawb.engine.classic.journal import MIRRORS_GONE, SYNCHRONISED, say_sync_finished, say_sync_not_needed
+from hawb.engine.classic.mirrors import abort_sync, synchronise_drained
+from hawb.engine.classic.ports import (
+    AT_HAND,
+    POLICY_TAKES_EFFECT,
+    SYNC_FINISHED,
+    catch_up_on_limits,
+    count_times,
+    deliver,
+    is_overdue,
+    leave_out,
+    mirroring_of,
+    park_sync,
+    plan,
+    release,
+    start_sync,
+    stop_sync,
+)
+from hawb.engine.classic.record import is_synchronised
+from hawb.engine.classic.record_ports import is_alive, mirrors
+from hawb.engine.nodes.ports import is_running, linked
+
+
+def synchronise(t, q):
+    """A mirror came, a policy changed or a master did: ha-sync-mode automatic looks whether there is something to
+    do."""
+    asked = mirroring_of(t, q)
+    if q.up and not q.syncing and asked.mirrored and asked.sync_automatic:
+        begin(t, q)
+
+
+def synchronise_by_hand(t, q, node):
+    """rabbitmqctl sync_queue reaches the queue's master at a node, which looks at it when it has nothing else to
+    synchronise."""
+    if not q.up or not mirroring_of(t, q).mirrored:
+        return
+    if q.syncing:
+        park_sync(t, q, node)
+    elif not begin(t, q):
+        say_sync_not_needed(t, q)
+
+
+def begin(t, q):
+    """Begins a synchronisation; False when every mirror is synchronised already."""
+    invited = 0
+    for node in mirrors(t, q):
+        invited |= int(is_running(t, node) and not is_synchronised(t, q, node)) << node
+    if invited:
+        start_sync(t, q, invited)
+    return invited != 0
+
+
+def finish(t, q, number):
+    """The last batch has arrived: the mirrors that took part hold what the master holds. Where one of them does not
+    answer it goes on until that is missed, or reached again."""
+    if not q.syncing or q.sync_number != number:
+        return
+    took_part = 0
+    for node in mirrors(t, q):
+        if q.sync_mirrors >> node & 1 and is_alive(t, q, node):
+            took_part |= 1 << node
+            if not linked(t, q.master, node):
+                return
+    say_sync_finished(t, q, took_part)
+    fill_copies(t, q, took_part)
+    stop_sync(t, q)
+    q.depth_unknown &= ~took_part
+    count_times(t, q)
+    synchronise_drained(t, q, SYNCHRONISED)
+    plan(t, q, 0, POLICY_TAKES_EFFECT, 0, 0, AT_HAND)
+    release(t, q)
+    catch_up_on_limits(t, q)
+    deliver(t, q)
+
+
+def leave_sync(t, q, dead):
+    """Mirrors that died leave a synchronisation; the others go on, and without others it ends. One that an alarm holds
+    notices that afterwards."""
+    leave_out(t, q, dead)
+    if not q.sync_mirrors and not q.sync_held:
+        abort_sync(t, q, MIRRORS_GONE)
+    else:
+        finish_late(t, q)
+
+
+def finish_late(t, q):
+    """A synchronisation that waited for a mirror which did not answer ends now, if all the rest of it is done."""
+    if q.syncing and is_overdue(t, q):
+        plan(t, q, 0, SYNC_FINISHED, q.sync_number, 0, AT_HAND)
