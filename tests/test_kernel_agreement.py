@@ -34,7 +34,7 @@ from hawb.study.environment import (
     Traffic,
 )
 from hawb.study.kernel import cut_trial, setup, trial, windows
-from hawb.study.kernel.mirrors import sync_us
+from hawb.study.kernel.mirror_ports import sync_us
 from hawb.study.kernel.state import SETUP
 from hawb.study.load import load
 from hawb.study.played import Played

@@ -299,11 +299,6 @@ class Queue(Struct):
         return bits_of(self.sync.mirrors)
 
     @property
-    def sync_held(self) -> bool:
-        """Whether a memory alarm holds it."""
-        return self.sync.held_us is not None
-
-    @property
     def replicas(self) -> tuple[int, ...]:
         """Master and mirrors, as far as their processes run."""
         return (self.master, *self.mirrors) if self.up else self.mirrors

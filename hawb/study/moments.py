@@ -137,9 +137,11 @@ class _Numbers:
         """Writes a record to a place, or to where that of the side in focus is."""
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
-        for name in ("up", "stopped", "abandoned", "absent", "mirrored", "master"):
+        for name in (
+            "up", "stopped", "abandoned", "absent", "mirrored", "master", "hollow", "unburied", "unburied_synchronised",
+            "depth_unknown",
+        ):  # fmt: skip
             record[name] = getattr(queue, name)
-        record.hollow = queue.hollow + 1
         lists = {"mirrors": queue.mirrors, "synchronised": queue.synchronised, "recoverable": queue.recoverable,
                  "lagging": [node for node, _ in queue.lagging]}  # fmt: skip
         lags = dict(queue.lagging)
@@ -150,14 +152,11 @@ class _Numbers:
             (table if place is None else table[place])[: len(values)] = values
             if name in record.dtype.names:
                 record[name] = len(values)
-        for name, rows in {"unburied": queue.unburied, "parked": [waiting_row(one) for one in queue.parked]}.items():
-            table = getattr(t, prefix + name)
-            table = table if place is None else table[place]
-            for row, values in enumerate(rows):
-                table[row, : len(values)] = values
-            record[name] = len(rows)
+        table = t.parked if place is None else t.kept_parked[place]
+        for row, values in enumerate(map(waiting_row, queue.parked)):
+            table[row, : len(values)] = values
+        record.parked = len(queue.parked)
         record.copies = bits(node for node, held in enumerate(queue.contents) if held is not None)
-        record.depth_unknown = bits(queue.depth_unknown)
         record.redelivered, record.unwritten = self.some(queue.redelivered), self.some(queue.unwritten)
         record.uncounted = queue.uncounted_from and self.piece(queue.uncounted_from) + 1
         record.stored = self.some([(batch.first, batch.last) for batch in queue.batches])

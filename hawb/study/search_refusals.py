@@ -31,9 +31,7 @@ PLANNED: dict[type, Callable[[Struct], tuple]] = {
     events.BootGivesUp: lambda event: (state.BOOT_GIVES_UP, event.node, event.boot),
     events.LookAround: lambda event: (state.LOOK_AROUND,),
     events.MirrorJoins: lambda event: (state.MIRROR_JOINS, event.node, int(event.returning)),
-    events.PolicyTakesEffect: lambda event: (
-        state.POLICY_TAKES_EFFECT, state.RETURNING * event.returning | state.ADDING * event.adding
-    ),
+    events.PolicyTakesEffect: lambda event: (state.POLICY_TAKES_EFFECT, event.how, event.spared),
     events.AutomaticSync: lambda event: (state.AUTOMATIC_SYNC,),
     events.SyncFinished: lambda event: (state.SYNC_FINISHED, event.number),
     events.ReplicaGone: lambda event: (state.REPLICA_GONE,),
@@ -116,9 +114,8 @@ def waits_oddly(now: State) -> bool:
     asked = [*parked, *(entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish))]
     stalled = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.stalled)
     strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
-    aside = any(isinstance(entry[-1], events.PolicyTakesEffect) and not entry[-1].synchronise for entry in now.agenda)
-    aside = aside or any(isinstance(entry[-1], events.MirrorJoins) and entry[-1].recorded for entry in now.agenda)
-    return strange or aside or not stalled or not all(map(is_own, asked))
+    recorded = any(isinstance(entry[-1], events.MirrorJoins) and entry[-1].recorded for entry in now.agenda)
+    return strange or recorded or not stalled or not all(map(is_own, asked))
 
 
 def is_promised_oddly(now: State) -> bool:

@@ -131,6 +131,11 @@ def leave_out(_: Turn, q: Queue, dead: int) -> None:
     sync_course.leave_out(q, dead)
 
 
+def is_held(_: Turn, q: Queue) -> bool:
+    """Whether a memory alarm holds a synchronisation."""
+    return q.sync.held_us is not None
+
+
 def is_overdue(t: Turn, q: Queue) -> bool:
     """Whether a synchronisation that nothing holds should have ended by now."""
     return q.sync.held_us is None and q.sync.began_us + q.sync.effort.duration_us <= t.now_us
@@ -173,6 +178,6 @@ PORTS = (
     "NODES", "AT_HAND", "RETURNING", "ADDING", "LEAVE_UNSYNCHRONISED", "REPLICA_GONE", "AUTOMATIC_SYNC",
     "POLICY_TAKES_EFFECT", "SYNC_FINISHED", "ALL_REPLICAS", "NO_RECORD", "mirroring_of", "wanted", "startable_bits",
     "note_recoverable", "note_returned", "plan", "join_later", "stall_join", "start_sync", "stop_sync", "leave_out",
-    "is_overdue", "park_sync", "forget_replicas", "release", "deliver", "catch_up_on_limits", "count_times",
+    "is_held", "is_overdue", "park_sync", "forget_replicas", "release", "deliver", "catch_up_on_limits", "count_times",
 )  # fmt: skip
 """The names of what others have to have."""

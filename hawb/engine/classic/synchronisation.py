@@ -18,6 +18,7 @@ from hawb.engine.classic.ports import (
     catch_up_on_limits,
     count_times,
     deliver,
+    is_held,
     is_overdue,
     leave_out,
     mirroring_of,
@@ -88,7 +89,7 @@ def leave_sync(t, q, dead):
     """Mirrors that died leave a synchronisation; the others go on, and without others it ends. One that an alarm holds
     notices that afterwards."""
     leave_out(t, q, dead)
-    if not q.sync_mirrors and not q.sync_held:
+    if not q.sync_mirrors and not is_held(t, q):
         abort_sync(t, q, MIRRORS_GONE)
     else:
         finish_late(t, q)

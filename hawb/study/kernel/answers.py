@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
+from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.state import (
     AFTER,
     ANSWERED,
@@ -25,7 +26,6 @@ from hawb.study.kernel.state import (
     C,
     follows,
     is_here,
-    is_mirror,
     is_running,
     link_us,
     move_row,
@@ -94,7 +94,7 @@ def ask(t, row, client, count, from_us):
     """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
     ask_nobody(t, row)
     for node in range(t.setup.nodes):
-        if node == t.queue.master or is_mirror(t, node):
+        if node == t.queue.master or is_mirror(t, t.queue, node):
             answers = node == t.queue.master or follows(t, node)
             row[FIRST_NODE + node] = from_us + answer_us(t, node, client, count) if answers else NEVER
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import deliveries, windows
 from hawb.study.kernel.cut_state import MOST_SIDES, NO_SIDE, linked, without, without_elsewhere
-from hawb.study.kernel.state import count_times_of, hand_over, is_synchronised
+from hawb.study.kernel.record_rules import is_synchronised
+from hawb.study.kernel.state import count_times_of, hand_over
 
 take_out_here = deliveries.take_out
 
@@ -62,16 +63,15 @@ def give_up(t, some):
 
 
 @inner
-def inherit(t, heir, keep_alive):
+def inherit(t, q, heir, living, gone, entry):
     """The heir's copy is the queue's, and other mirrors hold of it what they held."""
-    queue, lagging = t.queue, t.queue.lagging & keep_alive
-    behind = bool(queue.lagging >> heir & 1)
+    lagging, behind = q.lagging & living, bool(q.lagging >> heir & 1)
     last_back = turn_back(t, heir) if behind else 0
     lose(t, 0, t.since[heir])
     for node in range(t.setup.nodes):
-        if keep_alive >> node & 1:
+        if living >> node & 1:
             near = linked(t, heir, node)
-            if near and is_synchronised(t, node):
+            if near and is_synchronised(t, q, node):
                 t.since[node] = 0
             else:
                 t.since[node] = max(t.since[node], t.since[heir])
@@ -80,13 +80,13 @@ def inherit(t, heir, keep_alive):
                 elif near and not behind and lagging >> node & 1:
                     close_gap(t, node)
             lagging &= ~(int(near) << node)
-    queue.lagging = lagging
+    q.lagging = lagging
     if lagging:
         windows.clear(t.here)
         windows.copy_all(t.behind, t.here)
         without(t.here, t.content)
         without(t.behind, t.here)
-    note_silent(t, heir)
+    windows.clear(t.unwritten)
 
 
 @inner
@@ -131,15 +131,16 @@ def take_back(t, some):
 
 
 @inner
-def note_silent(t, master):
-    """Remembers what mirrors have that a master does not reach from now on, and from when on they miss what it gets."""
-    queue, silent = t.queue, 0
-    for k in range(queue.mirrors):
-        silent |= int(t.mirrors[k] != master and not linked(t, master, t.mirrors[k])) << t.mirrors[k]
-    silent &= ~queue.lagging
-    if silent and queue.lagging:
+def note_silent(t, q):
+    """Remembers what mirrors have that the master does not reach from now on, and from when on they miss what it
+    gets."""
+    silent = 0
+    for k in range(q.mirrors):
+        silent |= int(not linked(t, q.master, t.mirrors[k])) << t.mirrors[k]
+    silent &= ~q.lagging
+    if silent and q.lagging:
         hand_over(t)
     if silent:
         windows.clear(t.behind)
         windows.copy_all(t.content, t.behind)
-        queue.lagging, queue.lag_from = silent, queue.taken
+        q.lagging, q.lag_from = silent, q.taken

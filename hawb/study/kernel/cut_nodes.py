@@ -6,10 +6,10 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import answers as publishers
 from hawb.study.kernel.cut_state import first_running, focus_on, look_from_outside, runs_anywhere
-from hawb.study.kernel.failover import bury
 from hawb.study.kernel.metadata import release_stalled, unstall_deaths
 from hawb.study.kernel.node_rules import answers, decide_who_pauses, is_believed, pause
 from hawb.study.kernel.nodes import miss
+from hawb.study.kernel.replicas import bury
 from hawb.study.kernel.state import DOWN, MIRROR_JOINS, NOBODY, SHUT_DOWN, schedule
 
 publishers_gone = publishers.client_gone
@@ -80,7 +80,7 @@ def settle_stalled(t):
     if unstall_deaths(t):
         for number in range(1, t.net.last_side + 1):
             if focus_on(t, number):
-                bury(t, 1)
+                bury(t, t.queue, True)
         focus_on(t, focus)
 
 

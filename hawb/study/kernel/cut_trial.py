@@ -8,15 +8,14 @@ from hawb.study.kernel import (
     answers,
     arrival,
     books,
+    copies,
     cut_nodes,
     cut_state,
     deliveries,
     disks,
-    failover,
     flows,
     links,
     metadata,
-    mirrors,
     node_ports,
     nodes,
     publishing,
@@ -26,6 +25,7 @@ from hawb.study.kernel import (
     upkeep,
     windows,
 )
+from hawb.study.kernel.copies import lose
 from hawb.study.kernel.cut_nodes import parted, stop_parted
 from hawb.study.kernel.cut_state import (
     FIRST_SIDE,
@@ -37,7 +37,6 @@ from hawb.study.kernel.cut_state import (
     look_from_outside,
     oldest,
 )
-from hawb.study.kernel.failover import lose
 from hawb.study.kernel.flows import drains_us, flow_through
 from hawb.study.kernel.links import cut, heal, time_out
 from hawb.study.kernel.nodes import kill
@@ -231,10 +230,11 @@ PARTS = {
     state.linked: cut_state.linked, state.is_here: cut_state.is_here, state.runs_anywhere: cut_state.runs_anywhere,
     state.look_from: cut_state.look_from, state.look_from_outside: cut_state.look_from_outside,
     state.put: cut_state.put_here, state.unschedule: cut_state.unschedule,
-    state.count_times: books.count_times, failover.lose: books.lose, failover.inherit: books.inherit,
+    state.count_times: books.count_times, copies.lose: books.lose, copies.inherit: books.inherit,
+    copies.note_silent: books.note_silent,
     deliveries.take_out: books.take_out,
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
-    mirrors.enlist: links.enlist, mirrors.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
+    copies.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
     answers.client_gone: cut_nodes.client_gone,
     metadata.release_stalled: cut_nodes.release_stalled_of_sides,
     node_ports.connections_at: cut_nodes.connections_at, nodes.end: cut_nodes.end,

@@ -8,7 +8,7 @@ that does not answer. A trial in which it happens is handed over: the engine pla
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.failover import lose
+from hawb.study.kernel.copies import lose
 from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.nodes import kill, notice_if_gone, start
 from hawb.study.kernel.state import (

@@ -13,14 +13,13 @@ from hawb.study.kernel.answers import (
     settle_each,
 )
 from hawb.study.kernel.deliveries import ALL, deliver, fetch, held, late_ones, settle
-from hawb.study.kernel.publishing import UNHINDERED, credit, lag_us, leave, publishes, wait_in_mailbox
+from hawb.study.kernel.publishing import UNHINDERED, credit, is_busy, lag_us, leave, publishes, wait_in_mailbox
 from hawb.study.kernel.state import (
     CLOSED,
     KIND,
     NEVER,
     SETTLE,
     A,
-    is_busy,
     is_running,
     link_us,
 )

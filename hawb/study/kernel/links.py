@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.engine import chance
 from hawb.study.compiled import inner
-from hawb.study.kernel import deliveries, flows, mirrors, windows
+from hawb.study.kernel import deliveries, flows, windows
 from hawb.study.kernel.answers import EVERY, settle_batches
 from hawb.study.kernel.books import note_silent
 from hawb.study.kernel.boot_order import let_waiting_nodes_in
@@ -19,6 +19,8 @@ from hawb.study.kernel.deliveries import is_sent, note_sent, release
 from hawb.study.kernel.metadata import release_stalled
 from hawb.study.kernel.node_rules import look_again, pause, see_between, seen_from, sees
 from hawb.study.kernel.nodes import miss
+from hawb.study.kernel.record_ports import is_alive
+from hawb.study.kernel.replicas import finish_late
 from hawb.study.kernel.sides import split
 from hawb.study.kernel.state import (
     AT,
@@ -34,10 +36,8 @@ from hawb.study.kernel.state import (
     PER_US,
     POLICY_TAKES_EFFECT,
     START_US,
-    SYNC_FINISHED,
     TIMER,
     hand_over,
-    is_alive,
     link_us,
     next_number,
     put,
@@ -46,7 +46,7 @@ from hawb.study.kernel.state import (
 )
 
 CUT_OFF = chance.CUT_OFF
-add_mirror, lacked_by_others = mirrors.enlist, flows.lacked_up_to
+lacked_by_others = flows.lacked_up_to
 receive_now, deliver_now, arrive_now = deliveries.receive, deliveries.deliver, deliveries.arrive
 
 
@@ -67,17 +67,9 @@ def cut(t, bits, others):
             t.cut[node] |= bits
     for number in range(1, t.net.last_side + 1):
         if focus_on(t, number):
-            note_silent(t, t.queue.master)
+            note_silent(t, t.queue)
     focus_on(t, focus)
     put(t, t.setup.ticktime_us, TIMER, LINKS_TIME_OUT, t.net.cut_number, 0, 0, 0)
-
-
-@inner
-def enlist(t, node):
-    """Adds an empty mirror at the end of the list, even one that the master does not reach."""
-    t.queue.lagging &= ~(1 << node)
-    add_mirror(t, node)
-    note_silent(t, t.queue.master)
 
 
 @inner
@@ -130,10 +122,9 @@ def catch_up(t):
         return
     late, queue.lagging = queue.lagging, 0
     for k in range(queue.mirrors):
-        if late >> t.mirrors[k] & 1 and is_alive(t, t.mirrors[k]):
+        if late >> t.mirrors[k] & 1 and is_alive(t, queue, t.mirrors[k]):
             replica_answers(t, t.mirrors[k])
-    if queue.syncing and queue.sync_due_us <= t.moment.now_us:
-        schedule(t, 0, SYNC_FINISHED, queue.sync_number)
+    finish_late(t, queue)
     release(t)
     schedule(t, t.setup.link_us, POLICY_TAKES_EFFECT, 0)
 

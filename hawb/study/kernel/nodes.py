@@ -5,11 +5,12 @@ from __future__ import annotations
 from hawb.engine.state import NOTHING, RESTART
 from hawb.study.compiled import inner
 from hawb.study.kernel.answers import client_gone
+from hawb.study.kernel.copies import lose_unwritten
 from hawb.study.kernel.deliveries import close
-from hawb.study.kernel.failover import bury, end_master, lose_unwritten, shut_down_master
 from hawb.study.kernel.metadata import release_stalled
-from hawb.study.kernel.mirrors import mirror_bits
 from hawb.study.kernel.node_rules import boot_again, decide_who_pauses, is_up, look_again, pause
+from hawb.study.kernel.record_rules import mirror_bits
+from hawb.study.kernel.replicas import bury, end_master, shut_down_master
 from hawb.study.kernel.state import (
     CLOSED,
     DOWN,
@@ -84,7 +85,7 @@ def struck(t, bits):
 def end_master_at(t, node):
     """A master goes with its node."""
     if t.queue.up and t.queue.master == node:
-        end_master(t, 0)
+        end_master(t, t.queue, False)
 
 
 @inner
@@ -120,7 +121,7 @@ def shut_down(t, node):
         return
     t.nodes[node].status = STOPPING
     if serves:
-        shut_down_master(t)
+        shut_down_master(t, t.queue)
     schedule(t, t.setup.link_us, NODE_GONE, node)
     schedule(t, t.setup.stop_us, STOPPED, node, t.nodes[node].boots)
 
@@ -167,8 +168,9 @@ def miss(t, gone):
     for node in range(t.setup.nodes):
         if dead >> node & 1:
             client_gone(t, node)
-    if (mirror_bits(t) | 1 << t.queue.master | 1 << t.queue.hollow >> 1) & gone:
-        bury(t, 0)
+    hollow = 1 << t.queue.hollow if t.queue.hollow != NOBODY else 0
+    if (mirror_bits(t, t.queue) | 1 << t.queue.master | hollow) & gone:
+        bury(t, t.queue, False)
     if t.consumer.node != NOBODY and dead >> t.consumer.node & 1:
         close(t)
     pause(t)

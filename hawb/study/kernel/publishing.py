@@ -7,6 +7,7 @@ from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, beats_beyond, tell_refused, unheard
 from hawb.study.kernel.deliveries import deliver, park
+from hawb.study.kernel.record_rules import waits_for_heir
 from hawb.study.kernel.state import (
     COPIED,
     ENDED,
@@ -20,10 +21,9 @@ from hawb.study.kernel.state import (
     C,
     D,
     follows,
-    is_busy,
     is_running,
-    keeps,
     link_us,
+    linked,
     runs_anywhere,
     schedule,
 )
@@ -31,6 +31,20 @@ from hawb.study.kernel.state import (
 left = rule(flow_control.left)
 TO_MASTER, TO_MIRROR = flow_control.TO_MASTER, flow_control.TO_MIRROR
 UNHINDERED = -1
+
+
+@inner
+def is_busy(t, node):
+    """Whether what clients at a node send waits on its way to the queue."""
+    if t.queue.up:
+        return t.queue.syncing == 1 or not linked(t, node, t.queue.master)
+    return t.queue.abandoned == 0
+
+
+@inner
+def keeps(t, node):
+    """Whether what clients at a node publish waits at the queue's replicas."""
+    return is_busy(t, node) or waits_for_heir(t, t.queue)
 
 
 @inner

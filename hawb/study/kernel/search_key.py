@@ -23,6 +23,7 @@ from hawb.study.kernel.state import (
     MANUAL_SYNC,
     MIRROR_JOINS,
     NEVER,
+    NOBODY,
     NODE_GONE,
     NUMBER,
     NUMBERED,
@@ -108,13 +109,13 @@ def say_record(t, words, place):
     queue = t.kept[place]
     flags = queue.up << 4 | queue.stopped << 3 | queue.abandoned << 2 | queue.absent << 1 | queue.mirrored
     say(words, flags << 3 | t.free[queue.master])
-    say(words, t.free[queue.hollow - 1] + 1 if queue.hollow else 0)
+    say(words, t.free[queue.hollow] + 1 if queue.hollow != NOBODY else 0)
     say_list(t, words, t.kept_mirrors[place], queue.mirrors)
     say_list(t, words, t.kept_synchronised[place], queue.synchronised)
     say_list(t, words, t.kept_recoverable[place], queue.recoverable)
     say_list(t, words, t.kept_lagging[place], queue.lagging)
     say(words, renamed(t, queue.depth_unknown) << 8 | renamed(t, queue.copies))
-    say_unburied(t, words, place)
+    say(words, renamed(t, queue.unburied) << 8 | renamed(t, queue.unburied_synchronised))
     syncs = queue.syncing and place < REMEMBERED
     say(words, syncs)
     if syncs:
@@ -124,19 +125,6 @@ def say_record(t, words, place):
     for k in range(queue.parked):
         row = t.kept_parked[place, k]
         say(words, row[KIND] << 8 | t.free[row[A if row[KIND] == MANUAL_SYNC else B]] << 4 | row[C])
-
-
-@inner
-def say_unburied(t, words, place):
-    """Writes which of the dead the record counts, and which of them as synchronised, by name and as often as it
-    does."""
-    queue, told = t.kept[place], 1
-    for k in range(t.setup.nodes):
-        for counted in range(2):
-            for row in range(queue.unburied):
-                if t.kept_unburied[place, row, 0] == t.available[k] and t.kept_unburied[place, row, 1] == counted:
-                    told = told << 4 | k << 1 | counted
-    say(words, told)
 
 
 @inner

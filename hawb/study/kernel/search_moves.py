@@ -6,12 +6,11 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
-from hawb.study.kernel.failover import bury
 from hawb.study.kernel.links import cut
-from hawb.study.kernel.mirrors import finish_sync, join, synchronise, synchronise_by_hand, take_effect
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.nodes import notice_gone, shut_down, start, stop, stopped
 from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.replicas import bury, finish_sync, join, synchronise, synchronise_by_hand, take_effect
 from hawb.study.kernel.search_nodes import heal, kill, power_off, wipe
 from hawb.study.kernel.search_queue import publish
 from hawb.study.kernel.search_state import order_sides, renumber
@@ -59,15 +58,15 @@ def handle(t, number, kind, a, b, c, d):
     if kind == CONFIRMS_DUE:
         settle_batches(t, a)
     elif kind == POLICY_TAKES_EFFECT:
-        take_effect(t, a)
+        take_effect(t, t.queue, a, b)
     elif kind == AUTOMATIC_SYNC:
-        synchronise(t)
+        synchronise(t, t.queue)
     elif kind == MANUAL_SYNC:
-        synchronise_by_hand(t)
+        synchronise_by_hand(t, t.queue, a)
     elif kind == SYNC_FINISHED:
-        finish_sync(t, a)
+        finish_sync(t, t.queue, a)
     elif kind == MIRROR_JOINS:
-        join(t, a, b)
+        join(t, t.queue, a, b, False)
     elif kind == NODE_GONE:
         notice_gone(t, a)
     elif kind == SHUT_DOWN:
@@ -81,7 +80,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LOOK_AROUND:
         look_around(t)
     elif kind == REPLICA_GONE:
-        bury(t, 0)
+        bury(t, t.queue, False)
     elif kind == PUBLISH:
         publish(t, b, c)
 

@@ -6,11 +6,8 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import boot_order, links, nodes
 from hawb.study.kernel.cut_state import NO_SIDE, focus_on, place_of
-from hawb.study.kernel.mirrors import mirror_bits, wanted
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.search_books import give_up, lose, reclaim
-from hawb.study.kernel.search_mirrors import strike_mirrors
-from hawb.study.kernel.search_queue import recover
 from hawb.study.kernel.search_state import (
     REMEMBERED,
     content,
@@ -21,14 +18,8 @@ from hawb.study.kernel.search_state import (
 )
 from hawb.study.kernel.sides import is_held
 from hawb.study.kernel.state import (
-    MIRROR_JOINS,
     is_running,
-    is_synchronised,
-    link_us,
     look_from,
-    running_bits,
-    schedule,
-    without,
 )
 
 kills, powers_off, shuts_down = nodes.kill, nodes.power_off, nodes.shut_down
@@ -108,33 +99,6 @@ def come_up(t, node):
     t.suspected[node] = 0
     for other in range(t.setup.nodes):
         t.suspected[other] &= ~(1 << node)
-
-
-@inner
-def return_to_queue(t, node):
-    """What the queue makes of a node that is back."""
-    queue = t.queue
-    if queue.absent and queue.master != node:
-        delete_copies(t, 1 << node)
-        return
-    meet(t, node)
-    strike_mirrors(t, 1 << node)
-    if queue.master == node:
-        if not queue.up:
-            recover(t)
-        return
-    delete_copies(t, 1 << node)
-    if t.setup.mirrored and node in wanted(t, mirror_bits(t) | 1 << queue.master | 1 << node):
-        schedule(t, link_us(t, queue.master, node), MIRROR_JOINS, node, 1)
-
-
-@inner
-def meet(t, node):
-    """A node that is up and the others that run strike out whoever could not be recovered offline."""
-    met = running_bits(t)
-    for other in range(t.setup.nodes):
-        if met & ~(1 << other) and met >> other & 1 and (other == node or not is_synchronised(t, other)):
-            t.queue.recoverable = without(t.recoverable, t.queue.recoverable, 1 << other)
 
 
 @inner

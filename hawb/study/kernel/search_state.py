@@ -46,7 +46,8 @@ REMEMBERED = MOST_SIDES
 """The place of what the first node remembers; before it stand the records of sides that are not in focus."""
 
 QUEUE = record(
-    "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied hollow depth_unknown lagging"
+    "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied unburied_synchronised hollow"
+    " depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
     " parked stalled"
 )
@@ -58,7 +59,6 @@ NOTES = record("remembers pieces given begun counts_deliveries renames")
 begun since a step; whether queues count deliveries (`hawb.rules.profiles`),
 and whether no rule looks at nodes' names (`hawb.engine.key`)."""
 LISTS = ("mirrors", "synchronised", "recoverable", "lagging", "lag_from", "contents")
-TABLES = ("unburied", "parked")
 
 SEARCHED = np.dtype(
     [
@@ -68,7 +68,7 @@ SEARCHED = np.dtype(
             "cut", "lost_links", "suspected", "listed", "available", "free", "asked", *LISTS,
         )),
         *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")), ("kept_side", np.int64, (MOST_SIDES,)),
-        ("unburied", np.int64, (MOST_NODES + 1, 2)), ("stalled", np.int64, (MOST_NODES + 1, 2)),
+        ("stalled", np.int64, (MOST_NODES + 1, 2)),
         ("agenda", np.int64, (MOST_PLANNED, SIDE + 1)), ("parked", np.int64, (MOST_PARKED, 8)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, FIRST_NODE + MOST_NODES)),
         ("unanswered", np.int64, (1, FIRST_NODE + MOST_NODES)),
@@ -76,7 +76,6 @@ SEARCHED = np.dtype(
         ("counts", np.int64, (MOST_GIVEN,)), ("sizes", np.int64, (MOST_GIVEN,)), ("kinds", np.int64, (MOST_KINDS,)),
         ("kept", QUEUE, (MOST_SIDES + MOST_NODES,)),
         *((f"kept_{name}", np.int64, (MOST_SIDES + MOST_NODES, MOST_NODES)) for name in LISTS),
-        ("kept_unburied", np.int64, (MOST_SIDES + MOST_NODES, MOST_NODES + 1, 2)),
         ("kept_parked", np.int64, (MOST_SIDES + MOST_NODES, MOST_PARKED, 8)),
     ]
 )  # fmt: skip
@@ -111,7 +110,6 @@ def remember_at(t, place):
     copy_list(t.lagging, t.kept_lagging[place])
     copy_list(t.lag_from, t.kept_lag_from[place])
     copy_list(t.contents, t.kept_contents[place])
-    copy_rows(t.unburied, t.kept_unburied[place], t.queue.unburied)
     copy_rows(t.parked, t.kept_parked[place], t.queue.parked)
 
 
@@ -135,7 +133,6 @@ def show(t, place):
     copy_list(t.kept_lagging[place], t.lagging)
     copy_list(t.kept_lag_from[place], t.lag_from)
     copy_list(t.kept_contents[place], t.contents)
-    copy_rows(t.kept_unburied[place], t.unburied, t.queue.unburied)
     copy_rows(t.kept_parked[place], t.parked, t.queue.parked)
 
 

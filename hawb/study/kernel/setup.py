@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from hawb.engine.settings import Settings
 from hawb.engine.setup import setup_of
 from hawb.engine.state import Queue
-from hawb.rules.policies import Mirroring
+from hawb.rules.policies import NO_MIRRORS, Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import beginning
@@ -73,14 +73,13 @@ def of_settings(settings: Settings) -> dict[str, int]:
 
 
 def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, int]:
-    """What a queue's mirrors go by; nothing where it has none."""
-    if mirroring is None:
-        return {}
+    """What a queue's mirrors go by."""
+    mirroring = mirroring or NO_MIRRORS
     return {
-        "mirrored": 1, "mode": int(mirroring.mode), "count": mirroring.count or 0,
+        "mirrored": mirroring.mirrored, "mode": int(mirroring.mode), "count": mirroring.count or 0,
         "promote_on_shutdown": int(mirroring.promote_on_shutdown),
         "promote_on_failure": int(mirroring.promote_on_failure),
-        "sync_automatic": int(mirroring.sync_mode.name == "AUTOMATIC"),
+        "sync_automatic": int(mirroring.sync_automatic),
         "sync_batch_size": mirroring.sync_batch_size or settings.sync_batch_size,
     }
 

@@ -17,8 +17,8 @@ from hawb.study.kernel.cut_state import (
     unschedule,
 )
 from hawb.study.kernel.deliveries import deliver
-from hawb.study.kernel.mirrors import end_master
 from hawb.study.kernel.node_rules import is_up, seen_from
+from hawb.study.kernel.replicas import end_master
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
     CONSUMER_CLOSES,
@@ -117,7 +117,7 @@ def keep_own(t):
             unschedule(t, GIVE_UP, t.parked[k, NUMBER])
             queue.parked = drop_row(t.parked, queue.parked, k)
     if queue.up and not is_here(t, queue.master):
-        end_master(t, 0)
+        end_master(t, t.queue, False)
         return
     if not is_here(t, t.consumer.node):
         t.consumer.subscribed = t.consumer.handed = 0

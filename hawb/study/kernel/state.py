@@ -35,9 +35,6 @@ REACTION, TIMER = 1, 2
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; what the last four mean depends on the kind."""
 
-RETURNING, ADDING = 1, 2
-"""Of a POLICY_TAKES_EFFECT in column A: the master's node boots; it has just taken over, and drops nobody."""
-
 COPIED, STRUCK, ORPHANED, ENDED = 1, 2, 4, 8
 """Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror that
 had it ended by itself, which its channel takes for a confirm."""
@@ -63,7 +60,8 @@ procedure of planned work."""
 NODE = record("status believes boots awaits drained may_boot_alone silent side")
 """A node (`hawb.engine.state.Node`)."""
 QUEUE = record(
-    "master up stopped abandoned absent mirrors synchronised unburied hollow depth_unknown taken"
+    "master up stopped abandoned absent mirrors synchronised unburied unburied_synchronised hollow"
+    " depth_unknown taken"
     " syncing sync_mirrors sync_number sync_messages sync_due_us parked stalled gone lagging lag_from"
 )
 BOOK = record(
@@ -93,7 +91,7 @@ TRIAL = np.dtype(
             "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
         )),
         ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
-        *((name, np.int64, (MOST_NODES + 1, 2)) for name in ("unburied", "stalled")),
+        ("stalled", np.int64, (MOST_NODES + 1, 2)),
         ("agenda", np.int64, (MOST_PLANNED, 8)), ("parked", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
@@ -104,18 +102,17 @@ TRIAL = np.dtype(
 """One trial, in one piece of memory.
 
 Of each node: what it is and believes, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those
-that are synchronised, in their orders; after which message each mirror holds all (`since`); the dead that its record
-still counts, with whether they count as synchronised; what it holds, what a master that lost power had not written, and
-what the consumer believes to hold (`deliveries`), as `windows`. What waits for nodes that do not answer (`metadata`).
-The node of a mirror that has refused to take over, and one more, is `hollow`, 0 for none. The nodes whose disks are
-empty (`virgin`) are bits, too; when the queue is `gone`, and when the trial is `handed` over, say `disks`. What is
-planned, what waits in its mailbox, and what is on its way to the consumer: rows (number of the delivery, after, last).
+that are synchronised, in their orders; after which message each mirror holds all (`since`); what it holds, what a
+master that lost power had not written, and what the consumer believes to hold (`deliveries`), as `windows`. What waits
+for nodes that do not answer (`metadata`). The nodes whose disks are empty (`virgin`) are bits, too; when the queue is
+`gone`, and when the trial is `handed` over, say `disks`. What is planned, what waits in its mailbox, and what is on its
+way to the consumer: rows (number of the delivery, after, last).
 
 `awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
 answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it
 answers, or how long after its beat. `rates` are what is published, without and with a burst, by the hour. `late` and
 `has` are for one answer only, `available`, `free` and `asked` for one question to the policy, and `asked_before` is
-what it has said before (`mirrors.wanted`)."""
+what it has said before (`mirror_ports.wanted`)."""
 
 WORDS_BEFORE_TABLES = TRIAL.fields["content"][1] // 8
 """How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""
@@ -290,26 +287,6 @@ def link_us(t, a, b):
 
 
 @inner
-def is_alive(t, node):
-    """Whether the queue's replica at a node is a running process."""
-    if node == t.queue.master:
-        return t.queue.up == 1
-    return is_mirror(t, node) and is_running(t, node)
-
-
-@inner
-def is_mirror(t, node):
-    """Whether the record names a mirror at a node."""
-    return is_among(t.mirrors, t.queue.mirrors, node)
-
-
-@inner
-def is_synchronised(t, node):
-    """Whether the record counts a mirror as synchronised."""
-    return is_among(t.synchronised, t.queue.synchronised, node)
-
-
-@inner
 def is_among(nodes, count, node):
     """Whether a node is among the first `count`."""
     for k in range(count):
@@ -327,31 +304,6 @@ def without(nodes, count, bits):
             nodes[left] = nodes[k]
             left += 1
     return left
-
-
-@inner
-def is_busy(t, node):
-    """Whether what clients at a node send waits on its way to the queue."""
-    if t.queue.up:
-        return t.queue.syncing == 1 or not linked(t, node, t.queue.master)
-    return t.queue.abandoned == 0
-
-
-@inner
-def waits_for_heir(t):
-    """Whether the queue has mirrors that live though it has no master, and that keep what is published."""
-    if t.queue.up or not t.queue.abandoned or t.queue.absent or not t.setup.mirrored:
-        return False
-    for k in range(t.queue.mirrors):
-        if is_running(t, t.mirrors[k]):
-            return True
-    return False
-
-
-@inner
-def keeps(t, node):
-    """Whether what clients at a node publish waits at the queue's replicas."""
-    return is_busy(t, node) or waits_for_heir(t)
 
 
 @inner

@@ -12,20 +12,21 @@ from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
 from hawb.study.kernel.disks import declare
-from hawb.study.kernel.failover import bury
 from hawb.study.kernel.flows import flow, next_change_us
-from hawb.study.kernel.mirrors import (
+from hawb.study.kernel.mirror_ports import wanted
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.nodes import drain, notice_gone, shut_down, stopped
+from hawb.study.kernel.publishing import publish, react
+from hawb.study.kernel.replicas import (
+    DRAINED,
+    bury,
     finish_sync,
     join,
     synchronise,
     synchronise_by_hand,
     synchronise_drained,
     take_effect,
-    wanted,
 )
-from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.nodes import drain, notice_gone, shut_down, stopped
-from hawb.study.kernel.publishing import publish, react
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
     BOOT,
@@ -81,8 +82,8 @@ def stand(t):
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.syncing_since = NEVER
     t.consumer.node = t.publisher.node = NOBODY
-    t.queue.up = 1
-    for node in wanted(t, everybody)[1:]:
+    t.queue.up, t.queue.hollow = 1, NOBODY
+    for node in wanted(t, t.queue, everybody, 0)[1:]:
         t.mirrors[t.queue.mirrors] = node
         t.queue.mirrors += 1
     t.queue.synchronised = t.queue.mirrors
@@ -112,19 +113,19 @@ def begin_again(t, words, beginning):
 def handle(t, number, kind, a, b, c, d):
     """What is planned happens. Who handles it is who does in the engine (`hawb.engine.advance`)."""
     if kind == DEPTH_FELL:
-        synchronise_drained(t)
+        synchronise_drained(t, t.queue, DRAINED)
     elif kind == CONFIRMS_DUE:
         settle_batches(t, a)
     elif kind == DELIVERY_ARRIVES:
         arrive(t, number, a)
     elif kind == AUTOMATIC_SYNC:
-        synchronise(t)
+        synchronise(t, t.queue)
     elif kind == POLICY_TAKES_EFFECT:
-        take_effect(t, a)
+        take_effect(t, t.queue, a, b)
     elif kind == MIRROR_JOINS:
-        join(t, a, b)
+        join(t, t.queue, a, b, False)
     elif kind == SYNC_FINISHED:
-        finish_sync(t, a)
+        finish_sync(t, t.queue, a)
     elif kind == NODE_GONE:
         notice_gone(t, a)
     elif kind == NODE_DRAINS:
@@ -140,7 +141,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LOOK_AROUND:
         look_around(t)
     elif kind == REPLICA_GONE:
-        bury(t, 0)
+        bury(t, t.queue, False)
     elif kind == PUBLISH:
         publish(t, a, b, c, d)
     elif kind == SETTLE:
@@ -152,7 +153,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == GIVE_UP:
         give_up(t, a)
     elif kind == MANUAL_SYNC:
-        synchronise_by_hand(t)
+        synchronise_by_hand(t, t.queue, a)
     elif kind == CONSUMER_CLOSES:
         close(t)
     elif kind == DECLARE:

@@ -1,0 +1,195 @@
+"""What a failover needs of the kernel: `hawb.engine.classic.failover_ports`, for a trial. Its queue is durable, no
+process crashes, and the record on disk names no mirrors."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner, with_arrays
+from hawb.study.kernel import deliveries, metadata, state
+from hawb.study.kernel.deliveries import is_awaited, subscribe
+from hawb.study.kernel.publishing import keep
+from hawb.study.kernel.state import (
+    ACTIVE,
+    CANCELLED,
+    COPIED,
+    ENDED,
+    KIND,
+    PUBLISH,
+    RESUME,
+    STRUCK,
+    A,
+    B,
+    C,
+    D,
+    is_running,
+    move_row,
+    schedule,
+)
+
+__all__ = ["COPIED", "STRUCK"]
+
+detach_consumer, stall_change, listed_in = deliveries.detach, metadata.stall, state.listed
+
+
+@with_arrays
+def listed(t, bits):
+    """The nodes of a set, in their order, as rules take them."""
+    return listed_in(t.available, bits)
+
+
+@inner
+def stall(t, q, kind):
+    """Whether something of the queue has to wait for a node that does not answer; then it does."""
+    return stall_change(t, kind, 0)
+
+
+# The record
+
+
+@inner
+def disk_record(t, q):
+    """The record on disk names no mirrors."""
+    return 0
+
+
+@inner
+def on_disk_record(t, q):
+    """The same as a set."""
+    return 0
+
+
+@inner
+def keep_disk_record(t, q, recorded):
+    """The record on disk names no mirrors."""
+
+
+@inner
+def leaves_memory(t, q):
+    """Whether only disks have the record once the master's node is gone."""
+    return not t.setup.mirrored and not t.setup.keeps_records
+
+
+@inner
+def spared(t, q):
+    """The queue is durable: no node is spared."""
+    return 0
+
+
+# Queues that crash, and those that are not durable
+
+
+@inner
+def fall_with_node(t, q):
+    """No process crashes."""
+    return False
+
+
+@inner
+def has_room(t, q):
+    """No process crashes."""
+    return True
+
+
+@inner
+def forget_crashes(t, q, node):
+    """No process crashes."""
+
+
+@inner
+def remains(t, q):
+    """The queue is durable."""
+    return True
+
+
+@inner
+def remove(t, q):
+    """The queue is durable."""
+
+
+@inner
+def is_there(t, q):
+    """The queue is durable."""
+    return True
+
+
+@inner
+def may_return(t, q):
+    """The queue is durable."""
+    return True
+
+
+# What waits for a master
+
+
+@inner
+def leave_strays(t, q):
+    """Policy does not change."""
+
+
+@inner
+def answer_waiting(t, q, kept_by, ended):
+    """What publishers sent while nobody was master nobody has."""
+    how = STRUCK | ENDED if ended and t.setup.strays_confirm else STRUCK
+    left = 0
+    for k in range(q.parked):
+        row = t.parked[k]
+        if row[KIND] == PUBLISH:
+            schedule(t, 0, PUBLISH, row[A], row[B], row[C] | how, row[D])
+        else:
+            move_row(t.parked, k, left)
+            left += 1
+    q.parked = left
+
+
+@inner
+def keep_waiting(t, q, how):
+    """What waits for a queue whose master is gone: answers reach nobody; messages its heir has, or nobody."""
+    keep(t, how)
+
+
+# Clients
+
+
+@inner
+def detach(t, q):
+    """What the consumer held of the master is stale."""
+    detach_consumer(t)
+
+
+@inner
+def wants_to_go_on(t):
+    """Whether the consumer's channel is there, and its client wants messages."""
+    return t.consumer.state == ACTIVE and is_running(t, t.consumer.node)
+
+
+@inner
+def follow_new_master(t, q, was):
+    """The consumer's channel consumes again in silence."""
+    if wants_to_go_on(t):
+        subscribe(t)
+
+
+@inner
+def lose_master(t, q):
+    """The consumer waits for a master, or is cancelled."""
+    if wants_to_go_on(t):
+        if is_awaited(t):
+            schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
+        else:
+            t.consumer.state = CANCELLED
+
+
+@inner
+def adopt_limits(t, q):
+    """The queue has no limits."""
+
+
+@inner
+def note_promotion(t, q, synchronised):
+    """Counts that a mirror, synchronised or not, has become master."""
+    t.book.promotions += 1
+    t.book.unsynchronised_promotions += not synchronised
+
+
+@inner
+def meet(t, q, node):
+    """Who could be recovered offline no trial asks."""

@@ -1,0 +1,132 @@
+"""What the replicas of the queue hold while stories are searched, which tells more apart than a trial:
+`hawb.engine.classic.copies` for sets that are bits, what is on disks of nodes that are down included."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.record_rules import is_mirror, is_synchronised
+from hawb.study.kernel.search_books import lose, reclaim
+from hawb.study.kernel.search_state import content, delete_copies, lost_from_disks, put_copy
+from hawb.study.kernel.state import AFTER, FIRST_NODE, is_among, link_us, linked, without
+
+
+@inner
+def put_copies(t, bits, some):
+    """Nodes have copies that hold so much."""
+    for node in range(t.setup.nodes):
+        if bits >> node & 1:
+            put_copy(t, node, some)
+
+
+@inner
+def holds_all(t, q, node):
+    """Whether a mirror holds all that the master holds."""
+    return q.copies >> node & 1 == 1 and t.contents[node] == content(t)
+
+
+@inner
+def begin_copy(t, q, node):
+    """A mirror begins, empty, and lags behind nothing."""
+    put_copy(t, node, 0)
+    q.lagging = without(t.lagging, q.lagging, 1 << node)
+
+
+@inner
+def note_silent(t, q):
+    """Remembers from which message on mirrors that the master does not reach miss what it gets."""
+    for k in range(q.mirrors):
+        node = t.mirrors[k]
+        if not is_among(t.lagging, q.lagging, node) and not linked(t, q.master, node):
+            t.lagging[q.lagging], t.lag_from[node] = node, t.notes.pieces
+            q.lagging += 1
+
+
+@inner
+def purge_copies(t, q, bits):
+    """Mirrors throw away what they had received."""
+    put_copies(t, bits, 0)
+
+
+@inner
+def fill_copies(t, q, bits):
+    """Mirrors have received all that the master holds, in a synchronisation."""
+    put_copies(t, bits, content(t))
+
+
+@inner
+def delete(t, q, bits):
+    """Nodes have no copies any more."""
+    delete_copies(t, bits)
+
+
+@inner
+def leave_on_disks(t, q, bits):
+    """Of replicas that are gone there is what would be found on their nodes' disks."""
+    delete_copies(t, lost_from_disks(t, bits))
+
+
+@inner
+def inherit(t, q, heir, living, gone, entry):
+    """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
+    it, and all of it where they were synchronised."""
+    held, missing = t.contents[heir], content(t) & ~t.contents[heir]
+    for node in range(t.setup.nodes):
+        if living >> node & 1:
+            near = is_synchronised(t, q, node) and linked(t, heir, node)
+            put_copy(t, node, held if near else t.contents[node] & held)
+    put_copy(t, heir, held)
+    delete_copies(t, lost_from_disks(t, gone))
+    left = 0
+    for k in range(q.lagging):
+        if not linked(t, heir, t.lagging[k]):
+            t.lagging[left] = t.lagging[k]
+            left += 1
+    q.lagging, q.redelivered, q.unwritten, q.uncounted = left, held, 0, 0
+    lose(t, missing)
+    reclaim(t, held)
+
+
+@inner
+def keep_masters_copy(t, q, gone, entry):
+    """A queue that nobody serves has what is on the disk of its master's node; the rest is lost."""
+    before = content(t)
+    delete_copies(t, lost_from_disks(t, gone))
+    kept = content(t) & ~q.unwritten
+    put_copy(t, q.master, kept)
+    lose(t, before & ~kept)
+    q.uncounted = uncounted(t, q, before & ~kept & ~q.redelivered)
+    q.redelivered, q.unwritten = q.redelivered & kept if q.stopped else kept, 0
+
+
+@inner
+def uncounted(t, q, never):
+    """From which piece on, and one more, a master that comes back forgets who was sent it, given what never was sent to
+    anybody; 0 from none."""
+    piece = q.uncounted
+    if not (q.stopped and t.notes.counts_deliveries):
+        return 0
+    if not piece and never:
+        while not never >> piece & 1:
+            piece += 1
+        piece += 1
+    return piece
+
+
+@inner
+def keep_strays(t, q, bits):
+    """No mirror that waited for the master stays."""
+    q.lagging = 0
+
+
+@inner
+def lose_unwritten(t, node):
+    """A host loses power: messages that its replica had not yet answered for are not on its disk."""
+    late = 0
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        if row[FIRST_NODE + node] - link_us(t, node, t.queue.master) > t.moment.now_us:
+            late |= row[AFTER]
+    if node == t.queue.master:
+        t.queue.unwritten = late
+    elif is_mirror(t, t.queue, node):
+        t.contents[node] &= ~late

@@ -1,0 +1,87 @@
+"""What the queue's record says while stories are searched, beside what trials ask: which mirrors could be recovered
+offline, and when a synchronisation began. `hawb.engine.classic.ports` and `failover_ports`, where they tell of it."""
+
+from __future__ import annotations
+
+from hawb.rules import promotion
+from hawb.study.compiled import inner, rule, with_arrays
+from hawb.study.kernel.record_rules import is_synchronised
+from hawb.study.kernel.search_state import content, count, size_bytes
+from hawb.study.kernel.state import (
+    NOBODY,
+    SYNC_FINISHED,
+    is_running,
+    listed,
+    next_number,
+    running_bits,
+    schedule,
+    without,
+)
+
+recoverable_mirrors = rule(promotion.recoverable_mirrors)
+
+
+@with_arrays
+def note_recoverable(t, q):
+    """The list of mirrors that could be recovered offline follows a change of the mirrors."""
+    found = recoverable_mirrors(t.recoverable[: q.recoverable], on_record(t, q), listed(t.available, running_bits(t)))
+    for k in range(len(found)):
+        t.recoverable[k] = found[k]
+    q.recoverable = len(found)
+
+
+@with_arrays
+def on_record(t, q):
+    """The mirrors as the record has them, which names one that refused to take over as well."""
+    count = 0
+    if q.hollow != NOBODY:
+        t.asked[0], count = q.hollow, 1
+    for k in range(q.mirrors):
+        if t.mirrors[k] != q.hollow:
+            t.asked[count] = t.mirrors[k]
+            count += 1
+    return t.asked[:count]
+
+
+@inner
+def note_returned(t, q, node):
+    """A mirror on a node that is back has joined. The mirrors on running nodes that are not synchronised by then cannot
+    be recovered offline, unless this one is."""
+    if is_synchronised(t, q, node):
+        return
+    for other in range(t.setup.nodes):
+        if is_running(t, other) and not is_synchronised(t, q, other):
+            q.recoverable = without(t.recoverable, q.recoverable, 1 << other)
+
+
+@inner
+def meet(t, q, node):
+    """A node that is up and the others that run strike out whoever could not be recovered offline."""
+    met = running_bits(t)
+    for other in range(t.setup.nodes):
+        if met & ~(1 << other) and met >> other & 1 and (other == node or not is_synchronised(t, q, other)):
+            q.recoverable = without(t.recoverable, q.recoverable, 1 << other)
+
+
+@inner
+def start_sync(t, q, invited):
+    """A synchronisation of mirrors begins."""
+    q.syncing, q.sync_mirrors, q.sync_number = True, invited, next_number(t)
+    q.sync_began_us, duration_us = t.moment.now_us, effort_us(t)
+    q.sync_due_us = t.moment.now_us + duration_us
+    t.begun[t.notes.begun % len(t.begun), 0] = t.moment.now_us
+    t.begun[t.notes.begun % len(t.begun), 1] = duration_us
+    t.notes.begun += 1
+    schedule(t, duration_us, SYNC_FINISHED, q.sync_number)
+
+
+@inner
+def effort_us(t):
+    """How long it takes to send all that the queue holds: `hawb.engine.sync_effort`."""
+    setup, messages, sent_bytes = t.setup, count(t, content(t)), size_bytes(t, content(t))
+    longest_us = max(
+        messages * 1_000_000 // setup.sync_messages_per_s, sent_bytes * 1_000_000 // setup.network_bytes_per_s
+    )
+    if setup.sync_bytes_per_s:
+        longest_us = max(longest_us, sent_bytes * 1_000_000 // setup.sync_bytes_per_s)
+    return longest_us + -(-messages // setup.sync_batch_size) * setup.link_us
