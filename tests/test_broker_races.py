@@ -43,6 +43,22 @@ steps:
 """.replace("PROMOTES", "ha-promote-on-failure: when-synced")
 
 
+HELD = """
+scenario: What consumers held comes back with a majority
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}
+  - publish: {queue: q, count: 4}
+  - consume: {consumer: one, queue: q, node: c, prefetch: 2}
+  - consume: {consumer: other, queue: q, node: c, prefetch: %s, connection: other}
+  - stop: a
+  - stop: b
+  - stop: c
+  - start: c
+  - start: b
+"""
+
+
 def differing(text: str, **broker: object) -> set[str]:
     """The fields that differ where a broker tells these others of the queue."""
     scenario = load(text)
@@ -85,6 +101,15 @@ def test_what_a_mirror_takes_over_with_comes_channel_by_channel(
     arguments: str, node: str, broker: dict, lucky: bool
 ) -> None:
     assert bool(differing(WAITED % (arguments, node, node), **broker)) is not lucky
+
+
+@pytest.mark.parametrize(("prefetch", "came_back", "lucky"), [
+    (2, [[3, 4], [1, 2]], True),
+    (2, [[3, 3], [1, 2], [4, 4]], True),
+    (1, [[4, 4], [1, 3]], False),
+])  # fmt: skip
+def test_what_several_consumers_held_comes_back_in_any_order(prefetch: int, came_back: list, lucky: bool) -> None:
+    assert bool(differing(HELD % prefetch, ids=came_back)) is not lucky
 
 
 def test_a_node_that_hangs_ends_the_play() -> None:

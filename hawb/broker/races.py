@@ -241,14 +241,18 @@ def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
 
 def held_by_several(name: str, model: Told) -> set[int]:
     """What the consumers of a queue hold, if there is more than one that holds anything, or had when they went with
-    their node."""
+    their node, or what of several came back at the same moment."""
     held = [consumer["unacknowledged"] for consumer in model["consumers"].values() if consumer["queue"] == name]
     held = [runs for runs in held if runs]
     went: dict[float, list[Any]] = defaultdict(list)
     for event in model["events"]:
         if event["queue"] == name and event["event"] == "consumer_closed":
             went[event["t"]].append(model["consumers"][event["detail"]["consumer"]]["received"])
-    together = [held, *went.values()]
+    back: dict[float, list[Any]] = defaultdict(list)
+    for event in model["events"]:
+        if event["queue"] == name and event["event"] == "messages_requeued":
+            back[event["t"]].append(event["detail"]["ids"])
+    together = [held, *went.values(), *back.values()]
     return set(numbers(chain(*chain(*(runs for runs in together if len(runs) > 1)))))
 
 
