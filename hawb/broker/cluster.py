@@ -186,7 +186,7 @@ class BrokerCluster:
 
     def running(self) -> list[BrokerNode]:
         """The nodes whose broker runs, in the file's order."""
-        return [node for node in self.nodes.values() if self.state(node) == "running"]
+        return [node for node in self.nodes.values() if self.is_running(node)]
 
     def state(self, node: BrokerNode) -> str:
         """running, down, paused (by partition handling), waiting (for another node's tables) or booting."""
@@ -198,6 +198,18 @@ class BrokerCluster:
             if self.ask(node, "erlang", "whereis", Atom("rabbit_outside_app_process")) != "undefined":
                 return "paused"
         return "waiting" if WAITS in node.log_since_boot() else "booting"
+
+    def is_running(self, node: BrokerNode) -> bool:
+        """Whether a node's broker runs. One that has booted and was not stopped since is asked again while it does not
+        answer: on a loaded machine it may be too busy. Raises CannotPlay for one that goes on so."""
+        end = time.monotonic() + BOOT_S
+        while self.state(node) != "running":
+            if not (node.alive and node.has_booted):
+                return False
+            if time.monotonic() > end:
+                raise CannotPlay(f"{node.name} does not say within {BOOT_S} s whether it runs")
+            time.sleep(POLL_S)
+        return True
 
     def boot(self, nodes: Iterable[BrokerNode]) -> None:
         """Boots nodes side by side and waits until each runs, has ended or waits for another."""

@@ -243,7 +243,7 @@ class Drive:
                 self.refuse(None, "no node is running")
             return found
         node = self.cluster.nodes[name]
-        if self.cluster.state(node) != "running":
+        if not self.cluster.is_running(node):
             self.refuse(None, f"node '{name}' is not running")
             return None
         return node

@@ -15,7 +15,8 @@ from hawb.broker.namespaces import address, inside
 from hawb.broker.roots import Release, script
 from hawb.scenario.document import Cluster, PauseIfAllDown
 
-WAITS = "Waiting for Mnesia tables"
+WAITS, STARTED, STOPS = "Waiting for Mnesia tables", "Server startup complete", "RabbitMQ is asked to stop"
+"""What a node logs that waits for others at boot, one that has booted, and one that begins to stop."""
 
 
 def erlang_name(number: int) -> str:
@@ -130,6 +131,12 @@ class BrokerNode:
         """Its disk is lost."""
         shutil.rmtree(self.data)
         self.data.mkdir()
+
+    @property
+    def has_booted(self) -> bool:
+        """Whether its broker has come up, by its log, and was not asked to stop since."""
+        log = self.log_since_boot()
+        return log.rfind(STARTED) > log.rfind(STOPS)
 
     def log_since_boot(self) -> str:
         """What it has logged since it was booted last."""

@@ -16,7 +16,8 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `deliveries`: what consumers get and answer
 - `publishing`: what publishers send
 - `flows`: what flows between two events
-- `mirrors`, `failover`: the queue's replicas
+- `record_rules`, `record_ports`, `replicas`, `mirror_ports`, `failover_ports`, `copies`, `silence`: the queue's replicas,
+  which are `hawb.engine.classic` compiled with ports of their own
 - `node_rules`, `node_ports`: what nodes do about each other, which is `hawb.engine.nodes` compiled with ports of its
   own (`hawb.study.compiled.Binding`)
 - `metadata`: what waits for nodes that do not answer
@@ -53,8 +54,8 @@ The same while stories are searched (`hawb.planning.explore`), of a classic queu
 to be told apart than in a trial.
 
 - `search_state`: what a cluster is made of
-- `search_mirrors`, `search_queue`, `search_books`, `search_nodes`: copies, what becomes of them and of messages, and
-  what nodes remember
+- `search_copies`, `search_record`, `search_queue`, `search_books`, `search_nodes`: what replicas hold and could be
+  recovered, what becomes of messages, and what nodes remember
 - `search_names`, `search_sets`, `search_key`: the name of a state up to what cannot matter
 - `search_moves`, `search`: the steps there are, what each leads to, and which parts stand in which places
 
