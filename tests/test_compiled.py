@@ -14,7 +14,7 @@ from hawb.study.kernel import (
     boot_order,
     cut_trial,
     flows,
-    mirrors,
+    mirror_ports,
     node_ports,
     node_rules,
     publishing,
@@ -140,7 +140,7 @@ def test_a_part_that_calls_itself_by_way_of_others_is_refused():
 
 def test_a_function_with_other_parts_may_return_arrays_where_it_did():
     parts = {state.next_number: inner(lambda t: 1)}
-    assert with_parts(mirrors.wanted, parts).targetoptions["_nrt"]
+    assert with_parts(mirror_ports.wanted, parts).targetoptions["_nrt"]
     assert not with_parts(state.put, parts).targetoptions["_nrt"]
 
 
