@@ -6,9 +6,11 @@ from concurrent.futures import Future
 
 import pytest
 
+from hawb.broker import cluster
 from hawb.broker.cluster import CannotPlay
 from hawb.broker.compare import compare
 from hawb.broker.drive import Drive
+from hawb.broker.nodes import BrokerNode
 from hawb.broker.races import unrouted
 from hawb.broker.real import Played
 from hawb.scenario.load import load
@@ -119,6 +121,25 @@ def test_a_node_that_hangs_ends_the_play() -> None:
     drive._jobs = [hung]
     with pytest.raises(CannotPlay, match="did not boot"):
         drive.settle()
+
+
+@pytest.mark.parametrize(("log", "answers", "runs"), [
+    ("Server startup complete", ["waiting", "booting", "running"], True),
+    ("Server startup complete\nRabbitMQ is asked to stop", ["booting"], False),
+    ("Waiting for Mnesia tables", ["waiting"], False),
+    ("", ["booting"], False),
+])  # fmt: skip
+def test_a_node_that_has_booted_is_asked_again(
+    log: str, answers: list[str], runs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = object.__new__(BrokerNode)
+    monkeypatch.setattr(BrokerNode, "alive", True)
+    monkeypatch.setattr(BrokerNode, "log_since_boot", lambda _: log)
+    monkeypatch.setattr(cluster, "POLL_S", 0)
+    told = iter(answers)
+    monkeypatch.setattr(cluster.BrokerCluster, "state", lambda *_: next(told))
+    assert object.__new__(cluster.BrokerCluster).is_running(node) is runs
+    assert list(told) == []
 
 
 @pytest.mark.parametrize(("kind", "step", "lost"), [("quorum", 5, {3, 4}), ("quorum", 6, set()), ("classic", 5, set())])
