@@ -126,6 +126,7 @@ def _present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
     ]
     held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
     held += [queue.pending for queue in queues]
+    held += [numbers for queue in queues for _, numbers in queue.astray]
     held += quorum_key.numbers_of(state.groups[name]) if name in state.groups else ()
     held += [
         run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
@@ -233,7 +234,8 @@ def _queue(state: State, queue: Queue, rank: _Ranks, names: tuple[int, ...]) -> 
     ages = queue.sync or queue.crashes or any(batch.expires_us is not None for batch in queue.batches)
     parked = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fifo = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
-    return _record(queue, rank, names, state.time_us if ages else None), parked, fifo
+    astray = tuple((_meaning(state, operation, names), rank(numbers)) for operation, numbers in queue.astray)
+    return _record(queue, rank, names, state.time_us if ages else None), parked, fifo, astray
 
 
 @lru_cache(KEPT)
@@ -241,12 +243,13 @@ def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | N
     """A queue without what waits and its state machine; the time is None where nothing in it counts from now."""
     place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
-    for field in ("ttl_timer_us", "parked", "fifo", "began", "places", "unplaced"):  # The first stands on the agenda.
+    # The first stands on the agenda.
+    for field in ("ttl_timer_us", "parked", "fifo", "began", "places", "unplaced", "astray"):
         del fields[field]
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
     batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
     fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
-    for field in ("depth_unknown", "unburied", "unburied_synchronised", "crashed"):
+    for field in ("depth_unknown", "unburied", "unburied_synchronised", "crashed", "stray_group", "heirless"):
         fields[field] = bits_of(names[node] for node in nodes_of(fields[field]))
     fields["crashes"] = tuple((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])

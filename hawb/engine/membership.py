@@ -25,7 +25,19 @@ from hawb.engine.events import NodeGoneNoticed, ShutDown, Stopped
 from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.nodes.ports import begin_to_stop
 from hawb.engine.operations import NODE_DOWN
-from hawb.engine.state import BOOTING, DOWN, NOTHING, PAUSED, RESTART, RUNNING, STOPPING, WAITING, bits_of
+from hawb.engine.state import (
+    BOOTING,
+    DOWN,
+    NOTHING,
+    PAUSED,
+    RESTART,
+    RUNNING,
+    STOPPING,
+    WAITING,
+    Queue,
+    bits_of,
+    nodes_of,
+)
 from hawb.engine.turn import TIMER, Turn
 
 
@@ -184,7 +196,7 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
-        if queue.type == "classic" and not {queue.master, queue.hollow, *queue.mirrors}.isdisjoint(gone):
+        if queue.type == "classic" and not hearers(queue).isdisjoint(gone):
             bury(turn, turn.own(name), False)
     turn.because = cause
     confirms.strays_gone(turn, dead)
@@ -198,6 +210,11 @@ def notice_gone(turn: Turn, gone: list[int]) -> None:
             quorum_sight.out_of_reach(turn, [node])
         alarms.node_gone(turn, node)
     partition_handling.pause(turn)
+
+
+def hearers(queue: Queue) -> set[int]:
+    """The nodes whose loss a queue acts on."""
+    return {queue.master, queue.hollow, *queue.mirrors, *nodes_of(queue.stray_group)}
 
 
 def forget_transient(turn: Turn) -> None:

@@ -128,6 +128,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if operation.orphaned or not turn.is_running(operation.node):
         return route_for_nobody(turn, operation, name, numbers)
     if name == operation.struck:
+        note_astray(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
         ended = operation.ended and turn.settings.profile.strays_confirm
         due_us = [(node, NEVER_US) for node in operation.kept_by] + [(node, HOLLOW_US) for node in operation.hollow_at]
@@ -160,7 +161,16 @@ def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -
     if queue is not None and queue.type != QUORUM and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)
     else:
+        note_astray(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "client_node_gone")
+
+
+def note_astray(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
+    """Mirrors that are left on the record of a queue that policy mirrors no more have messages from channels, and keep
+    them for the time when they take over (`hawb.engine.strays`)."""
+    queue = turn.queues.get(name)
+    if queue is not None and queue.strays and (operation.kept_by or queue.up):
+        turn.change_queue(name, astray=(*queue.astray, (operation, numbers)))
 
 
 def strike(
@@ -250,7 +260,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     the leader does, whose log has cost what there was to send; it may have left the group with the same commit."""
     replicas = (queue.master, *queue.mirrors)
     hosts = sorted({queue.holder, *queue.members}) if queue.type == QUORUM else replicas
-    takers = [node for node in hosts if turn.follows(queue, node)]
+    takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.strays]
     sent_bytes = 0 if queue.type == QUORUM else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
@@ -262,6 +272,8 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
         batches=with_batch(without(queue.batches, numbers), batch(turn, operation, queue, numbers)),
         redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
+    if isinstance(operation, Publish):
+        note_astray(turn, operation, queue.name, numbers)
     told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
     if queue.type == QUORUM:
         group = turn.groups[queue.name]
@@ -272,7 +284,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     due_us = [
         (node, NEVER_US if never_answers(turn, operation, queue, node) else answer_us(turn, operation, queue, node))
         for node in replicas
-        if node in takers
+        if node in takers or node in queue.strays
     ]
     return (*due_us, *((node, NEVER_US) for node in silent_mirrors(turn, queue)))
 

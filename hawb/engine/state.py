@@ -192,8 +192,10 @@ class Queue(Struct):
     joins takes over. `hollow` is the node of a mirror of such a queue that refused to take over: its process has ended,
     its member of the group has not, and stands before all other mirrors. `mirrors_on_disk` are the mirrors that the
     record on disk names, which a change of policy writes there and the mirrors' next change takes away. `strays` are
-    mirrors on the record of a master that came back without any: they are in no group with it. `absent` is whether only
-    disks have the record, so that nothing joins the queue before its master's node is back. `limits` is
+    mirrors on the record of a master that came back without any: they are in no group with it but in a `stray_group` of
+    their own, as bits, and `astray` is what channels have sent them, operations and numbers (`hawb.engine.strays`);
+    `heirless` are mirrors of one that has taken over from such a master, as bits, which never do so. `absent` is
+    whether only disks have the record, so that nothing joins the queue before its master's node is back. `limits` is
     what the record says of lengths, lives and dead letters, and `limits_in_effect` what the master goes by, which hears
     of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an
     exchange and a routing key. `crashed` are the nodes whose process crashed and has not started again, `crashes` the
@@ -235,6 +237,9 @@ class Queue(Struct):
     hollow: int = NOWHERE
     mirrors_on_disk: tuple[int, ...] = ()
     strays: tuple[int, ...] = ()
+    stray_group: int = 0
+    heirless: int = 0
+    astray: tuple[tuple[object, Runs], ...] = ()
     absent: bool = False
     batches: tuple[Batch, ...] = ()
     lagging: tuple[tuple[int, int], ...] = ()

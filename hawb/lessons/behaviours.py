@@ -37,6 +37,7 @@ from hawb.engine import (
     settling,
     sides,
     single_active,
+    strays,
     subscriptions,
 )
 from hawb.engine import limits as lengths
@@ -126,6 +127,8 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "refusal-leaves-others-waiting first-to-hear-refuses refusal-ends-with-its-node"),
         _of("a queue without a master, down: what is left of it", outage.abandon, "",
             "killed-master-not-replaced unmirrored-queues-on-a-dead-node"),
+        _of("a mirror left on the record takes over from a master that runs, once a policy was cleared", strays.heed, "",
+            "strays-take-over"),
         _of("the master's node comes back", outage.recover, "",
             "mirrors-anew-when-their-master-is-back policy-cleared-while-mirrors-wait"),
         _of("a queue's process crashes", crashes.crash, "",

@@ -10,7 +10,7 @@ from hawb.engine import bookkeeping, places, runs
 from hawb.engine.access import is_replicated
 from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Queue, nodes_of, with_content
+from hawb.engine.state import NOWHERE, Queue, bits_of, nodes_of, with_content
 from hawb.engine.turn import Turn
 
 
@@ -76,7 +76,7 @@ def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | N
     q.lagging = tuple(pair for pair in q.lagging if not t.linked(heir, pair[0]))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = content, EMPTY, EMPTY, 0
     q.crashed &= ~(int(q.failed) << q.master)
-    q.failed, q.strays = False, ()
+    q.failed, q.strays, q.stray_group, q.astray, q.heirless = False, (), 0, (), 0
     bookkeeping.lose(t, q.name, missing, "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, content)
 
@@ -115,12 +115,14 @@ def loss_with_process(t: Turn, q: Queue) -> str:
     return "transient_message" if q.durable else "transient_queue"
 
 
-def keep_strays(_: Turn, q: Queue, bits: int) -> None:
+def keep_strays(t: Turn, q: Queue, bits: int) -> None:
     """Mirrors that waited for the master stay on its record, with what they have of what it has; the others are
     gone."""
     held = {node: runs.common(q.contents[node] or EMPTY, q.content) for node in nodes_of(bits)}
     q.contents, q.lagging, q.overcounted = with_content(q.contents, held), (), ()
     q.strays = () if is_replicated(q) else q.mirrors
+    hollow = 0 if q.hollow == NOWHERE or not t.is_running(q.hollow) else 1 << q.hollow
+    q.stray_group, q.astray, q.heirless = bits_of(q.strays) | hollow if q.strays else 0, (), 0
 
 
 PORTS = (

@@ -19,6 +19,8 @@ from hawb.engine.classic.failover_ports import (
     detach,
     fall_with_node,
     follow_new_master,
+    heed_strays,
+    is_alone,
     keep_waiting,
     listed,
     note_promotion,
@@ -28,6 +30,7 @@ from hawb.engine.classic.failover_ports import (
 from hawb.engine.classic.journal import (
     MASTER_SHUTDOWN,
     MIRRORS_STOPPED,
+    NO_MIRROR,
     NODE_STOPPED,
     OUT_OF_REACH,
     PROMOTED,
@@ -83,7 +86,10 @@ def bury(t, q, at_once):
     if stalled or (not q.abandoned and is_unmissed(t, q.master)):
         forget_replicas(t, q, missed_bits(t, q))
         return
-    if fall_with_node(t, q):
+    if fall_with_node(t, q) or heed_strays(t, q):
+        return
+    if is_alone(t, q) and not q.up and not q.abandoned:
+        abandon(t, q, NO_MIRROR)
         return
     if not q.up and is_running(t, q.master):
         drop_unreachable(t, q)

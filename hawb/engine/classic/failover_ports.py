@@ -4,7 +4,7 @@ sent. For the kernel it is in `hawb.study.kernel.failover_ports`.
 
 from __future__ import annotations
 
-from hawb.engine import limits, metadata, publishing, queues, settling, subscriptions
+from hawb.engine import limits, metadata, publishing, queues, settling, strays, subscriptions
 from hawb.engine.access import is_replicated
 from hawb.engine.access import leaves_memory as leaves_memory_of
 from hawb.engine.classic.record import alive_bits, mirror_bits
@@ -105,10 +105,10 @@ def leave_strays(t: Turn, q: Queue) -> None:
     no mirrors: they keep what channels sent them, and the channels wait on."""
     if is_replicated(q):
         return
-    strays = alive_bits(t, q) & mirror_bits(t, q)
-    if strays:
+    waiting = alive_bits(t, q) & mirror_bits(t, q)
+    if waiting:
         hollow = 0 if q.hollow == NOWHERE else 1 << q.hollow & bits_of(t.running())
-        answer_waiting(t, q, strays, False, hollow)
+        answer_waiting(t, q, waiting, False, hollow)
 
 
 def answer_waiting(t: Turn, q: Queue, kept_by: int, ended: bool, hollow: int = 0) -> None:
@@ -130,6 +130,16 @@ def keep_waiting(t: Turn, q: Queue, how: int) -> None:
         q.parked = tuple(publishing.strike(parked, q.name) for parked in waiting)
     else:
         q.parked = tuple(waiting)
+
+
+def heed_strays(t: Turn, q: Queue) -> bool:
+    """Whether one of those that stay on the record takes over, since another member of their group has died."""
+    return strays.heed(t, q)
+
+
+def is_alone(t: Turn, q: Queue) -> bool:
+    """Whether the mirrors on the record do not take over when the master dies."""
+    return strays.is_alone(t, q)
 
 
 # Clients
@@ -198,7 +208,7 @@ def meet(t: Turn, q: Queue, node: int) -> None:
 
 
 PORTS = (
-    "COPIED", "STRUCK", "listed", "stall",
+    "COPIED", "STRUCK", "listed", "stall", "heed_strays", "is_alone",
     "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "spared", "fall_with_node", "has_room",
     "forget_crashes", "remains", "remove", "is_there", "leave_strays", "answer_waiting", "keep_waiting", "detach",
     "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet", "may_return",

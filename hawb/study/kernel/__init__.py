@@ -16,8 +16,8 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `deliveries`: what consumers get and answer
 - `publishing`: what publishers send
 - `flows`: what flows between two events
-- `record_rules`, `record_ports`, `replicas`, `mirror_ports`, `failover_ports`, `copies`, `silence`: the queue's replicas,
-  which are `hawb.engine.classic` compiled with ports of their own
+- `record_rules`, `record_ports`, `replicas`, `mirror_ports`, `failover_ports`, `copies`, `silence`: the queue's
+  replicas, which are `hawb.engine.classic` compiled with ports of their own
 - `node_rules`, `node_ports`: what nodes do about each other, which is `hawb.engine.nodes` compiled with ports of its
   own (`hawb.study.compiled.Binding`)
 - `metadata`: what waits for nodes that do not answer

@@ -126,6 +126,18 @@ def leave_strays(t, q):
 
 
 @inner
+def heed_strays(t, q):
+    """Policy does not change."""
+    return False
+
+
+@inner
+def is_alone(t, q):
+    """Policy does not change."""
+    return False
+
+
+@inner
 def answer_waiting(t, q, kept_by, ended):
     """What publishers sent while nobody was master nobody has."""
     how = STRUCK | ENDED if ended and t.setup.strays_confirm else STRUCK

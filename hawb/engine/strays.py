@@ -1,0 +1,79 @@
+"""Mirrors that stay on the record of a master that came back without a policy that mirrors.
+
+They are in no group with that master, nor hears it of them. They keep what channels sent while they waited, and what
+these send now. As soon as another member of their own group dies, and none is left whose process has ended
+(`refusal`), the first of them finds itself the only one on the record that its group knows, and takes over with just
+that, though the master runs: two processes then serve one queue, and what the master holds is out of reach
+(`rabbit_mirror_queue_misc:remove_from_queue`, which goes by `gm_pids`; seen on 3.8.9 and 3.10.8 clusters).
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hawb.engine import bookkeeping, confirms, consuming, publishing, runs, subscriptions
+from hawb.engine.access import release
+from hawb.engine.classic.journal import PROMOTED, blame, say_promoted
+from hawb.engine.classic.mirrors import synchronise_drained
+from hawb.engine.classic.record import mirror_bits
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import Queue, bits_of, with_content
+from hawb.engine.turn import Turn
+
+
+def heed(t: Turn, q: Queue) -> bool:
+    """Whether a member of the strays' group has died, and one of them takes over; then it has."""
+    lost = q.stray_group & ~bits_of(t.running())
+    if not lost:
+        return False
+    q.stray_group &= ~lost
+    q.strays = tuple(node for node in q.strays if q.stray_group >> node & 1)
+    if not q.strays or q.stray_group != bits_of(q.strays):
+        return False
+    take_over(t, q, next(node for node in q.mirrors if node in q.strays))
+    return True
+
+
+def is_alone(t: Turn, q: Queue) -> bool:
+    """Whether nobody takes over when the master dies, which waits for its node: its mirrors are in no group with it, or
+    were in the group of a stray that took over (so a 3.10.8 cluster did, whose mirror even counted as synchronised)."""
+    others = mirror_bits(t, q) & ~q.heirless
+    return bool(q.strays) or (q.heirless != 0 and not others)
+
+
+def take_over(t: Turn, q: Queue, heir: int) -> None:
+    """A stray becomes master with what channels have sent it since it began to wait, and what it had of the queue as a
+    mirror before."""
+    was, had, sent = q.master, q.content, q.astray
+    own = q.contents[heir] or EMPTY
+    mirrors = tuple(node for node in q.strays if node != heir)
+    entry = say_promoted(t, q, heir)
+    subscriptions.detach(t, q.name, was)
+    q.master, q.mirrors, q.synchronised, q.up, q.abandoned, q.absent = heir, mirrors, (), True, False, False
+    q.contents = with_content(q.contents, {was: None, heir: own} | dict.fromkeys(mirrors, EMPTY))
+    q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = own, EMPTY, EMPTY, 0
+    q.strays, q.stray_group, q.astray, q.lagging, q.heirless = (), 0, (), (), bits_of(mirrors)
+    kept = runs.normal([*own, *(pair for _, numbers in sent for pair in numbers)])
+    bookkeeping.lose(t, q.name, runs.minus(had, kept), "unsynchronised_promotion", because=entry)
+    bookkeeping.reclaim(t, q.name, own)
+    account = t.account(q.name)
+    t.book(
+        q.name, promotions=account.promotions + 1, unsynchronised_promotions=account.unsynchronised_promotions + 1,
+        refused=runs.minus(account.refused, kept),
+    )  # fmt: skip
+    bookkeeping.count_times(t, q.name)
+    blame(t, entry)
+    synchronise_drained(t, q, PROMOTED)
+    for operation, numbers in sent:
+        take(t, q, operation, runs.minus(numbers, own))
+    release(t, q.name)
+    consuming.deliver(t, q.name)
+
+
+def take(t: Turn, q: Queue, operation: publishing.Publish, numbers: runs.Runs) -> None:
+    """The new master takes what a channel has sent, as far as it has room, and answers for it now."""
+    if numbers:
+        copied = replace(operation, copied=(q.name,), count=runs.size(numbers))
+        share = publishing.take(t, copied, q, numbers)
+        delay_us = t.link_us(q.master, operation.node) + t.settings.timing.fsync_us
+        confirms.group_answers(t, q.name, operation.node, numbers, share.rejected, delay_us)
