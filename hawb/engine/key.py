@@ -126,7 +126,7 @@ def _present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
     ]
     held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
     held += [queue.pending for queue in queues]
-    held += [numbers for queue in queues for _, numbers in queue.astray]
+    held += [numbers for queue in queues for _, numbers, _ in queue.astray]
     held += quorum_key.numbers_of(state.groups[name]) if name in state.groups else ()
     held += [
         run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
@@ -234,7 +234,7 @@ def _queue(state: State, queue: Queue, rank: _Ranks, names: tuple[int, ...]) -> 
     ages = queue.sync or queue.crashes or any(batch.expires_us is not None for batch in queue.batches)
     parked = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fifo = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
-    astray = tuple((_meaning(state, operation, names), rank(numbers)) for operation, numbers in queue.astray)
+    astray = tuple((_meaning(state, operation, names), rank(numbers)) for operation, numbers, _ in queue.astray)
     return _record(queue, rank, names, state.time_us if ages else None), parked, fifo, astray
 
 

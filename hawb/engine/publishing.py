@@ -170,7 +170,7 @@ def note_astray(turn: Turn, operation: Publish, name: str, numbers: Runs) -> Non
     them for the time when they take over (`hawb.engine.strays`)."""
     queue = turn.queues.get(name)
     if queue is not None and queue.strays and (operation.kept_by or queue.up):
-        turn.change_queue(name, astray=(*queue.astray, (operation, numbers)))
+        turn.change_queue(name, astray=(*queue.astray, (operation, numbers, turn.step)))
 
 
 def strike(

@@ -193,17 +193,17 @@ class Queue(Struct):
     its member of the group has not, and stands before all other mirrors. `mirrors_on_disk` are the mirrors that the
     record on disk names, which a change of policy writes there and the mirrors' next change takes away. `strays` are
     mirrors on the record of a master that came back without any: they are in no group with it but in a `stray_group` of
-    their own, as bits, and `astray` is what channels have sent them, operations and numbers (`hawb.engine.strays`);
-    `heirless` are mirrors of one that has taken over from such a master, as bits, which never do so. `absent` is
-    whether only disks have the record, so that nothing joins the queue before its master's node is back. `limits` is
-    what the record says of lengths, lives and dead letters, and `limits_in_effect` what the master goes by, which hears
-    of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings` are pairs of an
-    exchange and a routing key. `crashed` are the nodes whose process crashed and has not started again, `crashes` the
-    recent crashes (node, time_us), `failed` whether the master's process crashed too often to be started again.
-    `parked` are operations of clients that wait for the queue to serve again. `overcounted` are mirrors that have seen
-    their master die, each with what it counts as delivered by that one and the present master has delivered to nobody.
-    `began` is how many messages there were under its name before it, `places` how replicas count that do not count like
-    the first, and `unplaced` the messages that none of them has counted (`hawb.engine.places`).
+    their own, as bits, and `astray` is what channels have sent them: operations, numbers and steps
+    (`hawb.engine.strays`); `heirless` are mirrors of one that has taken over from such a master, as bits, which end
+    with it. `absent` is whether only disks have the record, so that nothing joins the queue before its master's node is
+    back. `limits` is what the record says of lengths, lives and dead letters, and `limits_in_effect` what the master
+    goes by, which hears of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings`
+    are pairs of an exchange and a routing key. `crashed` are the nodes whose process crashed and has not started again,
+    `crashes` the recent crashes (node, time_us), `failed` whether the master's process crashed too often to be started
+    again. `parked` are operations of clients that wait for the queue to serve again. `overcounted` are mirrors that
+    have seen their master die, each with what it counts as delivered by that one and the present master has delivered
+    to nobody. `began` is how many messages there were under its name before it, `places` how replicas count that do not
+    count like the first, and `unplaced` the messages that none of them has counted (`hawb.engine.places`).
 
     A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,
     and `up` is whether that leader can commit. `synchronised` are the members that know of all that is committed,
@@ -239,7 +239,7 @@ class Queue(Struct):
     strays: tuple[int, ...] = ()
     stray_group: int = 0
     heirless: int = 0
-    astray: tuple[tuple[object, Runs], ...] = ()
+    astray: tuple[tuple[object, Runs, int], ...] = ()
     absent: bool = False
     batches: tuple[Batch, ...] = ()
     lagging: tuple[tuple[int, int], ...] = ()

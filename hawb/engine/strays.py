@@ -3,8 +3,9 @@
 They are in no group with that master, nor hears it of them. They keep what channels sent while they waited, and what
 these send now. As soon as another member of their own group dies, and none is left whose process has ended
 (`refusal`), the first of them finds itself the only one on the record that its group knows, and takes over with just
-that, though the master runs: two processes then serve one queue, and what the master holds is out of reach
-(`rabbit_mirror_queue_misc:remove_from_queue`, which goes by `gm_pids`; seen on 3.8.9 and 3.10.8 clusters).
+that, though the master runs: two processes then serve one queue, and what the master holds is out of reach.
+
+Source: `rabbit_mirror_queue_misc:remove_from_queue`, which goes by `gm_pids`; 3.8.9 and 3.10.8 clusters.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def heed(t: Turn, q: Queue) -> bool:
 
 def is_alone(t: Turn, q: Queue) -> bool:
     """Whether nobody takes over when the master dies, which waits for its node: its mirrors are in no group with it, or
-    were in the group of a stray that took over (so a 3.10.8 cluster did, whose mirror even counted as synchronised)."""
+    were in the group of a stray that took over, and end with it, though they count as synchronised."""
     others = mirror_bits(t, q) & ~q.heirless
     return bool(q.strays) or (q.heirless != 0 and not others)
 
@@ -53,7 +54,7 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
     q.contents = with_content(q.contents, {was: None, heir: own} | dict.fromkeys(mirrors, EMPTY))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = own, EMPTY, EMPTY, 0
     q.strays, q.stray_group, q.astray, q.lagging, q.heirless = (), 0, (), (), bits_of(mirrors)
-    kept = runs.normal([*own, *(pair for _, numbers in sent for pair in numbers)])
+    kept = runs.normal([*own, *(pair for _, numbers, _ in sent for pair in numbers)])
     bookkeeping.lose(t, q.name, runs.minus(had, kept), "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, own)
     account = t.account(q.name)
@@ -64,8 +65,10 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
     bookkeeping.count_times(t, q.name)
     blame(t, entry)
     synchronise_drained(t, q, PROMOTED)
-    for operation, numbers in sent:
+    now = t.step
+    for operation, numbers, t.step in sent:
         take(t, q, operation, runs.minus(numbers, own))
+    t.step = now
     release(t, q.name)
     consuming.deliver(t, q.name)
 

@@ -127,7 +127,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "refusal-leaves-others-waiting first-to-hear-refuses refusal-ends-with-its-node"),
         _of("a queue without a master, down: what is left of it", outage.abandon, "",
             "killed-master-not-replaced unmirrored-queues-on-a-dead-node"),
-        _of("a mirror left on the record takes over from a master that runs, once a policy was cleared", strays.heed, "",
+        _of("a mirror left on the record takes over while its master runs", strays.heed, "",
             "strays-take-over"),
         _of("the master's node comes back", outage.recover, "",
             "mirrors-anew-when-their-master-is-back policy-cleared-while-mirrors-wait"),

@@ -12,7 +12,7 @@ had broadcast, so a promoted mirror never misses what another survivor saw. Here
 from __future__ import annotations
 
 from hawb.engine.classic.burial import bury_mirrors, leave_unburied
-from hawb.engine.classic.copies import inherit, note_silent
+from hawb.engine.classic.copies import delete_copies, inherit, note_silent
 from hawb.engine.classic.failover_ports import (
     COPIED,
     adopt_limits,
@@ -20,6 +20,7 @@ from hawb.engine.classic.failover_ports import (
     fall_with_node,
     follow_new_master,
     heed_strays,
+    heirless_bits,
     is_alone,
     keep_waiting,
     listed,
@@ -28,6 +29,7 @@ from hawb.engine.classic.failover_ports import (
     stall,
 )
 from hawb.engine.classic.journal import (
+    DIED,
     MASTER_SHUTDOWN,
     MIRRORS_STOPPED,
     NO_MIRROR,
@@ -36,6 +38,7 @@ from hawb.engine.classic.journal import (
     PROMOTED,
     blame,
     say_master_down,
+    say_mirrors_removed,
     say_mirrors_stopped,
     say_promoted,
 )
@@ -89,6 +92,7 @@ def bury(t, q, at_once):
     if fall_with_node(t, q) or heed_strays(t, q):
         return
     if is_alone(t, q) and not q.up and not q.abandoned:
+        end_with_master(t, q, heirless_bits(t, q))
         abandon(t, q, NO_MIRROR)
         return
     if not q.up and is_running(t, q.master):
@@ -117,6 +121,14 @@ def missed_bits(t, q):
     for node in range(t.setup.nodes):
         missed |= int(dead >> node & 1 == 1 and not is_unmissed(t, node)) << node
     return missed
+
+
+def end_with_master(t, q, bits):
+    """Mirrors end as their master does, and nobody writes which could be recovered."""
+    say_mirrors_removed(t, q, bits, DIED)
+    strike_mirrors(t, q, bits)
+    delete_copies(t, q, bits)
+    forget_replicas(t, q, bits)
 
 
 def drop_unreachable(t, q):

@@ -1,5 +1,7 @@
 """What a failover of a classic queue needs of a turn beside `ports`: what becomes of its clients, and of what they have
 sent. For the kernel it is in `hawb.study.kernel.failover_ports`.
+
+Source: `rabbit_mirror_queue_slave`, `rabbit_amqqueue:on_node_down`, `rabbit_vhost:recover`.
 """
 
 from __future__ import annotations
@@ -142,6 +144,11 @@ def is_alone(t: Turn, q: Queue) -> bool:
     return strays.is_alone(t, q)
 
 
+def heirless_bits(_: Turn, q: Queue) -> int:
+    """The mirrors that end with their master."""
+    return q.heirless
+
+
 # Clients
 
 
@@ -208,7 +215,7 @@ def meet(t: Turn, q: Queue, node: int) -> None:
 
 
 PORTS = (
-    "COPIED", "STRUCK", "listed", "stall", "heed_strays", "is_alone",
+    "COPIED", "STRUCK", "listed", "stall", "heed_strays", "is_alone", "heirless_bits",
     "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "spared", "fall_with_node", "has_room",
     "forget_crashes", "remains", "remove", "is_there", "leave_strays", "answer_waiting", "keep_waiting", "detach",
     "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet", "may_return",

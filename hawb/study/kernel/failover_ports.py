@@ -138,6 +138,12 @@ def is_alone(t, q):
 
 
 @inner
+def heirless_bits(t, q):
+    """Policy does not change."""
+    return 0
+
+
+@inner
 def answer_waiting(t, q, kept_by, ended):
     """What publishers sent while nobody was master nobody has."""
     how = STRUCK | ENDED if ended and t.setup.strays_confirm else STRUCK
