@@ -510,7 +510,7 @@ def test_a_client_that_names_no_node_goes_to_the_first_that_takes_clients():
     nodes = [SimpleNamespace(name=name) for name in "abc"]
     drive = object.__new__(Drive)
     drive.cluster = SimpleNamespace(nodes={node.name: node for node in nodes}, running=lambda: nodes,
-                                    state=lambda _node: "running")  # fmt: skip
+                                    is_running=lambda _node: True)  # fmt: skip
     drive.members, drive.drained, drive.errors, drive._step = {"b", "c"}, {"b"}, [], 0
     asked: list[str] = []
     drive.operate = asked.append

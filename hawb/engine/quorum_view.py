@@ -95,6 +95,7 @@ def level(turn: Turn, name: str) -> bool:
         return False
     turn.focus = side
     queue = turn.queues[name]
+    had_all = set(queue.synchronised)
     abreast = tuple(
         node
         for node, member in sorted(group.members.items())
@@ -105,7 +106,7 @@ def level(turn: Turn, name: str) -> bool:
         contents = tuple(content if node in abreast else had for node, had in enumerate(queue.contents))
         turn.change_queue(name, synchronised=abreast, contents=contents)
     turn.focus = focus
-    return bool(fifo.of(queue).missing) and not set(abreast) <= set(queue.synchronised)
+    return bool(fifo.of(queue).missing) and not set(abreast) <= had_all
 
 
 def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposal | None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, confirms, consuming, publishing, runs, subscriptions
 from hawb.engine.access import release
-from hawb.engine.classic.journal import PROMOTED, blame, say_promoted
+from hawb.engine.classic.journal import LEFT_BEHIND, PROMOTED, blame, say_master_down, say_promoted
 from hawb.engine.classic.mirrors import synchronise_drained
 from hawb.engine.classic.record import mirror_bits
 from hawb.engine.runs import EMPTY
@@ -48,6 +48,7 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
     was, had, sent = q.master, q.content, q.astray
     own = q.contents[heir] or EMPTY
     mirrors = tuple(node for node in q.strays if node != heir)
+    t.because = say_master_down(t, q, LEFT_BEHIND)
     entry = say_promoted(t, q, heir)
     subscriptions.detach(t, q.name, was)
     q.master, q.mirrors, q.synchronised, q.up, q.abandoned, q.absent = heir, mirrors, (), True, False, False

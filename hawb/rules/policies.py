@@ -172,7 +172,7 @@ class Mirroring(Struct, frozen=True):
     """What an effective definition says about mirroring, with RabbitMQ's defaults.
 
     `count` belongs to EXACTLY and includes the master, `nodes` (names) to NODES. `sync_batch_size` None means the
-    broker's mirroring_sync_batch_size. Of `NO_MIRRORS` alone `mirrored` is false.
+    broker's mirroring_sync_batch_size. `mirrored` is false of what is none.
     """
 
     mode: HaMode
@@ -188,13 +188,6 @@ class Mirroring(Struct, frozen=True):
     def sync_automatic(self) -> bool:
         """Whether mirrors are synchronised without anybody asking for it."""
         return self.sync_mode is SyncMode.AUTOMATIC
-
-
-NO_MIRRORS = Mirroring(
-    mode=HaMode.ALL, count=None, nodes=(), sync_mode=SyncMode.MANUAL, sync_batch_size=None,
-    promote_on_shutdown=Promote.WHEN_SYNCED, promote_on_failure=Promote.ALWAYS, mirrored=False,
-)  # fmt: skip
-"""What applies to a queue that is not mirrored, or no more: a mirror that is left over takes over."""
 
 
 def mirroring(definition: Mapping[str, object]) -> Mirroring | None:

@@ -34,6 +34,7 @@ ENDS: dict[tuple[str, str | None], str] = {
     ("mirror_removed", "transfer"): "was dropped so that the master moves",
     ("master_down", "policy"): "was dropped as the policy asked for",
     ("master_down", "transfer"): "was dropped so that another takes over",
+    ("master_down", "left_behind"): "was left behind by a mirror that took over",
     ("disk_lost", None): "lost its disk",
     ("promotion_refused", None): "deleted its copy instead of taking over",
     ("mirror_added", None): "joined empty",

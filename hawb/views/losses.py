@@ -27,6 +27,7 @@ MASTER_ENDS = {
     "crashed": "crashed",
     "policy": "was dropped as the policy asked for",
     "transfer": "was dropped so that another takes over",
+    "left_behind": "was left behind while it ran",
 }
 """How a master ended, by the reason of `master_down`."""
 

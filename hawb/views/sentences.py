@@ -325,6 +325,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "node_stopped": "The master of {queues} on {node} was shut down with its node.",
             "policy": "{queues} dropped the master on {node}, as the policy asks for; its copy was deleted.",
             "transfer": "{queues} dropped the master on {node} so that another takes over; its copy was deleted.",
+            "left_behind": "{queues} is not served on {node} any more: what the master there holds is out of reach.",
         },
     ),
     "rebalance_started": ("plain", "Masters are to be shared out: at most {most} on a node."),

@@ -11,6 +11,7 @@ from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 
 BY_POLICY, TRANSFER, OUT_OF_REACH, DIED = "policy", "transfer", "out_of_reach", "died"
+LEFT_BEHIND = "left_behind"
 MASTER_DOWN, MASTER_SHUTDOWN, NODE_STOPPED, CRASHED = "master_down", "master_shutdown", "node_stopped", "crashed"
 NO_MIRROR, MIRRORS_STOPPED, PROMOTION_REFUSED = "no_mirror", "mirrors_stopped", "promotion_refused"
 MIRRORS_GONE, CANCELLED = "mirrors_gone", "cancelled"

@@ -14,9 +14,15 @@ from hawb.engine.events import AutomaticSync, ManualSync, MirrorJoins, PolicyTak
 from hawb.engine.state import Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 from hawb.rules import promotion, selection
-from hawb.rules.policies import NO_MIRRORS, HaMode, Mirroring
+from hawb.rules.policies import HaMode, Mirroring, Promote, SyncMode
 
 NODES = selection.NODES
+NO_MIRRORS = Mirroring(
+    mode=HaMode.ALL, count=None, nodes=(), sync_mode=SyncMode.MANUAL, sync_batch_size=None,
+    promote_on_shutdown=Promote.WHEN_SYNCED, promote_on_failure=Promote.ALWAYS, mirrored=False,
+)  # fmt: skip
+"""What applies to a queue that is not mirrored, or no more: a mirror that is left over takes over."""
+
 AT_HAND = None
 """In place of the entry behind what is planned: the one at hand."""
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 from msgspec.structs import asdict
 
+from hawb.engine.classic.ports import NO_MIRRORS
 from hawb.engine.settings import Settings
 from hawb.engine.setup import setup_of
 from hawb.engine.state import Queue
-from hawb.rules.policies import NO_MIRRORS, Mirroring
+from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import beginning
