@@ -12,7 +12,7 @@ from hawb.engine.turn import Turn
 
 BY_POLICY, TRANSFER, OUT_OF_REACH, DIED = "policy", "transfer", "out_of_reach", "died"
 LEFT_BEHIND = "left_behind"
-MASTER_DOWN, MASTER_SHUTDOWN, NODE_STOPPED, CRASHED = "master_down", "master_shutdown", "node_stopped", "crashed"
+MASTER_DOWN, MASTER_SHUTDOWN, NODE_STOPPED = "master_down", "master_shutdown", "node_stopped"
 NO_MIRROR, MIRRORS_STOPPED, PROMOTION_REFUSED = "no_mirror", "mirrors_stopped", "promotion_refused"
 MIRRORS_GONE, CANCELLED = "mirrors_gone", "cancelled"
 JOINED, DRAINED, SYNCHRONISED, PROMOTED = "joined", "drained", "synchronisation", "promotion"
