@@ -46,6 +46,7 @@ KEPT = 1 << 14
 """So many parts of keys are kept: states of one search differ in few of theirs. A queue's takes some kilobytes."""
 
 NODE_FIELDS = {"node", "master", "forgotten"}
+NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
 
 
@@ -384,17 +385,19 @@ def _values(event: Struct, names: tuple[int, ...]) -> tuple:
 
 def _renamed(value: Struct, names: tuple[int, ...]) -> dict:
     fields = asdict(value)
-    of_a_node, of_nodes = _fields_to_rename(type(value))
+    of_a_node, of_nodes, of_sets = _fields_to_rename(type(value))
     for field in of_a_node:
         if fields[field] != NOWHERE:
             fields[field] = names[fields[field]]
     for field in of_nodes:
         fields[field] = tuple([names[node] for node in fields[field]])
+    for field in of_sets:
+        fields[field] = tuple(sorted([names[node] for node in fields[field]]))
     return fields
 
 
 @cache
-def _fields_to_rename(kind: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Which fields of a kind hold a node, and which of them several."""
+def _fields_to_rename(kind: type[Struct]) -> tuple[tuple[str, ...], ...]:
+    """Which fields of a kind hold a node, which several in an order that matters, and which a set."""
     return tuple(tuple(field for field in kind.__struct_fields__ if field in fields)
-                 for fields in (NODE_FIELDS, NODES_FIELDS))  # fmt: skip
+                 for fields in (NODE_FIELDS, NODES_FIELDS, NODE_SETS))  # fmt: skip

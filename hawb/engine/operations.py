@@ -73,8 +73,8 @@ class Publish(Messages, frozen=True, kw_only=True):
     for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
     `queues` whose master died with the messages in its mailbox, `kept_by` are its mirrors that have them all the
     same, `hollow_at` is where their group has a member whose process has ended, and `ended` is whether the last of them
-    ended by itself; `publisher` is the steady publisher whose they are, and `orphaned` is whether their channel is
-    gone."""
+    ended by itself. While they wait for a queue that nobody serves, `lacked_by` are mirrors that joined later.
+    `publisher` is the steady publisher whose they are, and `orphaned` is whether their channel is gone."""
 
     queues: tuple[str, ...]
     confirm: bool
@@ -83,6 +83,7 @@ class Publish(Messages, frozen=True, kw_only=True):
     kept_by: tuple[int, ...] = ()
     hollow_at: tuple[int, ...] = ()
     ended: bool = False
+    lacked_by: tuple[int, ...] = ()
     publisher: str | None = None
     orphaned: bool = False
 

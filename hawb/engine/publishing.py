@@ -49,7 +49,8 @@ def publish(turn: Turn, operation: Publish) -> None:
         return
     found = [turn.queues[name] for name in operation.queues if name in turn.queues]
     queues = [queue for queue in found if queue.type != QUORUM]
-    busy = next((queue for queue in queues if keeps(turn, queue, operation.node)), None)
+    asked = (queue for queue in queues if queue.name != operation.struck)
+    busy = next((queue for queue in asked if keeps(turn, queue, operation.node)), None)
     if busy is not None:
         park(turn, busy, operation)
         return
@@ -181,7 +182,9 @@ def strike(
     a confirm, like the end of a queue that is deleted (`rabbit_channel:handle_publishing_queue_down`)."""
     if not isinstance(parked.operation, Publish):
         return parked
-    operation = replace(parked.operation, struck=name, kept_by=kept_by, hollow_at=hollow_at, ended=ended)
+    operation = replace(
+        parked.operation, struck=name, kept_by=kept_by, hollow_at=hollow_at, ended=ended, lacked_by=()
+    )
     return replace(parked, operation=operation)
 
 
@@ -194,7 +197,7 @@ def copied(turn: Turn, parked: Parked, name: str) -> Parked:
     waiting = (turn.queues[other] for other in parked.operation.queues if other in turn.queues)
     others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.abandoned))
     had = (*parked.operation.copied, name, *others)
-    return replace(parked, operation=replace(parked.operation, copied=tuple(dict.fromkeys(had))))
+    return replace(parked, operation=replace(parked.operation, copied=tuple(dict.fromkeys(had)), lacked_by=()))
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:

@@ -12,7 +12,7 @@ from hawb.engine.access import is_replicated
 from hawb.engine.clients import NEVER_US
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
-from hawb.engine.state import RUNNING, Batch, Queue, Side, State
+from hawb.engine.state import RUNNING, Batch, Queue, Side, State, bits_of
 from hawb.rules.limits import NO_LIMITS
 from hawb.study.kernel import search_state, state
 from hawb.study.kernel.search_state import MOST_GIVEN, MOST_NODES, OWN_KIND
@@ -41,7 +41,7 @@ PLANNED: dict[type, Callable[[Struct], tuple]] = {
     operations.Publish: lambda event: (
         state.PUBLISH, 1, event.node,
         state.COPIED * bool(event.copied) | state.STRUCK * (event.struck is not None)
-        | state.ORPHANED * event.orphaned | state.ENDED * event.ended,
+        | state.ORPHANED * event.orphaned | state.ENDED * event.ended | bits_of(event.lacked_by) << state.LACKED_BY,
     ),
 }  # fmt: skip
 """What may be planned or wait, as its kind and what it is about."""

@@ -6,12 +6,14 @@ Source: `rabbit_mirror_queue_slave`, `rabbit_amqqueue:on_node_down`, `rabbit_vho
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hawb.engine import limits, metadata, publishing, queues, settling, strays, subscriptions
 from hawb.engine.access import is_replicated
 from hawb.engine.access import leaves_memory as leaves_memory_of
 from hawb.engine.classic.record import alive_bits, mirror_bits
 from hawb.engine.operations import Publish
-from hawb.engine.state import NOWHERE, Queue, bits_of, nodes_of
+from hawb.engine.state import NOWHERE, Parked, Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 from hawb.rules.policies import HaMode
 
@@ -110,17 +112,30 @@ def leave_strays(t: Turn, q: Queue) -> None:
     waiting = alive_bits(t, q) & mirror_bits(t, q)
     if waiting:
         hollow = 0 if q.hollow == NOWHERE else 1 << q.hollow & bits_of(t.running())
-        answer_waiting(t, q, waiting, False, hollow)
+        answer_waiting(t, q, waiting, hollow)
 
 
-def answer_waiting(t: Turn, q: Queue, kept_by: int, ended: bool, hollow: int = 0) -> None:
-    """What publishers sent while nobody was master no master has, but the mirrors `kept_by`; `ended` is whether the
-    last mirror ended by itself, and `hollow` where one did whose member of the group is left."""
-    waiting = [one for one in q.parked if isinstance(one.operation, Publish)]
-    q.parked = tuple(one for one in q.parked if one not in waiting)
-    for parked in waiting:
-        struck = publishing.strike(parked, q.name, tuple(nodes_of(kept_by)), tuple(nodes_of(hollow)), ended)
+def answer_waiting(t: Turn, q: Queue, kept_by: int, hollow: int = 0) -> None:
+    """What publishers sent while nobody was master no master has, but the mirrors `kept_by`, if they were there by
+    then; `hollow` is where a process ended whose member of the group is left."""
+    for parked in taken_out(q, lambda _: True):
+        keepers = tuple(node for node in nodes_of(kept_by) if node not in parked.operation.lacked_by)
+        struck = publishing.strike(parked, q.name, keepers, tuple(nodes_of(hollow)))
         t.schedule(0, struck.operation, step=parked.step)
+
+
+def answer_unheld(t: Turn, q: Queue, holders: int, ended: bool) -> None:
+    """What publishers sent while nobody was master nobody has, if none of the mirrors `holders` was there by then;
+    `ended` is whether the last one that had it ended by itself."""
+    for parked in taken_out(q, lambda operation: not holders & ~bits_of(operation.lacked_by)):
+        t.schedule(0, publishing.strike(parked, q.name, ended=ended).operation, step=parked.step)
+
+
+def taken_out(q: Queue, chosen: Callable[[Publish], bool]) -> list[Parked]:
+    """What publishers sent and is chosen waits no more."""
+    taken = [one for one in q.parked if isinstance(one.operation, Publish) and chosen(one.operation)]
+    q.parked = tuple(one for one in q.parked if one not in taken)
+    return taken
 
 
 def keep_waiting(t: Turn, q: Queue, how: int) -> None:
@@ -217,7 +232,8 @@ def meet(t: Turn, q: Queue, node: int) -> None:
 PORTS = (
     "COPIED", "STRUCK", "listed", "stall", "heed_strays", "is_alone", "heirless_bits",
     "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "spared", "fall_with_node", "has_room",
-    "forget_crashes", "remains", "remove", "is_there", "leave_strays", "answer_waiting", "keep_waiting", "detach",
-    "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet", "may_return",
+    "forget_crashes", "remains", "remove", "is_there", "leave_strays", "answer_waiting", "answer_unheld",
+    "keep_waiting", "detach", "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet",
+    "may_return",
 )  # fmt: skip
 """The names of what others have to have."""

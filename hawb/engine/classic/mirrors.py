@@ -34,6 +34,7 @@ from hawb.engine.classic.ports import (
     deliver,
     forget_replicas,
     join_later,
+    lack_waiting,
     mirroring_of,
     note_recoverable,
     note_returned,
@@ -76,6 +77,8 @@ def join(t, q, node, returning, recorded):
     if not recorded and node not in wanted(t, q, mirror_bits(t, q) | 1 << q.master | 1 << node, NO_RECORD):
         return
     enlist(t, q, node)
+    if q.abandoned:
+        lack_waiting(t, q, node)
     if q.unburied:
         plan(t, q, 0, REPLICA_GONE, 0, 0, AT_HAND)
     synchronise_drained(t, q, JOINED)

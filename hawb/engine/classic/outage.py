@@ -9,6 +9,7 @@ from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_st
 from hawb.engine.classic.failover_ports import (
     STRUCK,
     adopt_limits,
+    answer_unheld,
     answer_waiting,
     detach,
     disk_record,
@@ -54,10 +55,10 @@ def abandon(t, q, reason):
 
 
 def answer_in_vain(t, q, ended):
-    """The last mirror that waited for a master is gone, or ended by itself: what publishers sent meanwhile nobody
-    has."""
-    if not waits_for_heir(t, q):
-        answer_waiting(t, q, 0, ended)
+    """Of the mirrors that wait for a master some are gone, or one ended by itself: of what publishers sent meanwhile
+    nobody has what only they had."""
+    holders = alive_bits(t, q) & mirror_bits(t, q) if waits_for_heir(t, q) else 0
+    answer_unheld(t, q, holders, ended)
 
 
 def recover(t, q, returning):
@@ -95,4 +96,4 @@ def replace_mirrors(t, q):
     keep_strays(t, q, left)
     forget_replicas(t, q, gone)
     if left:
-        answer_waiting(t, q, left, False)
+        answer_waiting(t, q, left)

@@ -7,10 +7,13 @@ said here for both. `q` is the queue's record, written to in place.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata, sync_course
 from hawb.engine.access import is_replicated, park
 from hawb.engine.access import release as release_waiting
 from hawb.engine.events import AutomaticSync, ManualSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
+from hawb.engine.operations import Publish
 from hawb.engine.state import Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 from hawb.rules import promotion, selection
@@ -155,6 +158,15 @@ def park_sync(t: Turn, q: Queue, node: int) -> None:
 # Who waits, and what is counted
 
 
+def lack_waiting(_: Turn, q: Queue, node: int) -> None:
+    """A mirror that joins while nobody serves the queue has nothing of what publishers sent before: their channels sent
+    it to those that were there by then (`rabbit_channel:deliver_to_queues`)."""
+    q.parked = tuple(
+        replace(one, operation=replace(one.operation, lacked_by=tuple(sorted({*one.operation.lacked_by, node}))))
+        if isinstance(one.operation, Publish) else one for one in q.parked
+    )  # fmt: skip
+
+
 def forget_replicas(t: Turn, q: Queue, bits: int) -> None:
     """Replicas are gone: no channel of the side in focus waits for them any more."""
     confirms.forget_replicas(t, q.name, nodes_of(bits))
@@ -184,6 +196,7 @@ PORTS = (
     "NODES", "AT_HAND", "RETURNING", "ADDING", "LEAVE_UNSYNCHRONISED", "REPLICA_GONE", "AUTOMATIC_SYNC",
     "POLICY_TAKES_EFFECT", "SYNC_FINISHED", "ALL_REPLICAS", "NO_RECORD", "mirroring_of", "wanted", "startable_bits",
     "note_recoverable", "note_returned", "plan", "join_later", "stall_join", "start_sync", "stop_sync", "leave_out",
-    "is_held", "is_overdue", "park_sync", "forget_replicas", "release", "deliver", "catch_up_on_limits", "count_times",
+    "is_held", "is_overdue", "park_sync", "lack_waiting", "forget_replicas", "release", "deliver", "catch_up_on_limits",
+    "count_times",
 )  # fmt: skip
 """The names of what others have to have."""

@@ -23,6 +23,8 @@ def refuse_promotion(t, q, heir):
     member of the group it leaves behind, so that the others never hear that it is gone: they strike out the dead, and
     live on as mirrors that wait for it (`rabbit_mirror_queue_slave`, gm_deaths; seen on 3.10.8 clusters). Where it is
     the first to hear of the death nobody else does, and the record stays as it is."""
+    if q.abandoned:
+        answer_in_vain(t, q, False)
     others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << heir)
     dead = mirror_bits(t, q) & ~others & ~(1 << heir)
     on_disk = disk_record(t, q)

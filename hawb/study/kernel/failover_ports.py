@@ -12,7 +12,9 @@ from hawb.study.kernel.state import (
     CANCELLED,
     COPIED,
     ENDED,
+    HOW,
     KIND,
+    LACKED_BY,
     PUBLISH,
     RESUME,
     STRUCK,
@@ -144,14 +146,19 @@ def heirless_bits(t, q):
 
 
 @inner
-def answer_waiting(t, q, kept_by, ended):
-    """What publishers sent while nobody was master nobody has."""
+def answer_waiting(t, q, kept_by):
+    """The record on disk names no mirrors, so that none is kept."""
+
+
+@inner
+def answer_unheld(t, q, holders, ended):
+    """What publishers sent while nobody was master nobody has, if none of the mirrors `holders` was there by then."""
     how = STRUCK | ENDED if ended and t.setup.strays_confirm else STRUCK
     left = 0
     for k in range(q.parked):
         row = t.parked[k]
-        if row[KIND] == PUBLISH:
-            schedule(t, 0, PUBLISH, row[A], row[B], row[C] | how, row[D])
+        if row[KIND] == PUBLISH and not holders & ~(row[C] >> LACKED_BY):
+            schedule(t, 0, PUBLISH, row[A], row[B], row[C] & HOW | how, row[D])
         else:
             move_row(t.parked, k, left)
             left += 1

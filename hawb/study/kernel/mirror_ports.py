@@ -12,12 +12,16 @@ from hawb.study.kernel.metadata import stall
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
+    KIND,
+    LACKED_BY,
     MANUAL_SYNC,
     MIRROR_JOINS,
     MOST_NODES,
     POLICY_TAKES_EFFECT,
+    PUBLISH,
     REPLICA_GONE,
     SYNC_FINISHED,
+    C,
     link_us,
     listed,
     next_number,
@@ -203,6 +207,14 @@ def park_sync(t, q, node):
 
 
 # Who waits, and what is counted
+
+
+@inner
+def lack_waiting(t, q, node):
+    """A mirror that joins while nobody serves the queue has nothing of what publishers sent before."""
+    for k in range(q.parked):
+        if t.parked[k, KIND] == PUBLISH:
+            t.parked[k, C] |= 1 << LACKED_BY + node
 
 
 @inner

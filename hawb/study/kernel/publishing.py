@@ -11,6 +11,7 @@ from hawb.study.kernel.record_rules import waits_for_heir
 from hawb.study.kernel.state import (
     COPIED,
     ENDED,
+    HOW,
     KIND,
     ORPHANED,
     PUBLISH,
@@ -166,7 +167,7 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 @inner
 def publish(t, count, node, how, number):
     """A batch reaches the queue, or waits for it."""
-    if keeps(t, node):
+    if keeps(t, node) and not how & STRUCK:
         park(t, PUBLISH, count, node, how, number)
         return
     if how & ORPHANED or not is_running(t, node):
@@ -261,5 +262,5 @@ def keep(t, how):
         row = t.parked[k]
         if row[KIND] == SETTLE:
             row[C] = 1
-        elif row[KIND] == PUBLISH:
-            row[C] |= how
+        elif row[KIND] == PUBLISH and how:
+            row[C] = row[C] & HOW | how

@@ -18,7 +18,9 @@ from hawb.study.kernel.state import (
     BOOT_GIVES_UP,
     CONFIRMS_DUE,
     FIRST_NODE,
+    HOW,
     KIND,
+    LACKED_BY,
     LINKS_TIME_OUT,
     MANUAL_SYNC,
     MIRROR_JOINS,
@@ -124,7 +126,8 @@ def say_record(t, words, place):
     say(words, queue.parked)
     for k in range(queue.parked):
         row = t.kept_parked[place, k]
-        say(words, row[KIND] << 8 | t.free[row[A if row[KIND] == MANUAL_SYNC else B]] << 4 | row[C])
+        what = row[KIND] << 8 | t.free[row[A if row[KIND] == MANUAL_SYNC else B]] << 4 | row[C] & HOW
+        say(words, renamed(t, row[C] >> LACKED_BY) << 16 | what)
 
 
 @inner

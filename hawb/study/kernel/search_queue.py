@@ -53,7 +53,7 @@ def catch_up(t):
 @inner
 def publish(t, node, how):
     """A message reaches the queue, or waits for it."""
-    if keeps(t, node):
+    if keeps(t, node) and not how & STRUCK:
         park(t, PUBLISH, 1, node, how, 0)
         return
     if t.notes.pieces == MOST_PIECES:

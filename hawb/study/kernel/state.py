@@ -35,9 +35,12 @@ REACTION, TIMER = 1, 2
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; what the last four mean depends on the kind."""
 
-COPIED, STRUCK, ORPHANED, ENDED = 1, 2, 4, 8
+COPIED, STRUCK, ORPHANED, ENDED, LACKED_BY = 1, 2, 4, 8, 4
 """Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror that
-had it ended by itself, which its channel takes for a confirm."""
+had it ended by itself, which its channel takes for a confirm. While it waits for a queue that nobody serves, mirrors
+that joined later stand above these four bits."""
+HOW = (1 << LACKED_BY) - 1
+"""All four."""
 
 
 def record(names: str) -> np.dtype:
