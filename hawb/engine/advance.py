@@ -25,7 +25,6 @@ from hawb.engine import (
     limits,
     links,
     maintenance,
-    membership,
     operations,
     policy_changes,
     publishers,
@@ -43,6 +42,7 @@ from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
 from hawb.engine.nodes import partition_handling
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
+from hawb.engine.stopping import going_down
 from hawb.engine.turn import Turn
 
 
@@ -151,9 +151,9 @@ HANDLERS: dict[type, Callable] = {
     operations.Settle: settling.settle,
     events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,
-    events.ShutDown: membership.shut_down,
-    events.Stopped: membership.stopped,
-    events.NodeGoneNoticed: membership.node_gone_noticed,
+    events.ShutDown: lambda turn, event: going_down.shut_down(turn, event.node),
+    events.Stopped: lambda turn, event: going_down.stopped(turn, event.node, event.boot),
+    events.NodeGoneNoticed: lambda turn, event: going_down.node_gone(turn, event.node),
     events.SetPolicy: lambda turn, event: policy_changes.set_policy(turn, event.policy, event.kind),
     events.NodeForgotten: lambda turn, event: clustering.forget_cluster_node(turn, event.forgotten, event.node),
     events.NodeReset: lambda turn, event: clustering.reset(turn, event.node),

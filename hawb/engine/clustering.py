@@ -27,6 +27,7 @@ from hawb.engine.naming import described
 from hawb.engine.nodes.ports import running_bits
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING, with_content
+from hawb.engine.stopping import going_down
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
 
@@ -87,7 +88,7 @@ def reset(turn: Turn, node: int) -> None:
 def stalled(turn: Turn, node: int) -> bool:
     """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, which runs for
     that, is a new one to them: those that had not missed the old one do."""
-    membership.notice_if_gone(turn, node)
+    going_down.miss_late(turn, node)
     return metadata.stall(turn, NodeReset(node))
 
 
@@ -215,7 +216,7 @@ def wipe(turn: Turn, node: int) -> None:
 
 def leave(turn: Turn, node: int, reason: str) -> None:
     """A member that is down is none any more."""
-    membership.notice_if_gone(turn, node)
+    going_down.miss_late(turn, node)
     cause = turn.because
     turn.change_node(node, member=False)
     for name in turn.queue_names():

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from hawb.engine import (
     confirms,
     consuming,
-    membership,
     metadata,
     quorum_sight,
     quorum_view,
@@ -34,7 +33,8 @@ from hawb.engine.classic.synchronisation import finish_late
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.nodes import partition_handling, sight
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import with_content
+from hawb.engine.state import bits_of, with_content
+from hawb.engine.stopping import going_down
 from hawb.engine.turn import TIMER, Turn
 
 Link = tuple[int, int]
@@ -163,7 +163,7 @@ def fall_apart(turn: Turn) -> None:
         turn.look_from(group[0])
         turn.because = cause
         others = [node for other in groups if other is not group for node in other]
-        membership.notice_gone(turn, others)
+        going_down.miss(turn, bits_of(others))
 
 
 def dead_deliveries(turn: Turn) -> None:

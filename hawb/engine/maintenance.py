@@ -11,13 +11,14 @@ away. It takes no clients, and the locators random and min-masters pass it over.
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms, membership, quorum_membership, runs
+from hawb.engine import chance, confirms, quorum_membership, runs
 from hawb.engine.access import is_replicated, park
 from hawb.engine.classic.journal import JOINED, TRANSFER
 from hawb.engine.classic.mirrors import drop_master, drop_mirrors, enlist, synchronise_drained
 from hawb.engine.classic.ports import ALL_REPLICAS, wanted
 from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
 from hawb.engine.state import QUORUM, Queue, bits_of
+from hawb.engine.stopping import departure
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
 
@@ -119,12 +120,12 @@ def node_drains(turn: Turn, event: NodeDrains) -> None:
     if not turn.is_running(node):
         return
     confirms.client_gone(turn, node, "connection_closed")
-    membership.close_clients(turn, node, "drained")
+    departure.close_clients(turn, node, "drained")
     quorum_membership.drain(turn, node)
     peers = [other for other in turn.running() if other != node and not turn.nodes[other].drained]
     if not turn.settings.profile.drain_moves_masters or not peers:
         return
-    for name in membership.masters_on(turn, node):
+    for name in departure.masters_on(turn, node):
         if is_replicated(turn.queues[name]):
             draw = chance.below(len(peers), turn.settings.seed, chance.DRAIN_DESTINATION, turn.next_number(), 0)
             turn.schedule(0, TransferLeadership(name, peers[draw]))

@@ -6,7 +6,7 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`.
 
 from __future__ import annotations
 
-from hawb.engine import membership, quorum_sight, raft_inputs, sides
+from hawb.engine import quorum_sight, raft_inputs, sides
 from hawb.engine.classic.failover import bury
 from hawb.engine.classic.returning import load_record, return_to
 from hawb.engine.events import ReplicaGone
@@ -39,12 +39,6 @@ def say_refused(turn: Turn, node: int) -> None:
     running = [other for other in asked if turn.runs_anywhere(other)]
     names = turn.settings.names
     turn.refuse(None, text.format(node=names[node], other=names[(running or asked or [node])[-1]]))
-
-
-def meet_late(turn: Turn, node: int) -> None:
-    """Peers that had not noticed a node go notice it as it comes up, and what they had still to settle is settled."""
-    membership.notice_if_gone(turn, node)
-    settle_stalled(turn)
 
 
 def find_records(turn: Turn, node: int, found: int) -> None:
@@ -83,5 +77,5 @@ def return_to_queues(turn: Turn, node: int, others: int) -> None:
     quorum_sight.node_back(turn, node)
 
 
-PORTS = ("may_join", "say_refused", "meet_late", "find_records", "return_to_queues")
+PORTS = ("may_join", "say_refused", "settle_stalled", "find_records", "return_to_queues")
 """The names of what others have to have."""

@@ -5,7 +5,7 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8
 
 from __future__ import annotations
 
-from hawb.engine.booting.arrival import find_records, may_join, meet_late, return_to_queues, say_refused
+from hawb.engine.booting.arrival import find_records, may_join, return_to_queues, say_refused, settle_stalled
 from hawb.engine.nodes.partition_handling import look_again
 from hawb.engine.nodes.ports import (
     BOOTING,
@@ -20,6 +20,7 @@ from hawb.engine.nodes.ports import (
     wait_with_boot,
 )
 from hawb.engine.state import NOTHING, NOWHERE
+from hawb.engine.stopping.going_down import miss_late
 
 BOOT_RETRIES = 10
 """How often a booting node tries to load its tables each time that it needs them (mnesia_table_loading_retry_limit)."""
@@ -96,8 +97,10 @@ def give_up(t, node, number):
 
 def come_up(t, node):
     """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
-    policy wants it in as an empty mirror. Peers that had not noticed it go notice it now."""
-    meet_late(t, node)
+    policy wants it in as an empty mirror. Peers that had not noticed it go notice it now, and what they had still to
+    settle is settled."""
+    miss_late(t, node)
+    settle_stalled(t)
     find_records(t, node, found_first(t, node))
     value, others = t.nodes[node], running_bits(t)
     value.status, value.believes, value.awaits = RUNNING, others, NOTHING

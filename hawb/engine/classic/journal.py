@@ -6,6 +6,7 @@ What a function returns is the entry's number, for whatever follows from it.
 from __future__ import annotations
 
 from hawb.engine import runs
+from hawb.engine.nodes.ports import blame
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
@@ -18,11 +19,6 @@ MIRRORS_GONE, CANCELLED = "mirrors_gone", "cancelled"
 JOINED, DRAINED, SYNCHRONISED, PROMOTED = "joined", "drained", "synchronisation", "promotion"
 """Why a master, a mirror or a synchronisation is gone, why a queue is down, and how a mirror came to be
 synchronised."""
-
-
-def blame(t: Turn, entry: int | None) -> None:
-    """What follows is because of that entry."""
-    t.because = entry
 
 
 def ordered(q: Queue, bits: int) -> list[int]:

@@ -24,13 +24,32 @@ is_running, runs_anywhere = Turn.is_running, Turn.runs_anywhere
 """Whether a node runs on the side in focus; whether it does on any."""
 linked = Turn.linked
 """Whether what one of two nodes sends reaches the other."""
-look_from, next_number = Turn.look_from, Turn.next_number
-"""Puts the side of a node in focus; a number never given before, for draws."""
+next_number = Turn.next_number
+"""A number never given before, for draws."""
+look_from, look_from_outside = Turn.look_from, Turn.look_from_outside
+"""Puts the side of a node in focus; that on which everybody acts who names no node."""
 
 
 def running_bits(t: Turn) -> int:
     """The running nodes of the side in focus, as bits."""
     return bits_of(t.running())
+
+
+def sides(t: Turn) -> list[int]:
+    """The sides that there are now, by their numbers."""
+    return list(t.sides)
+
+
+def focused(t: Turn) -> int:
+    """The side in focus."""
+    return t.focus.number
+
+
+def focus_on(t: Turn, side: int) -> bool:
+    """Puts a side in focus; whether there is one of that number."""
+    if side in t.sides:
+        t.focus = t.sides[side]
+    return side in t.sides
 
 
 def members(t: Turn) -> int:
@@ -46,6 +65,19 @@ def ranked(t: Turn, k: int) -> int:
 def connections_at(t: Turn, node: int) -> int:
     """How many connections clients have to a node."""
     return sum(at == node for _, at, _ in t.connections)
+
+
+# Why it happens
+
+
+def cause(t: Turn) -> int | None:
+    """The entry of the trace because of which everything happens now."""
+    return t.because
+
+
+def blame(t: Turn, entry: int | None) -> None:
+    """What follows is because of that entry."""
+    t.because = entry
 
 
 # What is to happen
@@ -100,7 +132,8 @@ def say_gave_up(t: Turn, node: int, awaited: int) -> None:
 
 PORTS = (
     "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
-    "linked", "look_from", "next_number", "below", "bits_in", "members", "ranked", "connections_at", "begin_to_boot",
-    "begin_to_stop", "begin_to_pause", "look_in", "wait_with_boot", "say_healing", "say_gave_up",
+    "linked", "look_from", "look_from_outside", "sides", "focused", "focus_on", "next_number", "below", "bits_in",
+    "members", "ranked", "connections_at", "cause", "blame", "begin_to_boot", "begin_to_stop", "begin_to_pause",
+    "look_in", "wait_with_boot", "say_healing", "say_gave_up",
 )  # fmt: skip
 """The names of what others have to have: what stands here, and a node's statuses."""

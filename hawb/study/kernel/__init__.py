@@ -21,8 +21,9 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `node_rules`, `node_ports`: what nodes do about each other, which is `hawb.engine.nodes` compiled with ports of its
   own (`hawb.study.compiled.Binding`)
 - `metadata`: what waits for nodes that do not answer
-- `nodes`, `disks`: nodes that go, and come back as others
-- `boot_order`, `arrival`: nodes that come up, by the same rules, and what they find
+- `going_down`, `departure`: nodes that go, and what goes with them, which is `hawb.engine.stopping` compiled
+- `boot_order`, `arrival`: nodes that come up, and what they find, which is `hawb.engine.booting` compiled
+- `maintenance`, `disks`: nodes that are drained, and those that come back as others
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
 
@@ -32,7 +33,7 @@ The same in a network whose links may fail, so far as it is otherwise, compiled 
 - `cut_state`: what a trial is made of, and whose records are in focus
 - `sides`, `books`: how one side becomes several, how they find together again, and what each has of the messages
 - `links`: links that drop everything, are given up, and work again
-- `cut_nodes`: nodes that go, as each side notices it
+- `cut_nodes`: nodes, and what waits for them, on each side
 - `cut_trial`: what of a trial is otherwise, and which parts stand in which places
 
 The same for a quorum queue, message by message of its Raft group, so far as it is otherwise. What it shares with a

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.metadata import unstall_deaths
-from hawb.study.kernel.nodes import notice_if_gone
 from hawb.study.kernel.replicas import bury, load_record, return_to
 
 
@@ -18,13 +17,6 @@ def may_join(t, node):
 @inner
 def say_refused(t, node):
     """Nobody is told that a node may not boot."""
-
-
-@inner
-def meet_late(t, node):
-    """Peers that had not noticed a node go notice it as it comes up, and what they had still to settle is settled."""
-    notice_if_gone(t, node)
-    settle_stalled(t)
 
 
 @inner

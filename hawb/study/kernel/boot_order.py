@@ -7,9 +7,9 @@ from hawb.engine.booting import arrival as arrival_of_turns
 from hawb.engine.booting import boot_order
 from hawb.study.compiled import Binding
 from hawb.study.kernel import arrival
-from hawb.study.kernel.node_rules import NODES
+from hawb.study.kernel.going_down import GOING
 
-ORDER = Binding(arrival_of_turns.PORTS, arrival, NODES)
+ORDER = Binding(arrival_of_turns.PORTS, arrival, GOING)
 
 boot, give_up_boot = ORDER.of(boot_order.boot), ORDER.of(boot_order.give_up)
 let_waiting_nodes_in, come_up = ORDER.of(boot_order.let_waiting_nodes_in), ORDER.of(boot_order.come_up)

@@ -1,41 +1,28 @@
-"""Nodes that stop and are missed in a network that may be cut: `hawb.engine.membership`, where it is otherwise than in
-`nodes`."""
+"""Nodes and sides in a network that may be cut: what is otherwise than in `node_ports`, `arrival` and `metadata`."""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import answers as publishers
 from hawb.study.kernel.cut_state import first_running, focus_on, look_from_outside, runs_anywhere
-from hawb.study.kernel.metadata import release_stalled, unstall_deaths
-from hawb.study.kernel.node_rules import answers, decide_who_pauses, is_believed, pause
-from hawb.study.kernel.nodes import miss
+from hawb.study.kernel.metadata import unstall_deaths
+from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.replicas import bury
-from hawb.study.kernel.state import DOWN, MIRROR_JOINS, NOBODY, SHUT_DOWN, schedule
+from hawb.study.kernel.state import MIRROR_JOINS, NOBODY, SHUT_DOWN, schedule
 
 publishers_gone = publishers.client_gone
 
 
 @inner
-def end(t, node):
-    """A node whose broker has stopped goes down altogether, and so it can no longer be seen."""
-    focus, t.nodes[node].status, t.nodes[node].awaits = t.net.focus, DOWN, 0
-    for number in range(1, t.net.last_side + 1):
-        if focus_on(t, number):
-            decide_who_pauses(t)
-            pause(t)
-    focus_on(t, focus)
+def sides(t):
+    """The numbers of the sides that there are, among others."""
+    return range(1, t.net.last_side + 1)
 
 
 @inner
-def notice_gone(t, gone):
-    """Whoever still took a node for running learns that it is gone, each side for itself."""
-    focus = t.net.focus
-    t.nodes[gone].silent = False
-    for number in range(1, t.net.last_side + 1):
-        if focus_on(t, number) and (t.nodes[gone].side == number or is_believed(t, gone)):
-            miss(t, 1 << gone)
-    focus_on(t, focus)
-    release_stalled(t)
+def focused(t):
+    """The side in focus."""
+    return t.net.focus
 
 
 @inner

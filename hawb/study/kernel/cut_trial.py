@@ -17,7 +17,6 @@ from hawb.study.kernel import (
     links,
     metadata,
     node_ports,
-    nodes,
     publishing,
     sides,
     state,
@@ -38,8 +37,8 @@ from hawb.study.kernel.cut_state import (
     oldest,
 )
 from hawb.study.kernel.flows import drains_us, flow_through
+from hawb.study.kernel.going_down import kill
 from hawb.study.kernel.links import cut, heal, time_out
-from hawb.study.kernel.nodes import kill
 from hawb.study.kernel.publishing import close_with_node
 from hawb.study.kernel.sides import drop_unheld, is_about_queue, is_of_side
 from hawb.study.kernel.state import (
@@ -237,8 +236,8 @@ PARTS = {
     copies.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
     answers.client_gone: cut_nodes.client_gone,
     metadata.release_stalled: cut_nodes.release_stalled_of_sides,
-    node_ports.connections_at: cut_nodes.connections_at, nodes.end: cut_nodes.end,
-    nodes.notice_gone: cut_nodes.notice_gone,
+    node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
+    node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
     arrival.settle_stalled: cut_nodes.settle_stalled, arrival.find_records: sides.find_records,
     publishing.is_unhindered: is_unhindered, flows.flow: flow, flows.next_change_us: next_change_us,
     trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.begin_again: begin_again,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.copies import lose
+from hawb.study.kernel.going_down import kill, miss_late, start
 from hawb.study.kernel.node_rules import answers
-from hawb.study.kernel.nodes import kill, notice_if_gone, start
 from hawb.study.kernel.state import (
     count_times,
     hand_over,
@@ -48,7 +48,7 @@ def replace(t, node):
 def forget(t, node):
     """`rabbitmqctl forget_cluster_node`: the others have no such node any more. A queue without mirrors that waited for
     it is gone; its consumer was told when it fell, or waits."""
-    notice_if_gone(t, node)
+    miss_late(t, node)
     if t.queue.master == node and (t.setup.mirrored or t.queue.parked):
         hand_over(t)
     elif t.queue.master == node:

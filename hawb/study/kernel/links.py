@@ -16,9 +16,9 @@ from hawb.study.kernel.cut_state import (
     look_from_outside,
 )
 from hawb.study.kernel.deliveries import is_sent, note_sent, release
+from hawb.study.kernel.going_down import miss
 from hawb.study.kernel.metadata import release_stalled
 from hawb.study.kernel.node_rules import look_again, pause, see_between, seen_from, sees
-from hawb.study.kernel.nodes import miss
 from hawb.study.kernel.record_ports import is_alive
 from hawb.study.kernel.replicas import finish_late
 from hawb.study.kernel.sides import split

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.draws import below
 from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
     BOOT,
     BOOT_GIVES_UP,
@@ -21,6 +22,7 @@ from hawb.study.kernel.state import (
     is_running,
     linked,
     look_from,
+    look_from_outside,
     next_number,
     put,
     running_bits,
@@ -30,11 +32,29 @@ from hawb.study.kernel.state import (
 
 __all__ = [
     "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "below", "bits_in", "is_running", "linked",
-    "look_from", "next_number", "running_bits", "runs_anywhere",
+    "look_from", "look_from_outside", "next_number", "running_bits", "runs_anywhere",
 ]  # fmt: skip
 """The ports that stand elsewhere."""
 
 # What is so
+
+
+@inner
+def sides(t):
+    """The sides that there are, by their numbers: in a network that is whole one."""
+    return range(1)
+
+
+@inner
+def focused(t):
+    """The side in focus."""
+    return 0
+
+
+@inner
+def focus_on(t, side):
+    """Puts a side in focus; whether there is one of that number."""
+    return True
 
 
 @inner
@@ -70,10 +90,8 @@ def begin_to_stop(t, node):
     schedule(t, 0, SHUT_DOWN, node)
 
 
-@inner
-def begin_to_pause(t, node):
-    """A node's broker is to stop by itself."""
-    schedule(t, 0, SHUT_DOWN, node)
+begin_to_pause = begin_to_stop
+"""A node's broker is to stop by itself."""
 
 
 @inner
@@ -91,12 +109,5 @@ def wait_with_boot(t, node, awaited, delay_us):
 
 # What nobody is told
 
-
-@inner
-def say_healing(t, side):
-    """The nodes of all other sides than one are about to restart."""
-
-
-@inner
-def say_gave_up(t, node, awaited):
-    """A node has waited for others in vain."""
+cause = blame = say_healing = say_gave_up = nothing
+"""Why something happens, that nodes are about to restart, and that one has waited for others in vain."""

@@ -7,13 +7,25 @@ from hawb.raft.member import NOWHERE
 from hawb.rules import quorum as quorum_rules
 from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
-from hawb.study.kernel import arrival, disks, flows, nodes, publishing, trial, upkeep, windows
+from hawb.study.kernel import (
+    arrival,
+    departure,
+    disks,
+    flows,
+    going_down,
+    publishing,
+    quorum_nodes,
+    silence,
+    trial,
+    upkeep,
+    windows,
+)
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
+from hawb.study.kernel.going_down import node_gone, shut_down, stopped
 from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.nodes import stopped
 from hawb.study.kernel.publishing import react
 from hawb.study.kernel.quorum import (
     ask_for,
@@ -29,7 +41,7 @@ from hawb.study.kernel.quorum import (
 )
 from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
 from hawb.study.kernel.quorum_group import pending
-from hawb.study.kernel.quorum_nodes import drain, kill, meet_late, notice_gone, return_to_queues, shut_down
+from hawb.study.kernel.quorum_nodes import drain
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
@@ -47,7 +59,7 @@ from hawb.study.kernel.quorum_state import (
     REGISTRATION_GIVEN_UP,
 )
 from hawb.study.kernel.quorum_view import hosted, hosts, level, note_hosts
-from hawb.study.kernel.raft_host import arrive, election_due, stand_for_election, written
+from hawb.study.kernel.raft_host import arrive, election_due, member_down, stand_for_election, written
 from hawb.study.kernel.raft_log import bits_in, is_member, majority, note_run
 from hawb.study.kernel.raft_timers import call_elections
 from hawb.study.kernel.state import (
@@ -228,7 +240,7 @@ def handle(t, event):
     elif kind == DELIVERY_ARRIVES:
         arrive_at_client(t, event[NUMBER], a)
     elif kind == NODE_GONE:
-        notice_gone(t, a)
+        node_gone(t, a)
     elif kind == NODE_DRAINS:
         drain(t, a)
     elif kind == SHUT_DOWN:
@@ -286,10 +298,17 @@ def tell(t, row):
     row[14] = windows.size(t.held) + waits(t) + pending(t)
 
 
+NEVER_HAPPENS = (
+    departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers, departure.bury_replicas,
+    departure.release, arrival.settle_stalled,
+)  # fmt: skip
+"""What goes and comes with replicas of classic queues."""
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
-    publishing.credit: credit, nodes.kill: kill, nodes.power_off: kill, disks.lose_disk: kill,
-    arrival.meet_late: meet_late, arrival.return_to_queues: return_to_queues,
+    publishing.credit: credit, going_down.power_off: going_down.kill, disks.lose_disk: going_down.kill,
+    departure.members_down: member_down, departure.members_missed: call_elections,
+    departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
+    **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
     upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
 """What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of power

@@ -6,12 +6,12 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
+from hawb.study.kernel.going_down import kill, node_gone, power_off, shut_down, start, stop, stopped
 from hawb.study.kernel.links import cut
 from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.nodes import notice_gone, shut_down, start, stop, stopped
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.replicas import bury, finish_sync, join, synchronise, synchronise_by_hand, take_effect
-from hawb.study.kernel.search_nodes import heal, kill, power_off, wipe
+from hawb.study.kernel.search_nodes import heal, wipe
 from hawb.study.kernel.search_queue import publish
 from hawb.study.kernel.search_state import order_sides, renumber
 from hawb.study.kernel.state import (
@@ -68,7 +68,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == MIRROR_JOINS:
         join(t, t.queue, a, b, False)
     elif kind == NODE_GONE:
-        notice_gone(t, a)
+        node_gone(t, a)
     elif kind == SHUT_DOWN:
         shut_down(t, a)
     elif kind == STOPPED:

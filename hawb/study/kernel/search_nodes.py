@@ -1,12 +1,11 @@
 """Nodes while stories are searched: what they remember as they go down, and what becomes of it as they come up among
-others. `hawb.engine.membership`, `sides` and `clustering`, where they are otherwise than in `nodes` and `sides`."""
+others: what is otherwise than in `departure`, `boot_order`, `sides` and `links`."""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel import boot_order, links, nodes
+from hawb.study.kernel import boot_order, links
 from hawb.study.kernel.cut_state import NO_SIDE, focus_on, place_of
-from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.search_books import give_up, lose, reclaim
 from hawb.study.kernel.search_state import (
     REMEMBERED,
@@ -17,12 +16,8 @@ from hawb.study.kernel.search_state import (
     remember_at,
 )
 from hawb.study.kernel.sides import is_held
-from hawb.study.kernel.state import (
-    is_running,
-    look_from,
-)
+from hawb.study.kernel.state import look_from
 
-kills, powers_off, shuts_down = nodes.kill, nodes.power_off, nodes.shut_down
 comes_up = boot_order.come_up
 heals, times_out = links.heal, links.time_out
 
@@ -36,37 +31,6 @@ def remember(t, node):
     look_from(t, node)
     remember_at(t, REMEMBERED + node)
     t.notes.remembers |= 1 << node
-
-
-@inner
-def remember_each(t, bits):
-    """The same of those of some nodes that are up."""
-    for node in range(t.setup.nodes):
-        if bits >> node & 1 and is_up(t, node):
-            remember(t, node)
-
-
-@inner
-def kill(t, bits):
-    """Nodes die without warning, all at the same moment."""
-    remember_each(t, bits)
-    kills(t, bits)
-
-
-@inner
-def power_off(t, bits):
-    """Hosts lose power, all at the same moment."""
-    remember_each(t, bits)
-    powers_off(t, bits)
-
-
-@inner
-def shut_down(t, node):
-    """The broker ends on a node."""
-    ends = is_running(t, node)
-    shuts_down(t, node)
-    if ends:
-        remember(t, node)
 
 
 @inner

@@ -13,9 +13,10 @@ from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
 from hawb.study.kernel.disks import declare
 from hawb.study.kernel.flows import flow, next_change_us
+from hawb.study.kernel.going_down import node_gone, shut_down, stopped
+from hawb.study.kernel.maintenance import drain
 from hawb.study.kernel.mirror_ports import wanted
 from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.nodes import drain, notice_gone, shut_down, stopped
 from hawb.study.kernel.publishing import publish, react
 from hawb.study.kernel.replicas import (
     DRAINED,
@@ -127,7 +128,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == SYNC_FINISHED:
         finish_sync(t, t.queue, a)
     elif kind == NODE_GONE:
-        notice_gone(t, a)
+        node_gone(t, a)
     elif kind == NODE_DRAINS:
         drain(t, a)
     elif kind == SHUT_DOWN:

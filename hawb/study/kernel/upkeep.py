@@ -8,7 +8,7 @@ from hawb.study import histories
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel.disks import lose_disk, replace
 from hawb.study.kernel.flows import next_change_us
-from hawb.study.kernel.nodes import kill, power_off, start, stop
+from hawb.study.kernel.going_down import kill, power_off, start, stop
 from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
 from hawb.study.kernel.state import (
     ACTIVE,

@@ -1,0 +1,116 @@
+"""What ends with a node, and what of it others learn when: `hawb.engine.stopping.departure`, for a trial of a classic
+queue."""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel import copies, metadata
+from hawb.study.kernel.answers import client_gone
+from hawb.study.kernel.deliveries import close
+from hawb.study.kernel.record_rules import mirror_bits
+from hawb.study.kernel.replicas import bury, end_master, shut_down_master
+from hawb.study.kernel.silence import nothing
+from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPED, put, schedule, unschedule
+
+KILLED, LOST_POWER = range(2)
+"""How a node goes from one moment to the next, of which nobody is told."""
+
+release, lose_unwritten = metadata.release_stalled, copies.lose_unwritten
+"""What waited for nodes that do not answer is tried again; what a node had not written is on no disk."""
+say_stopping = say_stopped = say_paused = say_struck = say_missed = fall_silent = nothing
+"""Nobody is told, and there are no quorum queues whose members would suspect who is silent."""
+
+
+@inner
+def remember(t, node):
+    """A node that goes keeps the records as they are now: in a trial none boots from them."""
+
+
+# What is to happen
+
+
+@inner
+def be_missed(t, node, delay_us, priority):
+    """In a while others notice that a node is gone."""
+    put(t, delay_us, priority, NODE_GONE, node, 0, 0, 0)
+
+
+@inner
+def withdraw_missed(t, node):
+    """Whether others are still to notice that a node is gone. If so that is not to happen any more."""
+    return unschedule(t, NODE_GONE, node)
+
+
+@inner
+def will_have_stopped(t, node):
+    """In a while a node's broker has stopped."""
+    schedule(t, t.setup.stop_us, STOPPED, node, t.nodes[node].boots)
+
+
+# What goes with a node
+
+
+@inner
+def members_down(t):
+    """Members of quorum queues are gone, noticed or not: there are none."""
+
+
+@inner
+def members_missed(t):
+    """Somebody is known to be gone: members of quorum queues there are none."""
+
+
+@inner
+def has_master(t, node):
+    """Whether the queue's master runs on a node."""
+    return t.queue.up and t.queue.master == node
+
+
+@inner
+def end_masters(t, node, how):
+    """The master is gone with its node."""
+    if has_master(t, node):
+        end_master(t, t.queue, False)
+
+
+@inner
+def shut_down_masters(t, node):
+    """The master on a node ends in an orderly way."""
+    if has_master(t, node):
+        shut_down_master(t, t.queue)
+
+
+@inner
+def close_masters_consumers(t, node):
+    """Whether the master on a node that stops has its consumer there: it is closed first, and then the node stops."""
+    closes = has_master(t, node) and t.consumer.node == node and t.consumer.state != CLOSED
+    if closes:
+        close(t)
+        schedule(t, 0, SHUT_DOWN, node)
+    return closes
+
+
+# What those learn that are left
+
+
+@inner
+def publishers_gone(t, dead):
+    """Channels at nodes that are gone will never hear what became of what they sent."""
+    for node in range(t.setup.nodes):
+        if dead >> node & 1:
+            client_gone(t, node)
+
+
+@inner
+def bury_replicas(t, gone, dead):
+    """The queue learns that replicas of it are gone."""
+    hollow = 1 << t.queue.hollow if t.queue.hollow != NOBODY else 0
+    if (mirror_bits(t, t.queue) | 1 << t.queue.master | hollow) & gone:
+        bury(t, t.queue, False)
+
+
+@inner
+def clients_gone(t, gone, dead):
+    """The consumer is gone with its node."""
+    if t.consumer.node != NOBODY and dead >> t.consumer.node & 1:
+        close(t)

@@ -1,0 +1,26 @@
+"""Nodes stop and die, and those that are left miss them: `hawb.engine.stopping` with the kernel's ports."""
+
+from __future__ import annotations
+
+from hawb.engine.stopping import departure as departure_of_turns
+from hawb.engine.stopping import going_down
+from hawb.study.compiled import Binding, inner
+from hawb.study.kernel import departure
+from hawb.study.kernel.node_rules import NODES, boot_again, look_again
+from hawb.study.kernel.state import DOWN, look_from_outside
+
+GOING = Binding(departure_of_turns.PORTS, departure, NODES)
+
+stop, kill, power_off = map(GOING.of, (going_down.stop, going_down.kill, going_down.power_off))
+shut_down, stopped, end = map(GOING.of, (going_down.shut_down, going_down.stopped, going_down.end))
+node_gone, miss, miss_late = map(GOING.of, (going_down.node_gone, going_down.miss, going_down.miss_late))
+
+
+@inner
+def start(t, nodes):
+    """Nodes, given as bits, boot."""
+    look_from_outside(t)
+    for node in range(t.setup.nodes):
+        if nodes >> node & 1 and t.nodes[node].status == DOWN:
+            boot_again(t, node)
+    look_again(t)
