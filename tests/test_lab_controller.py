@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from hawb.lab.beside import variants
-from hawb.lab.controller import Controller, Place, number, profiles
+from hawb.lab.controller import Controller, Place
 from hawb.lab.policy_draft import PolicyDraft
 from hawb.lab.sources import START, Export
+from hawb.lab.toolbar_panel import profiles
+from hawb.lab.typed import number
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hawb.engine import places, runs
 from hawb.engine.ledger import Loss
 from hawb.engine.runs import Runs
+from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 
 
@@ -58,6 +59,16 @@ def count_times(turn: Turn, name: str) -> None:
     down = account.down.end if not found or any(queue.up for queue in found) else account.down.begin
     syncing = account.syncing.begin if any(queue.sync for queue in found) else account.syncing.end
     turn.book(name, down=down(turn.now_us), syncing=syncing(turn.now_us))
+
+
+def note_promotion(turn: Turn, queue: Queue, synchronised: bool) -> None:
+    """Counts that a mirror, synchronised or not, has become master."""
+    account = turn.account(queue.name)
+    turn.book(
+        queue.name,
+        promotions=account.promotions + 1,
+        unsynchronised_promotions=account.unsynchronised_promotions + (not synchronised),
+    )
 
 
 def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:

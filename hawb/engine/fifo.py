@@ -20,8 +20,9 @@ from msgspec.structs import replace
 
 from hawb.engine import runs
 from hawb.engine.clients import Consumer
+from hawb.engine.fifo_state import Fifo
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM, Fifo, Queue
+from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import Limits
 from hawb.rules.quorum_declaration import AT_LEAST_ONCE, QuorumSettings

@@ -12,9 +12,7 @@ two states with the same key never differ.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from functools import cache, lru_cache, reduce
-from itertools import accumulate
+from functools import cache, lru_cache
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -36,14 +34,12 @@ from hawb.engine.events import (
 from hawb.engine.operations import Resume
 from hawb.engine.quorum_group import Proposal
 from hawb.engine.raft_events import ProposalGivenUp, RegistrationGivenUp
-from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.ranks import KEPT, Ranks, in_their_order, present, ranks_of
+from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread, bits_of, nodes_of
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
-
-KEPT = 1 << 14
-"""So many parts of keys are kept: states of one search differ in few of theirs. A queue's takes some kilobytes."""
 
 NODE_FIELDS = {"node", "master", "forgotten"}
 NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
@@ -58,7 +54,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
     remembered = [node.remembers for node in state.nodes if node.remembers is not None]
     everywhere = (*state.sides, *remembered)
     known = {name for side in everywhere for name in side.queues}
-    ranks = {name: _ranks(_present(everywhere, state, name)) for name in known}
+    ranks = {name: ranks_of(present(everywhere, state, name)) for name in known}
 
     place = sorted(range(len(state.nodes)), key=names.__getitem__)
     by_place = settings.profile.late_answers_count and settings.profile.mirroring
@@ -84,7 +80,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
     )
 
 
-def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+def _remembered(state: State, side: Side | None, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     """What a node remembers, without synchronisations: they have ended by the time it boots (`sides.as_on_disk`), and
     would only grow older until then."""
     if side is None:
@@ -95,7 +91,7 @@ def _remembered(state: State, side: Side | None, ranks: dict[str, _Ranks], names
     return *_side(state, replace(side, queues=queues), ranks, names), known, tuple(sorted(others))
 
 
-def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+def _side(state: State, side: Side, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     queues = side.queues
     return (
         side.policies,
@@ -105,7 +101,7 @@ def _side(state: State, side: Side, ranks: dict[str, _Ranks], names: tuple[int, 
     )
 
 
-def _group(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+def _group(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     rank = ranks.get(name, lambda numbers: runs.size(numbers))
 
     def proposal(asked: Proposal) -> tuple:
@@ -113,62 +109,6 @@ def _group(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, 
         return type(operation).__name__, _meaning(state, operation, names), rank(asked.numbers)
 
     return name, quorum_key.group_key(state, name, names, proposal)
-
-
-def _present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
-    """The messages of a queue that are anywhere."""
-    queues = [side.queues[name] for side in sides if name in side.queues]
-    held = [content for queue in queues for content in queue.contents if content]
-    held += [
-        part
-        for consumer in state.consumers.values()
-        if consumer.queue == name
-        for part in (consumer.held, consumer.stale, consumer.settled_early)
-    ]
-    held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
-    held += [queue.pending for queue in queues]
-    held += [numbers for queue in queues for _, numbers, _ in queue.astray]
-    held += quorum_key.numbers_of(state.groups[name]) if name in state.groups else ()
-    held += [
-        run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered
-    ]
-    return _together(frozenset(held))
-
-
-@lru_cache(KEPT)
-def _together(held: frozenset[Runs]) -> Runs:
-    return runs.normal(pair for part in held for pair in part)
-
-
-class _Ranks:
-    """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
-
-    def __init__(self, present: Runs):
-        self.present = present
-        self._known: dict[Runs, Runs] = {EMPTY: EMPTY}
-        self._firsts = [first for first, _ in self.present]
-        self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
-
-    def rank(self, number: int) -> int:
-        at = bisect_right(self._firsts, number) - 1
-        return self._before[at] + number - self._firsts[at]
-
-    def before(self, number: int) -> int:
-        """How many messages that are anywhere have smaller numbers."""
-        return runs.size(runs.common(self.present, ((0, number - 1),)))
-
-    def __call__(self, numbers: Runs) -> Runs:
-        known = self._known.get(numbers)
-        if known is None:
-            present = runs.common(numbers, self.present)
-            known = runs.normal([(self.rank(first), self.rank(last)) for first, last in present])
-            self._known[numbers] = known
-        return known
-
-
-@lru_cache(KEPT)
-def _ranks(present: Runs) -> _Ranks:
-    return _Ranks(present)
 
 
 NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
@@ -231,7 +171,7 @@ def _node(state: State, node: int, names: tuple[int, ...], sides: dict[int, int]
     return value.status, value.member, value.virgin, value.drained, *means, sides[value.side], believed
 
 
-def _queue(state: State, queue: Queue, rank: _Ranks, names: tuple[int, ...]) -> tuple:
+def _queue(state: State, queue: Queue, rank: Ranks, names: tuple[int, ...]) -> tuple:
     ages = queue.sync or queue.crashes or any(batch.expires_us is not None for batch in queue.batches)
     parked = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fifo = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
@@ -240,7 +180,7 @@ def _queue(state: State, queue: Queue, rank: _Ranks, names: tuple[int, ...]) -> 
 
 
 @lru_cache(KEPT)
-def _record(queue: Queue, rank: _Ranks, names: tuple[int, ...], time_us: int | None) -> tuple:
+def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | None) -> tuple:
     """A queue without what waits and its state machine; the time is None where nothing in it counts from now."""
     place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
@@ -277,7 +217,7 @@ def _sync(time_us: int, sync: Sync, names: tuple[int, ...]) -> tuple:
     return tuple(names[node] for node in sync.mirrors), sync.effort, held, elapsed_us
 
 
-def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+def _consumer(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     consumer = state.consumers[name]
     rank = ranks.get(consumer.queue, lambda numbers: runs.size(numbers))
     fields = _renamed(consumer, names)
@@ -292,12 +232,7 @@ def _consumer(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[in
     return tuple(fields.values())
 
 
-def in_their_order(rank: _Ranks, numbers: Runs) -> Runs:
-    """Numbers that need not be sorted, numbered anew."""
-    return reduce(runs.chain, (rank((pair,)) for pair in numbers), EMPTY) if len(numbers) > 1 else rank(numbers)
-
-
-def _publisher(state: State, name: str, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     publisher = state.publishers[name]
     rank = ranks.get(publisher.queue, lambda numbers: runs.size(numbers))
     unanswered = tuple(
@@ -323,7 +258,7 @@ def _beat(state: State, clock: Clock, beats: int) -> tuple:
     return clock.rate, state.time_us - clock.time_us(beats)
 
 
-def _unconfirmed(state: State, waiting, ranks: dict[str, _Ranks], names: tuple[int, ...]) -> tuple:
+def _unconfirmed(state: State, waiting, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     return names[waiting.node], waiting.transaction, tuple(
         (
             share.queue,

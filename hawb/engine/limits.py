@@ -24,8 +24,9 @@ from hawb.engine.contents import first, in_order, pieces, ready, size_bytes
 from hawb.engine.dead_letters import MAXLEN, forget_letters, let_go
 from hawb.engine.events import PolicyChanged, QueueExpires
 from hawb.engine.fifo import limits_of
+from hawb.engine.fifo_state import Enqueuer
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM, Enqueuer, Queue
+from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import DROP_HEAD
 from hawb.rules.quorum_declaration import QuorumSettings

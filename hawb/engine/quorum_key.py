@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from hawb.engine.fifo import limits_of
+from hawb.engine.fifo_state import Fifo
 from hawb.engine.quorum_group import Channel, Group, Proposal
 from hawb.engine.raft_events import RaftArrives, RaftWritten
 from hawb.engine.runs import Runs
-from hawb.engine.state import Fifo, Queue, State
+from hawb.engine.state import Queue, State
 from hawb.raft.log import Log
 from hawb.raft.member import Member, nodes_in
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from hawb.engine.clients import Consumer, Publisher, Unconfirmed
+from hawb.engine.fifo_state import Fifo
 from hawb.engine.quorum_group import Group
 from hawb.engine.runs import EMPTY, Runs, common, union
 from hawb.engine.sync_effort import Effort
@@ -128,49 +129,6 @@ class Parked(Struct, frozen=True):
     number: int
     operation: object
     step: int
-
-
-class Enqueuer(Struct, frozen=True):
-    """A channel that publishes to a quorum queue. `blocked` is whether the queue has told it to reject what is
-    published, and `rejecting` whether it does so from `from_us` on, when it hears that; before that it does the
-    opposite."""
-
-    channel: tuple
-    blocked: bool = False
-    rejecting: bool = False
-    from_us: int = 0
-
-
-class Fifo(Struct, frozen=True):
-    """What a quorum queue's state machine keeps beside its messages (`hawb.engine.fifo`). Messages are in the order in
-    which they are served.
-
-    `returns` are messages that were given back, served before all others. `moved` are others that do not stand where
-    their number says: behind which number, and which. `counts` says how often messages were given back. `discards` are
-    dead letters, by their reason, that stay until each of their targets has `confirmed` them. `missing` are messages
-    sent to consumers, by their names, that have not arrived because their sender is gone. `suspected` are consumers
-    whose nodes are out of reach, `quiescing` whether the active consumer gets no more because a more urgent one waits,
-    and `extra_credit` how many more messages a consumer may hold than its prefetch says. `roomy` is whether the queue
-    was below its soft limit after the last command. `two_levels` is whether messages of a priority above 4 go first,
-    and `dequeued` how many messages, modulo 3, have left the queue since it last was the others' turn. `used_us` is
-    when the queue was last used and `led_from_us` when its leader was elected.
-    """
-
-    returns: Runs = EMPTY
-    moved: tuple[tuple[int, Runs], ...] = ()
-    counts: tuple[tuple[int, Runs], ...] = ()
-    discards: tuple[tuple[str, Runs], ...] = ()
-    confirmed: tuple[tuple[str, Runs], ...] = ()
-    missing: tuple[tuple[str, Runs], ...] = ()
-    suspected: frozenset[str] = frozenset()
-    quiescing: bool = False
-    extra_credit: tuple[tuple[str, int], ...] = ()
-    enqueuers: tuple[Enqueuer, ...] = ()
-    roomy: bool = True
-    two_levels: bool = False
-    dequeued: int = 0
-    used_us: int = 0
-    led_from_us: int = 0
 
 
 class Queue(Struct):

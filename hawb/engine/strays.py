@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, confirms, consuming, publishing, runs, subscriptions
-from hawb.engine.access import release
+from hawb.engine import bookkeeping, confirms, consuming, publishing, runs, subscriptions, waiting_publishes
+from hawb.engine.access import is_replicated, release
 from hawb.engine.classic.journal import LEFT_BEHIND, PROMOTED, blame, say_master_down, say_promoted
 from hawb.engine.classic.mirrors import synchronise_drained
-from hawb.engine.classic.record import mirror_bits
+from hawb.engine.classic.record import alive_bits, mirror_bits
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import Queue, bits_of, with_content
+from hawb.engine.state import NOWHERE, Queue, bits_of, with_content
 from hawb.engine.turn import Turn
 
 
@@ -33,6 +33,17 @@ def heed(t: Turn, q: Queue) -> bool:
         return False
     take_over(t, q, next(node for node in q.mirrors if node in q.strays))
     return True
+
+
+def leave(t: Turn, q: Queue) -> None:
+    """Mirrors that wait for a master are told by nobody that there is one again, or none any more, if policy asks for
+    no mirrors: they keep what channels sent them, and the channels wait on."""
+    if is_replicated(q):
+        return
+    waiting = alive_bits(t, q) & mirror_bits(t, q)
+    if waiting:
+        hollow = 0 if q.hollow == NOWHERE else 1 << q.hollow & bits_of(t.running())
+        waiting_publishes.answer(t, q, waiting, hollow)
 
 
 def is_alone(t: Turn, q: Queue) -> bool:
@@ -58,11 +69,8 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
     kept = runs.normal([*own, *(pair for _, numbers, _ in sent for pair in numbers)])
     bookkeeping.lose(t, q.name, runs.minus(had, kept), "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, own)
-    account = t.account(q.name)
-    t.book(
-        q.name, promotions=account.promotions + 1, unsynchronised_promotions=account.unsynchronised_promotions + 1,
-        refused=runs.minus(account.refused, kept),
-    )  # fmt: skip
+    t.book(q.name, refused=runs.minus(t.account(q.name).refused, kept))
+    bookkeeping.note_promotion(t, q, synchronised=False)
     bookkeeping.count_times(t, q.name)
     blame(t, entry)
     synchronise_drained(t, q, PROMOTED)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
+from operator import attrgetter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -50,6 +51,15 @@ def write(record: Record, fields: dict[str, object]) -> Record:
 def place_of(event: object) -> int | None:
     """The node at which an event happens, whatever side that belongs to by then; None for one of a queue as such."""
     return getattr(event, "node", None)
+
+
+def of_focus(name: str, told: str) -> property:
+    """What the side in focus has under that name, to be read and written."""
+
+    def write_to(turn: Turn, value: object) -> None:
+        setattr(turn.focus, name, value)
+
+    return property(attrgetter(f"focus.{name}"), write_to, doc=told)
 
 
 class Turn:
@@ -144,37 +154,10 @@ class Turn:
 
     # Whose records are read and written
 
-    @property
-    def queues(self) -> dict[str, Queue]:
-        """The queues as the side in focus knows them."""
-        return self.focus.queues
-
-    @property
-    def policies(self) -> tuple[Policy, ...]:
-        """The policies that the side in focus knows."""
-        return self.focus.policies
-
-    @policies.setter
-    def policies(self, policies: tuple[Policy, ...]) -> None:
-        self.focus.policies = policies
-
-    @property
-    def operator_policies(self) -> tuple[Policy, ...]:
-        """The operator policies that the side in focus knows."""
-        return self.focus.operator_policies
-
-    @operator_policies.setter
-    def operator_policies(self, policies: tuple[Policy, ...]) -> None:
-        self.focus.operator_policies = policies
-
-    @property
-    def exchanges(self) -> frozenset[str]:
-        """The declared exchanges that the side in focus knows."""
-        return self.focus.exchanges
-
-    @exchanges.setter
-    def exchanges(self, exchanges: frozenset[str]) -> None:
-        self.focus.exchanges = exchanges
+    queues: dict[str, Queue] = of_focus("queues", "The queues as the side in focus knows them.")
+    policies: tuple[Policy, ...] = of_focus("policies", "The policies that the side in focus knows.")
+    operator_policies: tuple[Policy, ...] = of_focus("operator_policies", "The operator policies that it knows.")
+    exchanges: frozenset[str] = of_focus("exchanges", "The declared exchanges that it knows.")
 
     def look_from(self, node: int) -> None:
         """Puts the side of `node` in focus: from now on its records are read and written."""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import ipywidgets as widgets
 
 from hawb.lab import fields
-from hawb.lab.controller import Controller, Place, number
+from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
+from hawb.lab.typed import number
 from hawb.views import clients
 
 

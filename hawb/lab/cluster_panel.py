@@ -9,9 +9,10 @@ import ipywidgets as widgets
 
 from hawb.engine.state import CLASSIC, QUORUM, TYPES
 from hawb.lab import fields
-from hawb.lab.controller import Controller, Place, number
+from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.node_column import NodeColumn
+from hawb.lab.typed import number
 from hawb.views import links, matrix
 from hawb.views.words import shown
 

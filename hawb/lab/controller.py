@@ -22,21 +22,19 @@ from hawb.lab.beside import Beside
 from hawb.lab.history import Point
 from hawb.lab.policy_draft import PolicyDraft, Reached
 from hawb.lab.sources import START, Export, Upload, keep, said_first
+from hawb.lab.typed import file_named, number
 from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
 from hawb.planning.harm import Harm, harms
 from hawb.planning.safe_to_stop import Forecast
 from hawb.planning.variants import Variant, policy
 from hawb.rules.policies import Policy
-from hawb.rules.profiles import PROFILES, Profile
+from hawb.rules.profiles import Profile
 from hawb.scenario.dump import dump
 from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.views import raft
 from hawb.views.why import why
-
-SUFFIX = ".yaml"
-NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,9})?")
 
 
 class Place(StrEnum):
@@ -398,27 +396,3 @@ class Controller:
 def by_name(policies: Iterable[Policy]) -> tuple[Policy, ...]:
     """Policies in the order of their virtual hosts and names."""
     return tuple(sorted(policies, key=lambda policy: (policy.vhost, policy.name)))
-
-
-def file_named(name: str) -> Path:
-    """The file that a name means, relative to the kernel's folder, the notebook's; `.yaml` may be left out.
-
-    Raises ValueError for what is no file's name.
-    """
-    path = Path(name.strip())
-    if "\0" in name or path.name in ("", ".."):
-        raise ValueError("not the name of a file")
-    return path if path.suffix else path.with_suffix(SUFFIX)
-
-
-def number(text: str) -> object:
-    """The decimal number that a text is, or the text, which whoever wants a number will refuse."""
-    text = text.strip()
-    if not NUMBER.fullmatch(text):
-        return text
-    return float(text) if "." in text else int(text)
-
-
-def profiles() -> list[tuple[str, str]]:
-    """(release, version) of each rules profile."""
-    return [(profile.release, version) for version, profile in PROFILES.items()]

@@ -16,8 +16,9 @@ from msgspec.structs import FieldInfo
 from msgspec.structs import fields as fields_of
 
 from hawb.lab import fields
-from hawb.lab.controller import Controller, number
+from hawb.lab.controller import Controller
 from hawb.lab.policy_draft import as_json
+from hawb.lab.typed import number
 from hawb.scenario.fields import Nodes
 from hawb.scenario.kinds import Kind, kind_of
 from hawb.scenario.verbs import Join, Pair

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import ipywidgets as widgets
 
 from hawb.lab import fields
-from hawb.lab.controller import Controller, Place, number
+from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.player import SPEEDS, Player
+from hawb.lab.typed import number
 from hawb.views import lanes, timeline
 from hawb.views.words import seconds
 

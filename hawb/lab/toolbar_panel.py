@@ -8,9 +8,10 @@ from pathlib import Path
 import ipywidgets as widgets
 
 from hawb.lab import fields
-from hawb.lab.controller import Controller, Place, profiles
+from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.sources import choices
+from hawb.rules.profiles import PROFILES
 from hawb.views.words import shown
 
 HERE = ""
@@ -99,3 +100,8 @@ class ToolbarPanel:
 
     def _save(self) -> None:
         self._do(lambda: self.controller.save(self.name.value))
+
+
+def profiles() -> list[tuple[str, str]]:
+    """(release, version) of each rules profile."""
+    return [(profile.release, version) for version, profile in PROFILES.items()]

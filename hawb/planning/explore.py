@@ -22,8 +22,9 @@ from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
 from hawb.engine import runs
-from hawb.engine.key import KEPT, key
+from hawb.engine.key import key
 from hawb.engine.moment import Moment
+from hawb.engine.ranks import KEPT
 from hawb.planning.goals import GOALS, reached
 from hawb.planning.moves import MOVES, Spent, instants, moves
 from hawb.scenario.document import Scenario, Step

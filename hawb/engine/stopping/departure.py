@@ -5,7 +5,7 @@ Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 
 from __future__ import annotations
 
-from hawb.engine import alarms, confirms, connections, disks, metadata, queues, quorum_sight, raft_inputs
+from hawb.engine import alarms, confirms, connections, disks, metadata, queues, quorum_sight, raft_inputs, transient
 from hawb.engine import sides as sides_of_turns
 from hawb.engine.classic.failover import bury, shut_down_master
 from hawb.engine.classic.mirrors import end_master
@@ -144,19 +144,12 @@ def bury_replicas(t: Turn, gone: int, dead: int) -> None:
     t.because = cause
     confirms.strays_gone(t, nodes_of(dead))
     if not t.running():
-        forget_transient(t)
+        transient.forget(t)
 
 
 def hearers(queue: Queue) -> int:
     """The nodes whose loss a queue acts on, as bits."""
     return bits_of({queue.master, queue.hollow, *queue.mirrors} - {NOWHERE}) | queue.stray_group
-
-
-def forget_transient(turn: Turn) -> None:
-    """With the last node the records of queues that are not durable go too."""
-    for name in turn.queue_names():
-        if turn.queues[name].abandoned and not turn.queues[name].durable:
-            queues.remove(turn, name, "node_down")
 
 
 def clients_gone(t: Turn, gone: int, dead: int) -> None:

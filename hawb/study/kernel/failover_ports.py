@@ -7,6 +7,7 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import deliveries, metadata, state
 from hawb.study.kernel.deliveries import is_awaited, subscribe
 from hawb.study.kernel.publishing import keep
+from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
     ACTIVE,
     CANCELLED,
@@ -44,26 +45,6 @@ def stall(t, q, kind):
     return stall_change(t, kind, 0)
 
 
-# The record
-
-
-@inner
-def disk_record(t, q):
-    """The record on disk names no mirrors."""
-    return 0
-
-
-@inner
-def on_disk_record(t, q):
-    """The same as a set."""
-    return 0
-
-
-@inner
-def keep_disk_record(t, q, recorded):
-    """The record on disk names no mirrors."""
-
-
 @inner
 def leaves_memory(t, q):
     """Whether only disks have the record once the master's node is gone."""
@@ -71,83 +52,22 @@ def leaves_memory(t, q):
 
 
 @inner
-def spared(t, q):
-    """The queue is durable: no node is spared."""
-    return 0
-
-
-# Queues that crash, and those that are not durable
-
-
-@inner
-def fall_with_node(t, q):
-    """No process crashes."""
-    return False
-
-
-@inner
-def has_room(t, q):
-    """No process crashes."""
+def always(*_):
+    """What is so of every queue of a trial: it is durable, and no process crashes."""
     return True
 
 
-@inner
-def forget_crashes(t, q, node):
-    """No process crashes."""
-
-
-@inner
-def remains(t, q):
-    """The queue is durable."""
-    return True
-
-
-@inner
-def remove(t, q):
-    """The queue is durable."""
-
-
-@inner
-def is_there(t, q):
-    """The queue is durable."""
-    return True
-
-
-@inner
-def may_return(t, q):
-    """The queue is durable."""
-    return True
-
+has_room = remains = is_there = may_return = always
+disk_record = on_disk_record = keep_disk_record = nothing
+"""The record on disk names no mirrors."""
+spared = remove = fall_with_node = forget_crashes = nothing
+"""The queue is durable, and no process crashes."""
+leave_strays = heed_strays = is_alone = heirless_bits = answer_waiting = nothing
+"""Policy does not change, so that no mirror is left on the record of a master that does not know it."""
+adopt_limits = nothing
+"""The queue has no limits."""
 
 # What waits for a master
-
-
-@inner
-def leave_strays(t, q):
-    """Policy does not change."""
-
-
-@inner
-def heed_strays(t, q):
-    """Policy does not change."""
-    return False
-
-
-@inner
-def is_alone(t, q):
-    """Policy does not change."""
-    return False
-
-
-@inner
-def heirless_bits(t, q):
-    """Policy does not change."""
-    return 0
-
-
-@inner
-def answer_waiting(t, q, kept_by):
-    """The record on disk names no mirrors, so that none is kept."""
 
 
 @inner
@@ -201,11 +121,6 @@ def lose_master(t, q):
             schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
         else:
             t.consumer.state = CANCELLED
-
-
-@inner
-def adopt_limits(t, q):
-    """The queue has no limits."""
 
 
 @inner
