@@ -279,3 +279,21 @@ def test_what_has_arrived_when_the_master_dies_is_not_lost():
 """)
     assert told["losses"] == []
     assert received(told) == {"c1": [[1, 3]]}
+
+
+def test_who_comes_back_before_a_new_leader_has_looked_for_channels_begins_with_nothing():
+    steps = [
+        {"declare": {"queue": "q", "node": "b", "arguments": {"x-queue-type": "quorum"}}},
+        {"publish": {"queue": "q", "count": 5, "node": "b"}},
+        {"consume": {"consumer": "c", "queue": "q", "node": "b", "prefetch": 3}},
+        {"kill": ["a", "b"], "at": 10},
+        {"start": ["a", "b"], "at": 20},
+        {"consume": {"consumer": "c", "queue": "q", "node": "b", "prefetch": 3}, "at": 25.31},
+        {"wait": 20},
+    ]
+    cluster = {"nodes": ["a", "b"], "timing": {"link_latency_s": 0.02}}
+    told = outcome(Run.of(read_scenario({"scenario": "t", "cluster": cluster, "steps": steps})))
+    elected, begins = (next(event for event in reversed(told["events"]) if event["event"] == name)
+                       for name in ("leader_elected", "consumer_started"))  # fmt: skip
+    assert (elected["node"], elected["t"]) == ("b", 25.3) and begins["t"] > 25.32
+    assert told["queues"]["q"]["redelivered"] == told["ledger"]["q"]["delivered_twice"] == [[1, 3]]

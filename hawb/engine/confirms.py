@@ -130,7 +130,10 @@ def strays_gone(turn: Turn, nodes: Iterable[int]) -> None:
             return share
         return replace(share, due_us=(), answered=share.answered or turn.settings.profile.strays_confirm)
 
-    _update(turn, without_strays, lambda waiting: turn.is_here(waiting.node))
+    def loses_one(waiting: Unconfirmed) -> bool:
+        return turn.is_here(waiting.node) and any(without_strays(share) is not share for share in waiting.shares)
+
+    _update(turn, without_strays, loses_one)
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:

@@ -26,7 +26,7 @@ from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.fifo import capacity, rank
-from hawb.engine.operations import ChannelDown, Operation, Settle
+from hawb.engine.operations import Operation, Settle
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import is_single_active
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue, UnderWay
@@ -296,16 +296,6 @@ def let_go(turn: Turn, name: str) -> None:
     deliver(turn, consumer.queue)
 
 
-def is_left_behind(turn: Turn, consumer: Consumer) -> bool:
-    """Whether a quorum queue knows a channel only by what that held when its node went, and nobody has found yet that
-    it is gone."""
-    if consumer.state != "closed" or not consumer.held or consumer.queue not in turn.groups:
-        return False
-    waiting = [one.operation for one in turn.groups[consumer.queue].waiting]
-    noticed = any(isinstance(one, ChannelDown) and one.consumer == consumer.name for one in waiting)
-    return not noticed and consumer.name not in turn.queues[consumer.queue].consumers
-
-
 def is_known(turn: Turn, consumer: Consumer) -> bool:
     """Whether a quorum queue still knows a channel, by what it holds or as a consumer."""
     queue = turn.queues.get(consumer.queue)
@@ -324,7 +314,7 @@ def give_up_name(turn: Turn, name: str) -> None:
         turn.change_queue(queue.name, consumers=others, active_consumer=active)
         missing = tuple(pair for pair in fifo.of(queue).missing if pair[0] != name)
         fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name}, missing=missing)
-    if known.held and is_left_behind(turn, known):
+    if known.held:
         let_go(turn, name)
 
 

@@ -200,8 +200,11 @@ def look_for_channels(t):
 @inner
 def node_back(t, node):
     """A node is up: the leader takes the consumer there for served again, and then finds that it is gone."""
-    if t.queue.master != NOWHERE and t.consumer.node == node and t.consumer.suspected and is_known_dead(t):
-        ask_for(t, REACHES, NOWHERE, NOBODY, node, 0)
+    if t.queue.master == NOWHERE or t.consumer.node != node or not t.consumer.suspected:
+        return
+    dead = is_known_dead(t)
+    ask_for(t, REACHES, NOWHERE, NOBODY, node, 0)
+    if dead:
         ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
 
 
