@@ -219,7 +219,9 @@ def check_deliveries(turn: Turn, queue: Queue) -> None:
         check_active_consumer(turn, queue)
     for known in queue.consumers:
         consumer = turn.consumers[known]
-        there = consumer.state == "active" or closes(turn, queue, known) or died_with_node(turn, queue, known)
+        unsettled = not queue.up and not queue.abandoned and not turn.is_here(consumer.node)
+        left_behind = closes(turn, queue, known) or died_with_node(turn, queue, known) or unsettled
+        there = consumer.state == "active" or left_behind
         fits = consumer.queue == name and there and consumer.subscription
         assert fits, f"{name}: it serves {consumer}"
 
