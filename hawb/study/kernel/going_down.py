@@ -12,7 +12,7 @@ from hawb.study.kernel.state import DOWN, look_from_outside
 GOING = Binding(departure_of_turns.PORTS, departure, NODES)
 
 stop, kill, power_off = map(GOING.of, (going_down.stop, going_down.kill, going_down.power_off))
-shut_down, stopped, end = map(GOING.of, (going_down.shut_down, going_down.stopped, going_down.end))
+shut_down, stopped = map(GOING.of, (going_down.shut_down, going_down.stopped))
 node_gone, miss, miss_late = map(GOING.of, (going_down.node_gone, going_down.miss, going_down.miss_late))
 
 
