@@ -1,4 +1,5 @@
-"""What all tests share: the counts of the property tests, and the one way to say that a test cannot run here."""
+"""What all tests share: the counts of the property tests, what several files set up, and the one way to say that a test
+cannot run here."""
 
 from __future__ import annotations
 
@@ -8,15 +9,21 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+from unittest import mock
 
 import pytest
+import yaml
 from browser_pages import why_no_browser
 from hypothesis import HealthCheck, settings
 
-from hawb.scenario import checkout
+from hawb.engine import chance
+from hawb.scenario import checkout, text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from hawb.lab.controller import Controller
+    from hawb.lab.page import Lab
 
 LONG = os.environ.get("HAWB_LONG") == "1"
 BROKER = os.environ.get("HAWB_BROKER") == "1"
@@ -68,6 +75,35 @@ def outside_checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a test of what there is without a checkout's data: neither the current folder nor hawb's own has any."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(checkout, "OWN", tmp_path)
+
+
+@pytest.fixture(params=[yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)], ids=["python", "libyaml"])
+def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both parsers of PyYAML, since either may be what is installed."""
+    monkeypatch.setattr(text, "_LOADER", request.param)
+
+
+@pytest.fixture
+def no_chance() -> Iterator[None]:
+    """Every draw is 0."""
+    with mock.patch.object(chance, "draw", lambda *_: 0):
+        yield
+
+
+@pytest.fixture
+def controller() -> Controller:
+    """The lab's controller, without a page."""
+    from hawb.lab.controller import Controller
+
+    return Controller()
+
+
+@pytest.fixture
+def lab(controller: Controller) -> Lab:
+    """The lab's page as widgets, without a browser."""
+    from hawb.lab.page import Lab
+
+    return Lab(controller)
 
 
 @pytest.fixture(scope="module")

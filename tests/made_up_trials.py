@@ -6,7 +6,7 @@ The class is made within a function, so that it goes to Spark's workers by value
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +19,8 @@ from hawb.study.tables import TRIALS
 
 CELLS = [("one", "calm"), ("one", "rough"), ("two", "calm"), ("two", "rough")]
 MADE_UP = 777
+TRIALS_ASKED = 400
+"""Of each cell: two batches, the first of 300."""
 
 
 def study(
@@ -39,6 +41,11 @@ def row(seed: int, cell: tuple[str, str], trial: int, shift: int = 0) -> Mapping
     """What a trial comes to, by the study's seed, its cell and its number alone."""
     lost = chance.below(10, seed, MADE_UP, trial, CELLS.index(cell) + shift)
     return {"trial": trial, "lost": max(0, lost - 7), "publish_down_s": lost / 7, "weight": 1.0}
+
+
+def expected(trials: int, cells: Sequence[tuple[str, str]] = CELLS, shift: int = 0) -> list[tuple]:
+    """What a study comes to: design, environment and what a made-up trial has."""
+    return sorted((*cell, *row(3, cell, trial, shift).values()) for cell in cells for trial in range(trials))
 
 
 def made_up(

@@ -18,6 +18,8 @@ from hawb.study.java import java_home
 ROOT = Path(__file__).parent.parent
 STARTED = "Successfully started service 'org.apache.spark.sql.connect.service.SparkConnectService'"
 PYTHONPATH = (str(ROOT), str(ROOT / "tests"))
+READ = [8, 8, 0, 31, 40]
+"""Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
 
 
 @contextmanager

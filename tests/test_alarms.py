@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from invariants import check_settled, check_trace, watched
+from invariants import watched
+from settled_invariants import check_settled, check_trace
 
 from hawb.engine.key import key
 from hawb.engine.sync_effort import Effort

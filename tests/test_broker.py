@@ -12,15 +12,13 @@ import pytest
 from click.testing import CliRunner
 from pika.spec import Basic
 
-from hawb.broker import cluster, membership
+from hawb.broker import cluster
 from hawb.broker.actions import ACTIONS, definition_of
 from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, number_of
 from hawb.broker.cluster import Bench
 from hawb.broker.compare import compare, differences
 from hawb.broker.control import Atom, reason_of, reasons_of_rows, term
-from hawb.broker.drive import SILENT, TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import harmless, undriven
-from hawb.broker.namespaces import Network
 from hawb.broker.nodes import configuration
 from hawb.broker.observe import consumer_of, counted
 from hawb.broker.races import renamings
@@ -242,217 +240,6 @@ def test_racy_and_known_fields_are_not_compared() -> None:
     ]  # fmt: skip
 
 
-ALL = """
-scenario: Two mirrors
-cluster: {nodes: [a, b, c], version: "3.10"}
-policies: [{name: all, pattern: ^standing, definition: {ha-mode: all}}]
-queues: [{queue: standing, master: a, mirrors: [b, c], synchronised_mirrors: [b, c]}]
-steps:
-  - declare: {queue: new, node: a}
-  - set_policy: {name: later, pattern: ^new, definition: {ha-mode: all}}
-"""
-
-
-FORCED = """
-scenario: A node that was stopped first is forced to boot
-cluster: {nodes: [a, b, c]}
-policies: [{name: all, pattern: ^q, definition: {ha-mode: all}}]
-steps:
-  - declare: {queue: q, node: b}
-  - GO: b
-  - stop: c
-  - stop: a
-  - force_boot: b
-"""
-
-
-@pytest.mark.parametrize(("go", "differs"), [("stop", False), ("kill", True)])
-def test_a_node_that_stopped_may_know_who_was_promoted_in_its_place(go: str, differs: bool) -> None:
-    scenario = load(FORCED.replace("GO", go))
-    told = outcome(Run.of(scenario))
-    assert told["queues"]["q"]["master"] == "b"
-    told["queues"]["q"] |= {"master": "c", "state": "down"}
-    assert bool(compare(Played(scenario, told, {}))) == differs
-
-
-UNCONFIRMED = """
-scenario: Dead letters come to a node that is killed
-cluster: {nodes: [a, b], version: "VERSION"}
-steps:
-  - declare: {queue: dead, node: a}
-  - bind: {queue: dead, exchange: letters, routing_key: q}
-  - declare: {queue: q, node: b, arguments: {x-max-length: 1, x-dead-letter-exchange: letters}}
-  - publish: {queue: q, count: 3, node: b}
-  - publish: {queue: dead, count: 1, node: b}
-  - GO: a
-  - start: a
-"""
-
-
-@pytest.mark.parametrize(
-    ("version", "go", "left", "differs"),
-    [("4.0", "kill", [[2, 3]], False), ("4.0", "kill", [[1, 2]], True), ("4.0", "kill", [[3, 3]], False),
-     ("4.0", "stop", [[3, 3]], True), ("3.10", "kill", [[3, 3]], True)],
-)  # fmt: skip
-def test_a_classic_queue_of_40_may_not_have_written_what_came_without_a_confirm(
-    version: str, go: str, left: list, differs: bool
-) -> None:
-    scenario = load(UNCONFIRMED.replace("VERSION", version).replace("GO", go))
-    told = outcome(Run.of(scenario))
-    assert told["queues"]["dead"]["ids"] == [[1, 3]]
-    count = sum(last - first + 1 for first, last in left)
-    told["queues"]["dead"] |= {"ids": left, "messages": count, "messages_ready": count}
-    if told["queues"]["dead"]["redelivered"]:
-        told["queues"]["dead"]["redelivered"] = left
-    assert bool(compare(Played(scenario, told, {}))) == differs
-
-
-MOVED = """
-scenario: A mirrored queue's consumers consume again
-cluster: {nodes: [a, b, c]}
-policies: [{name: all, pattern: ^q, definition: {ha-mode: all}}]
-steps:
-  - declare: {queue: q, node: a}
-  - consume: {consumer: one, queue: q, node: b, prefetch: 2, priority: 2}
-  - consume: {consumer: two, queue: q, node: c, prefetch: 2}
-  - publish: {queue: q, count: 3, node: b}
-"""
-
-
-@pytest.mark.parametrize(
-    ("steps", "differs"),
-    [
-        ("  - kill: a", False),
-        ("", True),
-        ("  - stop: c", True),
-    ],
-)  # fmt: skip
-def test_whose_channel_consumes_again_or_ends_first_is_luck(steps: str, differs: bool) -> None:
-    scenario = load(MOVED + steps)
-    told = outcome(Run.of(scenario))
-    one, two = told["consumers"]["one"], told["consumers"]["two"]
-    one["received"], two["received"] = two["received"], one["received"]
-    assert bool(compare(Played(scenario, told, {}))) == differs
-
-
-@pytest.mark.parametrize(("step", "differs"), [("stop: a", False), ("kill: a", True)])
-def test_whose_channel_a_stopping_node_ends_first_is_luck(step: str, differs: bool) -> None:
-    story = MOVED.replace("node: b, prefetch", "node: a, prefetch").replace("node: c, ", "node: a, ")
-    scenario = load(f"{story}  - {step}")
-    told = outcome(Run.of(scenario))
-    told["consumers"]["two"]["received"] = [[3, 3]] if step == "stop: a" else []
-    assert bool(compare(Played(scenario, told, {}))) == differs
-
-
-def test_mirrors_that_join_at_the_same_moment_stand_in_any_order() -> None:
-    scenario = load(ALL)
-    told = outcome(Run.of(scenario))
-    for queue in told["queues"].values():
-        queue.update(mirrors=["c", "b"], recoverable_mirrors=["c", "b"])
-    assert {difference.field for difference in compare(Played(scenario, told, {}))} == {
-        "queues.standing.mirrors", "queues.standing.recoverable_mirrors",
-    }  # fmt: skip
-
-
-BEHIND = """
-scenario: A mirror goes that was not synchronised when another node came up
-cluster: {nodes: [a, b, c], version: "3.10"}
-policies: [{name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: MODE}}]
-steps:
-  - declare: {queue: q, node: b}
-  - publish: {queue: q, count: 1, node: b}
-  - stop: c
-  - start: c
-  - stop: a
-  - start: a
-  - GO: c
-"""
-
-
-@pytest.mark.parametrize(
-    ("mode", "go", "fields"),
-    [("manual", "kill", set()), ("automatic", "kill", {"queues.q.recoverable_mirrors"}), ("automatic", "stop", set())],
-)
-def test_a_mirror_may_be_recoverable_that_was_behind_when_another_node_came_up_or_whose_node_stops(
-    mode: str, go: str, fields: set[str]
-) -> None:
-    scenario = load(BEHIND.replace("MODE", mode).replace("GO", go))
-    told = outcome(Run.of(scenario))
-    queue = told["queues"]["q"]
-    queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"c"}, reverse=True)
-    assert {difference.field for difference in compare(Played(scenario, told, {}))} == fields
-
-
-REFUSING = """
-scenario: A mirror that joined with its node refuses to take over
-cluster: {nodes: [a, b], version: "3.8"}
-policies:
-  - {name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: manual, ha-promote-on-failure: when-synced}}
-steps:
-  - declare: {queue: q, node: b}
-  - publish: {queue: q, count: 1, node: b}
-  - MEANWHILE: a
-  - kill: b
-"""
-
-
-@pytest.mark.parametrize(("meanwhile", "lucky"), [("kill: a\n  - start", True), ("expect: {}\n  - wait", False)])
-def test_a_mirror_that_joined_with_its_node_may_be_recoverable_when_it_refuses(meanwhile: str, lucky: bool) -> None:
-    scenario = load(REFUSING.replace("MEANWHILE", meanwhile).replace("wait: a", "wait: 1"))
-    told = outcome(Run.of(scenario))
-    queue = told["queues"]["q"]
-    queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"a"})
-    assert bool(compare(Played(scenario, told, {}))) != lucky
-
-
-@pytest.mark.parametrize(
-    ("row", "works"),
-    [
-        ({"information": {"state": ["syncing", 3]}}, True),
-        ({"information": {"state": "running"}}, False),
-        ({"information": SILENT}, True),
-        ({"information": None, "mirrors": ["n2@x"]}, True),
-        ({"information": None, "mirrors": []}, False),
-        ({"information": None, "mirrors": ["n2@x"], "live": False}, False),
-    ],
-)
-def test_a_queue_that_synchronises_or_awaits_its_new_master_is_not_settled(row: dict, works: bool) -> None:
-    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
-    row = {"live": True, "mirrors": []} | row
-    assert Drive._works(drive, row) is works
-    drive.cluster.network = SimpleNamespace(whole=False)
-    assert Drive._works(drive, row) is (works and isinstance(row["information"], dict))
-
-
-def test_mirrors_that_did_not_take_over_are_waited_for_once() -> None:
-    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
-    row = {"vhost": "/", "name": "q", "process": "n1@x", "live": True, "mirrors": ["n2@x"], "information": None}
-    assert Drive._works(drive, row) and not Drive._works(drive, row, TAKEOVER_S + 1)
-    drive._given_up = {replicas(row)}
-    assert not Drive._works(drive, row)
-    assert Drive._works(drive, row | {"mirrors": ["n3@x"]})
-
-
-def test_a_synchronisation_that_an_alarm_holds_is_no_work() -> None:
-    drive = object.__new__(Drive)
-    nodes = {node: SimpleNamespace(alive=node == "a") for node in "ab"}
-    drive.cluster = SimpleNamespace(network=Network(2), nodes=nodes)
-    found = []
-    for alarms in ({("a", "disk")}, {("b", "memory")}, {("a", "memory")}):
-        drive.alarms = alarms
-        found += [drive._works({"information": told}) for told in ({"state": ["syncing", 3]}, SILENT)]
-    assert found == [True, True, True, True, False, False]
-
-
-def test_a_synchronisation_is_over_once_its_mirrors_have_taken_in_all() -> None:
-    drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
-    row = {"live": True, "mirrors": ["n2@x"], "information": {"state": "running"}, "backlog": 3}
-    assert Drive._works(drive, row)
-    assert not Drive._works(drive, row | {"backlog": 0})
-    drive.cluster.network = SimpleNamespace(whole=False)
-    assert not Drive._works(drive, row)
-
-
 def test_what_the_broker_does_not_tell_is_not_compared() -> None:
     told = played()
     del told.outcome["queues"]["ha"]["ids"], told.outcome["availability"]
@@ -484,13 +271,6 @@ def test_texts_are_compared_where_rabbitmq_gave_a_code() -> None:
     assert [field for field, _, _ in differences(model, broker)] == ["errors.1"]
 
 
-def test_a_term_that_erlang_breaks_into_lines_is_told_in_one() -> None:
-    drive = object.__new__(Drive)
-    drive.cluster, drive.errors, drive._step = SimpleNamespace(names={"n1@10.77.0.1": "a"}), [], 3
-    drive.refuse(541, "{timeout,\n           {'%2F_q',\n            'n1@10.77.0.1'}}")
-    assert drive.errors == [{"step": 3, "code": 541, "text": "{timeout,{'%2F_q','a'}}"}]
-
-
 # --- what is lacking ---
 
 
@@ -504,35 +284,3 @@ def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
         assert (result.exit_code, result.stdout) == (2, "")
         for lack in ("iproute2", "iptables", "root"):
             assert lack in result.stderr
-
-
-def test_a_client_that_names_no_node_goes_to_the_first_that_takes_clients():
-    nodes = [SimpleNamespace(name=name) for name in "abc"]
-    drive = object.__new__(Drive)
-    drive.cluster = SimpleNamespace(nodes={node.name: node for node in nodes}, running=lambda: nodes,
-                                    is_running=lambda _node: True)  # fmt: skip
-    drive.members, drive.drained, drive.errors, drive._step = {"b", "c"}, {"b"}, [], 0
-    asked: list[str] = []
-    drive.operate = asked.append
-    drive.client(None, lambda name: name)
-    drive.client("b", lambda name: name)
-    drive.drained = {"b", "c"}
-    drive.client(None, lambda name: name)
-    assert asked == ["c", "b", "b"]  # where all are drained the first refuses
-
-
-def test_a_node_whose_disk_is_lost_is_asked_for_nothing_and_needs_no_broker_to_forget():
-    done: list[str] = []
-    nodes = {
-        name: SimpleNamespace(name=name, kill=lambda: done.append("kill"), wipe=lambda: done.append("wipe"))
-        for name in "ab"
-    }
-    drive = object.__new__(Drive)
-    drive.cluster = SimpleNamespace(nodes=nodes, running=lambda: list(nodes.values()))
-    drive.members, drive.errors, drive._step = {"a", "b"}, [], 0
-    assert drive.first_running().name == "a"
-    assert membership.wipe(drive, nodes["a"]) is None
-    assert drive.first_running().name == "b"
-    assert membership.start(drive, [nodes["a"]]) == "node 'a' has not joined the cluster"
-    assert membership.reset(drive, nodes["a"]) is None
-    assert done == ["kill", "wipe"] * 2

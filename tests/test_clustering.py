@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from invariants import check_settled, check_trace, watched
+from invariants import watched
+from settled_invariants import check_settled, check_trace
 
 from hawb.engine.key import key
 from hawb.scenario.load import load

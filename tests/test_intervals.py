@@ -1,4 +1,4 @@
-"""Intervals of estimates: Wilson's for a share. What Spark makes of the same formula is in `test_pipeline`."""
+"""Intervals of estimates: Wilson's for a share. What Spark makes of the same formula is in `test_estimates`."""
 
 from __future__ import annotations
 

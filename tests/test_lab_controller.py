@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from conftest import controller
 
 from hawb.lab.beside import variants
 from hawb.lab.controller import Controller, Place
 from hawb.lab.policy_draft import PolicyDraft
-from hawb.lab.sources import START, Export
 from hawb.lab.toolbar_panel import profiles
 from hawb.lab.typed import number
-from hawb.scenario.load import load
-from hawb.scenario.outcome import outcome
 
-REAL = Path(__file__).parents[1] / "data" / "real"
-EXPORT = Export(REAL / "definitions.json", (REAL / "api-queues.json", REAL / "api-nodes.json"))
-
-
-@pytest.fixture
-def lab() -> Controller:
-    return Controller()
+lab = controller
+"""What these tests call the lab is its controller."""
 
 
 def messages_in(lab: Controller, queue: str = "ha.orders") -> int:
@@ -37,19 +28,6 @@ def test_a_kill_loses_what_the_mirror_did_not_hold_and_undo_brings_it_back(lab):
     lab.redo()
     assert messages_in(lab) == 10
     assert not lab.can_redo
-
-
-def test_opening_a_scenario_is_one_action_to_take_back(lab, tmp_path):
-    file = tmp_path / "one.yaml"
-    file.write_text("{scenario: One, cluster: {nodes: [x, y]}, steps: [kill: x]}")
-    lab.act("start", "c")
-    lab.open_scenario(file)
-    assert (lab.outcome["nodes"], lab.was["nodes"]["x"]) == ({"x": "down", "y": "running"}, "running")
-    lab.undo()
-    assert lab.outcome["nodes"] == {"a": "running", "b": "running", "c": "running"}
-    lab.undo()
-    lab.redo(), lab.redo()
-    assert lab.outcome["nodes"] == {"x": "down", "y": "running"}
 
 
 def test_there_is_nothing_to_take_back_at_first(lab):
@@ -164,62 +142,6 @@ def test_a_message_is_over_with_the_next_action(lab):
     assert lab.messages == {}
 
 
-@pytest.mark.parametrize("content", [b"\x00\xff", b"", b"a: !!python/object:os.system x", b"scenario: One", b"[" * 999])
-def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_was(lab, tmp_path, content):
-    before = lab.outcome
-    (tmp_path / "bad.yaml").write_bytes(content)
-    lab.open_scenario(tmp_path / "bad.yaml")
-    assert "bad.yaml" in lab.messages[Place.SCENARIO]
-    assert lab.outcome is before
-
-
-def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
-    stream = "{declare: {queue: s, arguments: {x-queue-type: stream}}}"
-    (tmp_path / "later.yaml").write_text(f"{{scenario: Later, cluster: {{nodes: [a]}}, steps: [{stream}]}}")
-    lab.open_scenario(tmp_path / "later.yaml")
-    assert "later.yaml" in lab.messages[Place.SCENARIO]
-    lab.open_scenario(tmp_path / "missing.yaml")
-    assert "missing.yaml" in lab.messages[Place.SCENARIO]
-
-
-def test_an_export_opens_with_its_notes(lab):
-    lab.open(EXPORT)
-    assert len(lab.outcome["queues"]) == 31
-    assert any("users" in note for note in lab.notes)
-    assert lab.messages == {}
-    lab.act("kill", "a@10.77.9.1")
-    assert lab.notes
-    lab.open(START)
-    assert lab.notes == ()
-
-
-def test_an_export_that_is_none_is_refused(lab, tmp_path):
-    (tmp_path / "definitions.json").write_text('{"queues": 5}')
-    lab.open_export(tmp_path / "definitions.json")
-    assert "accepted" in lab.messages[Place.SCENARIO]
-    assert lab.outcome["nodes"].keys() == {"a", "b", "c"}
-
-
-def test_uploads_open_as_an_export_does(lab):
-    definitions, *listings = [(file.name, file.read_bytes()) for file in (EXPORT.definitions, *EXPORT.listings)]
-    lab.open_uploads([definitions], listings)
-    assert len(lab.outcome["queues"]) == 31
-    before = lab.outcome
-    lab.open_uploads([("mine.json", b"[1, 2")])
-    assert lab.messages[Place.SCENARIO].startswith("mine.json: ")
-    lab.open_uploads([])
-    assert "the definitions are missing" in lab.messages[Place.SCENARIO]
-    assert lab.outcome is before
-
-
-def test_uploads_of_one_virtual_host_are_told_whose_they_are(lab):
-    definitions = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
-    lab.open_uploads([("d.json", definitions)], vhost="shop")
-    assert list(lab.outcome["queues"]) == ["shop::q"]
-    lab.open_uploads([("d.json", b"{")], vhost="shop")
-    assert lab.messages[Place.SCENARIO].startswith("d.json")
-
-
 def test_another_profile_plays_the_same_steps_and_names_those_that_are_refused_now(lab, tmp_path):
     (tmp_path / "one.yaml").write_text(
         "scenario: One\ncluster: {nodes: [x], version: '3.10'}\nsteps:\n- declare: {queue: q}\n"
@@ -289,37 +211,6 @@ def test_a_draft_says_which_queues_it_reaches(lab):
     assert [(one.queue, one.winner, one.wins) for one in reached] == [("ha.orders", "ha-all", False)]
 
 
-def test_a_scenario_is_saved_and_loads_again(lab, tmp_path):
-    lab.act("kill", "a")
-    lab.save(str(tmp_path / "mine"))
-    assert lab.messages[Place.SAVE] == f"saved as {tmp_path / 'mine.yaml'}"
-    again = Controller()
-    again.open_scenario(tmp_path / "mine.yaml")
-    assert again.outcome == lab.outcome
-
-
-def test_another_file_is_replaced_only_at_the_second_time_of_asking(lab, tmp_path):
-    file = tmp_path / "taken.yaml"
-    file.write_text("precious")
-    lab.save(str(file))
-    assert f"{file} exists" in lab.messages[Place.SAVE]
-    assert "save again to replace it" in lab.messages[Place.SAVE]
-    lab.act("kill", "a")
-    lab.save(str(file))
-    assert file.read_text() == "precious"
-    lab.save(str(file))
-    assert load(file).steps[-1].name == "kill"
-    assert [path.name for path in tmp_path.iterdir()] == ["taken.yaml"]
-
-
-@pytest.mark.parametrize("name", ["  ", "missing/folder/x.yaml", "nul\0.yaml", "x" * 300, "/", "..", "."])
-def test_a_file_that_cannot_be_written_is_a_message(lab, tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    lab.save(name)
-    assert lab.messages[Place.SAVE]
-    assert not list(tmp_path.iterdir())
-
-
 def test_why_is_answered_for_messages_that_there_are(lab):
     lab.act("kill", "a")
     assert "lost" in lab.why("ha.orders/1")
@@ -363,80 +254,6 @@ def test_profiles_are_named_with_their_releases():
     assert ("3.10.8", "3.10") in profiles()
 
 
-def test_any_moment_can_be_looked_at_and_the_last_is_where_the_story_has_led(lab):
-    end, seen = lab.outcome, []
-    for position in range(lab.moments):
-        lab.look_at(position)
-        seen.append((lab.outcome["time_s"], len(lab.outcome["events"]), lab.story_place[0]))
-        assert (lab.position, lab.looks_back) == (position, position < lab.moments - 1)
-        told = len(lab.outcome["events"])
-        assert lab.outcome["events"] == end["events"][:told]
-        assert all(event["t"] > lab.outcome["time_s"] for event in end["events"][told:])
-    assert seen == sorted(seen)
-    assert lab.outcome is end
-    assert not lab.can_undo
-
-
-def test_looking_about_is_one_action_to_take_back(lab):
-    end = lab.outcome
-    for position in (3, 12, 7):
-        lab.look_at(position)
-    lab.undo()
-    assert lab.outcome is end
-    lab.redo()
-    assert lab.position == 7
-
-
-def test_what_is_done_at_a_moment_is_done_then_and_the_steps_after_it_stay_ahead(lab):
-    story = [step.name for step in lab.now.run.steps]
-    before_the_stop = next(n for n, t in enumerate(lab.now.moments_us) if t > 6_016_000)
-    lab.look_at(before_the_stop)
-    now, played = lab.outcome["time_s"], lab.story_place[0]
-    lab.act("sync_queue", "ha.orders")
-    step = lab.now.run.steps[-1]
-    assert (step.at, lab.story_place) == (now, (played + 1, len(story) + 1))
-    assert not lab.looks_back
-    while lab.next_step:
-        lab.step_forward()
-    lab.act("kill", "a")
-    assert lab.outcome["ledger"]["ha.orders"]["lost"] == []
-
-
-def test_time_that_was_typed_goes_before_the_moment_that_is_shown(lab):
-    lab.look_at(12)
-    lab.at = "6.2"
-    lab.act("kill", "a")
-    assert lab.now.run.steps[-1].at == 6.2
-
-
-def test_time_passes_from_the_moment_that_is_shown(lab):
-    lab.look_at(12)
-    now = lab.outcome["time_s"]
-    lab.pass_time(0.1)
-    lab.pass_time(0.1)
-    wait = lab.now.run.steps[-1]
-    assert (wait.at, wait.verb.seconds, lab.now.before.at_s) == (now, 0.2, now)
-    assert lab.outcome["time_s"] >= now + 0.2
-
-
-def test_what_is_on_its_way_at_a_moment_is_on_its_way():
-    lab = Controller()
-    lab.act("publish", {"queue": "ha.orders", "count": 5})
-    lab.look_at(lab.moments - 2)
-    assert lab.outcome["ledger"]["ha.orders"]["confirmed"] == [[1, 110]]
-    assert lab.was is None
-
-
-def test_a_moment_is_told_as_if_nothing_had_been_told_before(lab):
-    lab.act("publisher", {"name": "p", "queue": "ha.orders", "rate": 100, "node": "b"})
-    lab.act("consume", {"consumer": "c", "queue": "ha.orders", "rate": 60})
-    lab.pass_time(3)
-    lab.act("kill", "a")
-    for position in range(0, lab.moments, 3):
-        lab.look_at(position)
-        assert lab.outcome == outcome(lab.now.run, lab.now.moment)
-
-
 # Beside each other
 
 
@@ -469,11 +286,3 @@ def test_a_policy_that_rabbitmq_refuses_cannot_be_put_beside(lab):
     lab.vary(None)
     lab.go_aside()
     assert lab.outcome["ledger"]["ha.orders"]["lost"] == [[1, 100]]
-
-
-def test_what_was_told_once_is_not_told_again(lab):
-    before = lab.outcome["events"]
-    lab.act("kill", "a")
-    assert lab.outcome["events"][0] is before[0]
-    lab.look_at(lab.moments - 2)
-    assert lab.outcome["events"][0] is before[0]

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from hawb.lab.controller import Controller
-from hawb.lab.page import Lab
 from hawb.lab.step_panel import Form
 from hawb.scenario.kinds import fields_of
 from hawb.scenario.load import read_step
@@ -21,11 +20,6 @@ FILLED = {
     "node": "a",
 }  # fmt: skip
 """What a person would type into lines that have to be filled in."""
-
-
-@pytest.fixture
-def lab() -> Lab:
-    return Lab(Controller())
 
 
 def filled(form: Form) -> Form:

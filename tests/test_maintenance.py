@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from invariants import check_settled, check_trace, watched
+from invariants import watched
+from settled_invariants import check_settled, check_trace
 
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from test_views_report import FETCHING, Page
+from html_pages import FETCHING, Page
 
 from hawb.lab import questions
 from hawb.lab.own_files import OwnFiles, found_in, shown

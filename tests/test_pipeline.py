@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
@@ -18,28 +18,22 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from conftest import LONG
-from made_up_trials import CELLS, made_up, opened, row, study
+from made_up_trials import CELLS, TRIALS_ASKED, expected, made_up, opened, row, study
 from pyspark.sql import DataFrame, SparkSession
-from spark_servers import PYTHONPATH, cluster
+from spark_servers import PYTHONPATH, READ, cluster
+from study_processes import KILLS_ITSELF, program
 
 from hawb import cli
 from hawb.cli import spark as spark_commands
 from hawb.study import pipeline
-from hawb.study.failures import StudyFailed, why
+from hawb.study.failures import StudyFailed
 from hawb.study.kept import kept
-from hawb.study.pipeline import CHECKPOINT, alone, cell_rows, looks, run
+from hawb.study.pipeline import CHECKPOINT, run
 from hawb.study.progress import Progress
 from hawb.study.tables import CELLS as CELLS_TABLE
 from hawb.study.tables import TRIALS, TableRefused
 
 ROOT = Path(__file__).parents[1]
-TRIALS_ASKED = 400
-"""Of each cell: two batches, the first of 300."""
-
-
-def expected(trials: int, cells: Sequence[tuple[str, str]] = CELLS, shift: int = 0) -> list[tuple]:
-    """What a study comes to: design, environment and what a made-up trial has."""
-    return sorted((*cell, *row(3, cell, trial, shift).values()) for cell in cells for trial in range(trials))
 
 
 def told(rows: DataFrame) -> list[tuple]:
@@ -138,18 +132,6 @@ def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tm
     assert files(tmp_path / "trials") == kept
 
 
-def test_every_setting_of_a_cell_has_a_column():
-    from hawb.study.cells import cells_of
-    from hawb.study.load import load
-
-    for file in sorted((Path(__file__).parents[1] / "data" / "studies").glob("*.yaml")):
-        asked = load(file)
-        for one in cell_rows(cells_of(asked), asked):
-            values = {name for name, value in one.items() if value is not None}
-            assert values <= set(CELLS_TABLE.schema.names), file
-            CELLS_TABLE.of([one])
-
-
 # Whatever is killed
 
 
@@ -212,38 +194,6 @@ def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: P
     assert told(run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())) == expected(TRIALS_ASKED)
 
 
-IN_A_PROCESS = """
-import os, signal, sys
-from pathlib import Path
-sys.path[:0] = {path!r}
-from made_up_trials import made_up, opened, study
-from hawb.study.pipeline import run
-from hawb.study.spark import session
-
-folder, gate = Path({folder!r}), {gate!r}
-spark = session(master={master!r}, **{config!r})
-gates = []
-
-def tell(progress):
-    {tell}
-
-rows = run(spark, study({trials}), folder, tell, source=made_up(gate=gate and Path(gate)))
-print(rows.count(), rows.select("design", "environment", "trial").distinct().count())
-{more}
-spark.stop()
-"""
-KILLS_ITSELF = "progress.done > 1200 and os.kill(os.getpid(), signal.SIGKILL)"
-
-
-def program(
-    folder: Path, tell: str = "pass", gate: Path | None = None, master: str = "local[2]", more: str = "", **config: str
-) -> str:
-    return IN_A_PROCESS.format(
-        path=PYTHONPATH, folder=str(folder), tell=tell, gate=gate and str(gate), master=master, trials=TRIALS_ASKED,
-        config=config, more=more,
-    )  # fmt: skip
-
-
 @pytest.mark.spark
 def test_a_driver_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: Path):
     """Killed in the middle of its second batch; Spark's Java and workers end with it."""
@@ -275,14 +225,6 @@ def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_
         assert first.stdout.read().splitlines()[-1] == "1600 1600"
     assert (first.returncode, bool(waited)) == (0, True)
     assert told(second) == expected(TRIALS_ASKED)
-
-
-def test_a_lock_goes_with_its_process(tmp_path: Path):
-    holds = "from pathlib import Path; from hawb.study.pipeline import alone; import os, sys\n"
-    holds += f"with alone(Path({str(tmp_path)!r}), print): os.kill(os.getpid(), 9)"
-    assert subprocess.run([sys.executable, "-c", holds]).returncode == -signal.SIGKILL
-    with alone(tmp_path, lambda: pytest.fail("waits")):
-        pass
 
 
 # A folder with something else
@@ -331,13 +273,6 @@ def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played
 # Precision
 
 
-def test_a_precision_is_looked_at_more_and_more_rarely():
-    asked = study(9_000, precision={"measure": "downtime_s", "relative": 0.02})
-    assert [one.trials for one in looks(asked)] == [563, 1125, 2250, 4500, 9000]
-    assert [one.trials for one in looks(study(9_000))] == [9000]
-    assert asked.precision.column == "publish_down_s"
-
-
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("precision", "trials"), [({"relative": 0.1}, 250), ({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500)]
@@ -350,27 +285,6 @@ def test_a_study_ends_when_it_is_precise_enough(
     rows = run(spark, asked, tmp_path, source=made_up())
     assert rows.count() == 2 * trials
     assert told(rows) == expected(trials, CELLS[:2])
-
-
-# What is told
-
-
-def test_progress_tells_rate_and_time_left():
-    assert (Progress(60, 100, 50, 10.0).rate, Progress(60, 100, 50, 10.0).left_s) == (5.0, 8.0)
-    assert Progress(10, 100, 0, 10.0).left_s is None
-
-
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        ("Caused by: a.B: one\n\tat x\nCaused by: java.io.IOException: two\n\tat y", "java.io.IOException: two"),
-        ("x\nCaused by: java.io.IOException: No space left on device", "the disk is full"),
-        ("[SOME] plain\nmore", "[SOME] plain"),
-        ("Python worker exited unexpectedly (crashed)\nCaused by: java.io.EOFException", "a Python worker died again"),
-    ],
-)
-def test_a_reason_is_found_among_many_lines(message: str, reason: str):
-    assert why(message).startswith(reason)
 
 
 # The command
@@ -431,8 +345,6 @@ sources: {environments.rack: "assumed: round numbers"}
 
 # A cluster
 
-READ = [8, 8, 0, 31, 40]
-"""Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
 READS = """
 few = {{"environments": "kills", "trials": 3}}
 read = spark.read.format

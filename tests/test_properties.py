@@ -13,9 +13,10 @@ from pathlib import Path
 from conftest import LONG, SEED
 from deliveries import check_deliveries
 from hypothesis import HealthCheck, given, note, seed, settings
-from invariants import check_settled, check_trace, watched
+from invariants import watched
 from programs import play, programs
 from quorum_invariants import check_quorum_well
+from settled_invariants import check_settled, check_trace
 
 from hawb.engine import runs
 from hawb.engine.access import is_replicated

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_lint import FILES, cluster, policy, queue
-from test_views_report import FETCHING, Page
+from html_pages import FETCHING, Page
+from inventories import FILES, cluster, policy, queue
 from views_outcomes import HOSTILE
 
 from hawb.cli import main

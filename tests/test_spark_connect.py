@@ -14,8 +14,8 @@ from typing import NoReturn
 import pytest
 from click.testing import CliRunner
 from conftest import LONG
-from spark_servers import PYTHONPATH, ROOT, connect_server, free_port
-from test_pipeline import CELLS, READ, TRIALS_ASKED, expected
+from made_up_trials import CELLS, TRIALS_ASKED, expected
+from spark_servers import PYTHONPATH, READ, ROOT, connect_server, free_port
 
 from hawb import cli
 from hawb.study.spark import SparkRefused, session

@@ -3,67 +3,23 @@ waiting, and the search finds the least of all plans."""
 
 from __future__ import annotations
 
-import json
 from itertools import permutations, product
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from upgrade_clusters import ALL, DATA, cluster, clusters, mirrored, planned, quorum, rehearsed
 
-from hawb.cli import main
 from hawb.planning.alike import alike
-from hawb.planning.full_stop import full_stop, plan_full_stop
+from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.safe_to_stop import quorum_critical
-from hawb.planning.upgrade import MEASURES, Plan, Task, Turn, baselines, follow, followed, prediction, task_of
+from hawb.planning.upgrade import MEASURES, Task, Turn, baselines, follow, followed, prediction, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, search
 from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, wait_for, ways
-from hawb.scenario.dump import dump
-from hawb.scenario.expect import check
-from hawb.scenario.load import load, read_scenario
+from hawb.scenario.load import load
 from hawb.scenario.run import Run
 from hawb.views.upgrade import text
-
-DATA = Path(__file__).parents[1] / "data"
-ALL = {"ha-mode": "all"}
-
-
-def mirrored(name: str, nodes: str = "abc", messages: int = 1000, synchronised: str | None = None) -> dict:
-    """A queue on some nodes, its master on the first."""
-    mirrors = list(nodes[1:])
-    told = mirrors if synchronised is None else list(synchronised)
-    return {"queue": name, "messages": messages, "master": nodes[0], "mirrors": mirrors, "synchronised_mirrors": told}
-
-
-def quorum(name: str, nodes: str = "abc", messages: int = 1000) -> dict:
-    return {"queue": name, "type": "quorum", "messages": messages, "leader": nodes[0], "members": list(nodes)}
-
-
-def cluster(*queues: dict, nodes: str = "abc", steps: tuple = (), version: str = "3.10", **policies: dict) -> Run:
-    """A cluster with a policy for each beginning of queues' names."""
-    entries = [{"name": name, "pattern": f"^{name}", "definition": it} for name, it in policies.items()]
-    return Run.of(read_scenario({
-        "scenario": "x", "cluster": {"nodes": list(nodes), "version": version}, "policies": entries,
-        "queues": list(queues), "steps": list(steps),
-    }))  # fmt: skip
-
-
-def planned(run: Run, *objective: str, **how: object) -> Answer:
-    answer = search(run, task_of(run), objective or MEASURES, **how)
-    for plan in (answer.plan, *answer.others):
-        rehearsed(run, plan)
-    return answer
-
-
-def rehearsed(run: Run, plan: Plan) -> None:
-    """A plan's scenario, written and read again, shows what is predicted."""
-    scenario = load(dump(plan.rehearsal))
-    again = Run.of(scenario)
-    assert again.steps[: len(run.steps)] == run.steps
-    assert check(again, scenario.expect) == []
-    assert prediction(run.moment(), again, plan.stages) == plan.prediction
 
 
 def waits(answer: Answer) -> list[str]:
@@ -71,33 +27,6 @@ def waits(answer: Answer) -> list[str]:
 
 
 # What is predicted is what happens
-
-
-POLICIES = st.fixed_dictionaries(
-    {"ha-mode": st.just("all")},
-    optional={
-        "ha-sync-mode": st.sampled_from(["manual", "automatic"]),
-        "ha-promote-on-shutdown": st.sampled_from(["always", "when-synced"]),
-        "ha-promote-on-failure": st.sampled_from(["always", "when-synced"]),
-    },
-)
-
-
-@st.composite
-def clusters(draw: st.DrawFn, most_nodes: int = 4) -> Run:
-    nodes = "abcd"[: draw(st.integers(2, most_nodes))]
-    queues = []
-    for number in range(draw(st.integers(1, 3))):
-        some = "".join(draw(st.permutations(nodes)))[: draw(st.integers(1, len(nodes)))]
-        messages = draw(st.sampled_from([0, 3, 1000, 90_000]))
-        if draw(st.booleans()):
-            queues.append(quorum(f"qq{number}", some, messages))
-        else:
-            synchronised = "".join(node for node in some[1:] if draw(st.booleans()))
-            queues.append(mirrored(f"ha{number}", some, messages, synchronised))
-    steps = ({"publisher": {"name": "p", "queue": queues[0]["queue"], "rate": 20}},) if draw(st.booleans()) else ()
-    version = draw(st.sampled_from(["3.8", "3.10", "3.13"]))
-    return cluster(*queues, nodes=nodes, steps=steps, version=version, ha=draw(POLICIES))
 
 
 @settings(max_examples=40)
@@ -156,6 +85,15 @@ def test_a_queue_counts_as_often_as_it_stands_for_others():
     down = {effect.queue: effect.down_s for effect in once.effects}
     assert often.outage_s == pytest.approx(once.outage_s + 9 * down["single"])
     assert often.skew == 10 and once.skew == 1
+
+
+@pytest.mark.parametrize("file", sorted((DATA / "scenarios").glob("*.yaml"))[4::60], ids=lambda file: file.stem)
+def test_any_scenario_can_be_gone_on_from(file: Path):
+    run = Run.of(load(file))
+    task = task_of(run, away_s=5)
+    answer = planned(run)
+    assert sorted(turn.node for turn in answer.plan.turns) == sorted(task.nodes)
+    assert plan_full_stop(run, task).plan.stuck is None
 
 
 # The known worst cases
@@ -326,120 +264,3 @@ def test_nodes_change_places_only_where_no_rule_looks_at_names():
     assert len(set(interchangeable(cluster(*ring, x=ALL), "abc").values())) == 3
     uneven = cluster(mirrored("x1", "ab", 5), mirrored("x2", "ac"), x=exactly)
     assert len(set(interchangeable(uneven, "abc").values())) == 3
-
-
-# Full stop and start
-
-
-@settings(max_examples=15)
-@given(clusters())
-def test_a_planned_full_stop_never_deadlocks(run: Run) -> None:
-    found = plan_full_stop(run, task_of(run, away_s=0))
-    assert found.plan.stuck is None and found.plan.prediction.away == ()
-    assert found.plan.starts == found.plan.stops[::-1]
-    for plan in (found.plan, *found.others):
-        scenario = load(dump(plan.rehearsal))
-        assert check(Run.of(scenario), scenario.expect) == []
-
-
-def test_who_starts_the_first_to_stop_first_waits_for_ever():
-    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
-    found = full_stop(run, task_of(run), "abc", "abc", "wrong")
-    assert (found.stuck, found.waits_for, found.prediction.away) == ("a", ("b", "c"), ("a", "b", "c"))
-    assert full_stop(run, task_of(run), "cba", "abc", "ordinals").stuck is None
-
-
-def test_the_node_with_the_only_full_copies_stops_last():
-    run = cluster(mirrored("ha", "bac", 1000, synchronised=""), ha=ALL | {"ha-promote-on-shutdown": "always"})
-    found = plan_full_stop(run, task_of(run))
-    assert found.plan.stops[-1] == "b" and found.plan.prediction.lost == 0
-    assert found.others[1].prediction.lost == 1000
-
-
-# The command
-
-
-def command(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["upgrade", *map(str, arguments)], catch_exceptions=False)
-
-
-def file_of(folder: Path, run: Run) -> Path:
-    file = folder / "cluster.yaml"
-    file.write_text(dump(run.scenario))
-    return file
-
-
-def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
-    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL | {"ha-promote-on-shutdown": "always"})
-    file = file_of(tmp_path, run)
-    book, again, figure, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.svg", "plan.html"))
-    done = command(file, "-o", book, "--scenario", again, "--gantt", figure, "--report", report)
-    assert report.read_text().count("<h2>") == 4 and '<svg role="img"' in report.read_text()
-    assert done.exit_code == 0
-    assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
-    assert "every order and wait was tried" in done.stdout
-    assert CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
-    assert book.read_text().startswith("# Rolling upgrade: x\n") and "<svg" in figure.read_text()
-    told = json.loads(command(file, "--json").stdout)
-    lost = [plan["prediction"]["lost"] for plan in (told["plan"], *told["others"])]
-    assert (told["exact"], lost) == (True, [0, 0, 1000, 1000, 1000])
-    assert command(file, "--json").stdout == command(file, "--json").stdout
-
-
-def test_the_command_takes_an_export(tmp_path: Path):
-    real = DATA / "real"
-    files = [real / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
-    done = command(*files, "--scenario", tmp_path / "again.yaml", "--away-s", 0)
-    assert done.exit_code == 1  # transient messages of a queue without mirrors
-    assert "in none of these files, the scenario's defaults stand" in done.stderr
-    assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
-
-
-def test_the_command_tells_by_its_exit_status_that_messages_are_lost(tmp_path: Path):
-    run = cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"})
-    assert command(file_of(tmp_path, run), "--wait", "ready").exit_code == 1
-
-
-def test_the_command_plans_a_full_stop(tmp_path: Path):
-    file = file_of(tmp_path, cluster(mirrored("ha"), ha=ALL))
-    done = command(file, "--full-stop", "-o", tmp_path / "book.md", "--scenario", tmp_path / "again.yaml")
-    assert done.exit_code == 0 and "waits for" in done.stdout
-    assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
-    assert json.loads(command(file, "--full-stop", "--json").stdout)["plan"]["stuck"] is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is none of them; accepted: lost_confirmed"),
-        (["--order", "a,b"], "--order: 'a,b': each once, and none missing; accepted: a, b, c"),
-        (["--order", "a,b,b"], "each once, and none missing"),
-        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' is none of .svg, .png, .pdf"),
-        (["more.json"], "more.json: one scenario, or an export and listings, not both"),
-    ],
-)
-def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], told: str):
-    done = command(file_of(tmp_path, cluster(mirrored("ha"), ha=ALL)), *arguments)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
-
-
-def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
-    run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
-    assert "note: not running, and so in no plan: b" in command(file_of(tmp_path, run)).stderr
-    alone = replace(run.scenario, steps=tuple(read_scenario({
-        "scenario": "x", "cluster": {"nodes": ["a", "b", "c"]}, "steps": [{"stop": ["a", "b", "c"]}],
-    }).steps))  # fmt: skip
-    file = tmp_path / "down.yaml"
-    file.write_text(dump(alone))
-    done = command(file)
-    assert done.exit_code == 2 and "no node runs there" in done.stderr
-
-
-@pytest.mark.parametrize("file", sorted((DATA / "scenarios").glob("*.yaml"))[4::60], ids=lambda file: file.stem)
-def test_any_scenario_can_be_gone_on_from(file: Path):
-    run = Run.of(load(file))
-    task = task_of(run, away_s=5)
-    answer = planned(run)
-    assert sorted(turn.node for turn in answer.plan.turns) == sorted(task.nodes)
-    assert plan_full_stop(run, task).plan.stuck is None

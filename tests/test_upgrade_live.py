@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 from conftest import DAY
-from test_upgrade import ALL, cluster, mirrored, quorum
+from upgrade_clusters import ALL, cluster, mirrored, quorum
 
 from hawb.broker.cluster import Bench, lacking
 from hawb.broker.real import bench, play

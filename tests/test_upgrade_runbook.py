@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from test_upgrade import ALL, cluster, mirrored, quorum
+from upgrade_clusters import ALL, cluster, mirrored, quorum
 from views_outcomes import HOSTILE
 
 from hawb.planning.full_stop import plan_full_stop

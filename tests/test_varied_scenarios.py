@@ -14,9 +14,10 @@ from pathlib import Path
 from conftest import LONG, SEED
 from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
-from invariants import check_settled, check_trace, watched
+from invariants import watched
 from msgspec.structs import replace
 from programs import CONSUMERS, QUEUES, steps
+from settled_invariants import check_settled, check_trace
 
 from hawb.scenario.beginning import settings_of
 from hawb.scenario.document import Scenario

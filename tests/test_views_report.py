@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from html_pages import FETCHING, Page
 from views_outcomes import HOSTILE, UNSYNCHRONISED, play, steps
 
 from hawb import Cluster
@@ -15,33 +15,7 @@ from hawb.views import report
 from hawb.views.story import sentences
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "data" / "scenarios").glob("*.yaml"))
-EMPTY = ("meta", "br")
-FETCHING = ("script", "link", "img", "iframe", "object", "embed", "base", "form", "a", "image", "use")
 ADDRESSES = ("src", "href", "srcset", "action", "data", "xlink:href", "background", "poster", "style")
-
-
-class Page(HTMLParser):
-    """The elements of a page with their attributes, what its text says, and what is not closed."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.elements, self.said, self.open = [], "", []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        self.open += [] if tag in EMPTY else [tag]
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.said += data
 
 
 def page_of(told: dict, scenario: str = "scenario: x") -> Page:

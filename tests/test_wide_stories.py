@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from conftest import LONG
-from invariants import check_trace, watched
+from invariants import watched
+from settled_invariants import check_trace
 
 from hawb.broker import compare, fuzz
 from hawb.broker.compare import compare_parts

@@ -37,6 +37,7 @@ steps:
   - publish: {queue: q, count: 5, node: a}
 """
 
+DECLARE = {"declare": {"queue": "q", "node": "a"}}
 HOSTILE = ["<script>alert(1)</script>", "\"'&]]>", "a\nb", "\u202eevil", "\u05d0\u05d1\u05d2", "\x1b[31mred"]
 
 
@@ -57,6 +58,11 @@ def steps(*steps: dict, nodes: tuple[str, ...] = ("a", "b", "c"), version: str =
     """The outcome of steps given as plain values."""
     cluster = {"nodes": list(nodes), "version": version}
     return play(json.dumps({"scenario": "steps", "cluster": cluster, "steps": list(steps)}))
+
+
+def publish(count: int, **more: object) -> dict:
+    """A step that publishes to q at a."""
+    return {"publish": {"queue": "q", "count": count, "node": "a", **more}}
 
 
 def policy(**definition: object) -> dict:

@@ -1,73 +1,16 @@
-"""Faults of quorum queues that the property tests found: each as its shortest story and what should come of it."""
+"""Faults of quorum queues towards their clients that the property tests found: each as its shortest story and what
+should come of it."""
 
 from __future__ import annotations
 
 import pytest
-from invariants import watched
-from test_quorum import DECLARE, declared, played, publish, queue, refusals, told
+from quorum_stories import DECLARE, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
 from hawb.engine.quorum_group import proposals
 from hawb.scenario.outcome import outcome
 
 CONSUME = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}
-
-
-# Members and their logs
-
-
-@pytest.mark.parametrize("steps", [
-    ({"kill": "a"}, {"crash": {"queue": "q", "node": "b"}}, {"shrink": "c"}, publish(10, "b"), {"start": "a"}),
-    ({"partition": [["b"], ["a", "c"]]}, publish(10, "a"), {"shrink": "b"}, {"heal": True}),
-])  # fmt: skip
-def test_a_leader_that_removes_itself_keeps_what_it_commits_with_that(steps):
-    run = played({"declare": DECLARE["declare"] | {"node": "b"}}, publish(5, "b"), *steps, nodes="abc")
-    assert queue(run).up and queue(run).content == runs.run(1, 15) == run.moment().ledger["q"].confirmed
-
-
-def test_a_leader_that_removes_itself_keeps_the_queue_as_short_as_it_may_be():
-    run = played(declared(max_length=3), {"stop": "b"}, publish(18), {"shrink": "a"}, {"start": "b"}, nodes="ab")
-    assert queue(run).content == runs.run(16, 3)
-
-
-def test_a_leader_that_is_about_to_leave_is_not_added_anew():
-    run = played(DECLARE, publish(3), {"kill": ["b", "c"]}, {"delete_member": {"queue": "q", "node": "a"}},
-                 {"add_member": {"queue": "q", "node": "a"}}, {"start": ["b", "c"]})  # fmt: skip
-    assert refusals(run) == [(None, "cluster_change_not_permitted")]
-    assert queue(run).members == (1, 2) and queue(run).content == runs.run(1, 3)
-
-
-@pytest.mark.parametrize("version", ["3.8", "3.10", "4.0"])
-def test_a_member_that_is_removed_is_deleted_before_that_is_committed(version):
-    run = played(DECLARE, publish(3), {"kill": "c"}, {"delete_member": {"queue": "q", "node": "b"}}, {"kill": "a"},
-                 {"start": "c"}, {"wait": 20}, version=version)  # fmt: skip
-    assert not queue(run).up, "c does not know that b has left, and b has nothing to vote with"
-    assert not told(run, "leader_elected")[1:]
-
-
-def test_who_leads_after_a_leader_that_left_keeps_no_copy_there():
-    run = played(DECLARE, publish(3), {"delete_member": {"queue": "q", "node": "a"}})
-    assert queue(run).contents == (None, runs.run(1, 3), runs.run(1, 3))
-
-
-def test_what_a_process_had_not_written_when_it_crashed_is_not_written_afterwards():
-    crash = {"crash": {"queue": "q", "node": "b"}, "at": 1.0006}
-    run = played(DECLARE, {"wait": 0.995}, publish(3), crash, {"wait": 60}, nodes="ab")
-    assert run.moment().ledger["q"].confirmed == runs.run(1, 3)
-    for member in run.moment().state.groups["q"].members.values():
-        assert member.log.written == member.log.last_index
-
-
-def test_a_member_without_its_disk_hears_of_its_leader_though_nothing_is_published():
-    run = played(DECLARE, publish(3), {"kill": "b"}, {"reset": "b"}, {"join": "b"})
-    assert queue(run).synchronised == (0, 1, 2)
-
-
-def test_who_was_struck_off_by_a_leader_of_before_the_partition_does_not_ask_it_for_ever():
-    cut = {"partition": [["a", "b", "c"], ["d", "e"]]}
-    apart = (cut, {"wait": 15}, {"kill": "b"}, {"stop": "c"}, {"shrink": "a"}, {"heal": True}, publish(1, "a"))
-    run = played({"declare": DECLARE["declare"] | {"node": "e"}}, *apart, {"start": "b"}, {"wait": 5}, nodes="abcde")
-    assert queue(run).up and run.moment().ledger["q"].confirmed == runs.run(1, 1)
 
 
 def test_what_a_channel_had_waiting_goes_on_when_the_node_is_back_that_it_asks():
@@ -79,62 +22,12 @@ def test_what_a_channel_had_waiting_goes_on_when_the_node_is_back_that_it_asks()
     assert not run.moment().state.groups["q"].waiting
 
 
-def test_members_that_lost_their_disks_one_after_the_other_elect_a_leader():
-    back = [step for node in "bc" for step in ({"kill": node}, {"reset": node}, {"join": node})]
-    run = played(DECLARE, publish(3), *back, {"kill": "a"})
-    assert queue(run).up and queue(run).content == runs.run(1, 3)
-
-
-def test_what_a_leader_in_a_minority_makes_of_its_group_counts_no_more_once_there_is_another():
-    run = played(DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 100}, {"shrink": "a"}, publish(3, "b"))
-    assert queue(run).members == (0, 1, 2) and not told(run, "member_added", "member_removed")
-
-
-def test_a_queue_whose_only_disk_is_lost_has_no_term():
-    run = played(declared(quorum_initial_group_size=1), {"wipe": "a"})
-    assert outcome(run)["queues"]["q"]["term"] == 0
-
-
 def test_what_a_dead_client_asked_is_forgotten_when_something_else_stands_in_its_place():
     ack = {"ack": {"consumer": "c", "count": 2}, "at": 1}
     run = played(declared(quorum_initial_group_size=3), CONSUME, publish(5, "b"), ack,
                  {"kill": ["a", "b", "c"], "at": 1.0007}, {"start": ["b", "c"]}, publish(1, "b"), {"start": "a"},
                  nodes="abcd", version="3.10")  # fmt: skip
     assert not run.moment().state.groups["q"].waiting
-
-
-def test_a_leader_that_meets_another_of_its_term_since_a_vote_was_lost_with_a_disk_starts_again():
-    run = played(
-        {"declare": DECLARE["declare"] | {"node": "b"}}, publish(3), {"kill": "b"}, publish(3),
-        {"partition": [["c"], ["a", "b"]]}, {"wait": 100}, {"kill": "a"}, {"force_boot": "b"},
-        {"forget_cluster_node": {"node": "a"}}, {"reset": "a"}, {"join": "a"}, publish(3, "b"), {"heal": True},
-        {"wait": 100}, version="3.10",
-    )  # fmt: skip
-    elected = [(entry.node, entry.detail["term"]) for entry in told(run, "leader_elected")]
-    assert elected[:3] == [(1, 1), (2, 2), (1, 2)], "twice in term 2"
-    assert {entry.node for entry in told(run, "process_crashed")} == {1, 2} and queue(run).up
-    assert run.moment().ledger["q"].confirmed == runs.run(1, 9)
-
-
-@pytest.mark.parametrize("cut", [[["a", "b"], ["c"]], [["a"], ["b", "c"]]])
-@pytest.mark.parametrize("leader", ["a", "b", "c"])
-def test_the_sides_of_a_partition_have_each_their_own_time_to_look_whether_messages_have_expired(leader, cut):
-    declare = {"declare": declared(message_ttl=100_000)["declare"] | {"node": leader}}
-    later = publish(1, leader) | {"at": 1}
-    run = played(declare, publish(1, leader), later, {"partition": cut, "at": 2}, {"wait": 150}, version="3.10")
-    assert [entry.detail["ids"] for entry in told(run, "messages_expired")] == [[[1, 1]], [[2, 2]]]
-    assert [entry.t_us // 1_000_000 for entry in told(run, "messages_expired")] == [100, 101]
-
-
-@pytest.mark.parametrize("node", ["a", "c"])
-def test_messages_expire_where_the_leader_is_though_sides_that_see_it_are_still_apart(node):
-    run = played(declared(message_ttl=10_000), {"partition": [["a", "b"], ["c"]]}, {"wait": 100}, {"heal": True},
-                 publish(1, node), {"wait": 5}, publish(1, node), {"wait": 100}, version="3.10")  # fmt: skip
-    assert len(run.moment().state.sides) == 2
-    assert [entry.t_us // 1_000_000 for entry in told(run, "messages_expired")] == [110, 115]
-
-
-# Clients
 
 
 @pytest.mark.parametrize("mode", ["confirm", "tx"])
@@ -279,74 +172,6 @@ def test_a_suspected_consumer_has_its_credit_again():
     assert queue(run).fifo.suspected == {"c"} and not run.moment().state.consumers["c"].blocked
 
 
-# The whole cluster
-
-
-def test_paused_nodes_look_around_though_the_side_that_links_were_healed_on_is_gone():
-    run = played(
-        {"partition": [["c"], ["a"], ["b"]]}, {"wait": 100}, {"heal": True}, {"kill": "b"}, {"start": "b"},
-        {"wait": 10}, cluster_partition_handling={"pause_if_all_down": ["a"], "recover": "autoheal"},
-        timing={"start_s": 0.3}, nodes="cba",
-    )  # fmt: skip
-    assert {node.status for node in run.moment().state.nodes} == {"running"}
-
-
-def test_a_policy_that_is_cleared_at_a_time_is_cleared_where_nodes_run():
-    policy = {"set_policy": {"name": "p", "pattern": "q", "definition": {"max-length": 5}}}
-    pause = {"partition": [["a"], ["b", "c"]]}
-    steps = [DECLARE, policy, pause, {"wait": 100}, {"heal": True}, {"clear_policy": "p", "at": 100.5}, {"wait": 30}]
-    run = played(*steps, cluster_partition_handling="pause_minority")
-    assert queue(run).policy is None and refusals(run) == []
-    assert not run.moment().state.groups["q"].waiting
-
-
-def test_a_member_that_is_added_again_on_a_drained_node_runs():
-    run = played(DECLARE, {"drain": "a"}, {"delete_member": {"queue": "q", "node": "a"}},
-                 {"add_member": {"queue": "q", "node": "a"}})  # fmt: skip
-    assert outcome(run)["queues"]["q"]["online"] == ["a", "b", "c"]
-
-
-def test_a_member_whose_removal_others_have_not_heard_of_is_not_started_again_to_vote_without_a_log():
-    run = played(
-        DECLARE, {"kill": "c"}, publish(2), {"transfer_leadership": {"queue": "q", "node": "b"}},
-        {"delete_member": {"queue": "q", "node": "a"}}, {"kill": ["a", "b"]}, {"start": ["a", "b", "c"]},
-    )  # fmt: skip
-    all_are_up = max(entry.t_us for entry in told(run, "node_running")) / 1e6
-    assert set(run.moment_at(all_are_up + 0.1).state.groups["q"].members) == {1, 2}, "c's log still has three"
-    assert (queue(run).members, queue(run).content) == ((1, 2), runs.run(1, 2))
-
-
-@pytest.mark.parametrize("alone", [
-    {"force_boot": "b"}, {"forget_cluster_node": {"node": "a", "offline": True, "from": "b"}},
-])  # fmt: skip
-def test_a_node_does_not_boot_alone_with_a_classic_queue_that_others_know_as_a_quorum_queue(alone):
-    again = declared(quorum_initial_group_size=2)
-    run = played({"declare": {"queue": "q", "node": "a"}}, {"stop": "b"}, {"delete": {"queue": "q", "node": "a"}},
-                 again, publish(2), {"kill": ["a", "c"]}, alone, {"start": ["a", "b", "c"]}, {"wait": 10})  # fmt: skip
-    ((_, text),) = refusals(run)
-    assert "as the classic queue that node 'b' has on its disk, while others know another quorum queue; acc" in text
-    assert queue(run).content == runs.run(1, 2) and queue(run).up
-
-
-@pytest.mark.parametrize("alone", [
-    {"force_boot": "b"}, {"forget_cluster_node": {"node": "a", "offline": True, "from": "b"}},
-])  # fmt: skip
-def test_a_node_does_not_boot_alone_with_a_quorum_queue_that_others_have_declared_again(alone):
-    of_two = declared(quorum_initial_group_size=2)
-    run = played(of_two, {"stop": "b"}, {"delete": {"queue": "q", "node": "a"}}, declared(quorum_initial_group_size=1),
-                 publish(2), {"kill": ["a", "c"]}, alone, {"start": ["a", "b", "c"]}, {"wait": 10})  # fmt: skip
-    ((_, text),) = refusals(run)
-    assert "as the quorum queue that node 'b' has on its disk, while others know another quorum queue; acc" in text
-
-
-def test_a_node_starts_no_member_of_a_queue_that_the_records_lack_which_it_has_taken_over():
-    run = played({"partition": [["a", "b", "c"], ["d"]]}, {"wait": 100}, declared(quorum_initial_group_size=3),
-                 publish(2), {"heal": True}, {"kill": ["a", "b", "c"]}, {"start": "c"}, {"start": "b"}, {"wait": 20},
-                 nodes="abcd")  # fmt: skip
-    assert [entry.node for entry in told(run, "records_taken_over")] == [2, 1]
-    assert [entry.detail["term"] for entry in told(run, "leader_elected")] == [1], "nobody knows the queue now"
-
-
 def test_links_that_heal_bring_no_consumer_back_whose_node_is_down():
     """It would be served what it held, and hold it for ever. Once its node is back it is, for a moment."""
     run = played(
@@ -355,9 +180,6 @@ def test_links_that_heal_bring_no_consumer_back_whose_node_is_down():
     )  # fmt: skip
     assert [entry.t_us > 100_000_000 for entry in told(run, "messages_delivered")] == [False, True]
     assert (queue(run).consumers, queue(run).unacknowledged) == ((), runs.EMPTY)
-
-
-# A name that is taken again
 
 
 def test_a_consumer_that_takes_the_name_of_one_that_was_left_behind_begins_with_nothing():
@@ -400,12 +222,3 @@ def test_a_new_leader_that_a_stopping_node_is_cut_off_from_suspects_the_consumer
                  {"heal": True, "at": 2}, {"wait": 100})  # fmt: skip
     assert [entry.detail["ids"] for entry in told(run, "messages_requeued")] == [[[1, 5]]]
     assert "c" in queue(run).fifo.suspected
-
-
-def test_what_a_quorum_queue_was_not_told_is_known_to_a_side():
-    """`force_boot` at one side's node goes back to its own policy, and the other side keeps to what it knows."""
-    policy = {"set_policy": {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}}
-    run = played(policy, DECLARE, publish(13), policy | {"at": 1}, {"kill": "a"}, {"heal": True, "at": 1.003},
-                 {"kill": ["a", "b"]}, {"force_boot": "a", "at": 1.0035}, nodes="ab")  # fmt: skip
-    with watched():
-        run.moment()

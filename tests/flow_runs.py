@@ -1,0 +1,36 @@
+"""Runs of a mirrored queue q with clients that have a rate, and what matters of them."""
+
+from __future__ import annotations
+
+from hawb.scenario.load import read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+NODES = ("a", "b", "c")
+HEAD = {
+    "scenario": "flows",
+    "cluster": {"nodes": ["a", "b", "c"], "version": "3.10", "timing": {"sync_messages_s": 100}},
+    "policies": [{"name": "p", "pattern": "", "definition": {"ha-mode": "all"}}],
+}
+
+
+def run_of(*steps: dict) -> Run:
+    """Queue q with its master on a, and these steps."""
+    return Run.of(read_scenario(HEAD | {"steps": [{"declare": {"queue": "q", "node": "a"}}, *steps]}))
+
+
+def publisher(rate: float, **fields: object) -> dict:
+    """The step with which p publishes to q."""
+    return {"publisher": {"name": "p", "queue": "q", "rate": rate, "node": "a"} | fields}
+
+
+def consumer(rate: float, **fields: object) -> dict:
+    """The step with which c consumes from q."""
+    return {"consume": {"consumer": "c", "queue": "q", "rate": rate, "node": "a"} | fields}
+
+
+def what_matters(run: Run) -> dict:
+    """What must be alike when the last step begins: all but when it is told."""
+    told = outcome(run, run.moment_of(len(run.steps) - 1))
+    losses = [{key: loss[key] for key in ("queue", "ids", "confirmed", "cause")} for loss in told["losses"]]
+    return {"losses": losses} | {part: told[part] for part in ("queues", "ledger", "consumers", "availability")}

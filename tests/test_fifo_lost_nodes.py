@@ -1,0 +1,177 @@
+"""A quorum queue's consumers on nodes that are out of reach, and deliveries whose sender dies."""
+
+from __future__ import annotations
+
+import pytest
+from fifo_bench import LATENCY_US, SINGLE, VERSIONS, Bench
+
+from hawb.engine import consuming, subscriptions
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import DOWN
+
+# Nodes out of reach
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_consumers_out_of_reach_hold_is_returned_at_once_and_their_answers_come_too_late(version: str):
+    bench = Bench(version)
+    bench.publish(4)
+    bench.consume("far", prefetch=2, node=3)
+    bench.pass_time(LATENCY_US)
+    subscriptions.suspect(bench.turn, "q", 3)
+    assert bench.order == ((1, 4),) and bench.queue.redelivered == ((1, 2),)
+    assert bench.queue.fifo.counts == ((1, ((1, 2),)),)
+    bench.get(2)
+    bench.settle("far")
+    assert bench.removed("acknowledged") == ((1, 2),)
+    assert bench.order == ((3, 4),)
+    subscriptions.unsuspect(bench.turn, "q", 3)
+    assert bench.held("far") == ((3, 4),)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_late_answer_for_a_message_that_is_there_again_does_not_settle_it(version: str):
+    bench = Bench(version)
+    bench.publish(1)
+    bench.consume("far", prefetch=1, node=3)
+    bench.pass_time(LATENCY_US)
+    subscriptions.suspect(bench.turn, "q", 3)
+    subscriptions.unsuspect(bench.turn, "q", 3)
+    bench.pass_time(LATENCY_US)
+    assert bench.held("far") == ((1, 1),)
+    bench.settle("far", 1)
+    assert bench.held("far") == ((1, 1),) and bench.removed("acknowledged") == EMPTY
+    bench.settle("far", 1)
+    assert bench.removed("acknowledged") == ((1, 1),)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_cancelled_consumer_out_of_reach_keeps_what_it_holds(version: str):
+    bench = Bench(version)
+    bench.publish(2)
+    bench.consume("far", prefetch=1, node=3)
+    bench.cancel("far")
+    subscriptions.suspect(bench.turn, "q", 3)
+    assert bench.held("far") == ((1, 1),) and bench.order == ((2, 2),)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_holder_out_of_reach_loses_what_it_holds(version: str):
+    bench = Bench(version)
+    bench.publish(2)
+    bench.get(1, holder="h")
+    subscriptions.suspect(bench.turn, "q", 0)
+    assert bench.order == ((1, 2),)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_active_consumer_out_of_reach_waits_behind_the_others(version: str):
+    bench = Bench(version, **SINGLE)
+    bench.publish(2)
+    bench.consume("far", prefetch=1, node=3)
+    bench.consume("near", prefetch=1)
+    subscriptions.suspect(bench.turn, "q", 3)
+    assert bench.queue.active_consumer == "near" and bench.held("near") == ((1, 1),)
+    subscriptions.unsuspect(bench.turn, "q", 3)
+    assert bench.queue.active_consumer == "near"
+    bench.close("near")
+    assert bench.queue.active_consumer == "far"
+
+
+@pytest.mark.parametrize("version, heir", [("3.8", "c"), ("3.10", "c"), ("3.13", "c"), ("4.0", "far")])
+def test_one_that_was_out_of_reach_is_last_in_turn_but_in_4_0_has_its_old_place(version: str, heir: str):
+    bench = Bench(version, **SINGLE)
+    for name, node in (("far", 3), ("b", 0), ("c", 0)):
+        bench.consume(name, node=node)
+    subscriptions.suspect(bench.turn, "q", 3)
+    subscriptions.unsuspect(bench.turn, "q", 3)
+    bench.close("b")
+    assert bench.queue.active_consumer == heir
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_none_that_is_out_of_reach_becomes_active(version: str):
+    bench = Bench(version, **SINGLE)
+    for name, node in (("far", 3), ("farther", 3), ("near", 0)):
+        bench.consume(name, node=node)
+    subscriptions.suspect(bench.turn, "q", 3)
+    assert bench.queue.active_consumer == "near"
+
+
+def test_other_nodes_consumers_notice_nothing_of_one_that_is_lost():
+    bench = Bench()
+    bench.publish(2)
+    bench.consume("near", prefetch=1)
+    subscriptions.suspect(bench.turn, "q", 3)
+    subscriptions.unsuspect(bench.turn, "q", 3)
+    assert bench.held("near") == ((1, 1),) and bench.queue.fifo.suspected == frozenset()
+
+
+# Deliveries whose sender dies
+
+
+def kill_leader(bench: Bench) -> None:
+    bench.turn.change_node(0, status=DOWN)
+    bench.pass_time(LATENCY_US)
+    bench.turn.change_queue("q", master=1, holder=1, synchronised=(1, 2))
+
+
+@pytest.mark.parametrize("automatic", [False, True])
+def test_what_a_dead_leader_sent_comes_from_the_member_on_the_consumers_node(automatic: bool):
+    bench = Bench()
+    bench.consume("c", prefetch=2, node=2, automatic=automatic)
+    bench.publish(3)
+    kill_leader(bench)
+    assert bench.turn.consumers["c"].received == EMPTY and bench.held("c") == ((1, 2),)
+    bench.settle("c")
+    assert bench.held("c") == ((1, 2),)
+    consuming.follow_leader(bench.turn, "q")
+    assert bench.turn.consumers["c"].received == ((1, 2),)
+    assert bench.queue.fifo.missing == () and bench.turn.account("q").lost == EMPTY
+
+
+def test_to_a_consumer_without_a_member_at_hand_it_comes_with_the_next_delivery():
+    bench = Bench()
+    bench.consume("c", prefetch=3, node=3)
+    bench.publish(2)
+    kill_leader(bench)
+    consuming.follow_leader(bench.turn, "q")
+    assert bench.turn.consumers["c"].received == EMPTY
+    bench.publish(1)
+    bench.pass_time(LATENCY_US)
+    assert bench.turn.consumers["c"].received == ((1, 3),)
+    bench.settle("c")
+    assert bench.removed("acknowledged") == ((1, 3),)
+
+
+def test_a_channel_that_is_gone_gets_nothing_though_the_queue_still_sends():
+    bench = Bench()
+    bench.consume("c", node=1)
+    bench.turn.change_consumer("c", state="closed")
+    bench.publish(1)
+    bench.pass_time(LATENCY_US)
+    assert bench.turn.consumers["c"].received == EMPTY
+    bench.close("c")
+    assert bench.order == ((1, 1),)
+
+
+def test_a_lost_delivery_that_was_returned_is_forgotten():
+    bench = Bench()
+    bench.publish(1)
+    bench.consume("c", node=1)
+    subscriptions.suspect(bench.turn, "q", 1)
+    kill_leader(bench)
+    assert bench.queue.fifo.missing == ()
+    assert bench.turn.consumers["c"].stale == EMPTY
+
+
+def test_a_new_leader_changes_nothing_for_consumers():
+    bench = Bench()
+    bench.publish(2)
+    bench.consume("c", prefetch=1, node=3)
+    bench.pass_time(LATENCY_US)
+    bench.turn.change_queue("q", master=1, holder=1)
+    before = bench.queue.consumers, bench.turn.consumers["c"]
+    consuming.follow_leader(bench.turn, "q")
+    assert (bench.queue.consumers, bench.turn.consumers["c"]) == before
+    assert bench.queue.redelivered == EMPTY

@@ -1,0 +1,88 @@
+"""Moving to quorum queues: policies that are split, what they silenced before, and what applies then."""
+
+from __future__ import annotations
+
+import pytest
+from inventories import cluster, policy, queue
+from migrations import BOTH, VERSIONS, planned
+
+from hawb.planning.assignments import assign
+from hawb.planning.migration import Migration
+from hawb.planning.policy_split import NOTHING
+
+
+def parts(plan: Migration) -> dict[str, tuple]:
+    found = [part.policy for split in plan.splits for part in split.parts]
+    return {one.name: (one.apply_to, one.priority, one.definition) for one in found}
+
+
+def test_mirroring_goes_and_the_rest_of_the_policy_stays():
+    plan = planned(cluster(policy(ha_mode="all", max_length=5)))
+    assert parts(plan) == {"p": ("queues", 0, {"max-length": 5})}
+
+
+@pytest.mark.parametrize("to", VERSIONS)
+def test_a_policy_for_both_types_becomes_one_for_each(to: str):
+    plan = planned(cluster(policy(ha_mode="all", max_length=5), queues=BOTH), to)
+    if to == "4.0":
+        assert parts(plan) == {"p": ("queues", 0, {"max-length": 5})}
+        return
+    assert set(parts(plan)) == {"p", "p-quorum"}
+    assert parts(plan)["p"][2]["ha-mode"] == "all"
+    above = parts(plan)["p"][1] - parts(plan)["p-quorum"][1]
+    assert above == (to == "3.8"), "3.8's classic queues would take either"
+    assert parts(plan)["p-quorum"][2]["max-length"] == 5
+    found = [(clash.code, clash.name) for clash in plan.clashes if clash.code in ("policy-for-both", "other-settings")]
+    assert found == [("policy-for-both", "p"), ("other-settings", "q.is")], "q.is had no policy, and has one now"
+
+
+def test_a_policy_that_silenced_another_goes_on_to_do_so():
+    quiet, ttl = policy("quiet", priority=1, ha_mode="all"), policy("ttl", message_ttl=9)
+    plan = planned(cluster(quiet, ttl))
+    assert parts(plan)["quiet"] == ("queues", 1, NOTHING)
+    assert "keeps-silence" in {clash.code for clash in plan.clashes}
+    assert "other-settings" not in {clash.code for clash in plan.clashes}
+
+
+def test_a_policy_that_would_reach_other_queues_than_before_is_named():
+    quorum_only = policy("limit", priority=5, delivery_limit=3)
+    plan = planned(cluster(policy(ha_mode="all"), quorum_only, queues=[queue("q"), queue("q2", type="quorum")]))
+    assert {clash.name for clash in plan.clashes if clash.code == "other-settings"} == {"q"}
+
+
+def test_upstreams_are_set_by_hand():
+    plan = planned(cluster(policy(ha_mode="all", federation_upstream_set="all")))
+    assert "needs-upstream" in {clash.code for clash in plan.clashes}
+    assert parts(plan)["p"][2] == {"federation-upstream-set": "all"}
+
+
+def test_names_of_parts_are_free():
+    taken = policy("p-quorum", pattern="^z", max_length=1)
+    plan = planned(cluster(policy(ha_mode="all", max_length=5), taken, queues=BOTH), "3.13")
+    assert set(parts(plan)) == {"p", "p-quorum", "p-quorum-2"}
+
+
+@pytest.mark.parametrize("to", VERSIONS)
+@pytest.mark.parametrize("keys", [{"ha_mode": "all", "max_length": 5}, {"max_length": 5, "queue_mode": "lazy"}])
+def test_each_type_gets_its_own_part_of_a_policy(to: str, keys: dict):
+    """By the rules of the release, with a policy above that is for neither."""
+    made = cluster(policy(**keys), policy("other", "^z", 7, max_length=1), queues=BOTH[:2])
+    plan = planned(made, to)
+    now = [queue(move.queue.name, type=move.type, arguments=move.arguments) for move in plan.moves]
+    moved, stays = (
+        one.in_force.definition for one in assign(cluster(*plan.policies(False), version=to, queues=now)).assignments
+    )
+    assert moved["max-length"] == stays["max-length"] == 5
+    assert not {"ha-mode", "queue-mode"} & moved.keys()
+    kept = {key.replace("_", "-") for key in keys if key != "ha_mode" or to != "4.0"}
+    assert kept <= stays.keys()
+    assert "other-settings" not in {clash.code for clash in plan.clashes}
+
+
+def test_a_policy_that_nothing_but_defaults_tells_apart():
+    plan = planned(cluster(policy(overflow="reject-publish-dlx", max_length=1), queues=BOTH[:2]), "3.10")
+    assert parts(plan) == {
+        "p": ("queues", 0, {"max-length": 1, "overflow": "reject-publish-dlx", "queue-mode": "default"}),
+        "p-quorum": ("queues", 0, {"max-length": 1, "overflow": "reject-publish",
+                                   "dead-letter-strategy": "at-most-once"}),
+    }  # fmt: skip

@@ -1,0 +1,170 @@
+"""What is published to quorum queues: what is committed and confirmed when, and what channels hold back.
+
+Stories of one rule each, checked after every event as the random programs are, which found some of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, told
+
+from hawb.engine import runs
+from hawb.engine.quorum_group import proposals
+from hawb.engine.runs import EMPTY
+
+
+def test_what_is_sent_without_a_majority_is_committed_once_when_there_is_one():
+    apart = (DECLARE, publish(1), {"kill": ["b", "c"]}, publish(4))
+    before = played(*apart)
+    assert queue(before).pending == runs.run(2, 4) and before.moment().ledger["q"].confirmed == runs.run(1, 1)
+    after = played(*apart, {"start": ["b", "c"]})
+    assert queue(after).contents == (runs.run(1, 5),) * 3
+    assert after.moment().ledger["q"].confirmed == runs.run(1, 5)
+
+
+def test_a_new_leader_is_sent_what_it_lacks_and_nothing_that_it_has():
+    run = played(DECLARE, {"kill": ["a", "b"]}, publish(2, "c"), {"start": ["a", "b"]}, publish(1, "c"))
+    for member in run.moment().state.groups["q"].members.values():
+        numbers = [one.command.numbers for one in member.log.runs if getattr(one.command, "numbers", ())]
+        assert numbers == [runs.run(1, 2), runs.run(3, 1)]
+
+
+def test_what_no_member_has_goes_with_its_channel():
+    run = played(DECLARE, {"kill": ["a", "b"]}, publish(2, "c"), {"kill": "c"})
+    (entry,) = told(run, "messages_refused")
+    assert (entry.detail["ids"], entry.detail["reason"]) == ([[1, 2]], "client_node_gone")
+    assert not queue(run).pending and not run.moment().state.groups["q"].waiting
+
+
+def test_what_a_member_had_not_written_goes_with_it_and_its_channel():
+    run = played(
+        DECLARE, publish(1), {"kill": ["b", "c"], "at": 0.1}, publish(3) | {"at": 0.2}, {"kill": "a", "at": 0.2001},
+        {"start": ["a", "b", "c"], "at": 1}, publish(1, "b") | {"at": 20},
+    )  # fmt: skip
+    assert queue(run).content == ((1, 1), (5, 5)) and not queue(run).pending
+    assert run.moment().ledger["q"].refused == runs.run(2, 3)
+
+
+def test_messages_for_two_quorum_queues_are_confirmed_when_both_have_them():
+    other = {"declare": {"queue": "r", "node": "b", "arguments": QUORUM}}
+    run = played(DECLARE, other, {"publish": {"queues": ["q", "r"], "count": 3}})
+    account = run.moment().ledger
+    assert account["q"].confirmed == account["r"].confirmed == runs.run(1, 3)
+
+
+def test_messages_for_both_types_are_confirmed_when_both_have_them():
+    classic = {"declare": {"queue": "r", "node": "a"}}
+    apart = (DECLARE, classic, {"kill": ["b", "c"]}, {"publish": {"queues": ["q", "r"], "count": 3}})
+    assert not played(*apart).moment().ledger["r"].confirmed
+    run = played(*apart, {"start": ["b", "c"]})
+    assert run.moment().ledger["q"].confirmed == run.moment().ledger["r"].confirmed == runs.run(1, 3)
+
+
+def test_a_channel_that_its_queue_does_not_know_nacks_one_message_at_a_time():
+    run = played(DECLARE, {"kill": ["b", "c"]}, publish(3), {"wait": 66}, version="3.10")
+    (entry,) = told(run, "messages_refused")
+    assert (entry.detail["ids"], entry.detail["reason"]) == ([[1, 1]], "no_majority")
+    assert run.moment().ledger["q"].nacked == runs.run(1, 1) and queue(run).pending == runs.run(2, 2)
+
+
+def test_a_channel_is_known_as_soon_as_its_leader_has_a_majority_again():
+    run = played(DECLARE, {"kill": ["b", "c"]}, publish(3), publish(2), {"start": ["b", "c"]}, version="3.10")
+    assert len(told(run, "leader_elected")) == 1, "the leader is the same"
+    assert run.moment().ledger["q"].confirmed == runs.run(1, 5) and not run.moment().ledger["q"].nacked
+
+
+ALONE = (declared(), {"declare": {"queue": "r", "node": "a"}}, {"kill": ["b", "c"]})
+
+
+def in_r(*steps: dict) -> tuple[runs.Runs, runs.Runs]:
+    """What a classic queue has, and what its publishers were told is there, in 3.10."""
+    run = played(*ALONE, *steps, version="3.10")
+    return queue(run, "r").content, run.moment().ledger["r"].confirmed
+
+
+def test_what_is_published_behind_a_first_message_waits_with_it():
+    to_r = {"publish": {"queue": "r", "count": 2, "node": "a"}}
+    waiting = (publish(2), to_r, to_r)
+    assert in_r(*waiting, {"wait": 129}) == (EMPTY, EMPTY)
+    assert in_r(*waiting, {"wait": 131}) == (runs.run(1, 4), runs.run(1, 4))
+    assert in_r(*waiting, {"wait": 10}, {"start": "b"}, {"wait": 20}) == (runs.run(1, 4), runs.run(1, 4))
+
+
+@pytest.mark.parametrize("of_another", [{"mode": "plain"}, {"connection": "x"}, {"node": "b"}, {"queue": "v::r"}])
+def test_another_channel_does_not_wait(of_another: dict):
+    steps = (
+        declared(), {"declare": {"queue": "r", "node": "a"}}, {"declare": {"queue": "v::r", "node": "a"}},
+        {"partition": [["a", "b"], ["c", "d", "e"]]}, {"wait": 61}, publish(1),
+        {"publish": {"queue": "r", "count": 2, "node": "a"} | of_another},
+    )  # fmt: skip
+    run = played(*steps, nodes="abcde", version="3.10")
+    assert queue(run, of_another.get("queue", "r")).content == runs.run(1, 2)
+
+
+def test_of_messages_for_several_queues_the_first_gets_to_the_classic_one():
+    both = {"publish": {"queues": ["r", "q"], "count": 3, "node": "a"}}
+    assert in_r(both) == (runs.run(1, 1), EMPTY)
+    assert in_r(both, {"wait": 66}) == (runs.run(1, 2), EMPTY)
+    assert in_r(both, {"wait": 66}, {"start": "b"}, {"wait": 20}) == (runs.run(1, 3), runs.run(2, 2))
+
+
+def test_messages_for_several_virtual_hosts_are_held_back_once():
+    both = {"publish": {"queues": ["v::r", "q"], "count": 300, "node": "a"}}
+    run = played(*ALONE, both, {"start": "b"}, version="3.10")
+    assert len(told(run, "messages_held_back")) == 1
+    assert run.moment().ledger["q"].confirmed == runs.run(1, 300)
+
+
+def test_with_nobody_to_ask_no_channel_waits():
+    run = played(
+        declared(), {"declare": {"queue": "r", "node": "b"}}, {"kill": ["a", "c"]},
+        {"publish": {"queues": ["q", "r"], "count": 1000, "node": "b"}}, version="3.10",
+    )  # fmt: skip
+    assert not told(run, "messages_held_back")
+    assert queue(run, "r").content == run.moment().ledger["r"].nacked == runs.run(1, 1000)
+
+
+@pytest.mark.parametrize(("version", "killed", "waits_s"), [
+    ("3.10", "cde", 130), ("3.13", "cde", 130), ("3.10", "bcde", 65), ("4.0", "bcde", 65),
+    ("3.10", "acd", 0), ("3.13", "acd", 130), ("4.0", "acd", 130), ("3.13", "acde", 65),
+])  # fmt: skip
+def test_a_channel_asks_every_member_that_it_reaches_one_after_the_other(version: str, killed: str, waits_s: int):
+    client = min(set("abcde") - set(killed))
+    asked = (
+        {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | {"x-quorum-initial-group-size": 5}}},
+        {"at": 10, "kill": list(killed)}, {"at": 20, "publish": {"queue": "q", "count": 1, "node": client}},
+    )  # fmt: skip
+    before, after = (
+        played(*asked, {"at": 20 + time_s, "wait": 0}, nodes="abcde", version=version).moment().ledger["q"].nacked
+        for time_s in (max(waits_s - 1, 0), waits_s + 1)
+    )
+    assert bool(before) == (waits_s == 0) and after == runs.run(1, 1)
+
+
+def test_what_a_channel_holds_back_goes_with_its_node():
+    steps = (publish(1), {"publish": {"queue": "r", "count": 2, "node": "a"}}, {"kill": "a"}, {"start": ["a", "b"]})
+    run = played(*ALONE, *steps, {"wait": 100}, version="3.10")
+    assert not run.moment().state.held_back
+    assert run.moment().ledger["r"].refused == runs.run(1, 2)
+
+
+def test_what_a_channel_holds_back_goes_on_when_the_queue_is_deleted():
+    to_r = {"publish": {"queue": "r", "count": 2, "node": "a"}}
+    assert in_r(publish(1), to_r, {"delete": {"queue": "q", "node": "a"}}) == (runs.run(1, 2), runs.run(1, 2))
+
+
+def test_what_flows_is_committed_as_it_comes():
+    flowing = {"publisher": {"name": "p", "queue": "q", "node": "a", "rate": 100}}
+    run = played(DECLARE, flowing, {"wait": 10}, {"close": "p"})
+    account, group = run.moment().ledger["q"], run.moment().state.groups["q"]
+    assert account.published == 1000 and account.confirmed == runs.run(1, 999), "the last one's channel is gone"
+    assert {len(member.log.runs) for member in group.members.values()} == {2}, "one run of all, behind the first entry"
+    assert queue(run).contents == (runs.run(1, account.published),) * 3
+
+
+def test_what_waits_at_a_cut_off_leader_is_not_sent_again_because_another_channel_publishes():
+    run = played(
+        declared(), {"partition": [["b", "c"], ["a"]]}, publish(5), {"wait": 75}, publish(4, "b"), version="3.8"
+    )
+    log = run.moment().state.groups["q"].members[0].log
+    assert len(list(proposals(log, 0))) == 1

@@ -1,0 +1,93 @@
+"""`hawb upgrade`: what it writes, what its exit status tells, and what it accepts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+from upgrade_clusters import ALL, DATA, cluster, mirrored, quorum
+
+from hawb.cli import main
+from hawb.scenario.dump import dump
+from hawb.scenario.load import read_scenario
+from hawb.scenario.run import Run
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["upgrade", *map(str, arguments)], catch_exceptions=False)
+
+
+def file_of(folder: Path, run: Run) -> Path:
+    file = folder / "cluster.yaml"
+    file.write_text(dump(run.scenario))
+    return file
+
+
+def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
+    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    file = file_of(tmp_path, run)
+    book, again, figure, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.svg", "plan.html"))
+    done = command(file, "-o", book, "--scenario", again, "--gantt", figure, "--report", report)
+    assert report.read_text().count("<h2>") == 4 and '<svg role="img"' in report.read_text()
+    assert done.exit_code == 0
+    assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
+    assert "every order and wait was tried" in done.stdout
+    assert CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
+    assert book.read_text().startswith("# Rolling upgrade: x\n") and "<svg" in figure.read_text()
+    told = json.loads(command(file, "--json").stdout)
+    lost = [plan["prediction"]["lost"] for plan in (told["plan"], *told["others"])]
+    assert (told["exact"], lost) == (True, [0, 0, 1000, 1000, 1000])
+    assert command(file, "--json").stdout == command(file, "--json").stdout
+
+
+def test_the_command_takes_an_export(tmp_path: Path):
+    real = DATA / "real"
+    files = [real / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
+    done = command(*files, "--scenario", tmp_path / "again.yaml", "--away-s", 0)
+    assert done.exit_code == 1  # transient messages of a queue without mirrors
+    assert "in none of these files, the scenario's defaults stand" in done.stderr
+    assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
+
+
+def test_the_command_tells_by_its_exit_status_that_messages_are_lost(tmp_path: Path):
+    run = cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    assert command(file_of(tmp_path, run), "--wait", "ready").exit_code == 1
+
+
+def test_the_command_plans_a_full_stop(tmp_path: Path):
+    file = file_of(tmp_path, cluster(mirrored("ha"), ha=ALL))
+    done = command(file, "--full-stop", "-o", tmp_path / "book.md", "--scenario", tmp_path / "again.yaml")
+    assert done.exit_code == 0 and "waits for" in done.stdout
+    assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
+    assert json.loads(command(file, "--full-stop", "--json").stdout)["plan"]["stuck"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is none of them; accepted: lost_confirmed"),
+        (["--order", "a,b"], "--order: 'a,b': each once, and none missing; accepted: a, b, c"),
+        (["--order", "a,b,b"], "each once, and none missing"),
+        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' is none of .svg, .png, .pdf"),
+        (["more.json"], "more.json: one scenario, or an export and listings, not both"),
+    ],
+)
+def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], told: str):
+    done = command(file_of(tmp_path, cluster(mirrored("ha"), ha=ALL)), *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
+    run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
+    assert "note: not running, and so in no plan: b" in command(file_of(tmp_path, run)).stderr
+    alone = replace(run.scenario, steps=tuple(read_scenario({
+        "scenario": "x", "cluster": {"nodes": ["a", "b", "c"]}, "steps": [{"stop": ["a", "b", "c"]}],
+    }).steps))  # fmt: skip
+    file = tmp_path / "down.yaml"
+    file.write_text(dump(alone))
+    done = command(file)
+    assert done.exit_code == 2 and "no node runs there" in done.stderr

@@ -1,0 +1,38 @@
+"""A full stop and start of a cluster: no order that is planned waits for ever, or loses what somebody had."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from upgrade_clusters import ALL, cluster, clusters, mirrored, quorum
+
+from hawb.planning.full_stop import full_stop, plan_full_stop
+from hawb.planning.upgrade import task_of
+from hawb.scenario.dump import dump
+from hawb.scenario.expect import check
+from hawb.scenario.load import load
+from hawb.scenario.run import Run
+
+
+@settings(max_examples=15)
+@given(clusters())
+def test_a_planned_full_stop_never_deadlocks(run: Run) -> None:
+    found = plan_full_stop(run, task_of(run, away_s=0))
+    assert found.plan.stuck is None and found.plan.prediction.away == ()
+    assert found.plan.starts == found.plan.stops[::-1]
+    for plan in (found.plan, *found.others):
+        scenario = load(dump(plan.rehearsal))
+        assert check(Run.of(scenario), scenario.expect) == []
+
+
+def test_who_starts_the_first_to_stop_first_waits_for_ever():
+    run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
+    found = full_stop(run, task_of(run), "abc", "abc", "wrong")
+    assert (found.stuck, found.waits_for, found.prediction.away) == ("a", ("b", "c"), ("a", "b", "c"))
+    assert full_stop(run, task_of(run), "cba", "abc", "ordinals").stuck is None
+
+
+def test_the_node_with_the_only_full_copies_stops_last():
+    run = cluster(mirrored("ha", "bac", 1000, synchronised=""), ha=ALL | {"ha-promote-on-shutdown": "always"})
+    found = plan_full_stop(run, task_of(run))
+    assert found.plan.stops[-1] == "b" and found.plan.prediction.lost == 0
+    assert found.others[1].prediction.lost == 1000
