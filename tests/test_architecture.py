@@ -80,8 +80,8 @@ def test_every_room_has_its_place() -> None:
 
 
 def test_no_file_is_long() -> None:
-    lines = {str(file.relative_to(HAWB)): len(file.read_text(encoding="utf-8").splitlines())
-             for file in HAWB.rglob("*.py")}  # fmt: skip
+    lines = {str(file.relative_to(HAWB.parent)): len(file.read_text(encoding="utf-8").splitlines())
+             for room in ("hawb", "tests", "benchmarks") for file in (HAWB.parent / room).rglob("*.py")}  # fmt: skip
     assert not {file: count for file, count in lines.items() if count > MOST_LINES}
 
 
