@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from unittest import mock
 
 from msgspec.structs import replace
@@ -34,25 +35,27 @@ MOST_EVENTS = 20_000
 @contextmanager
 def watched() -> Iterator[None]:
     """Inside of it every event of every cluster is followed by all checks."""
-    happen = advance.one
+    happen = advance.step
     happened = 0
     began, lost = None, False
 
-    def one(turn: Turn) -> None:
+    def step(turn: Turn, until_us: float = inf) -> bool:
         nonlocal happened, began, lost
         if turn.before is not began:
             began, lost = turn.before, lost_disks(turn.before.trace())
+        before = Snapshot(turn)
+        if not happen(turn, until_us):
+            return False
         happened += 1
         assert happened < MOST_EVENTS, "the cluster does not settle"
-        before = Snapshot(turn)
-        happen(turn)
         check_state(turn)
         check_change(before, turn)
         disks_lost = lost or lost_disks(turn.entries)
         check_group_changes(before.groups, turn, disks_lost=disks_lost)
         check_losses(before, turn, disks_lost=disks_lost)
+        return True
 
-    with mock.patch.object(advance, "one", one):
+    with mock.patch.object(advance, "step", step):
         yield
 
 
@@ -173,7 +176,7 @@ def check_limits(turn: Turn, queue: Queue) -> None:
     if queue.type == QUORUM and will_look(turn, queue):
         return
     head = next(pieces(queue.batches, in_order(queue, ready(queue))), None)
-    if head is not None and head[2].expires_us is not None and not head[2].spacing_us:
+    if head is not None and head[2].expires_us is not None and not head[2].flow:
         expires_us, timer_us = head[2].expires_us, side_of_timer(turn, queue).queues[name].ttl_timer_us
         assert expires_us >= turn.now_us, f"{name}: its head expired at {expires_us}"
         assert timer_us is not None and timer_us <= expires_us, f"{name}: nobody looks at its head at {expires_us}"

@@ -121,7 +121,7 @@ def test_an_event_that_a_flow_takes_back_is_not_made_up_for_by_a_later_one(monke
     turn.schedule(10, taken_back)
     turn.schedule(20, later)
     monkeypatch.setattr(advance.flows, "flow", lambda turn, _: turn.unschedule(taken_back))
-    advance.one(turn)
+    advance.step(turn)
     assert (turn.now_us, turn.is_planned(later)) == (0, True), "the flow itself moves time, here none"
 
 

@@ -191,10 +191,13 @@ HANDLERS: dict[type, Callable] = {
 """Who handles what stands on the agenda."""
 
 
-def one(turn: Turn) -> None:
-    """The next thing happens: a flow brings a change, or all that flowed until then is taken in, and an event comes."""
-    due_us, change_us = turn.next_time_us(), flows.next_change_us(turn)
-    if due_us is None or (change_us is not None and change_us < due_us):
+def step(turn: Turn, until_us: float = inf) -> bool:
+    """The next thing that is due by then happens: a flow brings a change, or all that flowed until it is taken in, and
+    an event comes. False if nothing is due."""
+    due_us, change_us = due_and_change_us(turn)
+    if min(due_us, change_us) > until_us:
+        return False
+    if change_us < due_us:
         flow(turn, change_us)
     else:
         flow(turn, due_us)
@@ -202,6 +205,7 @@ def one(turn: Turn) -> None:
             happen(turn, turn.take())
     enqueuers.go_on(turn)
     publishers.react(turn)
+    return True
 
 
 def happen(turn: Turn, event: object | None) -> None:
@@ -226,27 +230,32 @@ def do_committed(turn: Turn) -> None:
 def until_settled(turn: Turn) -> None:
     """Events happen until only timers are left."""
     while not turn.settled():
-        one(turn)
+        step(turn)
 
 
 def before(turn: Turn, time_us: int) -> None:
     """Everything due before `time_us` happens, and time stands there. A time already past changes nothing."""
     through(turn, time_us - 1)
-    turn.now_us = max(turn.now_us, time_us)
+    turn.stand(time_us)
+
+
+def due_and_change_us(turn: Turn) -> tuple[float, float]:
+    """When the next event is due, and when next a flow brings a change; infinity where that is never."""
+    due_us, change_us = turn.next_time_us(), flows.next_change_us(turn)
+    return inf if due_us is None else due_us, inf if change_us is None else change_us
 
 
 def next_time_us(turn: Turn) -> float:
     """When something happens next; infinity if nothing will."""
-    times = (turn.next_time_us(), flows.next_change_us(turn))
-    return min((time_us for time_us in times if time_us is not None), default=inf)
+    return min(due_and_change_us(turn))
 
 
 def through(turn: Turn, time_us: int) -> None:
     """Everything due up to and at `time_us` happens, and time stands there."""
-    while True:
-        while next_time_us(turn) <= time_us:
-            one(turn)
+    going_on = True
+    while going_on:
+        while step(turn, time_us):
+            pass
         flow(turn, time_us)
-        if next_time_us(turn) > time_us:
-            turn.tell_flows()
-            return
+        going_on = step(turn, time_us)  # what flows may bring something that is due by now
+    turn.tell_flows()

@@ -5,10 +5,9 @@ Values as in `hawb.engine.state`. A client with a rate has a `Clock` (`hawb.engi
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from msgspec import Struct
 
+from hawb.engine.beats import beat_us, beats_beyond, beats_by
 from hawb.engine.runs import EMPTY, Runs, run, size, union, within
 
 NEVER_US = 1 << 62
@@ -18,18 +17,24 @@ HOLLOW_US = NEVER_US + 1
 
 
 class Clock(Struct, frozen=True):
-    """The beats of a client with a rate: beat k is `start_us` + k / `rate`, a fraction, in beats a microsecond."""
+    """The beats of a client with a rate: from `start_us` on so many beats (`per_beats`) in so many microseconds
+    (`per_us`)."""
 
     start_us: int
-    rate: Fraction
+    per_beats: int
+    per_us: int
 
-    def beats(self, time_us: int | Fraction) -> int:
+    def beats(self, time_us: int) -> int:
         """How many there have been by then."""
-        return max(0, (time_us - self.start_us) * self.rate // 1)
+        return beats_by(self.start_us, self.per_beats, self.per_us, time_us)
 
-    def time_us(self, beat: int) -> Fraction:
-        """When a beat is."""
-        return self.start_us + beat / self.rate
+    def beyond(self, time_us: int, had: int) -> int:
+        """How many there have been by then beyond those that it `had`."""
+        return beats_beyond(self.start_us, self.per_beats, self.per_us, time_us, had)
+
+    def due_us(self, beat: int) -> int:
+        """The first microsecond by which a beat is over."""
+        return self.start_us + beat_us(beat, self.per_beats, self.per_us)
 
 
 HOLDS_NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)

@@ -20,9 +20,6 @@ that still holds messages keeps it (`is_expired`).
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import ceil
-
 from msgspec.structs import replace
 
 from hawb.engine import fifo, runs
@@ -58,17 +55,19 @@ def last_expired(batch: Batch, now_us: int) -> int:
     """The last message of a batch whose time is over; the one before the first if there is none."""
     if batch.expires_us is None or batch.expires_us > now_us:
         return batch.first - 1
-    if not batch.spacing_us:
+    if batch.flow is None:
         return batch.last
-    return min(batch.last, batch.first + (now_us - batch.expires_us) // batch.spacing_us)
+    beats, us = batch.flow
+    return min(batch.last, batch.first + (now_us - batch.expires_us) * beats // us)
 
 
-def spread(turn: Turn, name: str, first_us: int | Fraction, spacing_us: Fraction) -> None:
-    """The messages that have come to a queue last were not published together, but from `first_us` on one by one."""
+def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
+    """The messages that have come to a queue last were not published together, but from `first_us` on one by one: so
+    many in so many microseconds (`flow`)."""
     *others, batch = turn.queues[name].batches
     if batch.expires_us is not None:
-        expires_us = batch.expires_us - turn.now_us + ceil(first_us)
-        batch = replace(batch, expires_us=expires_us, spacing_us=spacing_us)
+        expires_us = batch.expires_us - turn.now_us + first_us
+        batch = replace(batch, expires_us=expires_us, flow=flow)
         turn.change_queue(name, batches=(*others, batch))
 
 
@@ -86,7 +85,7 @@ def drop_expired(turn: Turn, name: str) -> None:
             gone.append((first, end))
         if end < last:
             # What steady publishers sent needs no timer: it expires as it came, one by one.
-            next_us = None if batch.spacing_us else batch.expires_us
+            next_us = None if batch.flow else batch.expires_us
             break
     else:
         next_us = None

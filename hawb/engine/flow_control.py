@@ -32,7 +32,7 @@ MIRROR_CREDIT = CREDIT // TO_MIRROR + CREDIT
 def credit(turn: Turn, publisher: Publisher) -> int | None:
     """How many messages more a publisher's channel may send; None where nothing holds it up. Under a resource alarm its
     connection is blocked with the next one."""
-    if alarms.blocks_publishing(turn, publisher.node):
+    if turn.alarms and alarms.blocks_publishing(turn, publisher.node):
         return 0
     queue = turn.queues.get(publisher.queue)
     if queue is None:

@@ -23,8 +23,7 @@ answers wait there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
-from math import ceil
+from math import lcm
 
 from msgspec.structs import replace
 
@@ -41,7 +40,8 @@ from hawb.engine import (
     steady_confirms,
 )
 from hawb.engine.access import is_busy, park
-from hawb.engine.clients import NEVER_US, Consumer, Publisher, Share, Unanswered
+from hawb.engine.beats import beats_by_beat
+from hawb.engine.clients import NEVER_US, Clock, Consumer, Publisher, Share, Unanswered
 from hawb.engine.consuming import ready
 from hawb.engine.operations import Publish, Settle
 from hawb.engine.runs import EMPTY, Runs
@@ -58,10 +58,23 @@ def flow(turn: Turn, until_us: int) -> None:
     for _side in turn.each_side():
         for name in queues_with_flows(turn):
             flow_through(turn, name)
-        for publisher in list(turn.publishers.values()):
-            if publisher.unanswered and turn.is_here(publisher.node):
-                steady_confirms.due(turn, publisher.name)
+        hear_here(turn)
     turn.flowing = False
+
+
+def hear(turn: Turn) -> None:
+    """Publishers hear what they are answered by now: on a network without delay, what a flow has just led to."""
+    turn.flowing, turn.because = True, None
+    for _side in turn.each_side():
+        hear_here(turn)
+    turn.flowing = False
+
+
+def hear_here(turn: Turn) -> None:
+    """The same for the side in focus."""
+    for publisher in list(turn.publishers.values()):
+        if publisher.unanswered and turn.is_here(publisher.node):
+            steady_confirms.due(turn, publisher.name)
 
 
 def has_flows(clients: Turn | State) -> bool:
@@ -81,14 +94,16 @@ def queues_with_flows(turn: Turn) -> list[str]:
 
 def flow_through(turn: Turn, name: str) -> None:
     """What flowed to and from one queue since the last time."""
-    queue = turn.queues.get(name)
-    beats = {one.name: beats_of(turn, queue, one) for one in rated_consumers(turn, name)}
-    useful = {one: useful_beats(turn, queue, turn.consumers[one], count) for one, count in beats.items()}
+    queue, consumers = turn.queues.get(name), rated_consumers(turn, name)
+    beats = {one.name: beats_of(turn, queue, one) for one in consumers}
+    useful = {one.name: useful_beats(turn, queue, one, beats[one.name]) for one in consumers}
     late = turn.settings.profile.late_answers_count
-    room = {one: room_made(turn.consumers[one], count, late_answers_count=late) for one, count in useful.items()}
-    arrived = sum(leave(turn, publisher, sum(room.values())) for publisher in publishers_of(turn, name))
+    room = {one.name: room_made(one, useful[one.name], late_answers_count=late) for one in consumers}
+    more_room = sum(room.values())
+    arrived = sum([leave(turn, publisher, more_room) for publisher in publishers_of(turn, name)])
     for consumer, count in beats.items():
-        turn.change_consumer(consumer, beats=turn.consumers[consumer].beats + count)
+        if count:
+            turn.change_consumer(consumer, beats=turn.consumers[consumer].beats + count)
     if queue is not None and any(is_busy(turn, queue, turn.consumers[one].node) for one in beats):
         for consumer in beats:
             answer_later(turn, queue.name, consumer, useful[consumer])
@@ -114,7 +129,10 @@ def publishers_of(turn: Turn, name: str) -> list[Publisher]:
 def leave(turn: Turn, publisher: Publisher, more_room: int) -> int:
     """What a publisher may send reaches its queue, where consumers make `more_room` meanwhile; with the first message
     that it may not, it is blocked. Returns how many came."""
-    count, credit = coming(turn, publisher, turn.now_us), flow_control.credit(turn, publisher)
+    count = coming(turn, publisher, turn.now_us)
+    if not count:
+        return 0
+    credit = flow_control.credit(turn, publisher)
     sent = count if credit is None else min(count, credit)
     if sent:
         turn.step = publisher.step
@@ -129,9 +147,17 @@ def leave(turn: Turn, publisher: Publisher, more_room: int) -> int:
     return sent
 
 
-def coming(turn: Turn, publisher: Publisher, time_us: int | Fraction) -> int:
+def coming(turn: Turn, publisher: Publisher, time_us: int) -> int:
     """How many messages reach the queue until then, if nothing holds them up."""
-    return max(0, publisher.clock.beats(time_us - publishers.lag_us(turn, publisher)) - publisher.beats)
+    return publisher.clock.beyond(time_us - publishers.lag_us(turn, publisher), publisher.beats)
+
+
+def coming_by(turn: Turn, publisher: Publisher, clock: Clock, beat: int, later_us: int) -> int:
+    """How many messages reach the queue until so long after a beat of another client's clock."""
+    own = publisher.clock
+    since_us = clock.start_us + later_us - publishers.lag_us(turn, publisher) - own.start_us
+    come = beats_by_beat(since_us, beat, clock.per_beats, clock.per_us, own.per_beats, own.per_us)
+    return max(0, come - publisher.beats)
 
 
 def arrive(turn: Turn, publisher: Publisher, count: int, more_room: int) -> None:
@@ -149,7 +175,7 @@ def arrive(turn: Turn, publisher: Publisher, count: int, more_room: int) -> None
         clock, beat, number = publisher.clock, publisher.beats + 1, share.numbers[0][0]
         if not runs.common(share.numbers, turn.queues[publisher.queue].pending):
             lag_us = publishers.lag_us(turn, publisher)
-            expiry.spread(turn, publisher.queue, clock.time_us(beat) + lag_us, 1 / clock.rate)
+            expiry.spread(turn, publisher.queue, clock.due_us(beat) + lag_us, (clock.per_beats, clock.per_us))
         run = Unanswered(clock, beat, number, taken, delays_of(turn, publisher, share))
         steady_confirms.wait_for(turn, publisher.name, run)
     if share.rejected:
@@ -204,13 +230,13 @@ def rated_consumers(turn: Turn, name: str) -> list[Consumer]:
         if one.clock is not None
         and one.state != "closed"
         and turn.is_running(one.node)
-        and not connections.is_blocked(turn, connections.connection_of(turn, one))
+        and not (turn.unread and connections.is_blocked(turn, connections.connection_of(turn, one)))
     ]
 
 
 def beats_of(turn: Turn, queue: Queue | None, consumer: Consumer) -> int:
     """How many beats of a consumer have reached its queue since the last time."""
-    return max(0, consumer.clock.beats(turn.now_us - lag_us(turn, queue, consumer)) - consumer.beats)
+    return consumer.clock.beyond(turn.now_us - lag_us(turn, queue, consumer), consumer.beats)
 
 
 def lag_us(turn: Turn, queue: Queue | None, consumer: Consumer) -> int:
@@ -225,15 +251,14 @@ def useful_beats(turn: Turn, queue: Queue | None, consumer: Consumer, count: int
     for all that have come by the last one.
     """
     alone = queue is not None and queue.up and queue.sync is None and queue.consumers == (consumer.name,)
-    if not count:
-        return 0
-    if not alone:
+    if not count or not alone:
         return count
     held = runs.size(consumer.stale) + runs.size(consumer.in_sequence) + runs.size(ready(queue))
 
+    sending, since_us = publishers_of(turn, queue.name), lag_us(turn, queue, consumer)
+
     def there(beat: int) -> int:
-        time_us = consumer.clock.time_us(beat) + lag_us(turn, queue, consumer)
-        return held + sum(coming(turn, publisher, time_us) for publisher in publishers_of(turn, queue.name))
+        return held + sum(coming_by(turn, publisher, consumer.clock, beat, since_us) for publisher in sending)
 
     first, last = there(consumer.beats + 1), there(consumer.beats + count)
     return max(0, min(count, first + count - 1, last))
@@ -303,11 +328,11 @@ def next_change_us(turn: Turn) -> int | None:
     synchronised because all that it lacks has left the queue."""
     if not has_flows(turn):
         return None
-    changes = []
+    changes, now_us = [], turn.now_us
     for _side in turn.each_side():
         for name in queues_with_flows(turn):
             changes += [*blocks_us(turn, name), *drains_us(turn, name)]
-    return min((time_us for time_us in changes if time_us > turn.now_us), default=None)
+    return min([time_us for time_us in changes if time_us > now_us], default=None)
 
 
 def blocks_us(turn: Turn, name: str) -> Iterator[int]:
@@ -316,28 +341,35 @@ def blocks_us(turn: Turn, name: str) -> Iterator[int]:
         credit = flow_control.credit(turn, publisher)
         if credit is not None:
             beat = publisher.beats + credit + 1
-            yield ceil(publisher.clock.time_us(beat)) + publishers.lag_us(turn, publisher)
+            yield publisher.clock.due_us(beat) + publishers.lag_us(turn, publisher)
 
 
 def drains_us(turn: Turn, name: str) -> Iterator[int]:
     """When each mirror that runs and is not synchronised will have all that is left, as far as it is for the consumers
     that have a rate: never, where others keep some of what it lacks. Where they are several it may be a beat of each
     later."""
-    queue, consumers = turn.queues.get(name), rated_consumers(turn, name)
-    if queue is None or not queue.up or queue.sync is not None or not consumers:
+    queue = turn.queues.get(name)
+    if queue is None or not queue.up or queue.sync is not None or len(queue.synchronised) == len(queue.mirrors):
         return
-    lags_us = [lag_us(turn, queue, one) for one in consumers]
-    rate = sum(one.clock.rate for one in consumers)
-    over = sum(
-        one.beats + (one.clock.start_us + lag) * one.clock.rate for one, lag in zip(consumers, lags_us, strict=True)
-    )
+    consumers = rated_consumers(turn, name)
+    if not consumers:
+        return
     theirs = runs.normal(pair for one in consumers for pair in one.held)
     kept = runs.minus(queue.unacknowledged, theirs)
     for node in filter(turn.is_running, queue.mirrors):
         missing = runs.minus(queue.content, queue.contents[node] or EMPTY)
         if missing and not queue.depth_unknown >> node & 1 and not runs.common(missing, kept):
             answers = answers_until(turn, queue, consumers, missing[-1][1]) + len(consumers) - 1
-            yield ceil((answers + over) / rate)
+            yield answered_us(turn, queue, consumers, answers)
+
+
+def answered_us(turn: Turn, queue: Queue, consumers: list[Consumer], answers: int) -> int:
+    """When consumers have answered so often, all together, each going on with its beats."""
+    us = lcm(*(one.clock.per_us for one in consumers))
+    rates = [one.clock.per_beats * (us // one.clock.per_us) for one in consumers]
+    begun_us = [one.clock.start_us + lag_us(turn, queue, one) for one in consumers]
+    over = sum(start_us * rate for start_us, rate in zip(begun_us, rates, strict=True))
+    return -(-(us * (answers + sum(one.beats for one in consumers)) + over) // sum(rates))
 
 
 def answers_until(turn: Turn, queue: Queue, consumers: list[Consumer], last: int) -> int:

@@ -208,7 +208,7 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
 def _batch(time_us: int | None, batch: Batch) -> tuple:
     left_us = None if batch.expires_us is None else max(0, batch.expires_us - time_us)
     kind = batch.size_bytes, batch.persistent, batch.priority, batch.deaths, batch.routing_keys
-    return *kind, left_us, batch.spacing_us
+    return *kind, left_us, batch.flow
 
 
 def _sync(time_us: int, sync: Sync, names: tuple[int, ...]) -> tuple:
@@ -254,8 +254,8 @@ def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[in
 
 
 def _beat(state: State, clock: Clock, beats: int) -> tuple:
-    """A clock, and how long ago that beat was."""
-    return clock.rate, state.time_us - clock.time_us(beats)
+    """A clock's rate, and how long ago that beat was, in parts of a microsecond as many as the clock has beats."""
+    return clock.per_beats, clock.per_us, (state.time_us - clock.start_us) * clock.per_beats - beats * clock.per_us
 
 
 def _unconfirmed(state: State, waiting, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:

@@ -10,7 +10,6 @@ How its messages flow is in `flows`, how they are answered in `steady_confirms`.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
 
 from hawb.engine import flow_control
 from hawb.engine.clients import Clock, Publisher
@@ -20,7 +19,8 @@ from hawb.engine.turn import Turn
 
 def clock_from(turn: Turn, rate: float) -> Clock:
     """A clock that starts now with so many beats a second; 0.1 means a tenth, as it is written."""
-    return Clock(turn.now_us, Fraction(str(rate)) / 1_000_000)
+    beats, us = (Fraction(str(rate)) / 1_000_000).as_integer_ratio()
+    return Clock(turn.now_us, beats, us)
 
 
 def start(turn: Turn, publisher: Publisher) -> None:
@@ -77,7 +77,7 @@ def lag_us(turn: Turn, publisher: Publisher) -> int:
 def block(turn: Turn, name: str) -> None:
     """The publisher's next message has to wait."""
     publisher = turn.publishers[name]
-    since_us = ceil(publisher.clock.time_us(publisher.beats + 1)) + lag_us(turn, publisher)
+    since_us = publisher.clock.due_us(publisher.beats + 1) + lag_us(turn, publisher)
     turn.change_publisher(name, blocked_since_us=min(since_us, turn.now_us))
     turn.emit("publisher_blocked", node=publisher.node, queue=publisher.queue, publisher=name)
 

@@ -15,7 +15,6 @@ time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -95,10 +94,10 @@ class Node(Struct):
 class Batch(Struct, frozen=True):
     """Messages published together: numbers `first` to `last`, `size_bytes` each.
 
-    `expires_us` is when their time to live is over, that of each further one so much later (`spacing_us`, a fraction)
-    where a steady publisher sent them. A dead letter has the `deaths` that it died, (queue, reason), the
-    latest first, and the routing keys it was published with; a message that a client published goes by its queue's
-    name.
+    `expires_us` is when the first one's time to live is over; where a steady publisher sent them, that of the others
+    follows as they came (`flow`: so many in so many microseconds). A dead letter has the `deaths` that it died, (queue,
+    reason), the latest first, and the routing keys it was published with; a message that a client published goes by its
+    queue's name.
     """
 
     first: int
@@ -109,7 +108,7 @@ class Batch(Struct, frozen=True):
     expires_us: int | None = None
     deaths: tuple[tuple[str, str], ...] = ()
     routing_keys: tuple[str, ...] = ()
-    spacing_us: int | Fraction = 0
+    flow: tuple[int, int] | None = None
 
 
 class Sync(Struct, frozen=True):

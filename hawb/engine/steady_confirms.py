@@ -9,8 +9,6 @@ published with its last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from fractions import Fraction
-from math import ceil
 
 from msgspec.structs import replace
 
@@ -36,12 +34,20 @@ def wait_for(turn: Turn, name: str, more: Unanswered) -> None:
 
 def due(turn: Turn, name: str) -> None:
     """What all replicas have answered for by now is answered for."""
+    publisher = turn.publishers[name]
+    if not any(answered(run, slowest_us(run), turn.now_us) for run in publisher.unanswered):
+        return
 
     def split(run: Unanswered) -> Parts:
-        first, rest = parts(run, answered(run, max(delay_us for _, delay_us in run.delays_us), turn.now_us))
+        first, rest = parts(run, answered(run, slowest_us(run), turn.now_us))
         return replace(first, delays_us=(), answered=True), rest
 
-    update(turn, turn.publishers[name], split)
+    update(turn, publisher, split)
+
+
+def slowest_us(run: Unanswered) -> int:
+    """How long after its beat the last of the replicas that are asked answers for a message."""
+    return max([delay_us for _, delay_us in run.delays_us])
 
 
 def forget_replicas(turn: Turn, queue: str, nodes: Collection[int]) -> None:
@@ -94,8 +100,8 @@ def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
     """A run for which a silent replica at `node` answers then, for all its messages at once."""
     if (node, NEVER_US) not in run.delays_us:
         return run
-    last_us = ceil(run.clock.time_us(run.beat + run.count - 1))
-    within_a_us = Clock(last_us - 1, Fraction(run.count))
+    last_us = run.clock.due_us(run.beat + run.count - 1)
+    within_a_us = Clock(last_us - 1, run.count, 1)
     delays_us = tuple((at, due_us - last_us if at == node else us) for at, us in run.delays_us)
     return replace(run, clock=within_a_us, beat=1, delays_us=delays_us)
 
@@ -124,7 +130,7 @@ def those(run: Unanswered, numbers: Runs) -> Parts:
 
 def answered(run: Unanswered, delay_us: int, now_us: int) -> int:
     """For how many of a run a replica with that delay has answered."""
-    return min(run.count, max(0, run.clock.beats(now_us - delay_us) - run.beat + 1))
+    return min(run.count, run.clock.beyond(now_us - delay_us, run.beat - 1))
 
 
 def parts(run: Unanswered, count: int) -> Parts:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hawb.engine import advance, chance, publishers, runs
+from hawb.engine import advance, chance, flows, publishers, runs
 from hawb.engine.ledger import Account
 from hawb.engine.state import DOWN, RUNNING, Queue
 from hawb.engine.turn import Turn
@@ -137,14 +137,15 @@ class Played:
     def _until(self, time_us: int) -> None:
         """Everything due before a time happens, and time stands there. Whoever is not content tries again meanwhile."""
         while True:
-            while advance.next_time_us(self.turn) < self._stop_us(time_us):
-                advance.one(self.turn)
+            while advance.step(self.turn, self._stop_us(time_us) - 1):
                 self._notice()
             stop_us = self._stop_us(time_us)
             advance.flow(self.turn, stop_us - 1)
-            if advance.next_time_us(self.turn) < stop_us:
+            if advance.step(self.turn, stop_us - 1):  # what flows may bring something that is due by now
+                self._notice()
                 continue
-            advance.before(self.turn, stop_us)
+            flows.hear(self.turn)
+            self.turn.stand(stop_us)
             if self._look_us == stop_us and stop_us < time_us:
                 self._look_after()
             elif stop_us == time_us:

@@ -87,7 +87,7 @@ def is_left_over(queue: Queue) -> bool:
 def is_timed(queue: Queue) -> bool:
     """Whether a queue's messages may expire, or be too many."""
     unlimited = queue.limits == NO_LIMITS == queue.limits_in_effect
-    return not unlimited or any(batch.expires_us is not None or batch.spacing_us for batch in queue.batches)
+    return not unlimited or any(batch.expires_us is not None or batch.flow for batch in queue.batches)
 
 
 def differ(now: State) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hawb.study.compiled import inner
+from hawb.engine import beats
+from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.state import (
@@ -40,18 +41,7 @@ NOT_TAKEN = -1
 EVERY = 0
 """In place of a batch's number."""
 
-
-@inner
-def beats_by(start_us, beats, us, time_us):
-    """How many beats a clock with so many `beats` in so many microseconds has had by then."""
-    return max(0, (time_us - start_us) * beats // us)
-
-
-@inner
-def beats_beyond(start_us, beats, us, time_us, had):
-    """How many beats beyond those that it `had` such a clock has had by then. Mostly none, which takes no quotient."""
-    ahead = (time_us - start_us) * beats - had * us
-    return ahead // us if ahead >= us else 0
+beats_beyond = rule(beats.beats_beyond)
 
 
 @inner

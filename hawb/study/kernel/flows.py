@@ -6,12 +6,10 @@ numbers: a clock has so many beats in so many microseconds.
 
 from __future__ import annotations
 
-from hawb.study.compiled import inner
+from hawb.engine import beats
+from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import (
-    beats_beyond,
-    settle_each,
-)
+from hawb.study.kernel.answers import beats_beyond, settle_each
 from hawb.study.kernel.deliveries import ALL, deliver, fetch, held, late_ones, settle
 from hawb.study.kernel.publishing import UNHINDERED, credit, is_busy, lag_us, leave, publishes, wait_in_mailbox
 from hawb.study.kernel.state import (
@@ -23,6 +21,8 @@ from hawb.study.kernel.state import (
     is_running,
     link_us,
 )
+
+beat_us, beats_by_beat = map(rule, (beats.beat_us, beats.beats_by_beat))
 
 
 @inner
@@ -86,8 +86,9 @@ def there_by(t, beat):
     if not publishes(t):
         return has
     since_us = consumer.start_us + link_us(t, consumer.node, t.queue.master) - lag_us(t) - publisher.start_us
-    above, below = since_us * setup.consume_beats + beat * setup.consume_us, setup.consume_beats * publisher.per_us
-    come = above // below * publisher.per_beats + above % below * publisher.per_beats // below
+    come = beats_by_beat(
+        since_us, beat, setup.consume_beats, setup.consume_us, publisher.per_beats, publisher.per_us
+    )
     return has + max(0, come - publisher.beats)
 
 
@@ -131,7 +132,7 @@ def blocks_us(t):
     if free == UNHINDERED:
         return NEVER
     beat = t.publisher.beats + free + 1
-    due_us = t.publisher.start_us + lag_us(t) - (-beat * t.publisher.per_us // t.publisher.per_beats)
+    due_us = t.publisher.start_us + lag_us(t) + beat_us(beat, t.publisher.per_beats, t.publisher.per_us)
     return due_us if due_us > t.moment.now_us else NEVER
 
 
@@ -147,8 +148,8 @@ def drains_us(t):
         node = t.mirrors[k]
         lacked = lacked_up_to(t, node)
         if lacked and is_running(t, node) and not queue.depth_unknown >> node & 1:
-            beats = consumer.beats + beats_until(t, lacked)
-            due_us = begun_us - (-beats * setup.consume_us // setup.consume_beats)
+            beats_left = consumer.beats + beats_until(t, lacked)
+            due_us = begun_us + beat_us(beats_left, setup.consume_beats, setup.consume_us)
             if due_us > t.moment.now_us:
                 soonest_us = min(soonest_us, due_us)
     return soonest_us

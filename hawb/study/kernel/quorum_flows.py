@@ -6,6 +6,7 @@ from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import flows, publishing, windows
 from hawb.study.kernel.channels import settle_each
 from hawb.study.kernel.fifo import come_back, consumer_beats, deliver, is_rated, settle, waits
+from hawb.study.kernel.flows import beat_us, beats_by_beat
 from hawb.study.kernel.publishing import lag_us, publishes
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
@@ -54,8 +55,9 @@ def coming_by(t, beat):
     if not publishes(t):
         return 0
     since_us = consumer.start_us + link_us(t, consumer.node, t.queue.master) - lag_us(t) - publisher.start_us
-    above, below_ = since_us * setup.consume_beats + beat * setup.consume_us, setup.consume_beats * publisher.per_us
-    come_ = above // below_ * publisher.per_beats + above % below_ * publisher.per_beats // below_
+    come_ = beats_by_beat(
+        since_us, beat, setup.consume_beats, setup.consume_us, publisher.per_beats, publisher.per_us
+    )
     return max(0, come_ - publisher.beats)
 
 
@@ -87,12 +89,6 @@ def flows_us(t):
         lasts_us = beat_us(consumer.beats + 1, t.setup.consume_beats, t.setup.consume_us)
         soonest_us = min(soonest_us, consumer.start_us + link_us(t, consumer.node, t.queue.master) + lasts_us)
     return soonest_us
-
-
-@inner
-def beat_us(beat, beats, us):
-    """How long a clock with so many `beats` in so many microseconds takes to one of them."""
-    return -(-beat * us // beats)
 
 
 @inner
