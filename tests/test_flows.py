@@ -49,7 +49,7 @@ def test_several_consumers_share_what_comes_and_each_keeps_to_its_rate():
     told = outcome(run)
     assert told["ledger"]["q"]["acknowledged"][-1][1] <= 604
     assert sum(last - first + 1 for first, last in told["ledger"]["q"]["acknowledged"]) == 600
-    assert {size(map(tuple, one["unacknowledged"])) for one in told["consumers"].values()} == {2}
+    assert {size(tuple(map(tuple, one["unacknowledged"]))) for one in told["consumers"].values()} == {2}
 
 
 def test_a_consumer_that_is_cancelled_answers_for_what_it_holds():

@@ -27,7 +27,7 @@ from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
 from hawb.engine.events import MessagesExpire, QueueExpires
 from hawb.engine.records import Records
-from hawb.engine.runs import Runs
+from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
 from hawb.engine.turn import TIMER, Turn
 
@@ -48,7 +48,8 @@ def expires_us(turn: Turn, queue: Queue) -> int | None:
 
 def expired(turn: Turn, queue: Queue) -> Runs:
     """The messages whose time is over, wherever in the queue they stand."""
-    return runs.normal((batch.first, last_expired(batch, turn.now_us)) for batch in queue.batches)
+    mortal = [batch for batch in queue.batches if batch.expires_us is not None]
+    return runs.normal((batch.first, last_expired(batch, turn.now_us)) for batch in mortal) if mortal else EMPTY
 
 
 def last_expired(batch: Batch, now_us: int) -> int:

@@ -88,12 +88,13 @@ class Account(Struct, frozen=True):
 
 
 class Loss(Struct, frozen=True):
-    """Messages that are gone for good; `entry` is the trace entry that lost them."""
+    """Messages that are gone for good; `entry` is the trace entry that lost them, if one is
+    told."""
 
     queue: str
     numbers: Runs
     cause: str
-    entry: int
+    entry: int | None
 
 
 def imbalance(account: Account, content: Runs) -> str | None:

@@ -53,8 +53,10 @@ def room(queue: Queue, count: int, message_bytes: int) -> int:
 
 def excess(queue: Queue) -> Runs:
     """What has to be dropped from the head so that the queue is no longer too long."""
-    limits, waiting = limits_of(queue), ready(queue)
-    gone = EMPTY
+    limits = limits_of(queue)
+    if limits.max_length is None and limits.max_length_bytes is None:
+        return EMPTY
+    waiting, gone = ready(queue), EMPTY
     if limits.max_length is not None:
         gone = first(queue, waiting, runs.size(waiting) - limits.max_length)
     if limits.max_length_bytes is not None:

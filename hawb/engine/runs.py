@@ -24,6 +24,8 @@ def run(first: int, count: int) -> Runs:
 
 def size(runs: Runs) -> int:
     """How many numbers there are."""
+    if len(runs) == 1:  # most often
+        return runs[0][1] - runs[0][0] + 1
     return sum(last - first + 1 for first, last in runs)
 
 

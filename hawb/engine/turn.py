@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from hawb.engine import runs
 from hawb.engine.agenda import EVENT, REACTION, SIDE, TIMER, Agenda
-from hawb.engine.bulk import Bulk
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.moment import Moment, Refusal
@@ -30,6 +29,7 @@ from hawb.engine.settings import Settings
 from hawb.engine.setup import Setup, setup_of
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
+from hawb.engine.trace_writer import OF_NO_STEP, TraceWriter
 from hawb.rules.policies import Policy
 
 Record = TypeVar("Record")
@@ -63,9 +63,10 @@ def of_focus(name: str, told: str) -> property:
 
 
 class Turn:
-    """A moment being continued. Handlers read and write it; `finish` gives the next moment."""
+    """A moment being continued. Handlers read and write it; `finish` gives the next moment. One that is not `told`
+    writes no trace."""
 
-    def __init__(self, settings: Settings, moment: Moment, step: int):
+    def __init__(self, settings: Settings, moment: Moment, step: int, *, told: bool = True):
         self.settings = settings
         self.before = moment
         state = moment.state
@@ -85,7 +86,6 @@ class Turn:
         self.consumers: dict[str, Consumer] = dict(state.consumers)
         self.publishers: dict[str, Publisher] = dict(state.publishers)
         self.flowing = False
-        self._bulk = Bulk()
         self.unconfirmed = state.unconfirmed
         self.groups: dict[str, Group] = dict(state.groups)
         self.held_back = state.held_back
@@ -96,8 +96,7 @@ class Turn:
         self.ledger: dict[str, Account] = dict(moment.ledger)
         self.losses: list[Loss] = list(moment.losses)
         self.refusals: list[Refusal] = list(moment.refusals)
-        self.entries: list[Entry] = []
-        self._first_entry = moment.entries_so_far
+        self._trace = TraceWriter(moment.entries_so_far) if told else None
 
     @cached_property
     def setup(self) -> Setup:
@@ -133,9 +132,14 @@ class Turn:
             losses=tuple(self.losses),
             refusals=tuple(self.refusals),
             entries=tuple(self.entries),
-            entries_before=self._first_entry,
+            entries_before=self.before.entries_so_far,
             before=self.before,
         )
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What has been told since the moment that is continued."""
+        return self._trace.entries if self._trace else []
 
     def _frozen_nodes(self) -> tuple[Node, ...]:
         """The nodes, those that are as they were before the very same values."""
@@ -368,28 +372,22 @@ class Turn:
     def emit(
         self, event: str, node: int = NOWHERE, queue: str | None = None, because: int | None = None, **detail
     ) -> int | None:
-        """Writes an entry of the trace and returns its number. Runs in `detail` become lists, as outcomes have them.
-        What is told of messages while clients' flows are taken in is put together, and told by `tell_flows`; but for a
-        loss, whose entry the ledger points to."""
-        number = self._first_entry + len(self.entries)
+        """Writes an entry of the trace and returns its number, None where nothing is told. What is told of messages
+        while clients' flows are taken in is put together, and told by `tell_flows`; but for a loss, whose entry the
+        ledger points to."""
+        if self._trace is None:
+            return None
         if self.flowing and "ids" in detail and event != "messages_lost":
-            self._bulk.add(event, node, queue, detail)
+            self._trace.flow(event, node, queue, detail)
             return self.because
-        if queue is not None:
-            self.tell_flows(queue)
-            number = self._first_entry + len(self.entries)
+        step = OF_NO_STEP if self.flowing else self.step
         cause = self.because if because is None else because
-        told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
-        step = -1 if self.flowing else self.step
-        self.entries.append(Entry(number, self.now_us, step, event, node, queue, told, cause))
-        return number
+        return self._trace.write(self.now_us, step, event, node, queue, detail, cause)
 
-    def tell_flows(self, queue: str | None = None) -> None:
-        """Writes the entries about what flowed to and from a queue (None: all of them). They belong to no step."""
-        for told in self._bulk.take(queue):
-            number = self._first_entry + len(self.entries)
-            detail = {key: runs.as_lists(value) if key == "ids" else value for key, value in told.detail.items()}
-            self.entries.append(Entry(number, self.now_us, -1, told.event, told.node, told.queue, detail, None))
+    def tell_flows(self) -> None:
+        """Writes the entries about what flowed until now."""
+        if self._trace is not None:
+            self._trace.end_flows(self.now_us)
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
         """Notes that RabbitMQ refused the step at hand."""

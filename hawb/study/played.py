@@ -65,19 +65,20 @@ def own_seed(seed: int, number: int) -> int:
 
 def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:
     """What the engine makes of a history that lasts until the horizon."""
-    played = Played(design, environment, seed)
+    played = Played(design, environment, seed, told=False)
     played.through(history.tolist(), horizon_us)
     return played.record()
 
 
 class Played:
-    """A trial under way: the engine's turn, and what those want who look after it."""
+    """A trial under way: the engine's turn, which writes a trace if it is to be `told`, and what those want who look
+    after it."""
 
-    def __init__(self, design: Design, environment: Environment, seed: int):
+    def __init__(self, design: Design, environment: Environment, seed: int, *, told: bool = True):
         begun = scenario(design, environment, seed)
         self._traffic = environment.traffic
         settings = beginning.settings_of(begun)
-        self.turn = Turn(settings, beginning.begin(begun, settings), 0)
+        self.turn = Turn(settings, beginning.begin(begun, settings), 0, told=told)
         self._name = next(iter(self.turn.queues))
         self._kept_down: set[int] = set()
         self._consumes = True

@@ -20,7 +20,7 @@ class Told(Struct):
     detail: dict[str, object]
 
 
-class Bulk:
+class FlowTrace:
     """Entries that are not told yet."""
 
     def __init__(self) -> None:
