@@ -13,6 +13,7 @@ import hawb
 from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
 from hawb.engine.nodes import ports as node_ports
+from hawb.engine.steady import consumer_ports, publisher_ports, publishing
 from hawb.engine.stopping import departure
 from hawb.raft import ports as raft_ports
 
@@ -24,7 +25,10 @@ ROOMS = ("rules", "raft", "engine", "scenario", "cluster", "broker", "planning",
 MOST_LINES = 400
 PORTS = {
     name
-    for module in (node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports)
+    for module in (
+        node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports, publisher_ports,
+        consumer_ports, publishing,
+    )
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}
 """What is other for the kernel on purpose."""

@@ -8,11 +8,12 @@ import pytest
 from flow_runs import NODES, consumer, publisher, run_of, what_matters
 from invariants import watched
 
-from hawb.engine import advance, flow_control
+from hawb.engine import advance
 from hawb.engine.key import key
 from hawb.engine.ledger import Account, imbalance
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY, size
+from hawb.engine.steady.credit import left
 from hawb.engine.turn import Turn
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
@@ -162,7 +163,7 @@ def test_closed_while_blocked_a_publisher_leaves_with_what_waited():
     ],
 )  # fmt: skip
 def test_credit_is_granted_for_each_two_hundred_that_were_dealt_with(published: int, unread: int, cost: int, more: int):
-    assert flow_control.left(published, unread, cost) == more
+    assert left(published, unread, cost) == more
 
 
 def test_a_consumer_of_that_name_is_closed_before_a_publisher_and_that_before_a_connection():

@@ -19,7 +19,7 @@ from quorum_invariants import check_quorum_well
 from settled_invariants import check_settled, check_trace
 
 from hawb.engine import runs
-from hawb.engine.access import is_replicated
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.consuming import ready
 from hawb.engine.single_active import is_single_active
 from hawb.engine.state import DOWN, QUORUM, RUNNING, WAITING

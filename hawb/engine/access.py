@@ -9,6 +9,8 @@ A quorum queue's operations are committed before they get here, or need no major
 
 from __future__ import annotations
 
+from hawb.engine.classic.mailbox import is_stopped
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import GiveUp
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import ConnectionFails, ConsumerCancels, DeadLetters, Operation, Publish, Resume
@@ -72,11 +74,6 @@ def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
     turn.refuse(404, f"NOT_FOUND - home node '{home}' of durable {described(queue.name)} is down or inaccessible")
 
 
-def is_replicated(queue: Queue) -> bool:
-    """Whether policy asks for mirrors. Exclusive queues never have any."""
-    return queue.mirroring is not None and queue.owner is None
-
-
 def is_absent(queue: Queue) -> bool:
     """Whether a queue is known and no running node can say where it might be served, since only disks have its record
     (`rabbit_amqqueue:not_found_or_absent`): it had no replicas when its node went, or nobody who runs has known any of
@@ -90,26 +87,9 @@ def leaves_memory(turn: Turn, queue: Queue) -> bool:
     return not is_replicated(queue) and not (queue.durable and turn.settings.profile.keeps_records)
 
 
-def is_stopped(turn: Turn, queue: Queue) -> bool:
-    """Whether the record of a queue without replicas says that its process was stopped, so that nobody waits for one
-    (`rabbit_amqqueue:retry_wait`). A mirrored queue's says so no more once its mirrors have been stopped, too."""
-    stopped = queue.abandoned and queue.stopped and not is_absent(queue)
-    return stopped and not is_replicated(queue) and turn.settings.profile.keeps_records
-
-
-def is_awaited(turn: Turn, queue: Queue) -> bool:
-    """Whether a channel that tries to consume again from a queue without a master does not fail at once. 4.0, which has
-    no mirrors, does not try (`rabbit_channel:handle_consuming_queue_down_or_eol`)."""
-    fails = queue.absent or is_stopped(turn, queue) or queue.crashed >> queue.master & 1
-    return turn.settings.profile.mirroring and not queue.failed and (is_replicated(queue) or not fails)
-
-
-def is_busy(turn: Turn, queue: Queue, node: int) -> bool:
-    """Whether what clients at a node send waits on its way to a queue: it synchronises, nobody knows yet who serves it,
-    or its master does not answer."""
-    if queue.up:
-        return queue.sync is not None or not turn.linked(node, queue.master)
-    return not queue.abandoned
+def ends_with_crash(queue: Queue) -> bool:
+    """Whether nobody waits for a queue without replicas since its process crashed, or for any that crashed for good."""
+    return queue.failed or (not is_replicated(queue) and bool(queue.crashed >> queue.master & 1))
 
 
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:

@@ -27,7 +27,6 @@ from hawb.engine import (
     maintenance,
     operations,
     policy_changes,
-    publishers,
     publishing,
     queues,
     quorum,
@@ -40,8 +39,11 @@ from hawb.engine import (
 from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
+from hawb.engine.clients import NEVER_US
 from hawb.engine.nodes import partition_handling
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
+from hawb.engine.steady.changes import next_change_us
+from hawb.engine.steady.publishing import react
 from hawb.engine.stopping import going_down
 from hawb.engine.turn import Turn
 
@@ -204,7 +206,7 @@ def step(turn: Turn, until_us: float = inf) -> bool:
         if turn.next_time_us() == due_us:  # what flows may have taken it off the agenda
             happen(turn, turn.take())
     enqueuers.go_on(turn)
-    publishers.react(turn)
+    react(turn)
     return True
 
 
@@ -241,8 +243,8 @@ def before(turn: Turn, time_us: int) -> None:
 
 def due_and_change_us(turn: Turn) -> tuple[float, float]:
     """When the next event is due, and when next a flow brings a change; infinity where that is never."""
-    due_us, change_us = turn.next_time_us(), flows.next_change_us(turn)
-    return inf if due_us is None else due_us, inf if change_us is None else change_us
+    due_us, change_us = turn.next_time_us(), next_change_us(turn) if flows.has_flows(turn) else NEVER_US
+    return inf if due_us is None else due_us, inf if change_us == NEVER_US else change_us
 
 
 def next_time_us(turn: Turn) -> float:

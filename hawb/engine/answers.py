@@ -5,9 +5,10 @@ Source: `rabbit_channel` (`send_confirms_and_nacks`, `maybe_complete_tx`).
 
 from __future__ import annotations
 
-from hawb.engine import publishers, runs
+from hawb.engine import runs
 from hawb.engine.runs import Runs
 from hawb.engine.state import NOTHING
+from hawb.engine.steady.closing import close
 from hawb.engine.turn import Turn
 
 ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
@@ -36,7 +37,7 @@ def fail(turn: Turn, step: int, publisher: str | None) -> None:
         return
     turn.refuse(406, "PRECONDITION_FAILED - partial tx completion", step)
     if publisher is not None:
-        publishers.close(turn, publisher, "transaction_failed")
+        close(turn, turn.publishers[publisher], "transaction_failed")
 
 
 def say_nothing(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:

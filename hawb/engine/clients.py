@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine.beats import beat_us, beats_beyond, beats_by
 from hawb.engine.runs import EMPTY, Runs, run, size, union, within
 
 NEVER_US = 1 << 62
@@ -23,18 +22,6 @@ class Clock(Struct, frozen=True):
     start_us: int
     per_beats: int
     per_us: int
-
-    def beats(self, time_us: int) -> int:
-        """How many there have been by then."""
-        return beats_by(self.start_us, self.per_beats, self.per_us, time_us)
-
-    def beyond(self, time_us: int, had: int) -> int:
-        """How many there have been by then beyond those that it `had`."""
-        return beats_beyond(self.start_us, self.per_beats, self.per_us, time_us, had)
-
-    def due_us(self, beat: int) -> int:
-        """The first microsecond by which a beat is over."""
-        return self.start_us + beat_us(beat, self.per_beats, self.per_us)
 
 
 HOLDS_NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)
@@ -157,8 +144,9 @@ class Unanswered(Struct, frozen=True):
 
 
 
-class Publisher(Struct, frozen=True):
-    """A client that publishes a message at each beat of its `clock`, connected to `node`.
+class Publisher(Struct):
+    """A client that publishes a message at each beat of its `clock`, connected to `node`. A value to all but a turn,
+    which changes copies.
 
     `beats` are those whose messages have left it. `published` and `confirmed` count messages of all publishers that
     had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long others have waited.
@@ -180,3 +168,8 @@ class Publisher(Struct, frozen=True):
     blocked_since_us: int | None = None
     blocked_us: int = 0
     unanswered: tuple[Unanswered, ...] = ()
+
+    @property
+    def blocked(self) -> bool:
+        """Whether something holds it up."""
+        return self.blocked_since_us is not None

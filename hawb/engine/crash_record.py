@@ -6,7 +6,8 @@ Source: `rabbit_amqqueue_sup`, `rabbit_mirror_queue_mode_exactly`, `rabbit_mirro
 from __future__ import annotations
 
 from hawb.engine import queues
-from hawb.engine.access import is_replicated, leaves_memory
+from hawb.engine.access import leaves_memory
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 from hawb.rules.policies import HaMode

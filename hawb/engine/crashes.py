@@ -14,11 +14,11 @@ once in state crashed; 3.8.9 and 3.10.8 clusters did so.
 from __future__ import annotations
 
 from hawb.engine import confirms, quorum_membership, quorum_view
-from hawb.engine.access import is_replicated
 from hawb.engine.classic.failover import bury
 from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mirrors import end_master, enlist, synchronise_drained
 from hawb.engine.classic.outage import recover
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts, RejectFails
 from hawb.engine.naming import described
 from hawb.engine.state import NOWHERE, QUORUM, with_content

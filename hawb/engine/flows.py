@@ -22,30 +22,16 @@ answers wait there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import lcm
-
-from msgspec.structs import replace
-
-from hawb.engine import (
-    connections,
-    consuming,
-    expiry,
-    flow_control,
-    publishers,
-    publishing,
-    quorum,
-    runs,
-    settling,
-    steady_confirms,
-)
-from hawb.engine.access import is_busy, park
-from hawb.engine.beats import beats_by_beat
-from hawb.engine.clients import NEVER_US, Clock, Consumer, Publisher, Share, Unanswered
-from hawb.engine.consuming import ready
-from hawb.engine.operations import Publish, Settle
+from hawb.engine import consuming, expiry, publishing, quorum, runs, settling, steady_confirms
+from hawb.engine.arrivals import wait_in_mailbox
+from hawb.engine.classic.mailbox import is_busy
+from hawb.engine.clients import Consumer
+from hawb.engine.operations import Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM, Queue, State
+from hawb.engine.state import State
+from hawb.engine.steady.changes import beats_heard, useful_beats
+from hawb.engine.steady.consumer_ports import is_heard
+from hawb.engine.steady.publishing import leave
 from hawb.engine.turn import Turn
 
 
@@ -94,13 +80,15 @@ def queues_with_flows(turn: Turn) -> list[str]:
 
 def flow_through(turn: Turn, name: str) -> None:
     """What flowed to and from one queue since the last time."""
-    queue, consumers = turn.queues.get(name), rated_consumers(turn, name)
-    beats = {one.name: beats_of(turn, queue, one) for one in consumers}
+    queue = turn.queues.get(name)
+    consumers = [one for one in turn.consumers_of(name) if one.clock is not None and is_heard(turn, one)]
+    beats = {one.name: beats_heard(turn, queue, one) for one in consumers}
     useful = {one.name: useful_beats(turn, queue, one, beats[one.name]) for one in consumers}
     late = turn.settings.profile.late_answers_count
     room = {one.name: room_made(one, useful[one.name], late_answers_count=late) for one in consumers}
     more_room = sum(room.values())
-    arrived = sum([leave(turn, publisher, more_room) for publisher in publishers_of(turn, name)])
+    sending = [one for one in turn.publishers.values() if one.queue == name]
+    arrived = sum([leave(turn, queue, one, more_room) for one in sending])
     for consumer, count in beats.items():
         if count:
             turn.change_consumer(consumer, beats=turn.consumers[consumer].beats + count)
@@ -111,157 +99,6 @@ def flow_through(turn: Turn, name: str) -> None:
         serve(turn, name, publishing.latest(turn, name, arrived), room, useful)
     else:
         expiry.drop_expired(turn, name)
-
-
-# Publishers
-
-
-def publishers_of(turn: Turn, name: str) -> list[Publisher]:
-    """The publishers to a queue that are connected to the side in focus and publish, in the order in which they
-    began."""
-    return [
-        one
-        for one in turn.publishers.values()
-        if one.queue == name and not one.closed and one.blocked_since_us is None and turn.is_running(one.node)
-    ]
-
-
-def leave(turn: Turn, publisher: Publisher, more_room: int) -> int:
-    """What a publisher may send reaches its queue, where consumers make `more_room` meanwhile; with the first message
-    that it may not, it is blocked. Returns how many came."""
-    count = coming(turn, publisher, turn.now_us)
-    if not count:
-        return 0
-    credit = flow_control.credit(turn, publisher)
-    sent = count if credit is None else min(count, credit)
-    if sent:
-        turn.step = publisher.step
-        turn.change_publisher(publisher.name, beats=publisher.beats + sent)
-        queue = turn.queues.get(publisher.queue)
-        if queue is None or queue.type == QUORUM or not publishing.keeps(turn, queue, publisher.node):
-            arrive(turn, publisher, sent, more_room)
-        else:
-            wait_in_mailbox(turn, queue, publishers.operation(publisher, sent))
-    if sent < count:
-        publishers.block(turn, publisher.name)
-    return sent
-
-
-def coming(turn: Turn, publisher: Publisher, time_us: int) -> int:
-    """How many messages reach the queue until then, if nothing holds them up."""
-    return publisher.clock.beyond(time_us - publishers.lag_us(turn, publisher), publisher.beats)
-
-
-def coming_by(turn: Turn, publisher: Publisher, clock: Clock, beat: int, later_us: int) -> int:
-    """How many messages reach the queue until so long after a beat of another client's clock."""
-    own = publisher.clock
-    since_us = clock.start_us + later_us - publishers.lag_us(turn, publisher) - own.start_us
-    come = beats_by_beat(since_us, beat, clock.per_beats, clock.per_us, own.per_beats, own.per_us)
-    return max(0, come - publisher.beats)
-
-
-def arrive(turn: Turn, publisher: Publisher, count: int, more_room: int) -> None:
-    """Messages reach their queue one after the other; `publisher` is as it was before they left it."""
-    operation = replace(publishers.operation(publisher, count), more_room=more_room)
-    share = publishing.route(turn, operation, publisher.queue)
-    publishing.note_published(turn, operation)
-    if share is None:
-        return
-    if not share.due_us:
-        steady_confirms.answer(turn, publisher, share.numbers, confirmed=share.answered)
-        return
-    taken = runs.size(share.numbers) - runs.size(share.rejected)
-    if taken:
-        clock, beat, number = publisher.clock, publisher.beats + 1, share.numbers[0][0]
-        if not runs.common(share.numbers, turn.queues[publisher.queue].pending):
-            lag_us = publishers.lag_us(turn, publisher)
-            expiry.spread(turn, publisher.queue, clock.due_us(beat) + lag_us, (clock.per_beats, clock.per_us))
-        run = Unanswered(clock, beat, number, taken, delays_of(turn, publisher, share))
-        steady_confirms.wait_for(turn, publisher.name, run)
-    if share.rejected:
-        steady_confirms.answer(turn, publisher, share.rejected, confirmed=False)
-
-
-def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int, int], ...]:
-    """How long after its beat each replica asked answers for a message."""
-    queue, single = turn.queues[publisher.queue], publishers.operation(publisher, 1)
-    lag_us = publishers.lag_us(turn, publisher) - turn.now_us
-    return tuple(
-        (node, NEVER_US if due_us == NEVER_US else lag_us + publishing.answer_us(turn, single, queue, node))
-        for node, due_us in share.due_us
-    )
-
-
-def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> None:
-    """A queue that reads nothing gets more of what flows to it. That joins what waits of the same already, but not over
-    what came in between: another publisher's messages, or anything that does not flow."""
-    for parked in reversed(queue.parked):
-        if is_more_of(operation, parked.operation):
-            longer = replace(parked, operation=replace(operation, count=parked.operation.count + operation.count))
-            turn.change_queue(queue.name, parked=tuple(longer if one is parked else one for one in queue.parked))
-            return
-        if not flows_beside(turn, operation, parked.operation):
-            break
-    park(turn, queue, operation)
-
-
-def is_more_of(operation: Publish | Settle, other: object) -> bool:
-    """Whether two operations are alike but for how many messages they are about."""
-    alike = type(operation) is type(other) and other.count is not None
-    return alike and replace(operation, count=other.count) == other
-
-
-def flows_beside(turn: Turn, operation: Publish | Settle, other: object) -> bool:
-    """Whether what waits has flowed to the queue in the same time as `operation`, so that it does not matter which of
-    them is read first."""
-    if isinstance(other, Settle):
-        return other.verdict == "ack" and other.count is not None and turn.consumers[other.consumer].clock is not None
-    return isinstance(other, Publish) and other.publisher is not None and isinstance(operation, Settle)
-
-
-# Consumers
-
-
-def rated_consumers(turn: Turn, name: str) -> list[Consumer]:
-    """The consumers of a queue that have a rate and are heard."""
-    return [
-        one
-        for one in turn.consumers_of(name)
-        if one.clock is not None
-        and one.state != "closed"
-        and turn.is_running(one.node)
-        and not (turn.unread and connections.is_blocked(turn, connections.connection_of(turn, one)))
-    ]
-
-
-def beats_of(turn: Turn, queue: Queue | None, consumer: Consumer) -> int:
-    """How many beats of a consumer have reached its queue since the last time."""
-    return consumer.clock.beyond(turn.now_us - lag_us(turn, queue, consumer), consumer.beats)
-
-
-def lag_us(turn: Turn, queue: Queue | None, consumer: Consumer) -> int:
-    """How long a consumer's answers take to the queue's master."""
-    return 0 if queue is None else turn.link_us(consumer.node, queue.master)
-
-
-def useful_beats(turn: Turn, queue: Queue | None, consumer: Consumer, count: int) -> int:
-    """At how many of its next `count` beats a consumer that is alone finds something to answer for.
-
-    Where messages come faster than beats only the first beats find nothing, and where they come more slowly it answers
-    for all that have come by the last one.
-    """
-    alone = queue is not None and queue.up and queue.sync is None and queue.consumers == (consumer.name,)
-    if not count or not alone:
-        return count
-    held = runs.size(consumer.stale) + runs.size(consumer.in_sequence) + runs.size(ready(queue))
-
-    sending, since_us = publishers_of(turn, queue.name), lag_us(turn, queue, consumer)
-
-    def there(beat: int) -> int:
-        return held + sum(coming_by(turn, publisher, consumer.clock, beat, since_us) for publisher in sending)
-
-    first, last = there(consumer.beats + 1), there(consumer.beats + count)
-    return max(0, min(count, first + count - 1, last))
 
 
 def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[str, int]) -> None:
@@ -318,69 +155,3 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
         quorum.put(turn, name, answers_of(consumer, count), consumer.node)
     elif count > 0:
         wait_in_mailbox(turn, queue, answers_of(consumer, count))
-
-
-# When a flow changes something by itself
-
-
-def next_change_us(turn: Turn) -> int | None:
-    """When next a flow changes more than how many messages there are: a publisher is blocked, or a mirror is
-    synchronised because all that it lacks has left the queue."""
-    if not has_flows(turn):
-        return None
-    changes, now_us = [], turn.now_us
-    for _side in turn.each_side():
-        for name in queues_with_flows(turn):
-            changes += [*blocks_us(turn, name), *drains_us(turn, name)]
-    return min([time_us for time_us in changes if time_us > now_us], default=None)
-
-
-def blocks_us(turn: Turn, name: str) -> Iterator[int]:
-    """When publishers that have little credit left are to be blocked."""
-    for publisher in publishers_of(turn, name):
-        credit = flow_control.credit(turn, publisher)
-        if credit is not None:
-            beat = publisher.beats + credit + 1
-            yield publisher.clock.due_us(beat) + publishers.lag_us(turn, publisher)
-
-
-def drains_us(turn: Turn, name: str) -> Iterator[int]:
-    """When each mirror that runs and is not synchronised will have all that is left, as far as it is for the consumers
-    that have a rate: never, where others keep some of what it lacks. Where they are several it may be a beat of each
-    later."""
-    queue = turn.queues.get(name)
-    if queue is None or not queue.up or queue.sync is not None or len(queue.synchronised) == len(queue.mirrors):
-        return
-    consumers = rated_consumers(turn, name)
-    if not consumers:
-        return
-    theirs = runs.normal(pair for one in consumers for pair in one.held)
-    kept = runs.minus(queue.unacknowledged, theirs)
-    for node in filter(turn.is_running, queue.mirrors):
-        missing = runs.minus(queue.content, queue.contents[node] or EMPTY)
-        if missing and not queue.depth_unknown >> node & 1 and not runs.common(missing, kept):
-            answers = answers_until(turn, queue, consumers, missing[-1][1]) + len(consumers) - 1
-            yield answered_us(turn, queue, consumers, answers)
-
-
-def answered_us(turn: Turn, queue: Queue, consumers: list[Consumer], answers: int) -> int:
-    """When consumers have answered so often, all together, each going on with its beats."""
-    us = lcm(*(one.clock.per_us for one in consumers))
-    rates = [one.clock.per_beats * (us // one.clock.per_us) for one in consumers]
-    begun_us = [one.clock.start_us + lag_us(turn, queue, one) for one in consumers]
-    over = sum(start_us * rate for start_us, rate in zip(begun_us, rates, strict=True))
-    return -(-(us * (answers + sum(one.beats for one in consumers)) + over) // sum(rates))
-
-
-def answers_until(turn: Turn, queue: Queue, consumers: list[Consumer], last: int) -> int:
-    """How many answers it takes until all up to message `last` have left the queue. Those for what a master that is
-    gone had sent come first. Where they count (`settling.settle`), what they have settled is answered for once more
-    later, so that it matters whether they settle all that is in question."""
-    until = ((1, last),)
-    before = runs.common(queue.content, until)
-    if turn.settings.profile.late_answers_count:
-        again = runs.normal(pair for one in consumers for pair in runs.common(one.stale, one.held))
-        if not runs.minus(before, again):
-            return sum(runs.size(runs.common(one.stale, until)) for one in consumers)
-    twice = sum(runs.size(one.stale) + runs.size(runs.common(one.settled_early, until)) for one in consumers)
-    return runs.size(before) + twice

@@ -12,10 +12,11 @@ away. It takes no clients, and the locators random and min-masters pass it over.
 from __future__ import annotations
 
 from hawb.engine import chance, confirms, quorum_membership, runs
-from hawb.engine.access import is_replicated, park
+from hawb.engine.access import park
 from hawb.engine.classic.journal import JOINED, TRANSFER
 from hawb.engine.classic.mirrors import drop_master, drop_mirrors, enlist, synchronise_drained
 from hawb.engine.classic.ports import ALL_REPLICAS, wanted
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
 from hawb.engine.state import QUORUM, Queue, bits_of
 from hawb.engine.stopping import departure

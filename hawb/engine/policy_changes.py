@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from hawb.engine import consuming, expiry, metadata, quorum
 from hawb.engine import limits as lengths
-from hawb.engine.access import is_replicated
 from hawb.engine.classic.ports import on_record
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import (
     ClearPolicy,
     PolicyChanged,

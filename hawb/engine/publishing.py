@@ -28,8 +28,9 @@ from hawb.engine import (
     quorum,
     runs,
 )
-from hawb.engine.access import is_busy, is_replicated, park
-from hawb.engine.classic.record import waits_for_heir
+from hawb.engine.access import park
+from hawb.engine.classic.mailbox import keeps
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import HOLLOW_US, NEVER_US, Share
 from hawb.engine.consuming import circle, deliver
 from hawb.engine.contents import ready, with_batch, without
@@ -80,11 +81,6 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
     park(turn, turn.queues[tightest], replace(operation, count=operation.count - held_up[tightest]))
     turn.emit("publisher_held_up", node=operation.node, queue=tightest, messages=operation.count - held_up[tightest])
     return replace(operation, count=held_up[tightest]) if held_up[tightest] else None
-
-
-def keeps(turn: Turn, queue: Queue, node: int) -> bool:
-    """Whether what clients at a node publish waits at a queue's replicas."""
-    return is_busy(turn, queue, node) or waits_for_heir(turn, queue)
 
 
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:

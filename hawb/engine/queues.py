@@ -22,8 +22,9 @@ from hawb.engine import (
     subscriptions,
     sync_course,
 )
-from hawb.engine.access import fail, is_absent, is_stopped, park, refuse_locked, refuse_reserved, release, served
+from hawb.engine.access import fail, is_absent, park, refuse_locked, refuse_reserved, release, served
 from hawb.engine.classic.journal import JOINED
+from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.mirrors import synchronise_drained
 from hawb.engine.classic.ports import listed_by, wanted
 from hawb.engine.contents import ready, take_out

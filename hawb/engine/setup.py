@@ -18,8 +18,9 @@ class Setup(Struct, frozen=True):
 
     `handling` is what nodes wait for that have stopped because they see too few others (NOTHING: they do not stop),
     `heals` whether the losing sides of a partition restart, `preferred` the nodes that pause_if_all_down names, as
-    bits, `lone_boot_rounds` as in `hawb.rules.profiles`, `ticktime_us` how long it takes until a node that says nothing
-    is taken for dead (net_ticktime)."""
+    bits, `lone_boot_rounds` and `keeps_records` as in `hawb.rules.profiles`, `ticktime_us` how long it takes until a
+    node that says nothing is taken for dead (net_ticktime), `consumes_again` whether channels try to consume again from
+    a queue that has lost its master: in releases that mirror."""
 
     nodes: int
     seed: int
@@ -33,6 +34,8 @@ class Setup(Struct, frozen=True):
     start_us: int
     boot_retry_us: int
     ticktime_us: int
+    keeps_records: int
+    consumes_again: int
 
 
 @cache
@@ -52,4 +55,6 @@ def setup_of(settings: Settings) -> Setup:
         start_us=timing.start_us,
         boot_retry_us=timing.boot_retry_us,
         ticktime_us=round(settings.net_ticktime_s * 1_000_000),
+        keeps_records=settings.profile.keeps_records,
+        consumes_again=settings.profile.mirroring,
     )

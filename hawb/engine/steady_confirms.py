@@ -16,6 +16,7 @@ from hawb.engine import answers, runs
 from hawb.engine.clients import NEVER_US, Clock, Publisher, Unanswered
 from hawb.engine.runs import Runs
 from hawb.engine.state import NOWHERE
+from hawb.engine.steady import beats
 from hawb.engine.turn import Turn
 
 Parts = tuple[Unanswered, ...]
@@ -100,7 +101,7 @@ def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
     """A run for which a silent replica at `node` answers then, for all its messages at once."""
     if (node, NEVER_US) not in run.delays_us:
         return run
-    last_us = run.clock.due_us(run.beat + run.count - 1)
+    last_us = beats.due_us(run.clock, run.beat + run.count - 1)
     within_a_us = Clock(last_us - 1, run.count, 1)
     delays_us = tuple((at, due_us - last_us if at == node else us) for at, us in run.delays_us)
     return replace(run, clock=within_a_us, beat=1, delays_us=delays_us)
@@ -130,7 +131,7 @@ def those(run: Unanswered, numbers: Runs) -> Parts:
 
 def answered(run: Unanswered, delay_us: int, now_us: int) -> int:
     """For how many of a run a replica with that delay has answered."""
-    return min(run.count, run.clock.beyond(now_us - delay_us, run.beat - 1))
+    return min(run.count, beats.beyond(run.clock, now_us - delay_us, run.beat - 1))
 
 
 def parts(run: Unanswered, count: int) -> Parts:

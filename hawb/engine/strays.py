@@ -13,10 +13,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, confirms, consuming, publishing, runs, subscriptions, waiting_publishes
-from hawb.engine.access import is_replicated, release
+from hawb.engine.access import release
 from hawb.engine.classic.journal import LEFT_BEHIND, PROMOTED, blame, say_master_down, say_promoted
 from hawb.engine.classic.mirrors import synchronise_drained
 from hawb.engine.classic.record import alive_bits, mirror_bits
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import NOWHERE, Queue, bits_of, with_content
 from hawb.engine.turn import Turn

@@ -21,7 +21,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import expiry, fifo, places, runs
-from hawb.engine.access import fail, is_awaited, served
+from hawb.engine.access import ends_with_crash, fail, served
+from hawb.engine.classic.mailbox import is_awaited
 from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.consuming import (
     deliver,
@@ -318,12 +319,11 @@ def follow_new_master(turn: Turn, name: str, was: int) -> None:
 
 
 def lose_master(turn: Turn, name: str) -> None:
-    """Nobody took over. Channels try to consume again: where only the process crashed, as soon as it is started again;
-    on a queue without replicas that fails at once, on a replicated one when their patience is over, and then the
-    consumer is cancelled."""
+    """Nobody took over. Channels try to consume again, where only the process crashed as soon as it is started again;
+    where that fails, at once or when their patience is over, consumers are cancelled."""
     queue = turn.queues[name]
     for consumer in detach(turn, name, queue.master):
-        if is_awaited(turn, queue) and not consumer.cancel_on_ha_failover:
+        if is_awaited(turn, queue) and not (ends_with_crash(queue) or consumer.cancel_on_ha_failover):
             turn.emit("consumer_waits", node=consumer.node, queue=name, consumer=consumer.name)
             turn.schedule(0, Resume(name, consumer.node, consumer=consumer.name, subscription=consumer.subscription))
         else:

@@ -6,7 +6,7 @@ Source: `rabbit_amqqueue:on_node_down`, `rabbit_vhost:recover`, `rabbit_mirror_q
 from __future__ import annotations
 
 from hawb.engine import queues, strays
-from hawb.engine.access import is_replicated
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
 

@@ -84,7 +84,7 @@ class Turn:
         self.alarms = state.alarms
         self.unread = state.unread
         self.consumers: dict[str, Consumer] = dict(state.consumers)
-        self.publishers: dict[str, Publisher] = dict(state.publishers)
+        self.publishers: dict[str, Publisher] = {name: copy(one) for name, one in state.publishers.items()}
         self.flowing = False
         self.unconfirmed = state.unconfirmed
         self.groups: dict[str, Group] = dict(state.groups)
@@ -118,7 +118,7 @@ class Turn:
             alarms=self.alarms,
             unread=self.unread,
             consumers=self.consumers,
-            publishers=self.publishers,
+            publishers=self._frozen_publishers(),
             unconfirmed=self.unconfirmed,
             groups=self.groups,
             held_back=self.held_back,
@@ -145,6 +145,11 @@ class Turn:
         """The nodes, those that are as they were before the very same values."""
         known = zip(self.before.state.nodes, self.nodes, strict=True)
         return tuple(before if before == node else copy(node) for before, node in known)
+
+    def _frozen_publishers(self) -> dict[str, Publisher]:
+        """The publishers, in the same way."""
+        known = self.before.state.publishers
+        return {name: known[name] if known.get(name) == one else copy(one) for name, one in self.publishers.items()}
 
     def _frozen_sides(self) -> tuple[Side, ...]:
         shown = self._shown_side()
@@ -352,8 +357,7 @@ class Turn:
 
     def change_publisher(self, name: str, **fields) -> Publisher:
         """The publisher with other fields."""
-        publisher = self.publishers[name] = replace(self.publishers[name], **fields)
-        return publisher
+        return write(self.publishers[name], fields)
 
     def change_node(self, node: int, **fields) -> Node:
         """The node with other fields."""

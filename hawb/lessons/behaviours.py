@@ -22,7 +22,6 @@ from hawb.engine import (
     enqueuers,
     expiry,
     fifo,
-    flow_control,
     held_sync,
     links,
     maintenance,
@@ -44,6 +43,7 @@ from hawb.engine import limits as lengths
 from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, failover_ports, mirrors, outage, refusal, synchronisation
 from hawb.engine.nodes import partition_handling
+from hawb.engine.steady import credit
 from hawb.raft import election, replication
 from hawb.rules import (
     limits,
@@ -152,7 +152,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("nack: a message not confirmed since a process crashed", confirms.replica_crashed, "still-confirmed"),
         _of("mirrors that wait and are told of nobody: publishers never answered", failover_ports.leave_strays, "",
             "strays-of-a-transient-queue"),
-        _of("flow control: a publisher's channel without credit", flow_control.credit,
+        _of("flow control: a publisher's channel without credit", credit.credit_towards,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),
         _of("alarm: a connection blocked from publishing", alarms.blocks_publishing, "",
             "alarm-blocks-publishers alarm-blocks-the-whole-connection"),

@@ -28,6 +28,7 @@ from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.operations import Operation
 from hawb.engine.policy_changes import OPERATOR, USER
 from hawb.engine.state import NOWHERE, QUORUM
+from hawb.engine.steady import closing
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, verbs
 from hawb.scenario.forms import OnNode, OnNodes, Verb
@@ -188,7 +189,7 @@ def close(turn: Turn, verb: verbs.Close) -> None:
     forgotten."""
     known = turn.consumers.get(verb.name)
     if known is None and verb.name in turn.publishers:
-        publishers.close(turn, verb.name, "client")
+        closing.close(turn, turn.publishers[verb.name], "client")
         return
     chosen = [known] if known is not None else [c for c in turn.consumers.values() if c.connection == verb.name]
     for consumer in chosen:

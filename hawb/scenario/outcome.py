@@ -17,7 +17,6 @@ from hawb.engine.contents import in_order
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
-from hawb.engine.publishers import blocked_for_us
 from hawb.engine.runs import as_lists
 from hawb.engine.settings import Settings
 from hawb.engine.single_active import held_by_cancelled, is_single_active
@@ -35,6 +34,7 @@ from hawb.engine.state import (
     Side,
     State,
 )
+from hawb.engine.steady.publisher_ports import blocked_for_us
 from hawb.engine.trace import Entry
 from hawb.scenario.quorum_outcome import atoms_outcome, is_online, member_outcome, quorum_outcome
 from hawb.scenario.run import Run

@@ -12,9 +12,10 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from hawb.engine import advance, flows, publishers
+from hawb.engine import advance, flows
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
+from hawb.engine.steady.closing import close_with_nodes
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, unsupported
 from hawb.scenario.actions import ACTIONS
@@ -70,7 +71,7 @@ class Run:
             advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
         else:
             ACTIONS[type(step.verb)](turn, step.verb)
-            publishers.close_with_nodes(turn)
+            close_with_nodes(turn)
         self._steps.append(step)
         self._stages.append(_Stage(self.settings, turn.finish()))
 

@@ -23,9 +23,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hawb.engine import advance, chance, flows, publishers, runs
+from hawb.engine import advance, chance, flows, runs
 from hawb.engine.ledger import Account
 from hawb.engine.state import DOWN, RUNNING, Queue
+from hawb.engine.steady.closing import close_with_nodes
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning
 from hawb.scenario.actions import ACTIONS
@@ -279,7 +280,7 @@ class Played:
         self.turn.look_from_outside()
         self.turn.because = None
         ACTIONS[type(verb)](self.turn, verb)
-        publishers.close_with_nodes(self.turn)
+        close_with_nodes(self.turn)
 
     # What the history holds
 

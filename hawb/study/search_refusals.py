@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct
 
 from hawb.engine import events, operations, runs
-from hawb.engine.access import is_replicated
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import NEVER_US
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings

@@ -16,12 +16,11 @@ from hawb.engine.classic.ports import (
     AUTOMATIC_SYNC,
     NO_RECORD,
     forget_replicas,
-    mirroring_of,
     note_recoverable,
     plan,
     release,
 )
-from hawb.engine.classic.record_ports import strike_mirrors, synchronised
+from hawb.engine.classic.record_ports import mirroring_of, strike_mirrors, synchronised
 from hawb.engine.classic.synchronisation import leave_sync
 from hawb.rules.promotion import takes_mirrors_down
 

@@ -7,7 +7,7 @@ search by bits (`hawb.study.kernel.search_copies`). What a port promises is said
 from __future__ import annotations
 
 from hawb.engine import bookkeeping, places, runs
-from hawb.engine.access import is_replicated
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, Queue, bits_of, nodes_of, with_content

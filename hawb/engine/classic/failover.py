@@ -53,13 +53,12 @@ from hawb.engine.classic.ports import (
     count_times,
     deliver,
     forget_replicas,
-    mirroring_of,
     note_recoverable,
     plan,
     release,
 )
 from hawb.engine.classic.record import alive_bits, is_synchronised, mirror_bits
-from hawb.engine.classic.record_ports import is_alive, mirrors, strike_mirrors, synchronised
+from hawb.engine.classic.record_ports import is_alive, mirroring_of, mirrors, strike_mirrors, synchronised
 from hawb.engine.classic.refusal import bury_hollow, heed_hollow, refuse_promotion
 from hawb.engine.nodes.ports import bits_in, is_running, linked
 from hawb.engine.nodes.sight import is_unmissed

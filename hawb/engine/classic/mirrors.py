@@ -35,7 +35,6 @@ from hawb.engine.classic.ports import (
     forget_replicas,
     join_later,
     lack_waiting,
-    mirroring_of,
     note_recoverable,
     note_returned,
     plan,
@@ -46,7 +45,7 @@ from hawb.engine.classic.ports import (
     wanted,
 )
 from hawb.engine.classic.record import alive_bits, is_mirror, is_synchronised, mirror_bits
-from hawb.engine.classic.record_ports import mirrors, put_first_synchronised, put_last, strike_mirrors
+from hawb.engine.classic.record_ports import mirroring_of, mirrors, put_first_synchronised, put_last, strike_mirrors
 from hawb.engine.nodes.ports import is_running, linked, running_bits
 
 # Joining

@@ -10,22 +10,17 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata, sync_course
-from hawb.engine.access import is_replicated, park
+from hawb.engine.access import park
 from hawb.engine.access import release as release_waiting
+from hawb.engine.classic.record_ports import mirroring_of
 from hawb.engine.events import AutomaticSync, ManualSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
 from hawb.engine.operations import Publish
 from hawb.engine.state import Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 from hawb.rules import promotion, selection
-from hawb.rules.policies import HaMode, Mirroring, Promote, SyncMode
+from hawb.rules.policies import HaMode, Mirroring
 
 NODES = selection.NODES
-NO_MIRRORS = Mirroring(
-    mode=HaMode.ALL, count=None, nodes=(), sync_mode=SyncMode.MANUAL, sync_batch_size=None,
-    promote_on_shutdown=Promote.WHEN_SYNCED, promote_on_failure=Promote.ALWAYS, mirrored=False,
-)  # fmt: skip
-"""What applies to a queue that is not mirrored, or no more: a mirror that is left over takes over."""
-
 AT_HAND = None
 """In place of the entry behind what is planned: the one at hand."""
 
@@ -45,11 +40,6 @@ NO_RECORD: tuple[int, ...] = ()
 """A record on disk that names no mirrors."""
 
 # What policy asks for
-
-
-def mirroring_of(_: Turn, q: Queue) -> Mirroring:
-    """What policy asks for in the way of mirrors; NO_MIRRORS where it asks for none."""
-    return q.mirroring if is_replicated(q) else NO_MIRRORS
 
 
 def wanted(t: Turn, q: Queue, available: int, recorded: tuple[int, ...] = NO_RECORD) -> list[int]:
@@ -194,7 +184,7 @@ def count_times(t: Turn, q: Queue) -> None:
 
 PORTS = (
     "NODES", "AT_HAND", "RETURNING", "ADDING", "LEAVE_UNSYNCHRONISED", "REPLICA_GONE", "AUTOMATIC_SYNC",
-    "POLICY_TAKES_EFFECT", "SYNC_FINISHED", "ALL_REPLICAS", "NO_RECORD", "mirroring_of", "wanted", "startable_bits",
+    "POLICY_TAKES_EFFECT", "SYNC_FINISHED", "ALL_REPLICAS", "NO_RECORD", "wanted", "startable_bits",
     "note_recoverable", "note_returned", "plan", "join_later", "stall_join", "start_sync", "stop_sync", "leave_out",
     "is_held", "is_overdue", "park_sync", "lack_waiting", "forget_replicas", "release", "deliver", "catch_up_on_limits",
     "count_times",

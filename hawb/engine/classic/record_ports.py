@@ -8,9 +8,26 @@ from __future__ import annotations
 
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
+from hawb.rules.policies import HaMode, Mirroring, Promote, SyncMode
+
+NO_MIRRORS = Mirroring(
+    mode=HaMode.ALL, count=None, nodes=(), sync_mode=SyncMode.MANUAL, sync_batch_size=None,
+    promote_on_shutdown=Promote.WHEN_SYNCED, promote_on_failure=Promote.ALWAYS, mirrored=False,
+)  # fmt: skip
+"""What applies to a queue that is not mirrored, or no more: a mirror that is left over takes over."""
 
 is_alive = Turn.alive
 """Whether the replica at a node is a running process."""
+
+
+def is_replicated(q: Queue) -> bool:
+    """Whether policy asks for mirrors. Exclusive queues never have any."""
+    return q.mirroring is not None and q.owner is None
+
+
+def mirroring_of(_: Turn, q: Queue) -> Mirroring:
+    """What policy asks for in the way of mirrors; NO_MIRRORS where it asks for none."""
+    return q.mirroring if is_replicated(q) else NO_MIRRORS
 
 
 def is_absent(_: Turn, q: Queue) -> bool:
@@ -55,7 +72,7 @@ def forget_synchronised(_: Turn, q: Queue) -> None:
 
 
 PORTS = (
-    "is_alive", "is_absent", "mirrors", "synchronised", "put_last", "put_first_synchronised", "strike_mirrors",
-    "forget_synchronised",
+    "is_alive", "mirroring_of", "is_absent", "mirrors", "synchronised", "put_last", "put_first_synchronised",
+    "strike_mirrors", "forget_synchronised",
 )  # fmt: skip
 """The names of what others have to have."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from hawb.engine.classic.copies import delete_copies
 from hawb.engine.classic.failover_ports import forget_crashes, has_room, may_return, meet
 from hawb.engine.classic.outage import recover
-from hawb.engine.classic.ports import NO_RECORD, RETURNING, join_later, mirroring_of, wanted
+from hawb.engine.classic.ports import NO_RECORD, RETURNING, join_later, wanted
 from hawb.engine.classic.record import mirror_bits
-from hawb.engine.classic.record_ports import strike_mirrors
+from hawb.engine.classic.record_ports import mirroring_of, strike_mirrors
 from hawb.engine.state import NOWHERE
 
 

@@ -21,7 +21,6 @@ from hawb.engine.classic.ports import (
     is_held,
     is_overdue,
     leave_out,
-    mirroring_of,
     park_sync,
     plan,
     release,
@@ -29,7 +28,7 @@ from hawb.engine.classic.ports import (
     stop_sync,
 )
 from hawb.engine.classic.record import is_synchronised
-from hawb.engine.classic.record_ports import is_alive, mirrors
+from hawb.engine.classic.record_ports import is_alive, mirroring_of, mirrors
 from hawb.engine.nodes.ports import is_running, linked
 
 

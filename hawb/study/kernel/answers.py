@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hawb.engine import beats
+from hawb.engine.steady import beats
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.record_rules import is_mirror
@@ -158,13 +158,14 @@ def settle_batches(t, number):
 
 @inner
 def await_each(t, count, lag_us):
-    """The publisher's channel waits for answers to its next `count` messages, which the queue has just taken."""
+    """The publisher's channel waits for answers to its last `count` messages, which the queue has just taken."""
     publisher, last = t.publisher, t.moment.unanswered - 1
     room(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
     row[NUMBERED], row[AT], row[ANSWERED] = publisher.number, publisher.node, 0
-    row[START_US], row[PER_BEATS], row[PER_US] = publisher.start_us, publisher.per_beats, publisher.per_us
-    row[BEAT], row[AFTER], row[COUNT] = publisher.beats + 1, t.queue.taken - count, count
+    clock = publisher.clock
+    row[START_US], row[PER_BEATS], row[PER_US] = clock.start_us, clock.per_beats, clock.per_us
+    row[BEAT], row[AFTER], row[COUNT] = publisher.beats - count + 1, t.queue.taken - count, count
     ask(t, row, publisher.node, 1, lag_us)
     if last >= 0 and goes_on(t, t.unanswered[last], row):
         t.unanswered[last, COUNT] += count

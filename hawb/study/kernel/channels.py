@@ -113,9 +113,10 @@ def await_each(t, after, count, delay_us):
     publisher, last = t.publisher, t.moment.unanswered - 1
     room(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
-    row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.start_us
-    row[CLOCK_BEATS], row[CLOCK_PER_US] = publisher.per_beats, publisher.per_us
-    row[FROM_BEAT], row[FROM_AFTER], row[HOW_MANY], row[DELAY] = publisher.beats + 1, after, count, delay_us
+    row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.clock.start_us
+    row[CLOCK_BEATS], row[CLOCK_PER_US] = publisher.clock.per_beats, publisher.clock.per_us
+    row[FROM_BEAT], row[FROM_AFTER] = publisher.beats - count + 1, after
+    row[HOW_MANY], row[DELAY] = count, delay_us
     if last >= 0 and goes_on(t.unanswered[last], row):
         t.unanswered[last, HOW_MANY] += count
     else:

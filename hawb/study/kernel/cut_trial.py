@@ -13,17 +13,17 @@ from hawb.study.kernel import (
     cut_state,
     deliveries,
     disks,
-    flows,
     links,
     metadata,
     node_ports,
-    publishing,
     sides,
     state,
+    steady_ports,
     trial,
     upkeep,
     windows,
 )
+from hawb.study.kernel.closing import close_with_nodes
 from hawb.study.kernel.copies import lose
 from hawb.study.kernel.cut_nodes import parted, stop_parted
 from hawb.study.kernel.cut_state import (
@@ -36,17 +36,14 @@ from hawb.study.kernel.cut_state import (
     look_from_outside,
     oldest,
 )
-from hawb.study.kernel.flows import drains_us, flow_through
 from hawb.study.kernel.going_down import kill
 from hawb.study.kernel.links import cut, heal, time_out
-from hawb.study.kernel.publishing import close_with_node
 from hawb.study.kernel.sides import drop_unheld, is_about_queue, is_of_side
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     CONSUME,
     KIND,
     LINKS_TIME_OUT,
-    NEVER,
     NUMBER,
     PUBLISH,
     RESUME,
@@ -63,7 +60,7 @@ from hawb.study.kernel.upkeep import idle, look
 
 CUT, CUT_LINK, HEAL = histories.CUT, histories.CUT_LINK, histories.HEAL
 stand_together, does_what_can_be_done, acts = trial.stand, upkeep.go_on, upkeep.act
-has_what_they_want, goes_on_unhindered, changes_us = upkeep.is_content, publishing.is_unhindered, flows.next_change_us
+has_what_they_want = upkeep.is_content
 cleans_up, mends = trial.begin_again, upkeep.mend
 
 
@@ -117,48 +114,6 @@ def happen(t, row):
         time_out(t, a)
     else:
         handle(t, number, kind, a, b, c, d)
-
-
-@inner
-def flow(t, until_us):
-    """Takes in what flows until then on each side, and time stands there."""
-    t.moment.now_us = max(t.moment.now_us, until_us)
-    if t.net.sides == 1:
-        flow_through(t)
-        return
-    focus = t.net.focus
-    for number in range(1, t.net.last_side + 1):
-        if focus_on(t, number):
-            flow_through(t)
-    focus_on(t, focus)
-
-
-@inner
-def next_change_us(t):
-    """When next a flow changes more than how many messages there are, on any side."""
-    focus, change_us = t.net.focus, min(changes_us(t), lags_end_us(t))
-    if t.net.sides > 1:
-        for number in range(1, t.net.last_side + 1):
-            if focus_on(t, number):
-                change_us = min(change_us, changes_us(t), lags_end_us(t))
-        focus_on(t, focus)
-    return change_us
-
-
-@inner
-def lags_end_us(t):
-    """When mirrors that lag would have all that is left, whether they count as synchronised or not."""
-    return drains_us(t) if t.queue.lagging else NEVER
-
-
-@inner
-def is_unhindered(t):
-    """Whether nothing holds the publisher up, as its own side sees it."""
-    focus = t.net.focus
-    look_from(t, t.publisher.node)
-    free = goes_on_unhindered(t)
-    focus_on(t, focus)
-    return free
 
 
 # Who looks after it
@@ -219,7 +174,7 @@ def act(t, kind, about):
     elif kind == HEAL:
         heal(t)
     if kind in (CUT, CUT_LINK, HEAL):
-        close_with_node(t)
+        close_with_nodes(t)
         look(t)
     else:
         acts(t, kind, about)
@@ -233,13 +188,12 @@ PARTS = {
     copies.note_silent: books.note_silent,
     deliveries.take_out: books.take_out,
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
-    copies.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
+    copies.purged_at: links.purged_at, steady_ports.lacked_up_to: links.lacked_up_to,
     answers.client_gone: cut_nodes.client_gone,
     metadata.release_stalled: cut_nodes.release_stalled_of_sides,
     node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
     node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
     arrival.settle_stalled: cut_nodes.settle_stalled, arrival.find_records: sides.find_records,
-    publishing.is_unhindered: is_unhindered, flows.flow: flow, flows.next_change_us: next_change_us,
     trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.begin_again: begin_again,
     disks.lose_disk: lose_disk, upkeep.mend: mend,
     upkeep.is_content: is_content, upkeep.go_on: go_on, upkeep.connect: connect, upkeep.act: act,

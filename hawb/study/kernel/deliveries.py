@@ -12,6 +12,7 @@ from __future__ import annotations
 from hawb.engine import access
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
+from hawb.study.kernel.mailbox import is_stopped
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -84,21 +85,9 @@ def serves(t, kind, a, node, c, d):
     queue = t.queue
     if queue.up and not queue.syncing and linked(t, node, queue.master):
         return True
-    if not (queue.abandoned and (queue.absent or is_stopped(t))):
+    if not (queue.abandoned and (queue.absent or is_stopped(t, queue))):
         park(t, kind, a, node, c, d)
     return False
-
-
-@inner
-def is_stopped(t):
-    """Whether the record of a queue without replicas says that its process was stopped."""
-    return t.queue.stopped and not t.setup.mirrored
-
-
-@inner
-def is_awaited(t):
-    """Whether a channel that tries to consume again from a queue without a master does not fail at once."""
-    return t.setup.consumes_again and (t.setup.mirrored or not (t.queue.absent or is_stopped(t)))
 
 
 # Deliveries
@@ -304,7 +293,8 @@ def consume(t, node):
     if consumer.state == CANCELLED and not is_here(t, consumer.node) and still_holds(t):
         return
     consumer.state, consumer.subscription, consumer.node = ACTIVE, next_number(t), node
-    consumer.start_us, consumer.beats = t.moment.now_us, 0
+    consumer.beats, consumer.clock.start_us = 0, t.moment.now_us
+    consumer.clock.per_beats, consumer.clock.per_us = t.setup.consume_beats, t.setup.consume_us
     subscribe(t)
     deliver(t, False)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import deliveries, metadata, state
-from hawb.study.kernel.deliveries import is_awaited, subscribe
+from hawb.study.kernel.deliveries import subscribe
+from hawb.study.kernel.mailbox import is_awaited
 from hawb.study.kernel.publishing import keep
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
@@ -117,7 +118,7 @@ def follow_new_master(t, q, was):
 def lose_master(t, q):
     """The consumer waits for a master, or is cancelled."""
     if wants_to_go_on(t):
-        if is_awaited(t):
+        if is_awaited(t, q):
             schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
         else:
             t.consumer.state = CANCELLED

@@ -9,7 +9,6 @@ from __future__ import annotations
 from hawb.engine import fifo
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_beyond
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -330,7 +329,8 @@ def subscribe(t, node):
     if consumer.state == CLOSED:
         give_up_name(t)
     consumer.state, consumer.subscription, consumer.node, consumer.subscribed = ACTIVE, next_number(t), node, 1
-    consumer.start_us, consumer.beats, consumer.blocked = t.moment.now_us, 0, 0
+    consumer.beats, consumer.blocked, consumer.clock.start_us = 0, 0, t.moment.now_us
+    consumer.clock.per_beats, consumer.clock.per_us = t.setup.consume_beats, t.setup.consume_us
     deliver(t, False, 0)
 
 
@@ -381,20 +381,3 @@ def serve_nobody(t):
     check_out(t)
     pass_to(t.hand, t.returns, PREFETCH)
     deliver(t, False, 0)
-
-
-# Beats
-
-
-@inner
-def is_rated(t):
-    """Whether the consumer answers at its beats."""
-    return t.consumer.state != CLOSED and is_running(t, t.consumer.node)
-
-
-@inner
-def consumer_beats(t):
-    """How many beats of the consumer have reached the queue since the last time."""
-    consumer, setup = t.consumer, t.setup
-    time_us = t.moment.now_us - link_us(t, consumer.node, t.queue.master)
-    return beats_beyond(consumer.start_us, setup.consume_beats, setup.consume_us, time_us, consumer.beats)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.engine import chance
 from hawb.study.compiled import inner
-from hawb.study.kernel import deliveries, flows, windows
+from hawb.study.kernel import deliveries, steady_ports, windows
 from hawb.study.kernel.answers import EVERY, settle_batches
 from hawb.study.kernel.books import note_silent
 from hawb.study.kernel.boot_order import let_waiting_nodes_in
@@ -46,7 +46,7 @@ from hawb.study.kernel.state import (
 )
 
 CUT_OFF = chance.CUT_OFF
-lacked_by_others = flows.lacked_up_to
+lacked_by_others = steady_ports.lacked_up_to
 receive_now, deliver_now, arrive_now = deliveries.receive, deliveries.deliver, deliveries.arrive
 
 
@@ -79,10 +79,10 @@ def purged_at(t, node):
 
 
 @inner
-def lacked_up_to(t, node):
+def lacked_up_to(t, q, node):
     """The last of the messages that a mirror lacks; 0 if it lacks none."""
-    if not t.queue.lagging >> node & 1:
-        return lacked_by_others(t, node)
+    if not q.lagging >> node & 1:
+        return lacked_by_others(t, q, node)
     windows.clear(t.here)
     windows.copy_all(t.content, t.here)
     for k in range(1, t.behind[0, 0] + 1):

@@ -47,12 +47,6 @@ wanted_replicas = rule(selection.wanted_replicas)
 # What policy asks for
 
 
-@inner
-def mirroring_of(t, q):
-    """What policy asks for in the way of mirrors, which does not change."""
-    return t.setup
-
-
 @with_arrays
 def wanted(t, q, available, recorded):
     """The replicas that the policy asks for among the `available` nodes, the wanted master first. The list holds until

@@ -6,6 +6,7 @@ from __future__ import annotations
 from hawb.raft.member import LEADER, NOWHERE
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
+from hawb.study.kernel.closing import UNHINDERED, lag_us
 from hawb.study.kernel.enqueuers import BEYOND_TICKTIME_US, await_registration, is_registered, register
 from hawb.study.kernel.fifo import (
     NOT_LATE,
@@ -21,7 +22,6 @@ from hawb.study.kernel.fifo import (
     unsubscribe,
 )
 from hawb.study.kernel.node_rules import is_up
-from hawb.study.kernel.publishing import UNHINDERED, lag_us
 from hawb.study.kernel.quorum_group import is_from, is_in_any_log, is_in_log, row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
 from hawb.study.kernel.quorum_state import (
@@ -242,7 +242,7 @@ def ask_to_take(t, node, owner, after, count):
 
 
 @inner
-def come(t, count):
+def come(t, q, p, count, more_room):
     """Messages of the steady publisher reach its channel one after the other; those to a queue that can commit are
     committed by now."""
     publisher, after = t.publisher, t.book.published
@@ -253,7 +253,7 @@ def come(t, count):
         commit_at_once(t, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
-        await_each(t, after, count, lag_us(t) + answer_us(t, publisher.node))
+        await_each(t, after, count, lag_us(t, p) + answer_us(t, publisher.node))
         return
     ask_to_take(t, publisher.node, publisher.number, after, count)
     await_each(t, after, count, NEVER)
@@ -267,7 +267,7 @@ def answer_us(t, client):
 
 
 @inner
-def credit(t):
+def credit(t, q, p):
     """How many messages more the publisher's channel may send; UNHINDERED where nothing holds it up."""
     return UNHINDERED if t.queue.up else max(0, t.setup.soft_limit + 1 - undecided(t))
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner, with_parts
-from hawb.study.kernel import flows, publishing, windows
+from hawb.study.kernel import closing, publishing, steady, steady_ports, windows
 from hawb.study.kernel.channels import settle_each
-from hawb.study.kernel.fifo import come_back, consumer_beats, deliver, is_rated, settle, waits
-from hawb.study.kernel.flows import beat_us, beats_by_beat
-from hawb.study.kernel.publishing import lag_us, publishes
+from hawb.study.kernel.closing import lag_us
+from hawb.study.kernel.fifo import come_back, deliver, settle, waits
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
 from hawb.study.kernel.raft_flows import commit_at_once
 from hawb.study.kernel.state import NEVER, NOBODY, link_us
+from hawb.study.kernel.steady import beats_heard, due_us, publishes
+from hawb.study.kernel.steady_ports import is_heard
 
-leave = with_parts(publishing.leave, {publishing.come: come, publishing.credit: credit})
+leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credit})
 
 
 @inner
 def flow(t, until_us):
     """Takes in what flows until then, and time stands there; with it the queue commits what the logs had before."""
     t.moment.now_us = max(t.moment.now_us, until_us)
-    answers, busy = is_rated(t), not t.queue.up
-    beats = consumer_beats(t) if answers else 0
-    useful = useful_beats(t, beats)
-    arrived = leave(t)
+    answers, busy = is_heard(t, t.consumer), not t.queue.up
+    beats = beats_heard(t, t.queue, t.consumer) if answers else 0
+    useful = useful_beats(t, t.queue, t.consumer, beats)
+    arrived = leave(t, t.queue, t.publisher, 0)
     t.consumer.beats += beats
     if answers and busy:
         answer_later(t, useful)
@@ -38,27 +39,12 @@ def flow(t, until_us):
 
 
 @inner
-def useful_beats(t, count):
-    """At how many of its next `count` beats the consumer finds something to answer for."""
-    consumer = t.consumer
-    if count == 0 or not t.queue.up or not consumer.subscribed:
-        return count
-    has = windows.size(t.held) + waits(t)
-    first, last = has + coming_by(t, consumer.beats + 1), has + coming_by(t, consumer.beats + count)
-    return max(0, min(count, first + count - 1, last))
+def within_reach(t, q, c):
+    """How many messages the consumer has to answer for, or will get of what is in the queue."""
+    return windows.size(t.held) + waits(t)
 
 
-@inner
-def coming_by(t, beat):
-    """How many messages more will have come by a beat of the consumer."""
-    consumer, publisher, setup = t.consumer, t.publisher, t.setup
-    if not publishes(t):
-        return 0
-    since_us = consumer.start_us + link_us(t, consumer.node, t.queue.master) - lag_us(t) - publisher.start_us
-    come_ = beats_by_beat(
-        since_us, beat, setup.consume_beats, setup.consume_us, publisher.per_beats, publisher.per_us
-    )
-    return max(0, come_ - publisher.beats)
+useful_beats = with_parts(steady.useful_beats, {steady_ports.within_reach: within_reach})
 
 
 @inner
@@ -74,7 +60,7 @@ def answer_later(t, beats):
         ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(beats, has))
 
 
-blocks_us = with_parts(flows.blocks_us, {publishing.credit: credit})
+blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})
 
 
 @inner
@@ -82,16 +68,15 @@ def flows_us(t):
     """When something flows next: a message that is published or an answer of the consumer, whether it finds something
     to answer for or not. NEVER if nothing does."""
     publisher, consumer, soonest_us = t.publisher, t.consumer, NEVER
-    if publishes(t):
-        lasts_us = beat_us(publisher.beats + 1, publisher.per_beats, publisher.per_us)
-        soonest_us = publisher.start_us + lag_us(t) + lasts_us
-    if is_rated(t):
-        lasts_us = beat_us(consumer.beats + 1, t.setup.consume_beats, t.setup.consume_us)
-        soonest_us = min(soonest_us, consumer.start_us + link_us(t, consumer.node, t.queue.master) + lasts_us)
+    if publishes(t, publisher):
+        soonest_us = due_us(publisher.clock, publisher.beats + 1) + lag_us(t, publisher)
+    if is_heard(t, consumer):
+        answers_us = due_us(consumer.clock, consumer.beats + 1) + link_us(t, consumer.node, t.queue.master)
+        soonest_us = min(soonest_us, answers_us)
     return soonest_us
 
 
 @inner
 def next_change_us(t):
     """When next a flow changes more than how many messages there are: the publisher is blocked. NEVER if it is not."""
-    return blocks_us(t)
+    return blocked_us(t, t.publisher)

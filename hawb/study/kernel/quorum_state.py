@@ -14,6 +14,7 @@ from hawb.raft.member import LOG_ENDS, Member, Peer, whole_numbers
 from hawb.study.environment import HOURS
 from hawb.study.kernel.state import (
     BOOK,
+    CLOCK,
     MOMENT,
     MOST_NODES,
     MOST_WINDOWS,
@@ -97,7 +98,7 @@ def with_letter(fields: list[tuple]) -> np.dtype:
     })  # fmt: skip
 
 
-QUORUM_CONSUMER = record("state subscribed suspected subscription node start_us beats blocked wanted")
+QUORUM_CONSUMER = record("state subscribed suspected subscription node beats blocked wanted", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
     " registered out pumped committed moved requeued looked led was_down drawn_for"

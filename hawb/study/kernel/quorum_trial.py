@@ -9,13 +9,14 @@ from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
 from hawb.study.kernel import (
     arrival,
+    closing,
     departure,
     disks,
     flows,
     going_down,
-    publishing,
     quorum_nodes,
     silence,
+    steady,
     trial,
     upkeep,
     windows,
@@ -26,7 +27,6 @@ from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
 from hawb.study.kernel.going_down import node_gone, shut_down, stopped
 from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.publishing import react
 from hawb.study.kernel.quorum import (
     ask_for,
     channel_down,
@@ -90,6 +90,7 @@ from hawb.study.kernel.state import (
     next_number,
     strike,
 )
+from hawb.study.kernel.steady import react
 
 MEMBERS = chance.MEMBERS
 is_critical = rule(quorum_rules.is_critical)
@@ -108,6 +109,7 @@ def stand(t):
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = NEVER
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
+    t.publisher.closed = 1
     t.setup.members = chosen(t, everybody)
     t.setup.majority, t.setup.others = majority(bits_in(t.setup.members)), bits_in(t.setup.members) - 1
     note_hosts(t)
@@ -304,8 +306,8 @@ NEVER_HAPPENS = (
 )  # fmt: skip
 """What goes and comes with replicas of classic queues."""
 PARTS = {
-    trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
-    publishing.credit: credit, going_down.power_off: going_down.kill, disks.lose_disk: going_down.kill,
+    trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, steady.next_change_us: next_change_us,
+    closing.credit: credit, going_down.power_off: going_down.kill, disks.lose_disk: going_down.kill,
     departure.members_down: member_down, departure.members_missed: call_elections,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,

@@ -16,6 +16,12 @@ def is_alive(t, q, node):
 
 
 @inner
+def mirroring_of(t, q):
+    """What policy asks for in the way of mirrors, which does not change."""
+    return t.setup
+
+
+@inner
 def is_absent(t, q):
     """Whether only disks have the record."""
     return q.absent == 1

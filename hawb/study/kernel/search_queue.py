@@ -6,7 +6,8 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel.deliveries import park, release
 from hawb.study.kernel.links import replica_answers
-from hawb.study.kernel.publishing import answered, keeps
+from hawb.study.kernel.mailbox import keeps
+from hawb.study.kernel.publishing import answered
 from hawb.study.kernel.record_ports import is_alive
 from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.replicas import finish_late
@@ -53,7 +54,7 @@ def catch_up(t):
 @inner
 def publish(t, node, how):
     """A message reaches the queue, or waits for it."""
-    if keeps(t, node) and not how & STRUCK:
+    if keeps(t, t.queue, node) and not how & STRUCK:
         park(t, PUBLISH, 1, node, how, 0)
         return
     if t.notes.pieces == MOST_PIECES:

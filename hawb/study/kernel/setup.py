@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from msgspec.structs import asdict
 
-from hawb.engine.classic.ports import NO_MIRRORS
+from hawb.engine.classic.record_ports import NO_MIRRORS
 from hawb.engine.settings import Settings
 from hawb.engine.setup import setup_of
 from hawb.engine.state import Queue
@@ -66,8 +66,7 @@ def of_settings(settings: Settings) -> dict[str, int]:
     """What a cluster goes by."""
     timing = settings.timing
     return {
-        **asdict(setup_of(settings)), "keeps_records": settings.profile.keeps_records,
-        "consumes_again": settings.profile.mirroring, "strays_confirm": settings.profile.strays_confirm,
+        **asdict(setup_of(settings)), "strays_confirm": settings.profile.strays_confirm,
         "network_bytes_per_s": timing.network_bytes_per_s, "sync_messages_per_s": timing.sync_messages_per_s,
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
     }  # fmt: skip

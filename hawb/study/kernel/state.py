@@ -43,9 +43,9 @@ HOW = (1 << LACKED_BY) - 1
 """All four."""
 
 
-def record(names: str) -> np.dtype:
-    """A record of whole numbers."""
-    return np.dtype([(name, np.int64) for name in names.split()])
+def record(names: str, **records: np.dtype) -> np.dtype:
+    """A record of whole numbers, and of other `records`."""
+    return np.dtype([*((name, np.int64) for name in names.split()), *records.items()])
 
 
 SETUP = record(
@@ -71,8 +71,10 @@ BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
     " down_us down_since syncing_us syncing_since outages"
 )
-PUBLISHER = record("open node start_us beats blocked number per_beats per_us")
-CONSUMER = record("state subscribed subscription node start_us beats handed wanted")
+CLOCK = record("start_us per_beats per_us")
+"""The clock of a client (`hawb.engine.clients.Clock`)."""
+PUBLISHER = record("closed node beats blocked number", clock=CLOCK)
+CONSUMER = record("state subscribed subscription node beats handed wanted", clock=CLOCK)
 MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed")
 WORK = record("left away coming from_us asked_us down_us")
 

@@ -12,12 +12,12 @@ from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
 from hawb.study.kernel.disks import declare
-from hawb.study.kernel.flows import flow, next_change_us
+from hawb.study.kernel.flows import flow
 from hawb.study.kernel.going_down import node_gone, shut_down, stopped
 from hawb.study.kernel.maintenance import drain
 from hawb.study.kernel.mirror_ports import wanted
 from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.publishing import publish, react
+from hawb.study.kernel.publishing import publish
 from hawb.study.kernel.replicas import (
     DRAINED,
     bury,
@@ -66,6 +66,7 @@ from hawb.study.kernel.state import (
     hand_over,
     strike,
 )
+from hawb.study.kernel.steady import next_change_us, react
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
 from hawb.study.played import SECOND_US
 from hawb.study.record import Record
@@ -83,6 +84,7 @@ def stand(t):
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.syncing_since = NEVER
     t.consumer.node = t.publisher.node = NOBODY
+    t.publisher.closed = 1
     t.queue.up, t.queue.hollow = 1, NOBODY
     for node in wanted(t, t.queue, everybody, 0)[1:]:
         t.mirrors[t.queue.mirrors] = node

@@ -6,10 +6,11 @@ from __future__ import annotations
 from hawb.rules import health_checks
 from hawb.study import histories
 from hawb.study.compiled import inner, rule
+from hawb.study.kernel.closing import close as close_publisher
+from hawb.study.kernel.closing import close_with_nodes
 from hawb.study.kernel.disks import lose_disk, replace
-from hawb.study.kernel.flows import next_change_us
 from hawb.study.kernel.going_down import kill, power_off, start, stop
-from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
+from hawb.study.kernel.publishing import open_publisher
 from hawb.study.kernel.state import (
     ACTIVE,
     CONSUME,
@@ -31,6 +32,8 @@ from hawb.study.kernel.state import (
     runs_anywhere,
     schedule,
 )
+from hawb.study.kernel.steady import next_change_us
+from hawb.study.kernel.steady_ports import NODE_DOWN
 from hawb.study.work import LOOK_US
 
 START, STOP, KILL, POWER_OFF = histories.START, histories.STOP, histories.KILL, histories.POWER_OFF
@@ -77,9 +80,9 @@ def is_content(t):
 def follows_rate(t, rate):
     """Whether as much is published as there is to publish."""
     publisher = t.publisher
-    if not publisher.open:
+    if publisher.closed:
         return rate[0] == 0
-    return publisher.per_beats == rate[0] and publisher.per_us == rate[1]
+    return publisher.clock.per_beats == rate[0] and publisher.clock.per_us == rate[1]
 
 
 @inner
@@ -111,10 +114,10 @@ def keep_publishing(t):
     """The publisher connects to the first node that takes clients if it is not connected, and follows its rate if
     nothing holds it up."""
     publisher = t.publisher
-    if publisher.open:
+    if not publisher.closed:
         if not publisher.blocked and not follows_rate(t, t.rates[t.moment.bursts, t.moment.hour]):
             look_from_outside(t)
-            close_publisher(t)
+            close_publisher(t, publisher, NODE_DOWN)
             open_publisher(t, publisher.node)
         return
     node = open_node(t)
@@ -243,7 +246,7 @@ def go_on(t):
             t.nodes[node].drained = 1
             look_from_outside(t)
             schedule(t, 0, NODE_DRAINS, node)
-            close_with_node(t)
+            close_with_nodes(t)
         else:
             stop(t, node)
             work.away, work.coming, work.asked_us, work.from_us = 1, 0, 0, now_us + work.down_us
@@ -305,7 +308,7 @@ def act(t, kind, about):
         begin_work(t, about, t.setup.upgrade_us)
     else:
         change_rate(t, kind, about)
-    close_with_node(t)
+    close_with_nodes(t)
     look(t)
 
 
@@ -332,5 +335,5 @@ def change_rate(t, kind, about):
         t.moment.hour = about
     elif kind == BURST:
         t.moment.bursts = about
-    if t.publisher.open:
+    if not t.publisher.closed:
         keep_publishing(t)

@@ -1,0 +1,15 @@
+"""How the publisher goes, and what holds it up: `hawb.engine.steady.closing` and `credit` with the kernel's ports."""
+
+from __future__ import annotations
+
+from hawb.engine.steady import closing, publisher_ports
+from hawb.engine.steady import credit as flow_control
+from hawb.study.compiled import Binding
+from hawb.study.kernel import steady_ports
+from hawb.study.kernel.record_rules import RECORD
+
+PUBLISHERS = Binding(publisher_ports.PORTS, steady_ports, RECORD)
+
+UNHINDERED = flow_control.UNHINDERED
+credit, lag_us = PUBLISHERS.of(flow_control.credit_towards), PUBLISHERS.of(closing.lag_us)
+close, close_with_nodes = PUBLISHERS.of(closing.close), PUBLISHERS.of(closing.close_with_nodes)

@@ -1,0 +1,21 @@
+"""Clients with a rate: `hawb.engine.steady` with the kernel's ports."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from hawb.engine.steady import beats, changes, consumer_ports, publishing
+from hawb.study.compiled import Binding
+from hawb.study.kernel import steady_ports
+from hawb.study.kernel.closing import PUBLISHERS, credit
+from hawb.study.kernel.publishing import arrive
+
+STEADY = Binding(
+    publishing.PORTS, SimpleNamespace(credit=credit, arrive=arrive),
+    Binding(consumer_ports.PORTS, steady_ports, PUBLISHERS),
+)  # fmt: skip
+
+publishes, leave, react = map(STEADY.of, (publishing.publishes, publishing.leave, publishing.react))
+due_us = STEADY.of(beats.due_us)
+beats_heard, useful_beats = map(STEADY.of, (changes.beats_heard, changes.useful_beats))
+blocked_us, next_change_us = map(STEADY.of, (changes.blocked_us, changes.next_change_us))
