@@ -30,9 +30,8 @@ from hawb.engine import (
     publishers,
     publishing,
     queues,
-    quorum,
+    quorum_requests,
     quorum_sight,
-    raft_events,
     raft_inputs,
     settling,
     subscriptions,
@@ -41,6 +40,7 @@ from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
 from hawb.engine.nodes import partition_handling
+from hawb.engine.quorum import events as raft_events
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
 from hawb.engine.stopping import going_down
 from hawb.engine.turn import Turn
@@ -68,7 +68,7 @@ def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
     """A channel has waited long enough; a queue that cannot agree to its end is deleted by force."""
-    operation = quorum.give_up(turn, event)
+    operation = quorum_requests.give_up(turn, event)
     if isinstance(operation, operations.Delete):
         queues.delete(turn, operation)
 
@@ -100,7 +100,7 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
     consuming.messages_expire(turn, event)
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and not queue.up:
-        quorum.put(turn, event.queue, event, NOWHERE)
+        quorum_requests.put(turn, event.queue, event, NOWHERE)
 
 
 def of_replicas(rule: Callable) -> Callable:
@@ -206,7 +206,7 @@ def one(turn: Turn) -> None:
 
 def happen(turn: Turn, event: object | None) -> None:
     """An event comes, if it is still about something, and what is committed by it."""
-    if event is not None and not quorum.propose(turn, event):
+    if event is not None and not quorum_requests.propose(turn, event):
         HANDLERS[type(event)](turn, event)
     do_committed(turn)
 
@@ -219,7 +219,7 @@ def flow(turn: Turn, time_us: int) -> None:
 
 def do_committed(turn: Turn) -> None:
     """Quorum queues do what they have committed."""
-    for operation in quorum.committed(turn):
+    for operation in quorum_requests.committed(turn):
         HANDLERS[type(operation)](turn, operation)
 
 

@@ -33,6 +33,7 @@ class Setup(Struct, frozen=True):
     start_us: int
     boot_retry_us: int
     ticktime_us: int
+    election_us: int
 
 
 @cache
@@ -52,4 +53,5 @@ def setup_of(settings: Settings) -> Setup:
         start_us=timing.start_us,
         boot_retry_us=timing.boot_retry_us,
         ticktime_us=round(settings.net_ticktime_s * 1_000_000),
+        election_us=timing.election_us,
     )

@@ -23,7 +23,7 @@ from hawb.engine.bulk import Bulk
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.moment import Moment, Refusal
-from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum.group import Groups, Proposal
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
@@ -87,7 +87,7 @@ class Turn:
         self.flowing = False
         self._bulk = Bulk()
         self.unconfirmed = state.unconfirmed
-        self.groups: dict[str, Group] = dict(state.groups)
+        self.groups = Groups(state.groups)
         self.held_back = state.held_back
         self.committed: list[tuple[str, int, Proposal, int | None]] = []
         self.numbers: dict[str, int] = dict(state.numbers)
@@ -121,7 +121,7 @@ class Turn:
             consumers=self.consumers,
             publishers=self.publishers,
             unconfirmed=self.unconfirmed,
-            groups=self.groups,
+            groups=self.groups.frozen(),
             held_back=self.held_back,
             agenda=tuple(self.agenda),
             numbers=self.numbers,

@@ -79,10 +79,10 @@ MOST_ENTRIES = 16387
 COLUMNS = 13
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members others majority registers asks_leader_first drain_stops_members least_cut"
-    " snapshot_every snapshot_every_at_most soft_limit election_us group_size shuffles"
+    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members least_cut"
+    " snapshot_every snapshot_every_at_most soft_limit group_size shuffles"
 )
-"""What does not change; `members` are bits, of which `majority` are most and `others` all but one."""
+"""What does not change; `members` are bits, `others` how many they are but for one."""
 
 
 def with_letter(fields: list[tuple]) -> np.dtype:
@@ -100,7 +100,7 @@ def with_letter(fields: list[tuple]) -> np.dtype:
 QUORUM_CONSUMER = record("state subscribed suspected subscription node start_us beats blocked wanted")
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
-    " registered out pumped committed moved requeued looked led was_down drawn_for"
+    " registered out pumped taken committed moved requeued looked led was_down drawn_for"
 )
 """The queue and its group: `here` (whose members run), `abreast` and `stopped` are bits, `number` is the group's; from
 `places` on how many rows tables have, with how many entries they are looked through again, whether the group has been

@@ -55,7 +55,7 @@ def start_peers(t, leader):
     """A new leader takes it that all have what it has."""
     k = 0
     for other in range(t.setup.nodes):
-        if other != leader.id and is_member(t, other):
+        if other != leader.id and is_member(t, t.queue, other):
             peer = t.peers[leader.id, k]
             peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
             peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
