@@ -5,9 +5,8 @@ nodes are bits. What else it needs, and what else comes of it, goes by way of `p
 compiled (`hawb.study.kernel.host_ports`); members are `hawb.raft`'s.
 
 - `group`: members, and what clients have asked; `events`: what is planned of them
-- `ports`, `newcomers`: all that is otherwise where it is compiled
+- `ports`: all that is otherwise where it is compiled
 - `leadership`: who leads, whether that can commit, and who has come how far
-- `post`: how messages get from one to another
 - `elections`: when members stand for election
 - `hosting`: what happens at members, and what they want done
 - `flowing`: what is committed without time passing

@@ -10,9 +10,9 @@ Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
 from __future__ import annotations
 
 from hawb.engine.quorum.leadership import hosts
-from hawb.engine.quorum.newcomers import ask_who_leads
 from hawb.engine.quorum.ports import (
     ELECTION_DUE,
+    ask_who_leads,
     drawn,
     has_given_up,
     hosted,

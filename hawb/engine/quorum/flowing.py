@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from hawb.engine.quorum.hosting import apply_up_to, commit, end_step
+from hawb.engine.quorum.hosting import apply_up_to, commit
 from hawb.engine.quorum.leadership import EVERYBODY, latest_leader, level
 from hawb.engine.quorum.ports import (
-    COMMITTED,
-    SEND,
-    WRITE,
     count_replicated,
-    drop_in,
     extend,
-    is_written,
-    kind_of,
-    letter_of,
     member_of,
-    next_of,
     note_abreast,
     offset_of,
     outbox,
-    postbag,
     reached,
-    target_of,
     wishes,
 )
-from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
+from hawb.raft.member import FOLLOWER, LEADER
+from hawb.raft.messages import COMMITTED, SEND, WRITE
 from hawb.raft.ports import bits_in, members_of, peers_of
-from hawb.raft.replication import append, on_written
+from hawb.raft.replication import append, end_step, on_written
 from hawb.raft.server import on_message
 from hawb.rules.quorum import majority
 
@@ -92,30 +83,28 @@ def pass_on(t, g, node, others, says, count):
 
 
 def pump(t, g, node, here, says, count):
-    """Carries what members say to each other until nobody says any more, without time passing."""
-    member, out, post = member_of(t, g, node), outbox(t), postbag(t)
+    """Carries what members say to each other until nobody says any more, without time passing, as far as those hear who
+    are here."""
+    member, out = member_of(t, g, node), outbox(t)
     last, generation = member.last_index, member.generation
     append(out, member, says, count, offset_of(member, says))
     end_step(out, member, last, generation)
-    carry(t, g, member, here, out, post)
-    node = next_of(post)
-    while node != NOWHERE:
-        member, out = member_of(t, g, node), outbox(t)
-        last, generation = member.last_index, member.generation
-        if is_written(post):
-            on_written(out, member, letter_of(post))
-        else:
-            on_message(out, member, letter_of(post))
-        end_step(out, member, last, generation)
-        carry(t, g, member, here, out, post)
-        node = next_of(post)
+    k = 0
+    while k < len(wishes(out)):
+        wish = wishes(out)[k]
+        k += 1
+        if wish.wish == COMMITTED:
+            commit(t, g, wish)
+        elif wish.wish == WRITE or (wish.wish == SEND and here >> wish.target & 1):
+            carry(t, g, out, wish)
 
 
-def carry(t, g, member, here, out, post):
-    """What a member wants done is done without time passing, as far as those hear who are here."""
-    for wish in wishes(out):
-        kind = kind_of(wish)
-        if kind == COMMITTED:
-            commit(t, g, member, wish)
-        elif kind == WRITE or (kind == SEND and here >> target_of(wish) & 1):
-            drop_in(post, member.id, wish)
+def carry(t, g, out, wish):
+    """A message arrives, or the disk has done what it was asked for."""
+    member = member_of(t, g, wish.target if wish.wish == SEND else wish.source)
+    last, generation = member.last_index, member.generation
+    if wish.wish == SEND:
+        on_message(out, member, wish)
+    else:
+        on_written(out, member, wish)
+    end_step(out, member, last, generation)

@@ -1,8 +1,10 @@
 """What happens at members of a group, and what they want done: their host carries their messages and writes their logs.
 
-What `hawb.raft` leaves open is decided here, in `post` and in `elections`:
+What `hawb.raft` leaves open is decided here, and in `elections`:
 
-- What a link drops (`post`), leaders send again when something is back (Ra looks at each tick, once a second).
+- A message takes a link's latency and the transfer of the bodies that it carries, and overtakes none. A link that
+  drops everything drops it; when something is back leaders send again what was not answered (Ra looks at each tick,
+  once a second).
 - A member's log counts once it is on disk, a disk write after it was sent there.
 
 Source: `ra_server_proc`, `rabbit_quorum_queue`.
@@ -10,44 +12,41 @@ Source: `ra_server_proc`, `rabbit_quorum_queue`.
 
 from __future__ import annotations
 
+from hawb.engine.nodes.ports import linked
 from hawb.engine.quorum.elections import arm, call_elections, misses_leader
 from hawb.engine.quorum.leadership import hosts, latest_leader, level, refresh
-from hawb.engine.quorum.newcomers import start_anew
 from hawb.engine.quorum.ports import (
-    COMMITTED,
     ELECTION_DUE,
     LEADER_ELECTED,
     LOG_CUT,
     MEMBERS_ABREAST,
-    SEND,
-    START_TIMER,
-    WRITE,
     await_handover,
+    behind_us,
     crown,
     enter,
-    forget_peers,
     has_orphans,
     hosted,
     is_committing,
     is_member,
-    kind_of,
     member_of,
     note_members,
     outbox,
     plan,
+    plan_arrival,
     plan_write,
     retire,
     say_refused_by,
-    say_unwritten,
+    start_anew,
     take_committed,
+    transfer_us,
     unplan,
     wishes,
 )
-from hawb.engine.quorum.post import send
 from hawb.raft.election import begin_again, on_election_timeout
 from hawb.raft.member import LEADER, NOWHERE
+from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE
 from hawb.raft.ports import configured_at
-from hawb.raft.replication import needs_writing, on_tick, on_written
+from hawb.raft.replication import end_step, on_tick, on_written
 from hawb.raft.server import on_message
 
 # What happens at a member
@@ -140,34 +139,31 @@ def finish(t, g, member, out, before):
         await_handover(t, g, node)
 
 
-def end_step(out, member, last, generation):
-    """Whom a member leads is known to a leader alone. What a step has put into the log, which ended so before, goes to
-    disk."""
-    if member.role != LEADER:
-        forget_peers(member)
-    if needs_writing(member, last, generation):
-        say_unwritten(out, member)
-
-
 def do(t, g, member, wish):
     """One thing that a member wants done. Term and vote are written before anything leaves; the queue is one for all
     members, and a snapshot changes nothing in it."""
-    kind = kind_of(wish)
-    if kind == SEND:
-        send(t, g, member, wish)
-    elif kind == WRITE:
-        plan_write(t, g, member, wish)
-    elif kind == COMMITTED:
-        commit(t, g, member, wish)
-    elif kind == START_TIMER:
+    if wish.wish == SEND:
+        send(t, g, wish)
+    elif wish.wish == WRITE:
+        plan_write(t, g, wish)
+    elif wish.wish == COMMITTED:
+        commit(t, g, wish)
+    elif wish.wish == START_TIMER:
         arm(t, g, member.id)
     else:
         say_refused_by(t, wish)
 
 
-def commit(t, g, member, wish):
+def send(t, g, message):
+    """A message leaves, and overtakes none that was sent before over the same link."""
+    if linked(t, message.source, message.target):
+        delay_us = t.setup.link_us + transfer_us(t, g, message)
+        plan_arrival(t, g, message, max(delay_us, behind_us(t, g, message.source, message.target)))
+
+
+def commit(t, g, wish):
     """What nobody has committed before is on its way into the queue."""
-    last = take_committed(t, g, member, wish)
+    last = take_committed(t, g, wish)
     if last > g.applied:
         apply_up_to(t, g, last)
 
@@ -187,7 +183,6 @@ def member_up(t, g, node):
     g.stopped &= ~(1 << node)
     if is_member(t, g, node):
         begin_again(t, member_of(t, g, node))
-        forget_peers(member_of(t, g, node))
     else:
         start_anew(t, g, node)
     plan(t, g, 0, LOG_CUT, node)

@@ -1,4 +1,4 @@
-"""What groups need of a turn: all that is otherwise where their rules are compiled, beside `newcomers`.
+"""What groups need of a turn: all that is otherwise where their rules are compiled.
 
 Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.host_ports`. What a port promises is said
 here for both. `g` is the group's record, a turn's own copy.
@@ -26,17 +26,16 @@ from hawb.engine.runs import size
 from hawb.engine.state import Queue, bits_of, nodes_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.log import Run
-from hawb.raft.member import Member
+from hawb.raft.member import Member, start
 from hawb.raft.membership import on_command
 from hawb.raft.messages import (
     AppendEntries,
     Command,
     Committed,
-    Installed,
     Message,
     Output,
+    PreVote,
     Refused,
-    StartElectionTimer,
     Write,
     Written,
 )
@@ -44,12 +43,6 @@ from hawb.raft.ports import members_of
 
 CONDITION_US = 30_000_000
 """How long a leader that hands over waits for the other to lead (Ra's await_condition_timeout)."""
-
-SEND, WRITE, COMMITTED, START_TIMER, REFUSED = range(5)
-"""What a member may want done."""
-KIND_OF = {
-    Write: WRITE, Committed: COMMITTED, StartElectionTimer: START_TIMER, Refused: REFUSED, Installed: REFUSED,
-}  # fmt: skip
 
 ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED = ElectionDue, LeaderElected, MajorityReached
 LOG_CUT, MEMBERS_ABREAST = LogCut, MembersAbreast
@@ -142,26 +135,6 @@ def wishes(out: list[Output]) -> list[Output]:
     return out
 
 
-def kind_of(wish: Output) -> int:
-    """What is wanted."""
-    return KIND_OF.get(type(wish), SEND)
-
-
-def target_of(message: Message) -> int:
-    """For whom a message is."""
-    return message.target
-
-
-def forget_peers(member: Member) -> None:
-    """A member does not lead others."""
-    member.peers = ()
-
-
-def say_unwritten(out: list[Output], member: Member) -> None:
-    """A member's log has to go to disk."""
-    out.append(Write(member.generation, member.last_index))
-
-
 def say_refused_by(t: Turn, wish: Output) -> None:
     """A proposal waits for another leader; what an operator asked for has failed."""
     if isinstance(wish, Refused) and not isinstance(getattr(wish.asked, "command", None), Proposal):
@@ -198,10 +171,10 @@ def plan_arrival(t: Turn, g: Group, message: Message, delay_us: int) -> None:
     t.schedule(delay_us, RaftArrives(g.name, message.target, g.number, message))
 
 
-def plan_write(t: Turn, g: Group, member: Member, wish: Write) -> None:
+def plan_write(t: Turn, g: Group, wish: Write) -> None:
     """A member's log is on its way to the disk."""
-    written = Written(wish.generation, wish.index)
-    t.schedule(t.setup.fsync_us, RaftWritten(g.name, member.id, g.number, t.nodes[member.id].boots, written))
+    node, written = wish.source, Written(wish.generation, wish.index)
+    t.schedule(t.setup.fsync_us, RaftWritten(g.name, node, g.number, t.nodes[node].boots, written))
 
 
 # Logs
@@ -212,13 +185,13 @@ def enter(_: Turn, __: Group, leader: Member, out: list[Output], proposal: Propo
     on_command(out, leader, Command(proposal, max(1, size(proposal.numbers))))
 
 
-def take_committed(t: Turn, g: Group, member: Member, wish: Committed) -> int:
+def take_committed(t: Turn, g: Group, wish: Committed) -> int:
     """What clients asked, and nobody has committed before, is to be done (`hawb.engine.quorum_requests.committed`). Up
     to which index."""
     new = [run for run in wish.entries if run.last > g.applied]
     for run in new:
         if isinstance(run.command, Proposal):
-            t.committed.append((g.name, member.id, run.command, t.because))
+            t.committed.append((g.name, wish.source, run.command, t.because))
     return new[-1].last if new else 0
 
 
@@ -250,44 +223,28 @@ def extend(_: Turn, member: Member, leader: Member, says: object, count: int) ->
     member.commit_index = new.last
 
 
-# What is carried without time passing
+# Members that have nothing on their disks, or never had
 
 
-class Postbag:
-    """What members say to each other meanwhile, and the `letter` at hand."""
-
-    def __init__(self) -> None:
-        self.letters: list[tuple[int, Message | Written]] = []
-        self.letter: Message | Written | None = None
-
-
-def postbag(_: Turn) -> Postbag:
-    """An empty one."""
-    return Postbag()
+def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
+    """Who has lost its disk cannot be elected, but asks like everybody who starts without a leader. A leader answers
+    that it leads: it has nothing else to send to a member that it takes to have everything."""
+    for leader in g.leaders():
+        if t.linked(member.id, leader.id):
+            delay_us = max(t.setup.link_us, behind_us(t, g, member.id, leader.id))
+            plan_arrival(t, g, PreVote(member.id, leader.id, member.term, 0, 0), delay_us)
 
 
-def drop_in(post: Postbag, node: int, wish: Message | Write) -> None:
-    """What the member on a node says, or the answer of its disk."""
-    is_write = isinstance(wish, Write)
-    post.letters.append((node, Written(wish.generation, wish.index)) if is_write else (wish.target, wish))
-
-
-def next_of(post: Postbag) -> int:
-    """For whom the next letter is, which is then at hand; NOWHERE if there is none."""
-    if not post.letters:
-        return -1
-    node, post.letter = post.letters.pop(0)
-    return node
-
-
-def is_written(post: Postbag) -> bool:
-    """Whether it is a disk's answer."""
-    return isinstance(post.letter, Written)
-
-
-def letter_of(post: Postbag) -> Message | Written:
-    """The letter at hand."""
-    return post.letter
+def start_anew(t: Turn, g: Group, node: int) -> None:
+    """A member begins with nothing, whose disk was lost. If nobody has anything left it begins the group anew
+    (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case). One that the record lacks
+    is not started, though others may not have heard of its removal."""
+    recorded = next((side.queues[g.name].members for side in t.sides.values() if g.name in side.queues), ())
+    others = g.members.values()
+    if node in recorded and any(node in other.members for other in others):
+        g.members[node] = start(node)
+    elif node in recorded and not any(other.members for other in others):
+        g.members[node] = start(node, recorded)
 
 
 # The queue's record
@@ -379,12 +336,10 @@ def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
 
 
 PORTS = (
-    "SEND", "WRITE", "COMMITTED", "START_TIMER", "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT",
-    "MEMBERS_ABREAST", "is_member", "member_of", "hosted", "reached", "in_sight", "has_given_up", "drawn", "plan",
-    "unplan", "is_planned", "await_handover", "outbox", "wishes", "kind_of", "target_of", "forget_peers",
-    "say_unwritten", "say_refused_by", "transfer_us", "count_replicated", "behind_us", "plan_arrival", "plan_write",
-    "enter", "take_committed", "is_committing", "has_orphans", "offset_of", "extend", "postbag", "drop_in", "next_of",
-    "is_written", "letter_of", "has_record", "record", "say_available", "count_times", "crown", "note_members",
-    "retire", "note_abreast",
+    "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
+    "hosted", "reached", "in_sight", "has_given_up", "drawn", "plan", "unplan", "is_planned", "await_handover",
+    "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us", "plan_arrival", "plan_write",
+    "enter", "take_committed", "is_committing", "has_orphans", "offset_of", "extend", "ask_who_leads", "start_anew",
+    "has_record", "record", "say_available", "count_times", "crown", "note_members", "retire", "note_abreast",
 )  # fmt: skip
 """The names of what others have to have."""

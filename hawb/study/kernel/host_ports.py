@@ -1,10 +1,10 @@
-"""What groups need of the kernel: `hawb.engine.quorum.ports` and `newcomers`, for a whole network, where nobody is
-silent, no disk is lost and the members stay the same. `g` is `t.queue`; outbox and postbag are the trial itself."""
+"""What groups need of the kernel: `hawb.engine.quorum.ports`, for a whole network, where nobody is silent, no disk is
+lost and the members stay the same. `g` is `t.queue`, and the outbox is the trial itself."""
 
 from __future__ import annotations
 
 from hawb.engine import chance
-from hawb.raft.member import LEADER, NOWHERE
+from hawb.raft.member import LEADER
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner, with_arrays
 from hawb.study.draws import below
@@ -12,13 +12,13 @@ from hawb.study.kernel.quorum_group import enter_entries
 from hawb.study.kernel.quorum_state import (
     ASKS,
     AT_NODE,
-    COMMITTED,
     ELECTION_DUE,
     ENQUEUE,
     ENTRY_FIRST,
     ENTRY_LAST,
     FIFTH,
     FIRST,
+    FOURTH,
     GONE,
     LEADER_ELECTED,
     LOG_CUT,
@@ -28,33 +28,23 @@ from hawb.study.kernel.quorum_state import (
     PUT_COUNT,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
-    SAY,
     SECOND,
-    SEND,
-    SOURCE,
-    START_TIMER,
-    TARGET,
-    TERM_SENT,
     THIRD,
-    TYPE,
-    WRITE,
 )
 from hawb.study.kernel.raft import append
 from hawb.study.kernel.raft_log import has_entry, is_member, note_run
-from hawb.study.kernel.raft_ports import say
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import KIND, NEVER, TIME, A, B, running_bits, schedule, unschedule
 
-__all__ = [
-    "COMMITTED", "ELECTION_DUE", "LEADER_ELECTED", "LOG_CUT", "MAJORITY_REACHED", "MEMBERS_ABREAST", "SEND",
-    "START_TIMER", "WRITE", "is_member",
-]  # fmt: skip
+__all__ = ["ELECTION_DUE", "LEADER_ELECTED", "LOG_CUT", "MAJORITY_REACHED", "MEMBERS_ABREAST", "is_member"]
 """The ports that stand elsewhere."""
 
 ELECTION = chance.ELECTION
 
-forget_peers = say_refused_by = say_available = await_handover = note_members = ask_who_leads = start_anew = nothing
+say_refused_by = say_available = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
 """Nobody is told, nobody hands over, and nobody joins or leaves."""
+has_given_up = offset_of = nothing
+"""No failure detector gives anybody up, and of batches nothing is known."""
 
 # What is so
 
@@ -67,27 +57,13 @@ def note_hosts(t):
 
 
 @inner
-def hosted(t, g):
+def hosted(t, g, *_):
     """The nodes whose members run."""
     return g.here & ~g.stopped
 
 
-@inner
-def reached(t, g, node):
-    """The nodes whose members run, and get what is sent at a node."""
-    return hosted(t, g)
-
-
-@inner
-def in_sight(t, g):
-    """The nodes whose members run, and are reached."""
-    return hosted(t, g)
-
-
-@inner
-def has_given_up(t, a, b):
-    """Whether the failure detectors of two nodes have given each other up."""
-    return False
+reached = in_sight = hosted
+"""Those of them that get what is sent at a node, and that are reached from a running node."""
 
 
 @inner
@@ -158,34 +134,16 @@ def wishes(out):
 
 
 @inner
-def kind_of(wish):
-    """What is wanted."""
-    return wish[KIND]
-
-
-@inner
-def target_of(message):
-    """For whom a message is."""
-    return message[TARGET]
-
-
-@inner
-def say_unwritten(out, member):
-    """A member's log has to go to disk."""
-    say(out, WRITE, member, member.generation, member.last_index)
-
-
-@inner
 def transfer_us(t, g, message):
     """How long the bodies of the messages in it take, which count as replicated."""
-    if message[TYPE] != APPEND_ENTRIES_RPC or message[THIRD] == message[FIRST]:
+    before, last, count = message.prev_index, message.last_index, 0
+    if message.kind != APPEND_ENTRIES_RPC or last == before:
         return 0
-    count = 0
     for k in range(g.entries):
         entry = t.entries[k]
-        is_in_it = message[FIRST] < entry[ENTRY_LAST] and entry[ENTRY_FIRST] <= message[THIRD]
-        if is_in_it and entry[ASKS] == ENQUEUE and has_entry(t, message[SOURCE], entry, message[FIRST]):
-            count += min(entry[ENTRY_LAST], message[THIRD]) - max(entry[ENTRY_FIRST], message[FIRST] + 1) + 1
+        is_in_it = before < entry[ENTRY_LAST] and entry[ENTRY_FIRST] <= last
+        if is_in_it and entry[ASKS] == ENQUEUE and has_entry(t, message.source, entry, before):
+            count += min(entry[ENTRY_LAST], last) - max(entry[ENTRY_FIRST], before + 1) + 1
     sent_bytes = count * t.setup.size_bytes
     count_replicated(t, g, sent_bytes)
     return sent_bytes * 1_000_000 // t.setup.network_bytes_per_s
@@ -211,18 +169,18 @@ def behind_us(t, g, source, target):
 @inner
 def plan_arrival(t, g, message, delay_us):
     """A message is on its way."""
-    row = t.moment.agenda
-    schedule(t, delay_us, RAFT_ARRIVES, message[TARGET], message[SOURCE], message[TYPE], message[TERM_SENT])
-    for column in range(FIRST, FIFTH + 1):
-        t.agenda[row, column] = message[column]
+    row = t.agenda[t.moment.agenda]
+    schedule(t, delay_us, RAFT_ARRIVES, message.target, message.source, message.kind, message.term)
+    row[FIRST], row[SECOND], row[THIRD] = message.first, message.second, message.third
+    row[FOURTH], row[FIFTH] = message.fourth, message.fifth
 
 
 @inner
-def plan_write(t, g, member, wish):
+def plan_write(t, g, wish):
     """A member's log is on its way to the disk."""
-    row = t.moment.agenda
-    schedule(t, t.setup.fsync_us, RAFT_WRITTEN, member.id, t.nodes[member.id].boots)
-    t.agenda[row, FIRST], t.agenda[row, SECOND] = wish[FIRST], wish[SECOND]
+    row = t.agenda[t.moment.agenda]
+    schedule(t, t.setup.fsync_us, RAFT_WRITTEN, wish.source, t.nodes[wish.source].boots)
+    row[FIRST], row[SECOND] = wish.first, wish.second
 
 
 # Logs
@@ -238,14 +196,14 @@ def enter(t, g, leader, out, proposal):
 
 
 @inner
-def take_committed(t, g, member, wish):
+def take_committed(t, g, wish):
     """What clients asked, and nobody has committed before, is to be done. Up to which index."""
-    first, last = wish[FIRST], wish[SECOND]
+    first, last = wish.first, wish.second
     if last <= g.applied:
         return 0
     for k in range(g.entries):
         entry = t.entries[k]
-        if entry[ENTRY_FIRST] <= last and has_entry(t, member.id, entry, max(first - 1, g.applied)):
+        if entry[ENTRY_FIRST] <= last and has_entry(t, wish.source, entry, max(first - 1, g.applied)):
             if g.committed == len(t.committed):
                 raise OverflowError("more is committed at once than a trial has room for")
             for column in range(len(entry)):
@@ -270,12 +228,6 @@ def has_orphans(t, g):
 
 
 @inner
-def offset_of(leader, says):
-    """Which of their batch the next entries are that say so: of that nothing is known."""
-    return 0
-
-
-@inner
 def extend(t, member, leader, says, count):
     """A leader's log, or that of a member behind it, has `count` more entries, on disk and committed."""
     if member.id == leader.id:
@@ -283,52 +235,6 @@ def extend(t, member, leader, says, count):
     member.last_index += count
     member.written = member.commit_index = member.last_index
     member.last_term = leader.term
-
-
-# What is carried without time passing
-
-
-@inner
-def postbag(t):
-    """An empty one, which goes round."""
-    t.queue.pumped = t.queue.taken = 0
-    return t
-
-
-@inner
-def drop_in(post, node, wish):
-    """What the member on a node says, or the answer of its disk."""
-    if post.queue.pumped - post.queue.taken == len(post.pump):
-        raise OverflowError("members say more at once than a trial has room for")
-    row = post.pump[post.queue.pumped % len(post.pump)]
-    for column in range(len(wish)):
-        row[column] = wish[column]
-    if wish[KIND] == WRITE:
-        row[KIND], row[TARGET] = SAY, node
-    post.queue.pumped += 1
-
-
-@inner
-def next_of(post):
-    """For whom the next letter is, which is then at hand; NOWHERE if there is none."""
-    if post.queue.taken == post.queue.pumped:
-        return NOWHERE
-    for column in range(len(post.message)):
-        post.message[column] = post.pump[post.queue.taken % len(post.pump), column]
-    post.queue.taken += 1
-    return post.message[TARGET]
-
-
-@inner
-def is_written(post):
-    """Whether it is a disk's answer."""
-    return post.message[KIND] == SAY
-
-
-@inner
-def letter_of(post):
-    """The letter at hand."""
-    return post.letter
 
 
 # The queue's record
@@ -362,12 +268,6 @@ def count_times(t, g):
 def crown(t, g, leader):
     """A member has been elected."""
     g.holder = leader.id
-
-
-@inner
-def retire(t, g):
-    """Members that have left the group for good are deleted. Whether there were any."""
-    return False
 
 
 @inner

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hawb.engine.nodes import ports as node_ports_of_turns
-from hawb.engine.quorum import elections, flowing, leadership, newcomers, ports
+from hawb.engine.quorum import elections, flowing, leadership, ports
 from hawb.engine.quorum import hosting as hosting_of_turns
 from hawb.study.compiled import Binding
 from hawb.study.kernel import host_ports, node_ports
 from hawb.study.kernel.raft import PROTOCOL
 
 NODES = Binding(node_ports_of_turns.PORTS, node_ports, PROTOCOL)
-HOST = Binding((*ports.PORTS, *newcomers.PORTS), host_ports, NODES)
+HOST = Binding(ports.PORTS, host_ports, NODES)
 
 message_arrives, written = HOST.of(hosting_of_turns.message_arrives), HOST.of(hosting_of_turns.written)
 command, stand_for_election = HOST.of(hosting_of_turns.command), HOST.of(hosting_of_turns.stand_for_election)
