@@ -21,8 +21,9 @@ from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.expiry import side_of_timer
 from hawb.engine.fifo import limits_of
 from hawb.engine.operations import NodeSuspected, Publish
-from hawb.engine.quorum_view import hosts
-from hawb.engine.raft_events import LeaderElected
+from hawb.engine.quorum.events import LeaderElected
+from hawb.engine.quorum.group import copied
+from hawb.engine.quorum.leadership import hosts
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import BOOTING, QUORUM, RUNNING, Queue, nodes_of
 from hawb.engine.turn import Turn
@@ -71,7 +72,7 @@ class Snapshot:
         self.unconfirmed = turn.unconfirmed
         self.ledger = dict(turn.ledger)
         self.entries = len(turn.entries)
-        self.groups = dict(turn.groups)
+        self.groups = {name: copied(group) for name, group in turn.groups.items()}
 
 
 # What is so in every state

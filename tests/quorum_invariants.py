@@ -15,9 +15,9 @@ from hawb.engine import runs
 from hawb.engine.events import MessagesExpire
 from hawb.engine.moment import Moment
 from hawb.engine.operations import ChannelDown
-from hawb.engine.quorum_group import GONE, Group, Proposal
-from hawb.engine.quorum_view import hosts
-from hawb.engine.raft_events import LeaderElected, LogCut
+from hawb.engine.quorum.events import LeaderElected, LogCut
+from hawb.engine.quorum.group import GONE, Group, Proposal
+from hawb.engine.quorum.leadership import hosts
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import OF_A_SIDE, Turn
 from hawb.raft.log import Log

@@ -13,6 +13,7 @@ import hawb
 from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
 from hawb.engine.nodes import ports as node_ports
+from hawb.engine.quorum import ports as group_ports
 from hawb.engine.steady import consumer_ports, publisher_ports, publishing
 from hawb.engine.stopping import departure
 from hawb.raft import ports as raft_ports
@@ -27,7 +28,7 @@ PORTS = {
     name
     for module in (
         node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports, publisher_ports,
-        consumer_ports, publishing,
+        consumer_ports, publishing, group_ports,
     )
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}

@@ -15,13 +15,14 @@ from hawb.study.kernel import (
     cut_trial,
     flows,
     going_down,
+    host_ports,
+    hosting,
     mirror_ports,
     node_ports,
     node_rules,
     publishing,
     quorum_trial,
     raft,
-    raft_host,
     raft_ports,
     state,
     trial,
@@ -175,5 +176,5 @@ def test_a_port_that_nobody_has_is_missed_at_once():
 
 def test_a_port_may_be_one_of_the_other_parts():
     parts = Assembly({raft_ports.configured_at: inner(lambda t, member: 7)})
-    assert parts.of(raft_host.arrive) is not raft_host.arrive
-    assert parts.of(raft_host.send) is raft_host.send
+    assert parts.of(hosting.message_arrives) is not hosting.message_arrives
+    assert parts.of(host_ports.plan_arrival) is host_ports.plan_arrival

@@ -7,7 +7,7 @@ import pytest
 from quorum_stories import DECLARE, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
-from hawb.engine.quorum_group import proposals
+from hawb.engine.quorum.group import proposals
 from hawb.scenario.outcome import outcome
 
 CONSUME = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}

@@ -9,7 +9,7 @@ import pytest
 from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, told
 
 from hawb.engine import runs
-from hawb.engine.quorum_group import proposals
+from hawb.engine.quorum.group import proposals
 from hawb.engine.runs import EMPTY
 
 

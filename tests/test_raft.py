@@ -110,7 +110,7 @@ def test_one_vote_in_a_term_and_again_for_the_same():
 
 
 def test_a_follower_with_a_better_log_answers_no_pre_vote_and_gets_ready_itself():
-    assert step(follower(A), PreVote(1, 0, 2, 1, 1))[1] == (StartElectionTimer(),)
+    assert step(follower(A), PreVote(1, 0, 2, 1, 1))[1] == (StartElectionTimer(0),)
 
 
 def test_a_leader_answers_a_pre_vote_with_its_presence():
@@ -150,7 +150,7 @@ def test_a_single_member_elects_itself_and_commits_what_it_has_written():
     assert (member.role, member.term, member.commit_index) == (LEADER, 1, 0)
     (write,) = outputs(Write, given)
     member, given = step(member, Written(write.generation, write.index))
-    assert given == (Committed((Run(1, 1, 1, NOOP),)),)
+    assert given == (Committed(0, (Run(1, 1, 1, NOOP),)),)
 
 
 # Members are values
@@ -171,7 +171,7 @@ def test_a_step_leaves_the_member_that_it_was_given_as_it_was():
 def test_entries_that_fit_are_taken_and_answered_when_they_are_on_disk():
     member, given = step(follower(), AppendEntries(1, 0, 2, 1, 1, (A,), 3))
     assert draw(member.log, member.commit_index) == "t1: 1 noop~ 2..3 a| 4 a"
-    assert given == (Committed((Run(1, 1, 1, NOOP), A.part(2, 3))), Write(0, 4))
+    assert given == (Committed(0, (Run(1, 1, 1, NOOP), A.part(2, 3))), Write(0, 0, 4))
     assert step(member, Written(0, 4))[1] == (AppendEntriesReply(0, 1, 2, True, 5, 4, 3),)
 
 
@@ -222,7 +222,7 @@ def test_a_leader_commits_no_entry_of_an_older_term_by_count():
     assert leader.commit_index == 0, "the leader has not written its own"
     leader, given = step(leader, Written(0, 7))
     assert leader.commit_index == 7
-    assert given[0] == Committed((Run(1, 1, 1, NOOP), A, B, Run(7, 1, 3, NOOP)))
+    assert given[0] == Committed(0, (Run(1, 1, 1, NOOP), A, B, Run(7, 1, 3, NOOP)))
 
 
 def test_commands_go_to_the_leader():

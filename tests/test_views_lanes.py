@@ -94,7 +94,7 @@ def members_of(run: Run, name: str) -> dict[str, str]:
     leaders = {side.queues[name].master for side in state.sides if name in side.queues and side.queues[name].up}
     for index, node in enumerate(run.settings.names):
         member = group.members.get(index)
-        runs = member is not None and state.nodes[index].status == "running" and index not in group.stopped
+        runs = member is not None and state.nodes[index].status == "running" and not group.stopped >> index & 1
         found[node] = "none" if not runs else ROLES[member.role]
         if found[node] == "leader" and index not in leaders:
             found[node] = "leader_alone"

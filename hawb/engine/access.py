@@ -4,7 +4,7 @@ Source: `rabbit_amqqueue:with`, `retry_wait`, `absent` and `check_exclusive_acce
 whose master is gone is tried again for about 60 s and then fails; on a durable queue without replicas it fails at once.
 A queue that synchronises serves nobody but makes everybody wait, however long it takes.
 
-A quorum queue's operations are committed before they get here, or need no majority (`hawb.engine.quorum`).
+A quorum queue's operations are committed before they get here, or need no majority (`hawb.engine.quorum_requests`).
 """
 
 from __future__ import annotations

@@ -29,9 +29,8 @@ from hawb.engine import (
     policy_changes,
     publishing,
     queues,
-    quorum,
+    quorum_requests,
     quorum_sight,
-    raft_events,
     raft_inputs,
     settling,
     subscriptions,
@@ -41,6 +40,7 @@ from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
 from hawb.engine.clients import NEVER_US
 from hawb.engine.nodes import partition_handling
+from hawb.engine.quorum import events as raft_events
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
 from hawb.engine.steady.changes import next_change_us
 from hawb.engine.steady.publishing import react
@@ -70,7 +70,7 @@ def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
     """A channel has waited long enough; a queue that cannot agree to its end is deleted by force."""
-    operation = quorum.give_up(turn, event)
+    operation = quorum_requests.give_up(turn, event)
     if isinstance(operation, operations.Delete):
         queues.delete(turn, operation)
 
@@ -102,7 +102,7 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
     consuming.messages_expire(turn, event)
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and not queue.up:
-        quorum.put(turn, event.queue, event, NOWHERE)
+        quorum_requests.put(turn, event.queue, event, NOWHERE)
 
 
 def of_replicas(rule: Callable) -> Callable:
@@ -212,7 +212,7 @@ def step(turn: Turn, until_us: float = inf) -> bool:
 
 def happen(turn: Turn, event: object | None) -> None:
     """An event comes, if it is still about something, and what is committed by it."""
-    if event is not None and not quorum.propose(turn, event):
+    if event is not None and not quorum_requests.propose(turn, event):
         HANDLERS[type(event)](turn, event)
     do_committed(turn)
 
@@ -225,7 +225,7 @@ def flow(turn: Turn, time_us: int) -> None:
 
 def do_committed(turn: Turn) -> None:
     """Quorum queues do what they have committed."""
-    for operation in quorum.committed(turn):
+    for operation in quorum_requests.committed(turn):
         HANDLERS[type(operation)](turn, operation)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hawb.engine import alarms, bookkeeping, enqueuers, publishing, queues, quorum, subscriptions
+from hawb.engine import alarms, bookkeeping, enqueuers, publishing, queues, quorum_requests, subscriptions
 from hawb.engine.clients import Consumer
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import ConnectionCloses, ConnectionFails, ConsumerCancels, ConsumerCloses, Publish, Settle
@@ -101,9 +101,9 @@ def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> N
     """Consumers are gone with their channels. What they held goes back. One that another side has closed already is
     only struck off here."""
     for consumer in list(consumers):
-        decided = quorum.is_decided(turn, consumer.queue)
+        decided = quorum_requests.is_decided(turn, consumer.queue)
         if consumer.state != "closed":
-            closing = quorum.channel_down if decided else subscriptions.close
+            closing = quorum_requests.channel_down if decided else subscriptions.close
             closing(turn, consumer.name, reason)
         elif not decided:
             subscriptions.unsubscribe(turn, consumer.name)

@@ -253,7 +253,7 @@ def messages_expire(turn: Turn, event: MessagesExpire) -> None:
 
 
 def reached(turn: Turn, operation: Operation) -> Queue | None:
-    """The queue that serves an operation now: a quorum queue once that is committed (`hawb.engine.quorum`)."""
+    """The queue that serves an operation now: a quorum queue once that is committed (`hawb.engine.quorum_requests`)."""
     queue = turn.queues.get(operation.queue)
     return queue if queue is not None and queue.type == QUORUM else served(turn, operation)
 

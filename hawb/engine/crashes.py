@@ -13,7 +13,7 @@ once in state crashed; 3.8.9 and 3.10.8 clusters did so.
 
 from __future__ import annotations
 
-from hawb.engine import confirms, quorum_membership, quorum_view
+from hawb.engine import confirms, raft_inputs
 from hawb.engine.classic.failover import bury
 from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mirrors import end_master, enlist, synchronise_drained
@@ -21,6 +21,7 @@ from hawb.engine.classic.outage import recover
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts, RejectFails
 from hawb.engine.naming import described
+from hawb.engine.quorum.leadership import hosts
 from hawb.engine.state import NOWHERE, QUORUM, with_content
 from hawb.engine.turn import Turn
 
@@ -39,8 +40,8 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
         turn.refuse(None, f"{described(name)} was not found")
         return
     at = queue.master if node is None else node
-    if queue.type == QUORUM and quorum_view.hosts(turn, turn.groups[name], at):
-        quorum_membership.crash(turn, name, at)
+    if queue.type == QUORUM and at != NOWHERE and hosts(turn, turn.groups[name], at):
+        raft_inputs.crash_member(turn, name, at)
         return
     if queue.type == QUORUM or not turn.alive(queue, at):
         where = "its leader's node" if at == NOWHERE else f"node '{turn.settings.names[at]}'"

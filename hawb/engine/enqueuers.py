@@ -18,14 +18,16 @@ from msgspec.structs import replace
 from hawb.engine import bookkeeping, confirms, fifo, limits, quorum_view, runs
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import Enqueue, Publish
-from hawb.engine.quorum_group import GONE, Channel, Proposal
-from hawb.engine.raft_events import (
+from hawb.engine.quorum.events import (
     MajorityReached,
     RegistrationGivenUp,
 )
+from hawb.engine.quorum.group import GONE, Channel, Proposal
+from hawb.engine.quorum.ports import reached
 from hawb.engine.runs import Runs
 from hawb.engine.state import QUORUM, Parked
 from hawb.engine.turn import REACTION, TIMER, Turn
+from hawb.raft.ports import bits_in
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 BEYOND_TICKTIME_US = 5_000_000
@@ -124,7 +126,8 @@ def forget(turn: Turn, chosen: Callable[[tuple[str, int, str]], bool]) -> None:
     for name, group in turn.groups.items():
         vhost = split_queue(name)[0]
         left = tuple((channel, node) for channel, node in group.asked if not chosen((*channel[:2], vhost)))
-        turn.groups[name] = replace(group, asked=left)
+        if left != group.asked:
+            turn.groups.own(name).asked = left
 
 
 def registration_us(turn: Turn, name: str, channel: Channel) -> int:
@@ -132,14 +135,12 @@ def registration_us(turn: Turn, name: str, channel: Channel) -> int:
     on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`)."""
     if asks_in_vain(turn, name, channel):
         return 0
-    group = turn.groups[name]
-    asked = [member for member in group.members if quorum_view.reaches(turn, group, channel[1], member)]
-    return len(asked) * (turn.setup.ticktime_us + BEYOND_TICKTIME_US)
+    return bits_in(reached(turn, turn.groups[name], channel[1])) * (turn.setup.ticktime_us + BEYOND_TICKTIME_US)
 
 
 def await_registration(turn: Turn, name: str, channel: Channel) -> None:
     """A channel waits to be known, with the first message that it wants to send; the others wait behind that."""
-    group = turn.groups[name]
+    group = turn.groups.own(name)
     unsent = (one for one in group.waiting if one.node != GONE)
     first = next((one for one in unsent if channel_of(turn, one.operation) == channel), None)
     event = None if first is None else RegistrationGivenUp(name, group.number, first.number)
@@ -149,7 +150,7 @@ def await_registration(turn: Turn, name: str, channel: Channel) -> None:
         if patience_us and queue.up and turn.linked(first.node, queue.master):
             turn.schedule(turn.link_us(first.node, queue.master), MajorityReached(name, queue.master, group.number))
     if QUORUM_PROFILES[turn.settings.profile.version].asks_leader_first and channel not in dict(group.asked):
-        turn.groups[name] = replace(group, asked=(*group.asked, (channel, turn.queues[name].holder)))
+        group.asked = (*group.asked, (channel, turn.queues[name].holder))
 
 
 def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
@@ -168,8 +169,8 @@ def registration_given_up(turn: Turn, event: RegistrationGivenUp) -> None:
     if left:
         operation = replace(operation, count=runs.size(left), numbers=left)
         again = replace(proposal, number=turn.next_number(), operation=operation, numbers=left)
-        group = turn.groups[name]
-        turn.groups[name] = replace(group, waiting=(*group.waiting[:place], again, *group.waiting[place:]))
+        group = turn.groups.own(name)
+        group.waiting = (*group.waiting[:place], again, *group.waiting[place:])
     await_registration(turn, name, channel)
 
 
@@ -181,7 +182,7 @@ def is_rejected(turn: Turn, name: str, proposal: Proposal) -> bool:
 
 def reject(turn: Turn, name: str, proposal: Proposal, numbers: Runs, reason: str) -> None:
     """A channel does not send messages of a proposal, and says so to their publisher."""
-    turn.groups[name] = turn.groups[name].without(proposal.number)
+    turn.groups.own(name).withdraw(proposal.number)
     turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, numbers))
     bookkeeping.refuse(turn, name, numbers, reason)
     confirms.group_answers(turn, name, proposal.node, numbers, numbers, 0)

@@ -22,7 +22,7 @@ answers wait there.
 
 from __future__ import annotations
 
-from hawb.engine import consuming, expiry, publishing, quorum, runs, settling, steady_confirms
+from hawb.engine import consuming, expiry, publishing, quorum_requests, runs, settling, steady_confirms
 from hawb.engine.arrivals import wait_in_mailbox
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.clients import Consumer
@@ -126,8 +126,8 @@ def answer(turn: Turn, consumer: Consumer, beats: int) -> None:
     """A consumer answers for its oldest messages."""
     if not beats or not (consumer.stale or consumer.in_sequence):
         return
-    if quorum.is_decided(turn, consumer.queue):
-        quorum.settle_flowing(turn, consumer, beats)
+    if quorum_requests.is_decided(turn, consumer.queue):
+        quorum_requests.settle_flowing(turn, consumer, beats)
     settling.settle(turn, answers_of(consumer, beats))
 
 
@@ -145,13 +145,13 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     unheard = 0 if counts else min(beats, runs.size(consumer.stale))
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
-    decided = quorum.is_decided(turn, name)
+    decided = quorum_requests.is_decided(turn, name)
     operations = [one.operation for one in (turn.groups[name].waiting if decided else queue.parked)]
     answers = (one for one in operations if isinstance(one, Settle))
     waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
     count = 0 if None in waiting else min(beats - unheard, has - sum(waiting))
     if count > 0 and decided:
-        quorum.put(turn, name, answers_of(consumer, count), consumer.node)
+        quorum_requests.put(turn, name, answers_of(consumer, count), consumer.node)
     elif count > 0:
         wait_in_mailbox(turn, queue, answers_of(consumer, count))

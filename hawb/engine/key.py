@@ -32,8 +32,8 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.operations import Resume
-from hawb.engine.quorum_group import Proposal
-from hawb.engine.raft_events import ProposalGivenUp, RegistrationGivenUp
+from hawb.engine.quorum.events import ProposalGivenUp, RegistrationGivenUp
+from hawb.engine.quorum.group import Proposal
 from hawb.engine.ranks import KEPT, Ranks, in_their_order, present, ranks_of
 from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings

@@ -21,7 +21,6 @@ from hawb.engine import (
     consuming,
     metadata,
     quorum_sight,
-    quorum_view,
     raft_inputs,
     runs,
     sides,
@@ -32,6 +31,7 @@ from hawb.engine.classic.copies import note_silent
 from hawb.engine.classic.synchronisation import finish_late
 from hawb.engine.events import LinksTimeOut, PolicyTakesEffect
 from hawb.engine.nodes import partition_handling, sight
+from hawb.engine.quorum.leadership import refresh
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import bits_of, with_content
 from hawb.engine.stopping import going_down
@@ -145,7 +145,7 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
             turn.because = cause
             fall_apart(turn)
     for name in sorted(turn.groups):
-        quorum_view.refresh(turn, name)
+        refresh(turn, turn.groups.own(name))
     dead_deliveries(turn)
     metadata.release(turn)
     partition_handling.look_again(turn)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import consuming, expiry, metadata, quorum
+from hawb.engine import consuming, expiry, metadata, quorum_requests
 from hawb.engine import limits as lengths
 from hawb.engine.classic.ports import on_record
 from hawb.engine.classic.record_ports import is_replicated
@@ -168,7 +168,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     on_disk = on_record(had) if had.durable else ()
     # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
     # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
-    untold = wanted if had.mirroring is not None or quorum.is_deaf(turn, had) else None
+    untold = wanted if had.mirroring is not None or quorum_requests.is_deaf(turn, had) else None
     queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
     queue = turn.change_queue(name, mirrored=queue.type == CLASSIC and is_replicated(queue))
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=was)
@@ -176,7 +176,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)
     elif untold is None:
-        quorum.put(turn, name, AdoptPolicy(name), NOWHERE)
+        quorum_requests.put(turn, name, AdoptPolicy(name), NOWHERE)
 
 
 def quorum_settings(turn: Turn, found: InForce, arguments: tuple[tuple[str, object], ...]) -> QuorumSettings:
@@ -208,4 +208,4 @@ def compared(turn: Turn, event: PolicyCompared) -> None:
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node and queue.untold_settings is not None:
         turn.change_queue(event.queue, untold_settings=None)
-        quorum.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)
+        quorum_requests.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)

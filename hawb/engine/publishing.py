@@ -25,7 +25,7 @@ from hawb.engine import (
     flow_control,
     limits,
     places,
-    quorum,
+    quorum_requests,
     runs,
 )
 from hawb.engine.access import park
@@ -87,7 +87,7 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     """What another queue has given up reaches this one. Nobody waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
     if queue is not None and queue.type == QUORUM:
-        quorum.take_dead_letters(turn, event, number(turn, queue.name, event.count))
+        quorum_requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and keeps(turn, queue, event.node):
         park(turn, queue, event)
     elif queue is None or not queue.up:
@@ -135,7 +135,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")
         return Share(name, numbers, (), answered=True)
     if queue.type == QUORUM:
-        return quorum.take(turn, operation, queue, numbers) or take(turn, operation, turn.queues[name], numbers)
+        share = quorum_requests.take(turn, operation, queue, numbers)
+        return share or take(turn, operation, turn.queues[name], numbers)
     if queue.up:
         return take(turn, operation, queue, numbers)
     if queue.failed:

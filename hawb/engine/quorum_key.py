@@ -13,8 +13,8 @@ from operator import attrgetter
 
 from hawb.engine.fifo import limits_of
 from hawb.engine.fifo_state import Fifo
-from hawb.engine.quorum_group import Channel, Group, Proposal
-from hawb.engine.raft_events import RaftArrives, RaftWritten
+from hawb.engine.quorum.events import RaftArrives, RaftWritten
+from hawb.engine.quorum.group import Channel, Group, Proposal
 from hawb.engine.runs import Runs
 from hawb.engine.state import Queue, State
 from hawb.raft.log import Log
@@ -31,7 +31,7 @@ def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callabl
     group = state.groups[name]
     members = sorted(group.members.values(), key=lambda member: names[member.id])
     decided = (
-        tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(group.stopped, names))),
+        tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(nodes_in(group.stopped), names))),
         tuple(sorted((_channel_key(channel, names), names[node]) for channel, node in group.asked)),
     )  # fmt: skip
     if _under_way(state, name):

@@ -12,15 +12,13 @@ numbers are `hawb.rules.quorum_costs`'.
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from hawb.engine import fifo, runs
-from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum.group import Group, Proposal
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
+from hawb.raft.membership import on_release_cursor
 from hawb.raft.messages import ReleaseCursor
-from hawb.raft.step import step
 from hawb.rules import quorum_costs
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
@@ -28,40 +26,42 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 def cut(turn: Turn, name: str, *, published: bool = False) -> None:
     """After a command, one that `published` or another, members cut their logs where they may, those that lag when they
     have come so far."""
-    queue, group = turn.queues.get(name), turn.groups.get(name)
-    if queue is None or group is None:
+    queue = turn.queues.get(name)
+    if queue is None or name not in turn.groups:
         return
-    group = note_requeued(queue, with_place(turn, queue, group) if published else group)
+    group = turn.groups.own(name)
+    if published:
+        note_place(turn, queue, group)
+    note_requeued(queue, group)
     index = quorum_costs.cut_up_to(group.places, smallest_index(queue, group), group.applied)
     index = max(index, group.cut_at)
     least = QUORUM_PROFILES[turn.settings.profile.version].least_cut
     for member in group.members.values():
-        if member.log.snapshot.index + least < index <= min(member.commit_index, member.log.written):
-            group = group.with_member(step(member, ReleaseCursor(index))[0])
-    turn.groups[name] = replace(group, places=tuple(place for place in group.places if place > index), cut_at=index)
+        if member.snapshot_index + least < index:
+            on_release_cursor([], member, ReleaseCursor(index))
+    group.places, group.cut_at = tuple(place for place in group.places if place > index), index
 
 
-def with_place(turn: Turn, queue: Queue, group: Group) -> Group:
-    """The group with one more place, if enough has been published since the last."""
+def note_place(turn: Turn, queue: Queue, group: Group) -> None:
+    """Notes one more place, if enough has been published since the last."""
     profile = QUORUM_PROFILES[turn.settings.profile.version]
     published = turn.numbers.get(queue.name, 0)
     length = runs.size(queue.content)
     interval = quorum_costs.snapshot_interval(length, profile.snapshot_every, profile.snapshot_every_at_most)
-    if published - group.published_at_place < interval:
-        return group
-    return replace(group, places=(*group.places, group.applied), published_at_place=published)
+    if published - group.published_at_place >= interval:
+        group.places, group.published_at_place = (*group.places, group.applied), published
 
 
-def note_requeued(queue: Queue, group: Group) -> Group:
-    """The group with the index under which messages were written anew by the last command."""
+def note_requeued(queue: Queue, group: Group) -> None:
+    """Notes the index under which messages were written anew by the last command."""
     if not (queue.fifo and queue.fifo.moved) and not group.requeued:
-        return group
+        return
     content = queue.contents[queue.holder] or EMPTY
     moved = runs.normal(pair for _, these in fifo.of(queue).moved for pair in these)
     fresh = runs.minus(moved, group.moved)
     older = ((index, runs.common(runs.minus(numbers, fresh), content)) for index, numbers in group.requeued)
     noted = (*older, (group.applied, fresh))
-    return replace(group, moved=moved, requeued=tuple((index, numbers) for index, numbers in noted if numbers))
+    group.moved, group.requeued = moved, tuple((index, numbers) for index, numbers in noted if numbers)
 
 
 def smallest_index(queue: Queue, group: Group) -> int:

@@ -13,23 +13,20 @@ Source: `ra_server:init`, `rabbit_fifo`; the Raft paper, 5.4.3; 3.10.8 clusters.
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from hawb.engine import bookkeeping, runs
 from hawb.engine.contents import drop
-from hawb.engine.quorum_group import proposals
+from hawb.engine.quorum.group import Group, proposals
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.turn import Turn
 from hawb.raft.member import Member
 
 
-def end_with_log(turn: Turn, name: str, leader: Member) -> None:
+def end_with_log(turn: Turn, group: Group, leader: Member) -> None:
     """A queue's history ends where the log of its new leader does, whose last entry is the one that opens its term."""
-    group = turn.groups[name]
-    end = leader.log.last_index - 1
+    name, end = group.name, leader.log.last_index - 1
     if end >= group.applied:
         return
-    turn.groups[name] = replace(group, applied=end, places=(), cut_at=min(group.cut_at, leader.log.snapshot.index))
+    group.applied, group.places, group.cut_at = end, (), min(group.cut_at, leader.snapshot_index)
     if name in turn.queues:
         queue = turn.queues[name]
         had = queue.contents[queue.holder] or EMPTY

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
-from hawb.engine import quorum_view, raft_host, raft_inputs
+from hawb.engine import raft_inputs
 from hawb.engine.naming import described, split_queue
-from hawb.engine.raft_events import LogCut
+from hawb.engine.quorum.hosting import member_up, stop_member
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.raft.member import LEADER, start
@@ -45,11 +43,12 @@ def add_member(turn: Turn, name: str, node: int) -> None:
     if not turn.runs_anywhere(node):
         turn.refuse(None, "node_not_running")
     elif is_led(turn, queue):
-        group = turn.groups[name]
-        if node not in group.members or node in group.stopped:
+        group = turn.groups.own(name)
+        if node not in group.members or group.stopped >> node & 1:
             # One that a drain had stopped went with its removal; the new one is started although the node is drained.
-            turn.groups[name] = replace(group.with_member(start(node)), stopped=group.stopped - {node})
-        raft_host.feed(turn, name, queue.master, Join(node))
+            group.members[node] = start(node)
+            group.stopped &= ~(1 << node)
+        raft_inputs.ask_leader(turn, name, queue.master, Join(node))
 
 
 def delete_member(turn: Turn, name: str, node: int) -> None:
@@ -70,16 +69,12 @@ def remove(turn: Turn, name: str, node: int) -> None:
     that (`ra:remove_member`, after_log_append, then `ra:force_delete_server`). A leader that is to go itself stays
     until that is committed: a real one is deleted as soon as the others have been sent what it has."""
     leader = turn.queues[name].master
-    raft_host.feed(turn, name, leader, Leave(node))
+    raft_inputs.ask_leader(turn, name, leader, Leave(node))
     group = turn.groups[name]
     out_of_reach = turn.runs_anywhere(node) and not turn.linked(leader, node)
     if node == leader or node in group.members[leader].members or out_of_reach:
         return
-    left = {other: member for other, member in group.members.items() if other != node}
-    turn.groups[name] = replace(group, members=left)
-    turn.schedule(0, LogCut(name))
-    quorum_view.refresh(turn, name)
-    quorum_view.level(turn, name)
+    raft_inputs.lose_disk(turn, name, node)
 
 
 def is_led(turn: Turn, queue: Queue) -> bool:
@@ -134,7 +129,7 @@ def transfer(turn: Turn, name: str, node: int) -> None:
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
     elif is_led(turn, queue):
-        raft_host.feed(turn, name, queue.master, TransferLeadership(node))
+        raft_inputs.ask_leader(turn, name, queue.master, TransferLeadership(node))
 
 
 def drain(turn: Turn, node: int) -> None:
@@ -142,29 +137,18 @@ def drain(turn: Turn, node: int) -> None:
     for name, group in sorted(turn.groups.items()):
         member = group.members.get(node)
         if member is not None and (member.role == LEADER or turn.settings.profile.drain_stops_members):
-            raft_inputs.stop_member(turn, name, node)
+            stop_member(turn, turn.groups.own(name), node)
 
 
 def revive(turn: Turn, node: int) -> None:
     """The members that were stopped are started again."""
     for name, group in sorted(turn.groups.items()):
-        if node in group.stopped:
-            raft_inputs.member_up(turn, name, node)
-
-
-def crash(turn: Turn, name: str, node: int) -> None:
-    """A member's process dies and is started again at once; the others notice."""
-    turn.because = turn.emit("process_crashed", node=node, queue=name, final=False)
-    raft_inputs.stop_member(turn, name, node)
-    raft_inputs.member_up(turn, name, node)
+        if group.stopped >> node & 1:
+            member_up(turn, turn.groups.own(name), node)
 
 
 def lose_disk(turn: Turn, node: int) -> None:
     """What members at a node had on its disk is gone."""
     for name, group in sorted(turn.groups.items()):
         if node in group.members and turn.queues.get(name) is not None:
-            members = {other: member for other, member in group.members.items() if other != node}
-            turn.groups[name] = replace(group, members=members)
-            turn.schedule(0, LogCut(name))
-            quorum_view.refresh(turn, name)
-            quorum_view.level(turn, name)
+            raft_inputs.lose_disk(turn, name, node)

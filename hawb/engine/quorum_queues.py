@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hawb.engine import bookkeeping, chance, fifo, quorum_view, raft_host, runs
+from hawb.engine import bookkeeping, chance, fifo, runs
 from hawb.engine.access import fail
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import Declare
 from hawb.engine.policy_changes import InForce, in_force, quorum_settings
-from hawb.engine.quorum_group import Group
+from hawb.engine.quorum.elections import call_elections
+from hawb.engine.quorum.group import Group
+from hawb.engine.quorum.hosting import stand_for_election
+from hawb.engine.quorum.leadership import level
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.raft.log import NOOP, Log, Run, Snapshot
 from hawb.raft.member import Member, start
-from hawb.raft.messages import ElectionTimeout
 from hawb.rules import locators, quorum, quorum_declaration
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
@@ -42,7 +44,7 @@ def create(turn: Turn, operation: Declare) -> None:
         return
     enter(turn, operation, found, members, leader)
     number = turn.next_number()
-    turn.groups[name] = Group(number, {member: start(member, tuple(members)) for member in started})
+    turn.groups[name] = Group(name, number, {member: start(member, tuple(members)) for member in started})
     turn.because = turn.emit(
         "queue_declared", node=leader, queue=name, type=QUORUM, policy=turn.queues[name].policy,
         operator_policy=turn.queues[name].operator_policy, master=turn.settings.names[leader], mirrors=[],
@@ -51,7 +53,7 @@ def create(turn: Turn, operation: Declare) -> None:
     ignored = quorum_declaration.ignored_arguments(dict(operation.arguments), turn.settings.profile)
     if ignored:
         turn.emit("arguments_ignored", queue=name, arguments=ignored)
-    raft_host.feed(turn, name, leader, ElectionTimeout())
+    stand_for_election(turn, turn.groups.own(name), leader)
 
 
 def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], leader: int) -> None:
@@ -131,13 +133,14 @@ def stand(turn: Turn, name: str, members: tuple[int, ...], leader: int, content:
         log = log.append(run)
     log = log.write(log.generation, log.last_index)
     last = log.last_index
-    group = {node: Member(node, log, term=1, commit_index=last, agreed=last) for node in members}
-    turn.groups[name] = Group(turn.next_number(), group, applied=last)
+    standing = {node: Member(node, log, term=1, commit_index=last, agreed=last) for node in members}
+    turn.groups[name] = Group(name, turn.next_number(), standing, applied=last)
     turn.change_queue(
         name, members=tuple(sorted(members)), holder=leader, master=NOWHERE, up=False, fifo=fifo.new(turn),
         contents=tuple(content if node in members else None for node in range(len(turn.nodes))),
     )  # fmt: skip
-    quorum_view.level(turn, name)
+    group = turn.groups.own(name)
+    level(turn, group)
     if turn.is_running(leader):
-        raft_host.feed(turn, name, leader, ElectionTimeout())
-    raft_host.call_elections(turn, name)
+        stand_for_election(turn, group, leader)
+    call_elections(turn, group)

@@ -13,15 +13,15 @@ from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_
 from hawb.engine.clients import Consumer
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
-from hawb.engine.quorum import offer_again, put, suspect
-from hawb.engine.quorum_group import GONE, Proposal
-from hawb.engine.raft_events import (
+from hawb.engine.quorum.events import (
     LeaderElected,
     LogCut,
     MajorityReached,
     MembersAbreast,
     ProposalGivenUp,
 )
+from hawb.engine.quorum.group import GONE, Proposal
+from hawb.engine.quorum_requests import offer_again, put, suspect
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 
@@ -72,24 +72,22 @@ def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
 
 def channels_gone(turn: Turn, node: int) -> None:
     """The channels at a node are gone: nobody sends again what they have asked."""
-    for name, group in sorted(turn.groups.items()):
-        if name not in turn.queues:
-            continue
+    for name in sorted(turn.groups.keys() & turn.queues.keys()):
+        group = turn.groups.own(name)
         for enqueuer in fifo.of(turn.queues[name]).enqueuers:
             if enqueuer.channel[1] == node:
                 limits.unregister(turn, name, enqueuer.channel)
-        orphans = tuple(replace(one, node=GONE) if one.node == node else one for one in group.waiting)
-        turn.groups[name] = replace(group, waiting=orphans)
+        group.waiting = tuple(replace(one, node=GONE) if one.node == node else one for one in group.waiting)
         drop_orphans(turn, name)
 
 
 def drop_orphans(turn: Turn, name: str) -> None:
     """Withdraws what no member has in its log and nobody is left to send."""
-    group = turn.groups[name]
+    group = turn.groups.own(name)
     logged = {proposal.number for member in group.members.values() for proposal in group.undecided(member.log)}
     for proposal in group.waiting:
         if proposal.node == GONE and proposal.number not in logged:
-            turn.groups[name] = turn.groups[name].without(proposal.number)
+            group.withdraw(proposal.number)
             turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
             if proposal.numbers and name in turn.queues:
                 turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, proposal.numbers))

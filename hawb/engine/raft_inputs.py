@@ -9,13 +9,10 @@ Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from msgspec.structs import replace
-
-from hawb.engine import quorum_view
-from hawb.engine.quorum_view import hosts
-from hawb.engine.raft_events import (
+from hawb.engine.quorum import elections, hosting
+from hawb.engine.quorum.events import (
     ElectionDue,
     HandoverDue,
     LinksSuspected,
@@ -24,57 +21,84 @@ from hawb.engine.raft_events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.raft_host import call_elections, feed, misses_leader
+from hawb.engine.quorum.group import Group
+from hawb.engine.quorum.leadership import hosts, level, refresh
 from hawb.engine.turn import TIMER, Turn
-from hawb.raft.member import LEADER, NOWHERE, start
-from hawb.raft.messages import AppendEntries, ConditionTimeout, ElectionTimeout, InstallSnapshot, Tick
-from hawb.raft.step import restart
+from hawb.raft.member import LEADER, NOWHERE
+from hawb.raft.messages import AppendEntries, ConditionTimeout, InstallSnapshot
+from hawb.raft.step import HANDLERS
 
 SUSPICION_US = 6_000_000
 """How long a silent node goes unsuspected: aten looks every 5 s (poll_interval), and Ra waits as long again before it
 calls an election, 5 to 11 s in all; ten times on a 3.10.8 cluster that was not just booted it took 5.3 to 10.3 s."""
 
-
-def _current(turn: Turn, event: RaftArrives | RaftWritten | ElectionDue | HandoverDue) -> bool:
-    """Whether the group is still there, and the event's member one that runs."""
-    group = turn.groups.get(event.queue)
-    known = group is not None and group.number == event.group and event.node in group.members
-    return known and hosts(turn, group, event.node)
+OfMember = RaftArrives | RaftWritten | ElectionDue | HandoverDue
 
 
-def arrive(turn: Turn, event: RaftArrives) -> None:
+def at_member(handle: Callable[[Turn, Group, OfMember], None]) -> Callable[[Turn, OfMember], None]:
+    """The handler of an event that is about something if its group is still there, and its member runs."""
+
+    def handle_event(turn: Turn, event: OfMember) -> None:
+        group = turn.groups.get(event.queue)
+        if group is not None and group.number == event.group and hosts(turn, group, event.node):
+            handle(turn, turn.groups.own(event.queue), event)
+
+    return handle_event
+
+
+@at_member
+def arrive(turn: Turn, group: Group, event: RaftArrives) -> None:
     """A message reaches a member, unless the link has been cut meanwhile. A leader that hears of another in its term,
     whom somebody elected who had lost the disk with an earlier vote, exits and is started again as a follower
     (`ra_server:handle_leader`, leader_saw_append_entries_rpc_in_current_term)."""
-    if not (_current(turn, event) and turn.linked(event.message.source, event.node)):
+    member, message = group.members[event.node], event.message
+    if not turn.linked(message.source, event.node):
         return
-    member, message = turn.groups[event.queue].members[event.node], event.message
     leads = isinstance(message, AppendEntries | InstallSnapshot) and message.term == member.term
     if leads and member.role == LEADER:
-        turn.because = turn.emit("process_crashed", node=event.node, queue=event.queue, final=False)
-        stop_member(turn, event.queue, event.node)
-        member_up(turn, event.queue, event.node)
+        crash_member(turn, event.queue, event.node)
     else:
-        feed(turn, event.queue, event.node, message)
+        hosting.message_arrives(turn, group, event.node, message)
 
 
-def written(turn: Turn, event: RaftWritten) -> None:
+@at_member
+def written(turn: Turn, group: Group, event: RaftWritten) -> None:
     """A member's disk has done what it was asked for."""
-    if _current(turn, event) and turn.nodes[event.node].boots == event.boot:
-        feed(turn, event.queue, event.node, event.written)
+    if turn.nodes[event.node].boots == event.boot:
+        hosting.written(turn, group, event.node, event.written)
 
 
-def handover_due(turn: Turn, event: HandoverDue) -> None:
+@at_member
+def handover_due(turn: Turn, group: Group, event: HandoverDue) -> None:
     """A leader that was to hand over and still leads takes commands again, those first that have waited for it."""
-    if _current(turn, event) and turn.groups[event.queue].members[event.node].transferring_to != NOWHERE:
-        feed(turn, event.queue, event.node, ConditionTimeout())
+    if group.members[event.node].transferring_to != NOWHERE:
+        ask_leader(turn, event.queue, event.node, ConditionTimeout())
         turn.schedule(0, MajorityReached(event.queue, event.node, event.group))
 
 
-def election_due(turn: Turn, event: ElectionDue) -> None:
-    """A member's timer is over: it asks for votes if it still misses a leader."""
-    if _current(turn, event) and misses_leader(turn, turn.groups[event.queue], event.node):
-        feed(turn, event.queue, event.node, ElectionTimeout())
+@at_member
+def election_due(turn: Turn, group: Group, event: ElectionDue) -> None:
+    """A member's timer is over."""
+    hosting.election_due(turn, group, event.node)
+
+
+def ask_leader(turn: Turn, name: str, node: int, asked: object) -> None:
+    """An operator asks something of a leader."""
+    group = turn.groups.own(name)
+    member, out = group.members[node], []
+    before = hosting.as_it_is(turn, member)
+    HANDLERS[type(asked)](out, member, asked)
+    hosting.finish(turn, group, member, out, before)
+
+
+def crash_member(turn: Turn, name: str, node: int) -> None:
+    """A member's process dies and is started again at once; the others notice."""
+    turn.because = turn.emit("process_crashed", node=node, queue=name, final=False)
+    hosting.stop_member(turn, turn.groups.own(name), node)
+    hosting.member_up(turn, turn.groups.own(name), node)
+
+
+# Nodes and links
 
 
 def node_up(turn: Turn, node: int) -> None:
@@ -84,53 +108,30 @@ def node_up(turn: Turn, node: int) -> None:
     known = turn.sides[turn.nodes[node].side].queues
     for name in sorted(turn.groups):
         if name in known:
-            member_up(turn, name, node)
+            hosting.member_up(turn, turn.groups.own(name), node)
         elif node in turn.groups[name].members:
-            stop_member(turn, name, node)
-
-
-def member_up(turn: Turn, name: str, node: int) -> None:
-    """A member begins with what is on its disk, and with nothing where that was lost. If nobody has anything left it
-    begins the group anew (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case).
-    One that the record lacks is not started, though others may not have heard of its removal."""
-    group = turn.groups[name]
-    group = replace(group, stopped=group.stopped - {node})
-    member, recorded = group.members.get(node), members_on_record(turn, name)
-    if member is not None:
-        group = group.with_member(restart(member))
-    elif node in recorded and any(node in other.members for other in group.members.values()):
-        group = group.with_member(start(node))
-    elif node in recorded and not any(other.members for other in group.members.values()):
-        group = group.with_member(start(node, recorded))
-    turn.groups[name] = group
-    turn.schedule(0, LogCut(name))
-    look_around(turn, name)
-
-
-def members_on_record(turn: Turn, name: str) -> tuple[int, ...]:
-    """The members of a queue as its record has them, on whatever side."""
-    return next((side.queues[name].members for side in turn.sides.values() if name in side.queues), ())
-
-
-def stop_member(turn: Turn, name: str, node: int) -> None:
-    """A member's process ends, while its node runs on: the others notice at once."""
-    turn.groups[name] = replace(turn.groups[name], stopped=turn.groups[name].stopped | {node})
-    quorum_view.refresh(turn, name)
-    quorum_view.level(turn, name)
-    call_elections(turn, name)
+            hosting.stop_member(turn, turn.groups.own(name), node)
 
 
 def node_down(turn: Turn) -> None:
-    """A node is gone, noticed or not: nothing is committed with it any more."""
+    """A node is gone, noticed or not."""
     for name in sorted(turn.groups):
-        quorum_view.refresh(turn, name)
-        quorum_view.level(turn, name)
+        hosting.member_down(turn, turn.groups.own(name))
 
 
 def node_missed(turn: Turn) -> None:
     """Somebody is known to be gone."""
     for name in sorted(turn.groups):
-        call_elections(turn, name)
+        elections.call_elections(turn, turn.groups.own(name))
+
+
+def lose_disk(turn: Turn, name: str, node: int) -> None:
+    """What a member had on its node's disk is gone."""
+    group = turn.groups.own(name)
+    group.members.pop(node, None)
+    turn.schedule(0, LogCut(name))
+    refresh(turn, group)
+    level(turn, group)
 
 
 def links_silent(turn: Turn, links: Iterable[tuple[int, int]]) -> None:
@@ -138,7 +139,7 @@ def links_silent(turn: Turn, links: Iterable[tuple[int, int]]) -> None:
     if turn.groups:
         turn.schedule(SUSPICION_US, LinksSuspected(tuple(links)), priority=TIMER)
     for name in sorted(turn.groups):
-        quorum_view.refresh(turn, name)
+        refresh(turn, turn.groups.own(name))
 
 
 def suspect(turn: Turn, event: LinksSuspected) -> None:
@@ -154,14 +155,4 @@ def links_healed(turn: Turn) -> None:
     """All links work again."""
     turn.suspected = frozenset()
     for name in sorted(turn.groups):
-        look_around(turn, name)
-
-
-def look_around(turn: Turn, name: str) -> None:
-    """Something is back: leaders send what was missed, and who misses a leader gets ready."""
-    for leader in turn.groups[name].leaders():
-        if hosts(turn, turn.groups[name], leader.id):
-            feed(turn, name, leader.id, Tick())
-    call_elections(turn, name)
-    quorum_view.refresh(turn, name)
-    quorum_view.level(turn, name)
+        hosting.look_around(turn, turn.groups.own(name))

@@ -36,6 +36,7 @@ class Setup(Struct, frozen=True):
     ticktime_us: int
     keeps_records: int
     consumes_again: int
+    election_us: int
 
 
 @cache
@@ -57,4 +58,5 @@ def setup_of(settings: Settings) -> Setup:
         ticktime_us=round(settings.net_ticktime_s * 1_000_000),
         keeps_records=settings.profile.keeps_records,
         consumes_again=settings.profile.mirroring,
+        election_us=timing.election_us,
     )

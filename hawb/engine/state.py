@@ -21,7 +21,7 @@ from msgspec.structs import astuple
 
 from hawb.engine.clients import Consumer, Publisher, Unconfirmed
 from hawb.engine.fifo_state import Fifo
-from hawb.engine.quorum_group import Group
+from hawb.engine.quorum.group import Group
 from hawb.engine.runs import EMPTY, Runs, common, union
 from hawb.engine.sync_effort import Effort
 from hawb.rules.limits import NO_LIMITS, Limits

@@ -22,7 +22,7 @@ from hawb.engine.agenda import EVENT, REACTION, SIDE, TIMER, Agenda
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.moment import Moment, Refusal
-from hawb.engine.quorum_group import Group, Proposal
+from hawb.engine.quorum.group import Groups, Proposal
 from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
@@ -87,7 +87,7 @@ class Turn:
         self.publishers: dict[str, Publisher] = {name: copy(one) for name, one in state.publishers.items()}
         self.flowing = False
         self.unconfirmed = state.unconfirmed
-        self.groups: dict[str, Group] = dict(state.groups)
+        self.groups = Groups(state.groups)
         self.held_back = state.held_back
         self.committed: list[tuple[str, int, Proposal, int | None]] = []
         self.numbers: dict[str, int] = dict(state.numbers)
@@ -120,7 +120,7 @@ class Turn:
             consumers=self.consumers,
             publishers=self._frozen_publishers(),
             unconfirmed=self.unconfirmed,
-            groups=self.groups,
+            groups=self.groups.frozen(),
             held_back=self.held_back,
             agenda=tuple(self.agenda),
             numbers=self.numbers,

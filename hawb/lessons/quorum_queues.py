@@ -6,7 +6,7 @@ from itertools import combinations
 
 from hawb.cluster import Cluster
 from hawb.engine import runs
-from hawb.engine.quorum_group import proposals
+from hawb.engine.quorum.group import proposals
 from hawb.engine.runs import EMPTY, Runs
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S

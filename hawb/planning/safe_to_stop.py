@@ -204,7 +204,7 @@ def _quorum_fails(state: State, side: Side, queue: Queue, node: int) -> bool:
     if queue.type != QUORUM or node not in queue.members:
         return False
     stopped = state.groups[queue.name].stopped
-    online = [member for member in queue.members if is_online(state, side, member) and member not in stopped]
+    online = [member for member in queue.members if is_online(state, side, member) and not stopped >> member & 1]
     return is_critical(len(online), len(queue.members))
 
 

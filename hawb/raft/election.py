@@ -13,7 +13,7 @@ from __future__ import annotations
 from hawb.raft.log import NOOP
 from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE
 from hawb.raft.messages import PRE_VOTE_RESULT, PRE_VOTE_RPC, REQUEST_VOTE_RESULT, REQUEST_VOTE_RPC
-from hawb.raft.ports import bits_in, lose_unwritten, members_of, start_election_timer, start_peers, tell
+from hawb.raft.ports import bits_in, forget_peers, lose_unwritten, members_of, start_election_timer, start_peers, tell
 from hawb.raft.replication import append, enforce_leadership, is_gone
 from hawb.rules.quorum import majority
 
@@ -31,6 +31,7 @@ def begin_again(t, member):
     lose_unwritten(t, member)
     member.role, member.leader, member.votes, member.asked, member.transferring_to = FOLLOWER, NOWHERE, 0, 0, NOWHERE
     member.commit_index = member.agreed = member.snapshot_index
+    forget_peers(t, member)
 
 
 def on_election_timeout(t, member):

@@ -18,6 +18,9 @@ from hawb.raft.log import Members, Run, Snapshot
 ) = range(8)  # fmt: skip
 """The kinds of messages, by Ra's names."""
 
+SEND, WRITE, COMMITTED, START_TIMER, OTHER = range(5)
+"""What a member may want done, in the word `wish` of what comes out of it; OTHER is what not every host has to do."""
+
 # Between members. `term` is the sender's.
 
 
@@ -25,6 +28,7 @@ class Message(Struct, frozen=True, gc=False):
     """What one member sends to another."""
 
     kind: ClassVar[int]
+    wish: ClassVar[int] = SEND
     source: int
     target: int
     term: int
@@ -179,11 +183,15 @@ Input = (
 class Store(Struct, frozen=True, gc=False):
     """Term and vote have to be on disk before the messages that follow leave; entries need not."""
 
+    wish: ClassVar[int] = OTHER
+
 
 class Write(Struct, frozen=True, gc=False):
     """The log as it is now has to go to disk; say `Written(generation, index)` when it is there. Writes are done one
     after the other."""
 
+    wish: ClassVar[int] = WRITE
+    source: int
     generation: int
     index: int
 
@@ -191,12 +199,15 @@ class Write(Struct, frozen=True, gc=False):
 class Committed(Struct, frozen=True, gc=False):
     """Entries that are committed now, for the state machine."""
 
+    wish: ClassVar[int] = COMMITTED
+    source: int
     entries: tuple[Run, ...]
 
 
 class Installed(Struct, frozen=True, gc=False):
     """The state machine becomes what the snapshot says, which is on disk before the messages that follow leave."""
 
+    wish: ClassVar[int] = OTHER
     snapshot: Snapshot
 
 
@@ -204,12 +215,16 @@ class Refused(Struct, frozen=True, gc=False):
     """What was asked is not done: not_leader, transferring_leadership, cluster_change_not_permitted, already_member,
     not_member, last_node, already_leader or unknown_member."""
 
+    wish: ClassVar[int] = OTHER
     asked: Command | Join | Leave | TransferLeadership
     reason: str
 
 
 class StartElectionTimer(Struct, frozen=True, gc=False):
     """Unless a leader is heard of, an `ElectionTimeout` is wanted."""
+
+    wish: ClassVar[int] = START_TIMER
+    source: int
 
 
 Output = Message | Store | Write | Committed | Installed | Refused | StartElectionTimer

@@ -11,7 +11,16 @@ from functools import lru_cache
 
 from hawb.raft.log import Members, Run
 from hawb.raft.member import Member, Peer
-from hawb.raft.messages import KINDS, AppendEntries, Committed, Installed, InstallSnapshot, Output, StartElectionTimer
+from hawb.raft.messages import (
+    KINDS,
+    AppendEntries,
+    Committed,
+    Installed,
+    InstallSnapshot,
+    Output,
+    StartElectionTimer,
+    Write,
+)
 
 Out = list[Output]
 
@@ -20,8 +29,6 @@ RUNS_PER_MESSAGE = 128
 
 NO_TERM = -1
 """The term of an entry that is not there."""
-
-START_ELECTION_TIMER = StartElectionTimer()
 
 # Who belongs to the group
 
@@ -56,6 +63,11 @@ def start_peers(_: Out, leader: Member) -> None:
     """A new leader takes it that all have what it has."""
     next_index = leader.log.last_index + 1
     leader.peers = tuple(Peer(other, next_index) for other in leader.members if other != leader.id)
+
+
+def forget_peers(_: Out, member: Member) -> None:
+    """Whom a member leads is known to a leader alone."""
+    member.peers = ()
 
 
 # Logs
@@ -117,12 +129,17 @@ def tell_snapshot(t: Out, leader: Member, to: int) -> None:
 
 def say_committed(t: Out, member: Member, index: int) -> None:
     """The entries behind what the member knew as committed, up to `index`, are for the state machine."""
-    t.append(Committed(member.log.between(member.commit_index + 1, index)))
+    t.append(Committed(member.id, member.log.between(member.commit_index + 1, index)))
 
 
-def start_election_timer(t: Out, _: Member) -> None:
+def start_election_timer(t: Out, member: Member) -> None:
     """Unless a leader is heard of, the member is to ask for votes."""
-    t.append(START_ELECTION_TIMER)
+    t.append(StartElectionTimer(member.id))
+
+
+def say_unwritten(t: Out, member: Member) -> None:
+    """The log has to go to disk."""
+    t.append(Write(member.id, member.generation, member.last_index))
 
 
 def two_lead(_: Out, member: Member, leader: int) -> None:
@@ -133,6 +150,6 @@ def two_lead(_: Out, member: Member, leader: int) -> None:
 PORTS = (
     "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
     "install", "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer",
-    "two_lead",
+    "say_unwritten", "forget_peers", "two_lead",
 )  # fmt: skip
 """The names of what others have to have; NOOP is what the entry says that a leader appends first."""

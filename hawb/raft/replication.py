@@ -21,11 +21,13 @@ from hawb.raft.ports import (
     append_entries,
     bits_in,
     configured_at,
+    forget_peers,
     install,
     members_of,
     merge,
     peers_of,
     say_committed,
+    say_unwritten,
     tell,
     tell_entries,
     tell_snapshot,
@@ -236,10 +238,13 @@ def on_written(t, member, event):
         reply(t, member, member.leader, True, member.agreed + 1)
 
 
-def needs_writing(member, last_index, generation):
-    """Whether there is something to be written in a log that ended so before."""
+def end_step(t, member, last_index, generation):
+    """What a step has put into the log, which ended so before, goes to disk; who does not lead has no peers."""
+    if member.role != LEADER:
+        forget_peers(t, member)
     last = member.last_index
-    return last > member.written and (last != last_index or member.generation != generation)
+    if last > member.written and (last != last_index or member.generation != generation):
+        say_unwritten(t, member)
 
 
 def commit(t, member, index):

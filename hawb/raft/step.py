@@ -7,7 +7,7 @@ it so.
 from __future__ import annotations
 
 from hawb.raft.election import begin_again, on_election_timeout
-from hawb.raft.member import LEADER, Member, Peer
+from hawb.raft.member import Member, Peer
 from hawb.raft.membership import on_command, on_join, on_leave, on_release_cursor, on_transfer_leadership
 from hawb.raft.messages import (
     KINDS,
@@ -22,10 +22,9 @@ from hawb.raft.messages import (
     Store,
     Tick,
     TransferLeadership,
-    Write,
     Written,
 )
-from hawb.raft.replication import needs_writing, on_condition_timeout, on_tick, on_written
+from hawb.raft.replication import end_step, on_condition_timeout, on_tick, on_written
 from hawb.raft.server import on_message
 
 STORE = Store()
@@ -41,13 +40,9 @@ def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
     if after.peers:
         after.peers = tuple(map(COPY_PEER, after.peers))
     HANDLERS[type(event)](out, after, event)
-    if after.peers and after.role != LEADER:  # whom it leads is known to a leader alone
-        after.peers = ()
+    end_step(out, after, member.last_index, member.generation)
     if after.term != member.term or after.voted_for != member.voted_for:
         out.insert(0, STORE)
-    log = member.log
-    if after.log is not log and needs_writing(after, log.last_index, log.generation):
-        out.append(Write(after.generation, after.last_index))
     if not out and after == member:
         return member, ()
     return after, tuple(out)
@@ -57,7 +52,6 @@ def restart(member: Member) -> Member:
     """The member after a crash."""
     after = COPY_MEMBER(member)
     begin_again([], after)
-    after.peers = ()
     return after
 
 

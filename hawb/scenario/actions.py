@@ -20,8 +20,8 @@ from hawb.engine import (
     operations,
     policy_changes,
     publishers,
-    quorum,
     quorum_membership,
+    quorum_requests,
 )
 from hawb.engine.clients import Publisher
 from hawb.engine.naming import described, join_queue, split_queue
@@ -281,7 +281,7 @@ def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
 
 def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
     node = turn.settings.node(verb.node)
-    if quorum.is_decided(turn, full_name(verb.queue)):
+    if quorum_requests.is_decided(turn, full_name(verb.queue)):
         quorum_membership.transfer(turn, full_name(verb.queue), node)
     elif (name := on_mirrored_queue(turn, verb.queue)) is not None:
         if turn.is_running(node):

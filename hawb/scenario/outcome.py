@@ -230,7 +230,7 @@ def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side)
         running = state.nodes[node].status == RUNNING
         if queue.type == QUORUM:
             role = "member" if node != queue.master else "leader" if queue.up else "leader_alone"
-            running = running and node not in state.groups[queue.name].stopped
+            running = running and not state.groups[queue.name].stopped >> node & 1
         elif node == queue.master:
             role, running = "master", queue.up
         else:

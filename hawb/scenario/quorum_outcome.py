@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from hawb.engine.contents import pieces
 from hawb.engine.naming import split_queue
-from hawb.engine.quorum_group import Group
+from hawb.engine.quorum.group import Group
 from hawb.engine.runs import EMPTY, as_lists
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Queue, Side, State
@@ -26,7 +26,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 def quorum_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
     """What only quorum queues have, as far as a side knows."""
     group = state.groups[queue.name]
-    online = [node for node in sorted(queue.members) if is_online(state, side, node) and node not in group.stopped]
+    online = [node for node in sorted(queue.members) if is_online(state, side, node) and not group.stopped >> node & 1]
     return {
         "state": "running" if len(online) >= majority(len(queue.members)) else "minority",
         "leader": None if queue.master == NOWHERE else settings.names[queue.master],

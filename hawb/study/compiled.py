@@ -32,7 +32,7 @@ INNER = {
 }  # fmt: skip
 """How what only compiled functions call is compiled: Python is never to call it."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
-WRITTEN_ONCE = (RAFT, ENGINE / "nodes", ENGINE / "stopping", ENGINE / "booting", ENGINE / "classic", ENGINE / "steady")
+WRITTEN_ONCE = (RAFT, *(ENGINE / room for room in ("nodes", "stopping", "booting", "classic", "quorum", "steady")))
 """Where what the engine runs as it stands is written, and the kernel compiles with ports of its own."""
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "played")
 """Modules of studies that what is compiled is made from, too."""

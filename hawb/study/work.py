@@ -136,6 +136,6 @@ class Work:
             return not here or any(map(turn.is_running, queue.synchronised))
         if self._upgrade.await_online_quorum_plus_one and quorum_check_applies(len(turn.nodes), False, self._version):
             stopped = turn.groups[queue.name].stopped
-            online = [member for member in queue.members if turn.is_running(member) and member not in stopped]
+            online = [member for member in queue.members if turn.is_running(member) and not stopped >> member & 1]
             return node not in queue.members or not is_critical(len(online), len(queue.members))
         return True

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.quorum_group import Group
+from hawb.engine.quorum.group import Group
 from hawb.engine.state import RUNNING, State
 from hawb.raft.group import command_text, describe, entries_text
 from hawb.raft.member import DOWN, LEADER, NOWHERE, ROLES, Member
@@ -61,7 +61,7 @@ def members(state: State, queue: str) -> dict[int, Member]:
 
 
 def _runs(state: State, group: Group, node: int) -> bool:
-    return state.nodes[node].status == RUNNING and node not in group.stopped
+    return state.nodes[node].status == RUNNING and not group.stopped >> node & 1
 
 
 def text(state: State, names: Sequence[str], queue: str) -> str:

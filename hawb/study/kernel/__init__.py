@@ -43,9 +43,9 @@ until the other is compiled.
 - `quorum_state`: what a trial is made of
 - `raft`, `raft_ports`, `raft_log`: what members make of what they hear, which is `hawb.raft` compiled with ports of its
   own (`hawb.study.compiled.Binding`)
-- `raft_host`, `raft_timers`: what carries their messages, writes their logs and calls elections
-- `raft_flows`: what is committed without time passing
-- `quorum_group`, `quorum_view`, `quorum_log`: what waits and what is in logs, who leads, where logs are cut
+- `hosting`, `host_ports`: what carries their messages, writes their logs and calls elections, and what is committed
+  without time passing, which is `hawb.engine.quorum` compiled
+- `quorum_group`, `quorum_log`: what waits and what is in logs, where logs are cut
 - `quorum`, `enqueuers`: what clients ask, and what comes of it once it is committed
 - `fifo`: the queue's messages and its consumer
 - `channels`: what publishers are told

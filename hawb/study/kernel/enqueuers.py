@@ -5,6 +5,7 @@ from __future__ import annotations
 from hawb.engine import enqueuers
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import answer
+from hawb.study.kernel.host_ports import hosted, is_planned
 from hawb.study.kernel.quorum_group import is_from, row_of, withdraw
 from hawb.study.kernel.quorum_state import (
     AT_NODE,
@@ -17,7 +18,6 @@ from hawb.study.kernel.quorum_state import (
     REGISTRATION_GIVEN_UP,
     SENT_BY,
 )
-from hawb.study.kernel.quorum_view import hosted
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.state import (
     KIND,
@@ -26,7 +26,6 @@ from hawb.study.kernel.state import (
     PUBLISH,
     REACTION,
     TIMER,
-    A,
     D,
     is_running,
     link_us,
@@ -118,7 +117,7 @@ def registration_us(t, owner):
     """How long a channel waits to be known: it asks one member after the other that it reaches."""
     if asks_in_vain(t, owner):
         return 0
-    return bits_in(hosted(t)) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
+    return bits_in(hosted(t, t.queue)) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
 
 
 @inner
@@ -129,7 +128,7 @@ def await_registration(t, owner, node):
         if is_from(t.waiting[row], owner) and t.waiting[row, AT_NODE] != GONE:
             first = row
             break
-    if first != NOBODY and not is_planned_about(t, REGISTRATION_GIVEN_UP, t.waiting[first, PROPOSAL]):
+    if first != NOBODY and not is_planned(t, t.queue, REGISTRATION_GIVEN_UP, t.waiting[first, PROPOSAL]):
         number, patience_us = t.waiting[first, PROPOSAL], registration_us(t, owner)
         put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, number, 0, 0, 0)
         if patience_us and t.queue.up:
@@ -137,15 +136,6 @@ def await_registration(t, owner, node):
     known = t.registered[registration(t, owner, node)]
     if known[2] == NEVER:
         known[2] = t.queue.holder
-
-
-@inner
-def is_planned_about(t, kind, a):
-    """Whether something of a kind is planned about `a`."""
-    for row in range(t.moment.agenda):
-        if t.agenda[row, KIND] == kind and t.agenda[row, A] == a:
-            return True
-    return False
 
 
 @inner

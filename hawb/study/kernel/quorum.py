@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hawb.raft.member import LEADER, NOWHERE
+from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.closing import UNHINDERED, lag_us
@@ -21,6 +21,7 @@ from hawb.study.kernel.fifo import (
     take_late,
     unsubscribe,
 )
+from hawb.study.kernel.hosting import command, commit_at_once, is_led, refresh
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.quorum_group import is_from, is_in_any_log, is_in_log, row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
@@ -45,9 +46,6 @@ from hawb.study.kernel.quorum_state import (
     SETTLES,
     SUSPECTS,
 )
-from hawb.study.kernel.quorum_view import hosts, refresh
-from hawb.study.kernel.raft_flows import commit_at_once
-from hawb.study.kernel.raft_host import command
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.state import (
     CLOSED,
@@ -93,7 +91,7 @@ def offer(t, number):
     if asks == ENQUEUE and queue.up:
         register(t, owner, proposal[SENT_BY])
     if asks != ENQUEUE or is_registered(t, owner):
-        command(t, queue.master, proposal)
+        command(t, queue, queue.master, proposal)
 
 
 @inner
@@ -148,19 +146,10 @@ def consumer_lost(t):
     only knows that it is out of reach. Where nobody leads, the next leader finds so."""
     node = t.consumer.node
     t.consumer.state = CLOSED
-    if is_led(t) and t.nodes[node].status == STOPPING:
+    if is_led(t, t.queue) and t.nodes[node].status == STOPPING:
         ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
     else:
         suspect(t, node)
-
-
-@inner
-def is_led(t):
-    """Whether anybody leads the group, with a majority or without."""
-    for node in range(t.setup.nodes):
-        if hosts(t, node) and t.members[node].role == LEADER:
-            return True
-    return False
 
 
 @inner
@@ -175,7 +164,7 @@ def is_told(t, asks, node):
 @inner
 def suspect(t, node):
     """A leader has lost the connection to the consumer's node."""
-    if is_led(t) and not is_told(t, SUSPECTS, node):
+    if is_led(t, t.queue) and not is_told(t, SUSPECTS, node):
         ask_for(t, SUSPECTS, NOWHERE, NOBODY, node, 0)
 
 
@@ -250,7 +239,7 @@ def come(t, q, p, count, more_room):
     if t.queue.up:
         register(t, publisher.number, publisher.node)
     if t.queue.up and is_registered(t, publisher.number):
-        commit_at_once(t, ENQUEUED, count, t.setup.size_bytes)
+        commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
         await_each(t, after, count, lag_us(t, p) + answer_us(t, publisher.node))
@@ -295,7 +284,7 @@ def do_committed(t):
         cut(t, asks == ENQUEUE)
         if done == t.queue.committed:
             t.queue.committed = done = 0
-            refresh(t)
+            refresh(t, t.queue)
 
 
 @inner

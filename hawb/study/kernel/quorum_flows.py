@@ -7,9 +7,9 @@ from hawb.study.kernel import closing, publishing, steady, steady_ports, windows
 from hawb.study.kernel.channels import settle_each
 from hawb.study.kernel.closing import lag_us
 from hawb.study.kernel.fifo import come_back, deliver, settle, waits
+from hawb.study.kernel.hosting import commit_at_once
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
-from hawb.study.kernel.raft_flows import commit_at_once
 from hawb.study.kernel.state import NEVER, NOBODY, link_us
 from hawb.study.kernel.steady import beats_heard, due_us, publishes
 from hawb.study.kernel.steady_ports import is_heard
@@ -32,7 +32,7 @@ def flow(t, until_us):
         come_back(t, useful)
         deliver(t, True, useful)
         if useful and t.held[0, 0]:
-            commit_at_once(t, SETTLED, min(useful, windows.size(t.held)), 0)
+            commit_at_once(t, t.queue, SETTLED, min(useful, windows.size(t.held)), 0)
             settle(t, useful, True)
     settle_each(t)
     do_committed(t)

@@ -1,4 +1,4 @@
-"""What waits for a quorum queue, and what of it stands in logs: `hawb.engine.quorum_group`."""
+"""What waits for a quorum queue, and what of it stands in logs: `hawb.engine.quorum.group`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
     ASKS,
-    AT_NODE,
     ENQUEUE,
     ENTRY_FIRST,
     ENTRY_LAST,
     ENTRY_TERM,
     FIRST,
-    GONE,
-    LOG_CUT,
     OWNER,
     PROPOSAL,
     PUT_COUNT,
@@ -22,7 +19,7 @@ from hawb.study.kernel.quorum_state import (
     THIRD,
 )
 from hawb.study.kernel.raft_log import has_entry, is_member
-from hawb.study.kernel.state import KIND, NOBODY, C, move_row, schedule
+from hawb.study.kernel.state import KIND, NOBODY, C, move_row
 
 FEW_ENTRIES = 8
 """So many entries are not looked through for those that no log has any more."""
@@ -65,7 +62,7 @@ def pending(t):
 
 
 @inner
-def enter(t, proposal, first, last, term):
+def enter_entries(t, proposal, first, last, term):
     """A leader's log has what a client asks."""
     if t.queue.entries >= max(FEW_ENTRIES, t.queue.looked):
         forget_entries(t)
@@ -99,7 +96,7 @@ def forget_entries(t):
 def is_logged(t, entry):
     """Whether any log has an entry behind its snapshot."""
     for node in range(t.setup.nodes):
-        if is_member(t, node) and has_entry(t, node, entry, t.members[node].snapshot_index):
+        if is_member(t, t.queue, node) and has_entry(t, node, entry, t.members[node].snapshot_index):
             return True
     return False
 
@@ -117,33 +114,6 @@ def is_in_log(t, node, number, after):
 def is_in_any_log(t, number):
     """Whether any member has a proposal that is not applied in its log."""
     for node in range(t.setup.nodes):
-        if is_member(t, node) and is_in_log(t, node, number, t.queue.applied):
+        if is_member(t, t.queue, node) and is_in_log(t, node, number, t.queue.applied):
             return True
     return False
-
-
-@inner
-def take_committed(t, node, first, last):
-    """What nobody has committed before is on its way into the queue."""
-    queue = t.queue
-    if last <= queue.applied:
-        return
-    for k in range(queue.entries):
-        entry = t.entries[k]
-        if entry[ENTRY_FIRST] <= last and has_entry(t, node, entry, max(first - 1, queue.applied)):
-            if queue.committed == len(t.committed):
-                raise OverflowError("more is committed at once than a trial has room for")
-            for column in range(len(entry)):
-                t.committed[queue.committed, column] = entry[column]
-            queue.committed += 1
-    apply_up_to(t, last)
-
-
-@inner
-def apply_up_to(t, index):
-    """What is committed is taken in. What stands in other logs at the same places is nowhere any more."""
-    t.queue.applied = index
-    for k in range(t.queue.waiting):
-        if t.waiting[k, AT_NODE] == GONE:
-            schedule(t, 0, LOG_CUT)
-            break

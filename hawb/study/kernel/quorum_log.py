@@ -34,7 +34,7 @@ def cut(t, published):
     for node in range(setup.nodes):
         member = t.members[node]
         may_be_cut = index <= min(member.commit_index, member.written)
-        if is_member(t, node) and member.snapshot_index + setup.least_cut < index and may_be_cut:
+        if is_member(t, t.queue, node) and member.snapshot_index + setup.least_cut < index and may_be_cut:
             compact(t, member, index)
     left = 0
     for k in range(queue.places):

@@ -6,11 +6,25 @@ from __future__ import annotations
 from hawb.raft.member import LEADER
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import client_gone
+from hawb.study.kernel.host_ports import note_hosts
+from hawb.study.kernel.hosting import call_elections, member_down, member_up, stop_member
 from hawb.study.kernel.quorum import channel_down, consumer_lost, drop_orphans, node_back
 from hawb.study.kernel.quorum_state import AT_NODE, GONE
-from hawb.study.kernel.raft_host import member_up, stop_member
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, move_row
+
+
+@inner
+def members_down(t):
+    """Members are gone, noticed or not."""
+    note_hosts(t)
+    member_down(t, t.queue)
+
+
+@inner
+def members_missed(t):
+    """Somebody is known to be gone."""
+    call_elections(t, t.queue)
 
 
 @inner
@@ -55,12 +69,13 @@ def drain(t, node):
             t.registered[k, 2] = NEVER
     if t.consumer.node == node and t.consumer.state != CLOSED:
         channel_down(t)
-    if is_member(t, node) and (t.members[node].role == LEADER or t.setup.drain_stops_members):
-        stop_member(t, node)
+    if is_member(t, t.queue, node) and (t.members[node].role == LEADER or t.setup.drain_stops_members):
+        stop_member(t, t.queue, node)
 
 
 @inner
 def return_to_queues(t, node, others):
     """A node's member joins its group, and leaders see it again."""
-    member_up(t, node)
+    note_hosts(t)
+    member_up(t, t.queue, node)
     node_back(t, node)

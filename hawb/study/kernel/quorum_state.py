@@ -15,6 +15,7 @@ from hawb.study.environment import HOURS
 from hawb.study.kernel.state import (
     BOOK,
     CLOCK,
+    KIND,
     MOMENT,
     MOST_NODES,
     MOST_WINDOWS,
@@ -35,23 +36,21 @@ GONE = -2
 """What stands on the agenda for a quorum queue, beside `state`'s."""
 
 TARGET, SOURCE, TYPE, TERM_SENT, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 13)
-"""The columns of a message on the agenda, behind time, priority, number and kind; the same in `out` and `pump`."""
-
-SEND, WRITE, COMMITTED, START_TIMER, SAY = range(5)
-"""What a member wants done, in column KIND of `out`: a message, what is in the log on disk (FIRST: generation, SECOND:
-index), entries from FIRST to SECOND for the queue, a timer. SAY is what stands in `pump` for an answer of the disk."""
+"""The columns of a message on the agenda, behind time, priority, number and kind; the same in `out`."""
 
 MEMBER = record(" ".join((*LOG_ENDS, *whole_numbers(Member))))
 PEER = record(" ".join(whole_numbers(Peer)))
 
 COLUMN_OF = {
-    "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
+    "wish": KIND, "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
+    "first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH,
     "prev_index": FIRST, "prev_term": SECOND, "last_index": THIRD, "last_term": FOURTH, "leader_commit": FIFTH,
     "granted": FIRST, "success": FIRST, "next_index": SECOND, "commit_index": FOURTH,
     "snapshot_index": FIRST, "snapshot_term": SECOND, "generation": FIRST, "index": SECOND,
 }  # fmt: skip
-"""Where what a message says stands (`hawb.raft.messages`), and a `Written`. The entries of a message are told by the
-index and the term of the last, as a log is."""
+"""Where what a message says stands (`hawb.raft.messages`), and what else a member wants done: a `Write`, and as `first`
+and `second` between which entries are `Committed`. The entries of a message are told by the index and the term of the
+last, as a log is."""
 
 BASE_INDEX, BASE_TERM = 1, 2
 """The columns of `terms`, behind the term itself."""
@@ -75,25 +74,27 @@ NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
 OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTER, HOW_MANY, DELAY = range(9)
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.steady_confirms`)."""
 
-MOST_TERMS, MOST_RUNS, MOST_PUMPED, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
+MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
 MOST_ENTRIES = 16387
 COLUMNS = 13
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members others majority registers asks_leader_first drain_stops_members least_cut"
-    " snapshot_every snapshot_every_at_most soft_limit election_us group_size shuffles"
+    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members least_cut"
+    " snapshot_every snapshot_every_at_most soft_limit group_size shuffles"
 )
-"""What does not change; `members` are bits, of which `majority` are most and `others` all but one."""
+"""What does not change; `members` are bits, `others` how many they are but for one."""
+
+
+WORDS = {"offsets": [8 * column for column in COLUMN_OF.values()], "itemsize": 8 * COLUMNS}
+LETTER = np.dtype({"names": list(COLUMN_OF), "formats": [np.int64] * len(COLUMN_OF), **WORDS})
 
 
 def with_letter(fields: list[tuple]) -> np.dtype:
     """A record with one more field, `letter`: what stands in `message`, by the names of what it says."""
     plain = np.dtype(fields)
     kinds, offsets = zip(*(plain.fields[name] for name in plain.names), strict=True)
-    words = {"offsets": [8 * column for column in COLUMN_OF.values()], "itemsize": 8 * COLUMNS}
-    letter = np.dtype({"names": list(COLUMN_OF), "formats": [np.int64] * len(COLUMN_OF), **words})
     return np.dtype({
-        "names": [*plain.names, "letter"], "formats": [*kinds, letter],
+        "names": [*plain.names, "letter"], "formats": [*kinds, LETTER],
         "offsets": [*offsets, plain.fields["message"][1]], "itemsize": plain.itemsize,
     })  # fmt: skip
 
@@ -101,7 +102,7 @@ def with_letter(fields: list[tuple]) -> np.dtype:
 QUORUM_CONSUMER = record("state subscribed suspected subscription node beats blocked wanted", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
-    " registered out pumped committed moved requeued looked led was_down drawn_for"
+    " registered out committed moved requeued looked led was_down drawn_for"
 )
 """The queue and its group: `here` (whose members run), `abreast` and `stopped` are bits, `number` is the group's; from
 `places` on how many rows tables have, with how many entries they are looked through again, whether the group has been
@@ -115,9 +116,9 @@ QUORUM_TRIAL = with_letter(
         *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "drawn")),
         ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
-        ("out", np.int64, (65, COLUMNS)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
+        ("out", LETTER, (MOST_WISHES,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
         ("terms", np.int64, (MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
-        ("pump", np.int64, (MOST_PUMPED, COLUMNS)), ("places", np.int64, (MOST_PLACES,)),
+        ("places", np.int64, (MOST_PLACES,)),
         ("waiting", np.int64, (MOST_ASKED, SENT_BY + 1)), ("entries", np.int64, (MOST_ENTRIES, ENTRY_TERM + 1)),
         ("committed", np.int64, (MOST_ASKED, ENTRY_TERM + 1)), ("registered", np.int64, (MOST_ASKED, 3)),
         ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),

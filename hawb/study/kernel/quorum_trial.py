@@ -26,6 +26,16 @@ from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
 from hawb.study.kernel.going_down import node_gone, shut_down, stopped
+from hawb.study.kernel.host_ports import hosted, note_hosts
+from hawb.study.kernel.hosting import (
+    call_elections,
+    election_due,
+    hosts,
+    level,
+    message_arrives,
+    stand_for_election,
+    written,
+)
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import (
     ask_for,
@@ -58,10 +68,7 @@ from hawb.study.kernel.quorum_state import (
     RAFT_WRITTEN,
     REGISTRATION_GIVEN_UP,
 )
-from hawb.study.kernel.quorum_view import hosted, hosts, level, note_hosts
-from hawb.study.kernel.raft_host import arrive, election_due, member_down, stand_for_election, written
-from hawb.study.kernel.raft_log import bits_in, is_member, majority, note_run
-from hawb.study.kernel.raft_timers import call_elections
+from hawb.study.kernel.raft_log import bits_in, is_member, note_run
 from hawb.study.kernel.state import (
     BOOT,
     BOOT_GIVES_UP,
@@ -111,7 +118,7 @@ def stand(t):
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
     t.publisher.closed = 1
     t.setup.members = chosen(t, everybody)
-    t.setup.majority, t.setup.others = majority(bits_in(t.setup.members)), bits_in(t.setup.members) - 1
+    t.setup.others = bits_in(t.setup.members) - 1
     note_hosts(t)
     t.queue.number, t.queue.applied = next_number(t), 1
     t.terms[1, 0], t.terms[1, BASE_INDEX], t.terms[1, BASE_TERM] = 1, 0, 0
@@ -121,9 +128,9 @@ def stand(t):
         member.id = node
         member.last_index = member.last_term = member.written = member.term = member.commit_index = member.agreed = 1
         member.voted_for = member.leader = member.transferring_to = NOWHERE
-    level(t)
-    stand_for_election(t, 0)
-    call_elections(t)
+    level(t, t.queue)
+    stand_for_election(t, t.queue, 0)
+    call_elections(t, t.queue)
 
 
 @inner
@@ -188,7 +195,7 @@ def talk(t, stop_us):
     calm_us = min(stop_us, flows_us(t))
     while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
         t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
-        if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.agenda[row, A]):
+        if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.queue, t.agenda[row, A]):
             strike(t, row)
         else:
             master, down_since = t.queue.master, t.book.down_since
@@ -214,13 +221,15 @@ def handle(t, event):
     """Who handles an event is who does in the engine (`hawb.engine.advance`)."""
     kind, a, b = event[KIND], event[A], event[B]
     if kind == RAFT_ARRIVES:
-        arrive(t, event)
+        if hosts(t, t.queue, a):
+            message_arrives(t, t.queue, a, t.letter)
     elif kind == RAFT_WRITTEN:
-        written(t, event)
+        if hosts(t, t.queue, a) and t.nodes[a].boots == b:
+            written(t, t.queue, a, t.letter)
     elif kind == LOG_CUT:
         drop_orphans(t)
     elif kind == ELECTION_DUE:
-        election_due(t, a)
+        election_due(t, t.queue, a)
     elif kind == LEADER_ELECTED:
         deliver_missing(t)
         look_for_channels(t)
@@ -283,9 +292,9 @@ def mend(t):
 @inner
 def may_go(t, node):
     """Whether the procedure lets a node go down."""
-    if not t.setup.awaits or t.setup.nodes == 1 or not is_member(t, node):
+    if not t.setup.awaits or t.setup.nodes == 1 or not is_member(t, t.queue, node):
         return True
-    return not is_critical(bits_in(hosted(t)), bits_in(t.setup.members))
+    return not is_critical(bits_in(hosted(t, t.queue)), bits_in(t.setup.members))
 
 
 @inner
@@ -308,7 +317,7 @@ NEVER_HAPPENS = (
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, steady.next_change_us: next_change_us,
     closing.credit: credit, going_down.power_off: going_down.kill, disks.lose_disk: going_down.kill,
-    departure.members_down: member_down, departure.members_missed: call_elections,
+    departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
     upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,

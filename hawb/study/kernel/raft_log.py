@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hawb.raft.ports import NO_TERM, RUNS_PER_MESSAGE
-from hawb.rules import quorum
-from hawb.study.compiled import inner, rule
+from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
@@ -17,12 +16,10 @@ from hawb.study.kernel.quorum_state import (
     PROPOSED,
 )
 
-majority = rule(quorum.majority)
-
 
 @inner
-def is_member(t, node):
-    """Whether the group has a member at a node."""
+def is_member(t, g, node):
+    """Whether the group has a member on a node, whether that runs or not."""
     return t.setup.members >> node & 1 == 1
 
 

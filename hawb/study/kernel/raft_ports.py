@@ -3,31 +3,31 @@ stands in `out` after a step, in its order."""
 
 from __future__ import annotations
 
-from hawb.raft.messages import APPEND_ENTRIES_RPC, INSTALL_SNAPSHOT_RPC, PRE_VOTE_RPC, REQUEST_VOTE_RPC
+from hawb.raft.messages import (
+    APPEND_ENTRIES_RPC,
+    COMMITTED,
+    INSTALL_SNAPSHOT_RPC,
+    PRE_VOTE_RPC,
+    REQUEST_VOTE_RPC,
+    SEND,
+    START_TIMER,
+    WRITE,
+)
 from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
-    COMMITTED,
-    FIFTH,
-    FIRST,
-    FOURTH,
     MOST_TERMS,
     NOOP,
-    SECOND,
-    SEND,
-    SOURCE,
-    START_TIMER,
-    TARGET,
-    TERM_SENT,
-    THIRD,
-    TYPE,
 )
 from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, is_member, last_sent, note_run, term_at
-from hawb.study.kernel.state import KIND
+from hawb.study.kernel.silence import nothing
 
 __all__ = ["NOOP", "bits_in", "term_at"]
 """The ports that stand elsewhere."""
+
+forget_peers = nothing
+"""What was known of others is of no use to who does not lead."""
 
 # Who belongs to the group
 
@@ -55,7 +55,7 @@ def start_peers(t, leader):
     """A new leader takes it that all have what it has."""
     k = 0
     for other in range(t.setup.nodes):
-        if other != leader.id and is_member(t, other):
+        if other != leader.id and is_member(t, t.queue, other):
             peer = t.peers[leader.id, k]
             peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
             peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
@@ -113,22 +113,22 @@ def lose_unwritten(t, member):
 
 
 @inner
-def say(t, kind, member, first, second):
+def say(t, wish, member, first, second):
     """Something is to be done."""
     row = t.queue.out
     if row == len(t.out):
         raise OverflowError("more is to be done than a trial has room for")
-    t.out[row, KIND], t.out[row, SOURCE], t.out[row, FIRST], t.out[row, SECOND] = kind, member.id, first, second
+    t.out[row].wish, t.out[row].source, t.out[row].first, t.out[row].second = wish, member.id, first, second
     t.queue.out += 1
 
 
 @inner
 def send(t, kind, member, to, first, second, third, fourth, fifth):
-    """A message, column by column (`quorum_state.COLUMN_OF`)."""
-    row = t.queue.out
+    """A message, word by word (`quorum_state.COLUMN_OF`)."""
+    message = t.out[t.queue.out]
     say(t, SEND, member, first, second)
-    t.out[row, TARGET], t.out[row, TYPE], t.out[row, TERM_SENT] = to, kind, member.term
-    t.out[row, THIRD], t.out[row, FOURTH], t.out[row, FIFTH] = third, fourth, fifth
+    message.target, message.kind, message.term = to, kind, member.term
+    message.third, message.fourth, message.fifth = third, fourth, fifth
 
 
 @inner
@@ -165,6 +165,12 @@ def say_committed(t, member, index):
 def start_election_timer(t, member):
     """Unless a leader is heard of, the member is to ask for votes."""
     say(t, START_TIMER, member, 0, 0)
+
+
+@inner
+def say_unwritten(t, member):
+    """The log has to go to disk."""
+    say(t, WRITE, member, member.generation, member.last_index)
 
 
 @inner

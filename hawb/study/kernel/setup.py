@@ -100,7 +100,7 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "least_cut": profile.least_cut, "snapshot_every": profile.snapshot_every,
         "snapshot_every_at_most": profile.snapshot_every_at_most,
         "drain_stops_members": settings.profile.drain_stops_members,
-        "soft_limit": settings.quorum_commands_soft_limit, "election_us": settings.timing.election_us,
+        "soft_limit": settings.quorum_commands_soft_limit,
     }  # fmt: skip
 
 

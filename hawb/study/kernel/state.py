@@ -53,7 +53,7 @@ SETUP = record(
     " lone_boot_rounds keeps_records consumes_again strays_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
-    " client_local consume_beats consume_us listed preferred"
+    " client_local consume_beats consume_us listed preferred election_us"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
 """What does not change. Rates are so many beats in so many microseconds; `listed` says how many nodes are in the list

@@ -27,7 +27,6 @@ from hawb.engine import (
     limits,
     quorum_log,
     quorum_view,
-    raft_host,
     runs,
     settling,
     subscriptions,
@@ -53,14 +52,12 @@ from hawb.engine.operations import (
     Purge,
     Settle,
 )
-from hawb.engine.quorum_group import GONE, Group, Proposal, proposals
-from hawb.engine.raft_events import (
-    ProposalGivenUp,
-)
+from hawb.engine.quorum import flowing, hosting, leadership
+from hawb.engine.quorum.events import ProposalGivenUp
+from hawb.engine.quorum.group import GONE, Proposal, proposals
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, STOPPING, Batch, Queue
 from hawb.engine.turn import Turn
-from hawb.raft.messages import Command
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
 """What a client waits for. The rest goes on behind its back."""
@@ -115,8 +112,8 @@ def with_count(turn: Turn, event: object) -> object:
 def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMPTY) -> None:
     """A channel at `node` (NOWHERE: the leader itself) wants something done."""
     proposal = Proposal(turn.next_number(), operation, node, turn.step, numbers)
-    group = turn.groups[name]
-    turn.groups[name] = replace(group, waiting=(*group.waiting, proposal))
+    group = turn.groups.own(name)
+    group.waiting = (*group.waiting, proposal)
     if numbers:
         queue = turn.queues[name]
         sent = Batch(
@@ -159,7 +156,7 @@ def offer(turn: Turn, name: str, proposal: Proposal) -> None:
     if enqueuers.is_rejected(turn, name, proposal):
         enqueuers.reject(turn, name, proposal, proposal.numbers, "max_length")
     elif enqueuers.is_registered(turn, name, proposal.operation):
-        raft_host.feed(turn, name, queue.master, Command(proposal, max(1, runs.size(proposal.numbers))))
+        hosting.command(turn, turn.groups.own(name), queue.master, proposal)
 
 
 def offer_again(turn: Turn, name: str, leader: int, chosen: Callable[[Proposal], bool]) -> None:
@@ -179,19 +176,19 @@ def committed(turn: Turn) -> Iterator[object]:
     """What has been committed and is to be done now, one after the other, with the leader's side in focus."""
     while turn.committed:
         name, leader, proposal, cause = turn.committed.pop(0)
-        group = turn.groups.get(name)
         turn.look_from(leader)
-        if group is None or name not in turn.queues:
+        if name not in turn.groups or name not in turn.queues:
             continue
+        group = turn.groups.own(name)
         waits = any(one.number == proposal.number and one.node != GONE for one in group.waiting)
-        turn.groups[name] = group.without(proposal.number)
+        group.withdraw(proposal.number)
         turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
         turn.because, turn.step = cause, proposal.step
         yield proposal.operation if waits else for_nobody(proposal.operation)
         limits.tell_publishers(turn, name)
         quorum_log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
         if name in turn.groups and all(entry[0] != name for entry in turn.committed):
-            quorum_view.refresh(turn, name)
+            leadership.refresh(turn, turn.groups.own(name))
 
 
 def for_nobody(operation: object) -> object:
@@ -211,7 +208,7 @@ def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
         return None
     if proposal.node != GONE:
         turn.look_from(proposal.node)
-    turn.groups[event.queue] = turn.groups[event.queue].without(proposal.number)
+    turn.groups.own(event.queue).withdraw(proposal.number)
     if not isinstance(proposal.operation, Delete):
         fail(turn, proposal.operation, 541, f"INTERNAL_ERROR{why_not(turn, event.queue, proposal.operation)}")
     return proposal.operation
@@ -250,7 +247,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
     known = enqueuers.is_registered(turn, queue.name, order)
     if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
-        raft_host.commit_at_once(turn, queue.name, "enqueue", operation.count, operation.size_bytes)
+        flowing.commit_at_once(turn, turn.groups.own(queue.name), "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
     if turn.queues[queue.name].master != NOWHERE and turn.groups[queue.name].waiting:
@@ -264,7 +261,8 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
 def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
     """What a consumer with a rate has answered since the last event to a queue that can commit is committed by now."""
     if takes_flows(turn, consumer.queue):
-        raft_host.commit_at_once(turn, consumer.queue, "settle", min(count, runs.size(consumer.in_sequence)))
+        group, most = turn.groups.own(consumer.queue), runs.size(consumer.in_sequence)
+        flowing.commit_at_once(turn, group, "settle", min(count, most), 0)
 
 
 def takes_flows(turn: Turn, name: str) -> bool:
@@ -293,13 +291,8 @@ def suspect(turn: Turn, name: str, node: int) -> None:
     """A leader has lost the connection to a node where consumers are; once for all of them. Without a leader nobody
     has, and the next one looks for them (`quorum_sight.look_for_channels`)."""
     group, suspected = turn.groups[name], NodeSuspected(name, node)
-    if is_led(turn, group) and all(one.operation != suspected for one in group.waiting):
+    if leadership.is_led(turn, group) and all(one.operation != suspected for one in group.waiting):
         put(turn, name, suspected, NOWHERE)
-
-
-def is_led(turn: Turn, group: Group) -> bool:
-    """Whether anybody leads a group, with a majority or without."""
-    return any(quorum_view.hosts(turn, group, leader.id) for leader in group.leaders())
 
 
 def is_deaf(turn: Turn, queue: Queue) -> bool:
@@ -310,7 +303,7 @@ def is_deaf(turn: Turn, queue: Queue) -> bool:
     if queue.type != QUORUM or queue.master != NOWHERE:
         return False
     reached = any(turn.linked(node, queue.holder) for node in turn.running())
-    return not (reached and quorum_view.hosts(turn, turn.groups[queue.name], queue.holder))
+    return not (reached and leadership.hosts(turn, turn.groups[queue.name], queue.holder))
 
 
 def channel_down(turn: Turn, name: str, reason: str) -> None:
@@ -319,11 +312,11 @@ def channel_down(turn: Turn, name: str, reason: str) -> None:
     the consumers there are then. Where nobody leads, the next leader finds so."""
     consumer = turn.change_consumer(name, state="closed")
     focus, group = turn.focus, turn.groups[consumer.queue]
-    if reason == NODE_DOWN and not (is_led(turn, group) and turn.nodes[consumer.node].status == STOPPING):
+    if reason == NODE_DOWN and not (leadership.is_led(turn, group) and turn.nodes[consumer.node].status == STOPPING):
         suspect(turn, consumer.queue, consumer.node)
         return
     for leader in reversed(group.leaders()):
-        if quorum_view.hosts(turn, group, leader.id) and turn.linked(leader.id, consumer.node):
+        if leadership.hosts(turn, group, leader.id) and turn.linked(leader.id, consumer.node):
             turn.look_from(leader.id)
     put(turn, consumer.queue, ChannelDown(consumer.queue, consumer.node, consumer=name, reason=reason), NOWHERE)
     turn.focus = focus

@@ -1,9 +1,11 @@
-"""A quorum queue's Raft group as a value: its members, and what clients have asked that is not decided yet."""
+"""A quorum queue's Raft group: its members, and what clients have asked that is not decided yet. A turn writes to a
+copy of its own (`Groups`)."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from copy import copy
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,24 +47,25 @@ class Proposal(Struct, frozen=True):
         return f"{type(self.operation).__name__.lower()}{first_last and f'({first_last})'}"
 
 
-class Group(Struct, frozen=True):
+class Group(Struct):
     """The members by their nodes, each with its log, whether its node runs or not.
 
     `number` tells the group from one of an earlier queue of that name. `applied` is how far the queue has taken in what
     is committed; state-machine safety makes that the same for all. `waiting` are proposals that are not applied yet, in
-    the order in which they were asked; `stopped` are the nodes whose members do not run though they do. `places`
-    are indices up to which logs may be cut one day (`hawb.engine.quorum_log`), the last of them noted when so many
-    messages had been published, and `cut_at` is up to which they may be now. `requeued` are messages that were
+    the order in which they were asked; `stopped` are the nodes, as bits, whose members do not run though they do.
+    `places` are indices up to which logs may be cut one day (`hawb.engine.quorum_log`), the last of them noted when so
+    many messages had been published, and `cut_at` is up to which they may be now. `requeued` are messages that were
     written anew, by the index under which they were, and `moved` those that stood at the queue's end because of that
     after the last command. `asked` has, for channels that the queue did not get to know at once, the node of the leader
     that there was then, where that is whom they ask (`hawb.engine.enqueuers.asks_in_vain`).
     """
 
+    name: str
     number: int
-    members: Mapping[int, Member]
+    members: dict[int, Member]
     applied: int = 0
     waiting: tuple[Proposal, ...] = ()
-    stopped: frozenset[int] = frozenset()
+    stopped: int = 0
     places: tuple[int, ...] = ()
     cut_at: int = 0
     moved: Runs = EMPTY
@@ -70,13 +73,9 @@ class Group(Struct, frozen=True):
     published_at_place: int = 0
     asked: tuple[tuple[Channel, int], ...] = ()
 
-    def with_member(self, member: Member) -> Group:
-        """The group after something happened at a member."""
-        return replace(self, members={**self.members, member.id: member})
-
-    def without(self, number: int) -> Group:
-        """The group with a proposal decided or withdrawn."""
-        return replace(self, waiting=tuple(one for one in self.waiting if one.number != number))
+    def withdraw(self, number: int) -> None:
+        """A proposal is decided, or waits no more."""
+        self.waiting = tuple(one for one in self.waiting if one.number != number)
 
     def leaders(self) -> list[Member]:
         """Those who take themselves for leaders, the one of the latest term first."""
@@ -102,6 +101,37 @@ class Group(Struct, frozen=True):
     def undecided(self, log: Log) -> Iterator[Proposal]:
         """The proposals in a log that are not applied yet."""
         return proposals(log, self.applied)
+
+
+def copied(group: Group) -> Group:
+    """A copy that shares no record with the group."""
+    own = copy(group)
+    own.members = {node: copy(member) for node, member in group.members.items()}
+    for member in own.members.values():
+        member.peers = tuple(map(copy, member.peers))
+    return own
+
+
+class Groups(dict[str, Group]):
+    """Groups by their queues' names, while a turn writes to them."""
+
+    def __init__(self, before: Mapping[str, Group]):
+        super().__init__(before)
+        self._before = before
+        self._written: set[str] = set()
+
+    def own(self, name: str) -> Group:
+        """A group to be written to: from the first time on a copy of what the moment before has."""
+        if name not in self._written:
+            self._written.add(name)
+            self[name] = copied(self[name])
+        return self[name]
+
+    def frozen(self) -> dict[str, Group]:
+        """The groups as values, those that are as they were before the very same ones."""
+        before = self._before
+        self._written.clear()
+        return {name: before[name] if before.get(name) == group else group for name, group in self.items()}
 
 
 def proposals(log: Log, after: int) -> Iterator[Proposal]:

@@ -1,0 +1,23 @@
+"""The group and its host: `hawb.engine.quorum` with the kernel's ports."""
+
+from __future__ import annotations
+
+from hawb.engine.nodes import ports as node_ports_of_turns
+from hawb.engine.quorum import elections, flowing, leadership, ports
+from hawb.engine.quorum import hosting as hosting_of_turns
+from hawb.study.compiled import Binding
+from hawb.study.kernel import host_ports, node_ports
+from hawb.study.kernel.raft import PROTOCOL
+
+NODES = Binding(node_ports_of_turns.PORTS, node_ports, PROTOCOL)
+HOST = Binding(ports.PORTS, host_ports, NODES)
+
+message_arrives, written = HOST.of(hosting_of_turns.message_arrives), HOST.of(hosting_of_turns.written)
+command, stand_for_election = HOST.of(hosting_of_turns.command), HOST.of(hosting_of_turns.stand_for_election)
+election_due, call_elections = HOST.of(hosting_of_turns.election_due), HOST.of(elections.call_elections)
+member_up, member_down = HOST.of(hosting_of_turns.member_up), HOST.of(hosting_of_turns.member_down)
+stop_member = HOST.of(hosting_of_turns.stop_member)
+hosts, is_led, level, refresh = map(
+    HOST.of, (leadership.hosts, leadership.is_led, leadership.level, leadership.refresh)
+)  # fmt: skip
+commit_at_once = HOST.of(flowing.commit_at_once)
