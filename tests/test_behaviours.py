@@ -36,7 +36,7 @@ def test_a_rule_stands_in_the_table_once():
 @pytest.mark.parametrize(
     ("words", "name"),
     [("promotion", "promotion.candidate"), ("promote-on-shutdown", "promotion.takes_mirrors_down"),
-     ("promote on failure", "promotion.refuses_on_failure"), ("confirms", "publishing.answer_us"),
+     ("promote on failure", "promotion.refuses_on_failure"), ("confirms", "confirming.answer_us"),
      ("nacks", "confirms.replica_crashed"), ("delivery limit", "fifo.give_back"),
      ("reject-publish", "publishing.reject"), ("at-least-once", "dead_letters.keep"),
      ("rebalance", "rebalancing.next_to_move"), ("maintenance", "maintenance.drain"),

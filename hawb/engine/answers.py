@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from hawb.engine import runs
 from hawb.engine.runs import Runs
-from hawb.engine.state import NOTHING
 from hawb.engine.steady.closing import close
 from hawb.engine.turn import Turn
 
@@ -43,9 +42,3 @@ def fail(turn: Turn, step: int, publisher: str | None) -> None:
 def say_nothing(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
     """The node of a channel is gone, or the connection to it: its publisher never hears."""
     turn.emit("messages_unanswered", queue=queue, ids=numbers, reason=reason)
-
-
-def can_tell(turn: Turn, node: int) -> bool:
-    """Whether clients at a node hear: nobody listens on one that is gone, and one that is about to pause promises
-    nothing (`rabbit_channel:noreply_coalesce`)."""
-    return turn.is_running(node) and turn.nodes[node].awaits == NOTHING

@@ -52,7 +52,7 @@ def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int
     queue, single = turn.queues[publisher.queue], operation(publisher, 1)
     later_us = lag_us(turn, publisher) - turn.now_us
     return tuple(
-        (node, NEVER_US if answers_us == NEVER_US else later_us + publishing.answer_us(turn, single, queue, node))
+        (node, NEVER_US if answers_us == NEVER_US else later_us + publishing.heard_us(turn, single, queue, node))
         for node, answers_us in share.due_us
     )
 

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from hawb.engine import answers, runs, steady_confirms
 from hawb.engine.clients import HOLLOW_US, NEVER_US, Share, Unconfirmed
 from hawb.engine.events import ConfirmsDue
+from hawb.engine.nodes.sight import can_tell
 from hawb.engine.operations import Publish
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, Parked
@@ -219,7 +220,7 @@ def _is_taken(share: Share) -> bool:
 
 def _answer(turn: Turn, waiting: Unconfirmed, *, confirmed: bool) -> None:
     """Confirms if every queue has the messages somewhere, nacks otherwise."""
-    if not answers.can_tell(turn, waiting.node):
+    if not can_tell(turn, waiting.node):
         _say_nothing(turn, waiting, "client_node_gone")
         return
     for share in waiting.shares:

@@ -29,6 +29,7 @@ from hawb.engine import (
     runs,
 )
 from hawb.engine.access import park
+from hawb.engine.classic.confirming import answer_us, group_answer_us
 from hawb.engine.classic.mailbox import keeps
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import HOLLOW_US, NEVER_US, Share
@@ -282,7 +283,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
         told |= {"replicas": turn.settings.named(holders), "term": term}
     turn.emit("messages_published", queue=queue.name, ids=numbers, **told)
     due_us = [
-        (node, NEVER_US if never_answers(turn, operation, queue, node) else answer_us(turn, operation, queue, node))
+        (node, NEVER_US if never_answers(turn, operation, queue, node) else heard_us(turn, operation, queue, node))
         for node in replicas
         if node in takers or node in queue.strays
     ]
@@ -342,14 +343,10 @@ def part_of(turn: Turn, operation: Publish, shares: tuple[Share, ...], start: in
     )
 
 
-def answer_us(turn: Turn, operation: Messages, queue: Queue, node: int) -> int:
+def heard_us(turn: Turn, operation: Messages, queue: Queue, node: int) -> int:
     """When the publisher's channel has the answer of the replica at `node`."""
-    timing = turn.settings.timing
-    transfer_us = 0
-    if queue.type == QUORUM and len(queue.members) > 1:
-        transfer_us = 2 * timing.link_latency_us
-    if node != queue.master:
-        transfer_us = turn.link_us(queue.master, node)
-        transfer_us += operation.count * operation.size_bytes * 1_000_000 // timing.network_bytes_per_s
-    write_us = timing.fsync_us if operation.persistent and queue.durable else 0
-    return turn.now_us + transfer_us + write_us + turn.link_us(node, operation.node)
+    written = operation.persistent and queue.durable
+    if queue.type == QUORUM:
+        return turn.now_us + group_answer_us(turn, queue, operation.node, len(queue.members) - 1, written)
+    about = operation.count, operation.size_bytes, written
+    return turn.now_us + answer_us(turn, queue, node, operation.node, *about)

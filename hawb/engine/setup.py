@@ -29,6 +29,7 @@ class Setup(Struct, frozen=True):
     preferred: int
     lone_boot_rounds: int
     link_us: int
+    network_bytes_per_s: int
     fsync_us: int
     stop_us: int
     start_us: int
@@ -51,6 +52,7 @@ def setup_of(settings: Settings) -> Setup:
         preferred=bits_of(handling.nodes),
         lone_boot_rounds=settings.profile.lone_boot_rounds,
         link_us=timing.link_latency_us,
+        network_bytes_per_s=timing.network_bytes_per_s,
         fsync_us=timing.fsync_us,
         stop_us=timing.stop_us,
         start_us=timing.start_us,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hawb.engine import answers, runs
 from hawb.engine.clients import NEVER_US, Clock, Publisher, Unanswered
+from hawb.engine.nodes.sight import can_tell
 from hawb.engine.runs import Runs
 from hawb.engine.state import NOWHERE
 from hawb.engine.steady import beats
@@ -161,7 +162,7 @@ def answer(turn: Turn, publisher: Publisher, numbers: Runs, *, confirmed: bool) 
     transaction = publisher.mode == "tx"
     if publisher.mode == "plain":
         return
-    if not answers.can_tell(turn, publisher.node):
+    if not can_tell(turn, publisher.node):
         answers.say_nothing(turn, publisher.queue, numbers, "client_node_gone")
         return
     answers.tell(turn, publisher.queue, numbers, publisher.name, transaction=transaction, confirmed=confirmed)

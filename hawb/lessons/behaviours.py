@@ -41,7 +41,7 @@ from hawb.engine import (
 )
 from hawb.engine import limits as lengths
 from hawb.engine.booting import boot_order
-from hawb.engine.classic import failover, failover_ports, mirrors, outage, refusal, synchronisation
+from hawb.engine.classic import confirming, failover, failover_ports, mirrors, outage, refusal, synchronisation
 from hawb.engine.nodes import partition_handling
 from hawb.engine.steady import credit
 from hawb.raft import election, replication
@@ -147,7 +147,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "sync-held-by-a-memory-alarm incident-synchronisation-held-by-an-alarm"),
     ),
     "Publishing": (
-        _of("publisher confirms: when a message is confirmed", publishing.answer_us,
+        _of("publisher confirms: when a message is confirmed", confirming.answer_us,
             "span-all-mirrors confirm-after-all-mirrors"),
         _of("nack: a message not confirmed since a process crashed", confirms.replica_crashed, "still-confirmed"),
         _of("mirrors that wait and are told of nobody: publishers never answered", failover_ports.leave_strays, "",

@@ -6,6 +6,7 @@ Source: `rabbit_node_monitor`; Mnesia, whose transactions need every node that c
 from __future__ import annotations
 
 from hawb.engine.nodes.ports import STOPPING, is_running, linked, runs_anywhere
+from hawb.engine.state import NOTHING
 
 
 def is_up(t, node):
@@ -17,6 +18,12 @@ def sees(t, node, other):
     """Whether two nodes are up and both believe that the other runs. That one has lost power is no matter of links."""
     believe = t.nodes[node].believes >> other & t.nodes[other].believes >> node & 1
     return believe == 1 and is_up(t, node) and is_up(t, other)
+
+
+def can_tell(t, node):
+    """Whether clients at a node hear: nobody listens on one that is gone, and one that is about to pause promises
+    nothing (`rabbit_channel:noreply_coalesce`)."""
+    return is_running(t, node) and t.nodes[node].awaits == NOTHING
 
 
 def seen_from(t, node, others):

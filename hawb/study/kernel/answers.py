@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hawb.engine.classic import confirming
 from hawb.engine.steady import beats
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
+from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.state import (
     AFTER,
@@ -27,8 +29,6 @@ from hawb.study.kernel.state import (
     C,
     follows,
     is_here,
-    is_running,
-    link_us,
     move_row,
     next_number,
     schedule,
@@ -41,13 +41,7 @@ NOT_TAKEN = -1
 EVERY = 0
 """In place of a batch's number."""
 
-beats_beyond = rule(beats.beats_beyond)
-
-
-@inner
-def can_tell(t, node):
-    """Whether clients at a node hear."""
-    return is_running(t, node) and t.nodes[node].awaits == 0
+beats_beyond, answer_us = rule(beats.beats_beyond), rule(confirming.answer_us)
 
 
 @inner
@@ -71,22 +65,14 @@ def tell_refused(t, node, count, answered):
 
 
 @inner
-def answer_us(t, node, client, count):
-    """How long after messages have reached the master the client has a replica's answer."""
-    transfer_us = 0
-    if node != t.queue.master:
-        transfer_us = t.setup.link_us + count * t.setup.size_bytes * 1_000_000 // t.setup.network_bytes_per_s
-    return transfer_us + (t.setup.fsync_us if t.setup.persistent else 0) + link_us(t, node, client)
-
-
-@inner
 def ask(t, row, client, count, from_us):
     """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
     ask_nobody(t, row)
+    about = count, t.setup.size_bytes, t.setup.persistent
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, t.queue, node):
             answers = node == t.queue.master or follows(t, node)
-            row[FIRST_NODE + node] = from_us + answer_us(t, node, client, count) if answers else NEVER
+            row[FIRST_NODE + node] = from_us + answer_us(t, t.queue, node, client, *about) if answers else NEVER
 
 
 @inner

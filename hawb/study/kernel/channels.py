@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_beyond, can_tell, room
+from hawb.study.kernel.answers import beats_beyond, room
+from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from hawb.engine.classic import confirming
 from hawb.raft.member import NOWHERE
-from hawb.study.compiled import inner
+from hawb.study.compiled import inner, rule
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.closing import UNHINDERED, lag_us
 from hawb.study.kernel.enqueuers import BEYOND_TICKTIME_US, await_registration, is_registered, register
@@ -60,6 +61,8 @@ from hawb.study.kernel.state import (
 )
 
 # What is asked
+
+group_answer_us = rule(confirming.group_answer_us)
 
 
 @inner
@@ -242,17 +245,11 @@ def come(t, q, p, count, more_room):
         commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
-        await_each(t, after, count, lag_us(t, p) + answer_us(t, publisher.node))
+        answers_us = group_answer_us(t, q, p.node, bits_in(t.setup.members) - 1, t.setup.persistent)
+        await_each(t, after, count, lag_us(t, p) + answers_us)
         return
     ask_to_take(t, publisher.node, publisher.number, after, count)
     await_each(t, after, count, NEVER)
-
-
-@inner
-def answer_us(t, client):
-    """How long after a message has reached the leader the client has the queue's answer."""
-    transfer_us = 2 * t.setup.link_us if bits_in(t.setup.members) > 1 else 0
-    return transfer_us + (t.setup.fsync_us if t.setup.persistent else 0) + link_us(t, t.queue.master, client)
 
 
 @inner

@@ -4,7 +4,8 @@ bits."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.answers import ask, ask_nobody, can_tell, room
+from hawb.study.kernel.answers import ask, ask_nobody, room
+from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.search_state import content, elsewhere
 from hawb.study.kernel.state import (
     AFTER,

@@ -67,7 +67,7 @@ def of_settings(settings: Settings) -> dict[str, int]:
     timing = settings.timing
     return {
         **asdict(setup_of(settings)), "strays_confirm": settings.profile.strays_confirm,
-        "network_bytes_per_s": timing.network_bytes_per_s, "sync_messages_per_s": timing.sync_messages_per_s,
+        "sync_messages_per_s": timing.sync_messages_per_s,
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
     }  # fmt: skip
 
