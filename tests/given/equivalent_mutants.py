@@ -17,7 +17,7 @@ KEPT_FOR_NOW = "a replica that is kept in vain is dropped by the new master at o
 TOLD_ONLY = "it is told to a person and decides nothing"
 UNASKED = "3.8 makes no channel known to a queue"
 UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on a real cluster; tests/scenario/test_run.py holds the others"
-UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_deliveries_remembered.py asks each"
+UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_disks_deliveries.py asks each"
 UNSEEN_STRAYS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
 IMPLIED = "ha-mode stands in every policy that has it, and is in the list itself"
 

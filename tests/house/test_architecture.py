@@ -1,4 +1,5 @@
-"""The house: who may import whom, how long a file may be, and which functions of the engine stand twice."""
+"""The house: who may import whom, how long a file may be, what a test is named after, and which functions of the engine
+stand twice."""
 
 from __future__ import annotations
 
@@ -28,6 +29,12 @@ PORTS = {
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}
 """What is other for the kernel on purpose."""
+TESTS = HAWB.parent / "tests"
+BESIDE_ROOMS = {"given", "house"}
+"""Folders of tests that are of no room: what tests share, and the project itself."""
+NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli"}
+"""With what a test begins that is of several modules of its room: Raft's rules, each of which takes all of a member;
+what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types."""
 TWINS = Path(__file__).with_name("twins.txt")
 """Names of functions that both have, and that are no ports: rules that stand twice, and a few names that two functions
 happen to share. Who writes one of them once takes its line out."""
@@ -83,6 +90,19 @@ def test_no_file_is_long() -> None:
     lines = {str(file.relative_to(HAWB.parent)): len(file.read_text(encoding="utf-8").splitlines())
              for room in ("hawb", "tests", "benchmarks") for file in (HAWB.parent / room).rglob("*.py")}  # fmt: skip
     assert not {file: count for file, count in lines.items() if count > MOST_LINES}
+
+
+def test_tests_stand_in_the_rooms_of_what_they_test() -> None:
+    folders = {file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")}
+    assert folders <= {*ROOMS, *BESIDE_ROOMS}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_test_is_named_after_a_module_of_its_room(room: str) -> None:
+    nouns = {NOUNS[room]} if room in NOUNS else set()
+    nouns |= {part for module in MODULES if room_of(module) == room for part in module.split(".")[2:]}
+    stems = {file.stem.removeprefix("test_") for file in (TESTS / room).glob("test_*.py")}
+    assert not {stem for stem in stems if not any(f"{stem}_".startswith(f"{noun}_") for noun in nouns)}
 
 
 def test_twins_of_the_kernel_are_all_known() -> None:

@@ -1,4 +1,4 @@
-"""Quorum queues on a real cluster: what can be tested without one. `test_broker_live.py` plays one."""
+"""Quorum queues on a real cluster: what can be tested without one. `test_real_live.py` plays one."""
 
 from __future__ import annotations
 

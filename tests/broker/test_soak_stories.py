@@ -1,4 +1,4 @@
-"""Soaks: what is drawn, and what a real cluster is given of it. `test_broker_live.py` plays short ones."""
+"""Soaks: what is drawn, and what a real cluster is given of it. `test_real_live.py` plays short ones."""
 
 from __future__ import annotations
 

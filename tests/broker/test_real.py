@@ -1,4 +1,4 @@
-"""A real cluster beside the model: what can be tested without one. `test_broker_live.py` has the rest."""
+"""A real cluster beside the model: what can be tested without one. `test_real_live.py` has the rest."""
 
 from __future__ import annotations
 
