@@ -17,7 +17,7 @@ from hawb.broker.wide_settings import FACTORS
 from hawb.broker.wide_stories import wide_story
 from hawb.cli import main
 from hawb.scenario.document import Scenario
-from hawb.views import agreement, beside
+from hawb.views.broker import agreement, model_vs_broker
 
 SEED = 0
 ODD = "q07"
@@ -88,7 +88,7 @@ def test_every_factor_has_its_place():
 
 
 def test_verbs_are_counted_by_release():
-    table = agreement.by_verb(beside.every())
+    table = agreement.by_verb(model_vs_broker.every())
     assert table.columns == ("verb", "3.8", "3.10", "4.0", "differ")
     rows = {verb: counts for verb, *counts in table.rows}
     assert rows["kill"][1] > 100 and rows["partition"][2] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.why import why
+from hawb.views.story.why import why
 
 
 def played(*steps: dict) -> dict:

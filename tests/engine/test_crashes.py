@@ -8,7 +8,7 @@ from hawb.engine.key import key
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.why import why
+from hawb.views.story.why import why
 
 
 def run_of(*steps: dict) -> Run:

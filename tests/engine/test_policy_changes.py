@@ -8,10 +8,10 @@ from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
-from hawb.views.chronicle import Chronicle
-from hawb.views.policies_in_force import PoliciesInForce
-from hawb.views.story import sentences
-from hawb.views.why import why
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.policies_in_force import PoliciesInForce
+from hawb.views.story.telling import sentences
+from hawb.views.story.why import why
 
 MIRRORS = {"name": "mirrors", "pattern": "^q", "definition": {"ha-mode": "exactly", "ha-params": 2}}
 

@@ -9,7 +9,7 @@ from hawb.cluster import Cluster
 from hawb.planning import inventory
 from hawb.planning.migration import Migration, migrate
 from hawb.rules.profiles import PROFILES
-from hawb.views.features import matrix
+from hawb.views.rules.features import matrix
 
 MATRIX = matrix()
 VERSIONS = tuple(PROFILES)

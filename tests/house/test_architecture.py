@@ -22,6 +22,8 @@ KERNEL = HAWB / "study" / "kernel"
 ROOMS = ("rules", "raft", "engine", "scenario", "cluster", "broker", "planning", "study", "views", "lab", "cli",
          "lessons")  # fmt: skip
 """A room imports from those before it alone, as CONTRIBUTING.md has them."""
+VIEWS = ("", "cluster", "story", "rules", "broker", "planning", "study")
+"""So do the parts of the views, beginning with what stands in none of them."""
 MOST_LINES = 400
 PORTS = {
     name
@@ -63,6 +65,12 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
+def part_of_views(module: str) -> str:
+    """The folder of `hawb.views` in which a view stands; what all views share is in none."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 and (HAWB / "views" / parts[2]).is_dir() else ""
+
+
 def functions(*folders: Path) -> set[str]:
     """The names of functions of the modules in folders and below them."""
     files = (file for folder in folders for file in folder.rglob("*.py"))
@@ -80,6 +88,11 @@ def test_rooms_are_imported_one_way(room: str) -> None:
     wrong = {(module, other) for module in MODULES if room_of(module) == room
              for other in imported(module) if room_of(other) not in before}  # fmt: skip
     assert not wrong
+
+
+def test_views_are_imported_one_way() -> None:
+    place = {module: VIEWS.index(part_of_views(module)) for module in MODULES if room_of(module) == "views"}
+    assert not {(one, other) for one in place for other in imported(one) if place.get(other, 0) > place[one]}
 
 
 def test_every_room_has_its_place() -> None:

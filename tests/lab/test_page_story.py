@@ -9,7 +9,7 @@ import pytest
 from lab_widgets import NASTY, page_text, press
 
 from hawb.lab import beside_panel, story_panel
-from hawb.views.story import sentences
+from hawb.views.story.telling import sentences
 
 
 def test_lanes_show_the_roles_for_the_chosen_queue(lab):

@@ -12,7 +12,7 @@ from hawb.lab.questions import LINT
 from hawb.planning.advice import SEVERITIES
 from hawb.planning.inventory import of_files
 from hawb.planning.lint import Report, lint
-from hawb.views.finding_tables import advice_table, found_table, in_force_table
+from hawb.views.planning.finding_tables import advice_table, found_table, in_force_table
 
 REAL = Path(__file__).parents[2] / "data" / "real"
 FILES = [REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes")]

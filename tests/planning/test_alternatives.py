@@ -18,7 +18,7 @@ from hawb.planning.harm import harms
 from hawb.scenario.dump import plain
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.run import Run
-from hawb.views.alternatives import Table, table_html
+from hawb.views.planning.alternatives import Table, table_html
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 

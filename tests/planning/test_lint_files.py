@@ -22,7 +22,7 @@ from hawb.rules.patterns import Match
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
-from hawb.views import findings
+from hawb.views.planning import findings
 
 # Real files
 

@@ -8,7 +8,7 @@ from migrations import planned
 
 from hawb.planning.replication import members_for
 from hawb.rules.quorum import majority, tolerated_failures
-from hawb.views.plans import planned as plan_from
+from hawb.views.planning.migration_files import planned as plan_from
 
 
 def one(arguments: dict | None = None, to: str = "4.0", **facts: object):

@@ -31,8 +31,8 @@ from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Declare
-from hawb.views.plans import planned as plan_from
-from hawb.views.plans import texts
+from hawb.views.planning.migration_files import planned as plan_from
+from hawb.views.planning.migration_files import texts
 
 # What is written
 

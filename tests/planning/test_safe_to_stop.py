@@ -18,9 +18,9 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.forecast import happens, mark, summary, table_html, text
-from hawb.views.forecast_page import brief
-from hawb.views.words import size
+from hawb.views.formatting import size
+from hawb.views.planning.forecast import happens, mark, summary, table_html, text
+from hawb.views.planning.forecast_page import brief
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 

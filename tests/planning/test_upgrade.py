@@ -19,7 +19,7 @@ from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, searc
 from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, wait_for, ways
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
-from hawb.views.upgrade import text
+from hawb.views.planning.upgrade import text
 
 
 def waits(answer: Answer) -> list[str]:

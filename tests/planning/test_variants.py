@@ -13,7 +13,8 @@ from hawb.scenario.dump import plain
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views import side_by_side
+from hawb.views.cluster import side_by_side
+from hawb.views.tables import CHANGED
 
 HA = {"name": "ha", "pattern": "^h", "definition": {"ha-mode": "all"}}
 HEAD = {"scenario": "t", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}, "policies": [HA]}
@@ -120,7 +121,7 @@ def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
     assert "plain" not in text
     table = side_by_side.table_html(told, other, "automatic")
     assert table.count('rowspan="2"') == 1
-    assert side_by_side.ledger.CHANGED in table
+    assert CHANGED in table
     assert [pair.queue for pair in side_by_side.pairs(told, other, "plain")] == ["plain", "h"]
     assert "rowspan" not in side_by_side.table_html(told, told, "the same")
 

@@ -14,7 +14,7 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Expect, Wait
-from hawb.views.listing import report
+from hawb.views.story.run_report import report
 
 
 def with_rules(scenario: Scenario) -> Scenario:

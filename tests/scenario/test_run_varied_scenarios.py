@@ -27,7 +27,7 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Expect, Join
-from hawb.views.listing import report
+from hawb.views.story.run_report import report
 
 STORIES = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 VERSIONS = ("3.8", "3.10", "3.13", "4.0")

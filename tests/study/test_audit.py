@@ -23,7 +23,7 @@ from hawb.study.audit import Summary, audit, summary
 from hawb.study.audit_rows import audited
 from hawb.study.fleet import ClusterFiles, clusters
 from hawb.study.fleet_tables import OF_AUDITS
-from hawb.views import audit as view
+from hawb.views.study import audit as view
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "data" / "real"

@@ -29,8 +29,18 @@ from hawb.study.live import changed, live, smaller
 from hawb.study.load import load, read_study
 from hawb.study.question import Study
 from hawb.study.record import Record
-from hawb.views.estimate_figures import estimates_figure
-from hawb.views.estimates import BLOCKED, DOWN, LOSS, LOST, cells, estimates_in_words, estimates_table, number, one
+from hawb.views.study.estimate_figures import estimates_figure
+from hawb.views.study.estimates import (
+    BLOCKED,
+    DOWN,
+    LOSS,
+    LOST,
+    cells,
+    estimates_in_words,
+    estimates_table,
+    number,
+    one,
+)
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 RESULTS = sorted(file.stem for file in (STUDIES / "results").glob("*.json"))

@@ -38,7 +38,7 @@ from hawb.study.numbers import (
     settings,
 )
 from hawb.study.question import Study
-from hawb.views.study import origins
+from hawb.views.study.study_report import origins
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 

@@ -20,8 +20,8 @@ from hawb.study.live import live, smaller
 from hawb.study.records import records
 from hawb.study.replicas import WhatIf, study, what_if
 from hawb.study.throughput import one_queue
-from hawb.views import replica_costs as view
-from hawb.views.features import matrix
+from hawb.views.rules.features import matrix
+from hawb.views.study import replica_costs as view
 
 MATRIX = matrix()
 HOLDS = {"messages": 1000, "message_bytes": 1_000_000}

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from views_outcomes import HOSTILE, steps
 
-from hawb.views import clients
+from hawb.views.cluster import clients
 
 DECLARED = ({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 7}})
 CONSUMING = (*DECLARED, {"consume": {"consumer": "c1", "queue": "q", "prefetch": 5}})

@@ -11,8 +11,8 @@ from views_outcomes import UNSYNCHRONISED
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.drafts import Drafts
-from hawb.views.story import sentences
+from hawb.views.story.drafts import Drafts
+from hawb.views.story.telling import sentences
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from hawb.rules.feature_matrix import Cell, Refusal
 from hawb.rules.profiles import PROFILES
-from hawb.views.features import brief, matrix, side_by_side, through_releases, words
+from hawb.views.rules.features import brief, matrix, side_by_side, through_releases, words
 
 ONE = {"versions": ["3.10"], "source": "here"}
 REFUSED = Refusal(406, "PRECONDITION_FAILED - no")

@@ -13,7 +13,7 @@ from hawb.planning.waits import QUORUM_PLUS_ONE, READY, wait_for
 from hawb.scenario.document import Step
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Start, Stop
-from hawb.views.forecast_page import by_queue, missed, page
+from hawb.views.planning.forecast_page import by_queue, missed, page
 
 REAL = Path(__file__).parents[2] / "data" / "real"
 FILES = [REAL / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]

@@ -15,9 +15,9 @@ from hawb.raft.member import ROLES
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views import lanes
-from hawb.views.replicas import seen_by
-from hawb.views.roles import node_states, roles
+from hawb.views.cluster.replicas import seen_by
+from hawb.views.story import lanes
+from hawb.views.story.roles import node_states, roles
 
 SVG = "{http://www.w3.org/2000/svg}"
 

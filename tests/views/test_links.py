@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from views_outcomes import HOSTILE, steps
 
-from hawb.views import links
+from hawb.views.cluster import links
 
 SVG = "{http://www.w3.org/2000/svg}"
 PARTED = {"nodes": {"r@a": "running", "r@b": "running", "r@c": "running"}, "partitions": [["r@a"], ["r@b", "r@c"]]}

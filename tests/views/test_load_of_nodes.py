@@ -11,9 +11,9 @@ from views_outcomes import HOSTILE, steps
 from hawb.scenario.load import load as load_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views import load
-from hawb.views.load import Load
-from hawb.views.words import size
+from hawb.views.cluster import load
+from hawb.views.cluster.load import Load
+from hawb.views.formatting import size
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 MIRRORED = (

@@ -11,8 +11,9 @@ from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, before_last_s
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views import matrix, style
-from hawb.views.replicas import replicas
+from hawb.views import style
+from hawb.views.cluster import matrix
+from hawb.views.cluster.replicas import replicas
 
 SYNCHRONISING = """
 scenario: A synchronisation is under way at the last step

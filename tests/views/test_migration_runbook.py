@@ -13,9 +13,9 @@ from views_outcomes import HOSTILE
 
 from hawb.cluster import Cluster
 from hawb.study.draining import drains
-from hawb.views import migration as view
-from hawb.views.migration_runbook import runbook
-from hawb.views.words import size
+from hawb.views.formatting import size
+from hawb.views.planning import migration as view
+from hawb.views.planning.migration_runbook import runbook
 
 QUORUM, NEW = {"x-queue-type": "quorum"}, "new::orders"
 

@@ -10,7 +10,7 @@ from hawb.planning.upgrade import Plan
 from hawb.scenario.expect import check
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
-from hawb.views.planned_upgrade import PlannedUpgrade, upgrade_of
+from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
 
 REAL = Path(__file__).parents[2] / "data" / "real"
 FILES = [REAL / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]

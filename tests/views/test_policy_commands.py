@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hawb.rules.policies import Policy
-from hawb.views.policy_commands import (
+from hawb.views.rules.policy_commands import (
     clear_arguments,
     http_clear,
     http_set,

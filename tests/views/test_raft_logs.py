@@ -13,7 +13,7 @@ from hawb.raft.log import NOOP, Log, Run, Snapshot
 from hawb.raft.member import Member
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.run import Run as Story
-from hawb.views import raft
+from hawb.views.cluster import raft
 
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 

@@ -11,8 +11,8 @@ from html_pages import FETCHING, Page
 from views_outcomes import HOSTILE, UNSYNCHRONISED, play, steps
 
 from hawb import Cluster
-from hawb.views import report
-from hawb.views.story import sentences
+from hawb.views.story import report
+from hawb.views.story.telling import sentences
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 ADDRESSES = ("src", "href", "srcset", "action", "data", "xlink:href", "background", "poster", "style")

@@ -8,11 +8,11 @@ import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, policy, recorded, steps
 
 from hawb.engine.trace import CAUSES, EVENTS
-from hawb.views.chronicle import Chronicle
-from hawb.views.log_lines import log_lines
-from hawb.views.policies_in_force import PoliciesInForce
-from hawb.views.sentences import SENTENCES, TONES, VARIED_BY
-from hawb.views.story import sentences
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.log_lines import log_lines
+from hawb.views.story.policies_in_force import PoliciesInForce
+from hawb.views.story.sentences import SENTENCES, TONES, VARIED_BY
+from hawb.views.story.telling import sentences
 
 
 def texts(told: dict) -> list[str]:

@@ -15,12 +15,13 @@ from hawb.raft.member import LEADER
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views import lanes, ledger, listing, matrix, raft
-from hawb.views.chronicle import Chronicle
-from hawb.views.copies import copies, published
-from hawb.views.roles import roles
-from hawb.views.story import sentences
-from hawb.views.why import nodes_with, why, whys
+from hawb.views.cluster import ledger, matrix, queue_table, raft
+from hawb.views.story import lanes, run_report
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.copies import copies, published
+from hawb.views.story.roles import roles
+from hawb.views.story.telling import sentences
+from hawb.views.story.why import nodes_with, why, whys
 
 NODES = ["a", "b", "c"]
 nodes = st.sampled_from(NODES)
@@ -145,9 +146,9 @@ def test_members_have_the_roles_that_their_lanes_end_with(steps):
 def test_every_outcome_can_be_shown_in_every_way(steps):
     run = run_of(steps)
     told, was = outcome(run), outcome(run, run.moment(len(steps) - 1))
-    assert listing.report(told)
+    assert run_report.report(told)
     assert ledger.html(told, was)
-    assert ledger.queues_html(told, was)
+    assert queue_table.html(told, was)
     for svg in (matrix.svg(told, was), lanes.svg(told), lanes.svg(told, "q")):
         ElementTree.fromstring(svg)
     if "q" in run.moment().state.groups:

@@ -34,14 +34,14 @@ from hawb.study.intervals import Share
 from hawb.study.replicas import Down, Played, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
-from hawb.views.agreement import heat_map
-from hawb.views.estimate_figures import estimates_figure
-from hawb.views.estimates import LOSS, LOST
-from hawb.views.features import matrix
-from hawb.views.replica_figure import replica_figure
-from hawb.views.sync_duration import duration_figure
-from hawb.views.throughput_figures import throughput_figure
-from hawb.views.upgrade_figure import upgrade_figure
+from hawb.views.broker.agreement import heat_map
+from hawb.views.planning.upgrade_figure import upgrade_figure
+from hawb.views.rules.features import matrix
+from hawb.views.study.estimate_figures import estimates_figure
+from hawb.views.study.estimates import LOSS, LOST
+from hawb.views.study.replica_figure import replica_figure
+from hawb.views.study.sync_duration import duration_figure
+from hawb.views.study.throughput_figures import throughput_figure
 
 HAWB = Path(hawb.views.__file__).parents[1]
 COLOURS = {look.colour for look in style.LOOKS.values()}
@@ -114,8 +114,8 @@ each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
 
 def test_every_figure_of_matplotlib_is_drawn_here() -> None:
-    names = [module.name for module in pkgutil.iter_modules(hawb.views.__path__)]
-    modules = [importlib.import_module(f"hawb.views.{name}") for name in names]
+    names = [module.name for module in pkgutil.walk_packages(hawb.views.__path__, "hawb.views.")]
+    modules = [importlib.import_module(name) for name in names]
     found = {
         name
         for module in modules

@@ -4,7 +4,7 @@ import pytest
 
 from hawb.study.prediction import NotMeasuredError
 from hawb.study.sync_duration import duration
-from hawb.views.sync_duration import duration_figure, duration_table, in_a_cell, longest_batches
+from hawb.views.study.sync_duration import duration_figure, duration_table, in_a_cell, longest_batches
 
 
 def test_a_table_by_depth_and_batch_size():

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from recorded_scenarios import DATA, OF_A_MACHINE, scenario_of
 
 from hawb.broker import node_logs, recordings
-from hawb.views import texts
-from hawb.views.text_page import as_csv, as_page
-from hawb.views.texts import Reason, Row, Said, form, reason_for
+from hawb.views.broker import texts
+from hawb.views.broker.text_page import as_csv, as_page
+from hawb.views.broker.texts import Reason, Row, Said, form, reason_for
 
 LOGS = sorted((DATA / "recorded").glob("*/*.log"))
 WHY = texts.reasons(DATA / "text-differences.yaml")
-ANEW = "write it anew: python -m hawb.views.text_page"
+ANEW = "write it anew: python -m hawb.views.broker.text_page"
 
 
 @cache

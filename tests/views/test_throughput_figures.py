@@ -6,8 +6,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from hawb.study.throughput import Model, cluster, one_queue
-from hawb.views.estimates import number
-from hawb.views.throughput_figures import held_out_table, limits_table, throughput_figure
+from hawb.views.study.estimates import number
+from hawb.views.study.throughput_figures import held_out_table, limits_table, throughput_figure
 
 TYPES = ("classic", "quorum")
 

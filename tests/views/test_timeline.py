@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, steps
 
-from hawb.views import timeline
-from hawb.views.chronicle import Chronicle
-from hawb.views.lanes import lanes
-from hawb.views.marks import because, explained, marks
-from hawb.views.roles import outages, partings
+from hawb.views.story import timeline
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.lanes import lanes
+from hawb.views.story.marks import because, explained, marks
+from hawb.views.story.roles import outages, partings
 
 
 def of(outcome: dict, look: str, queue: str | None = None) -> list:

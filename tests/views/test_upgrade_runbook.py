@@ -12,9 +12,9 @@ from views_outcomes import HOSTILE
 from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.upgrade import task_of
 from hawb.planning.upgrade_search import search
-from hawb.views import upgrade
 from hawb.views.markdown import bash_word, block, plain
-from hawb.views.upgrade_runbook import line, runbook, stop_runbook
+from hawb.views.planning import upgrade
+from hawb.views.planning.upgrade_runbook import line, runbook, stop_runbook
 
 NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`reboot`", "a;b", "a\nb", "\x1b[31m",
          "\\x41", "a\\'\x07", "ünïcode", "```", "a|b", "*"]  # fmt: skip

@@ -7,7 +7,7 @@ from views_outcomes import DECLARE, HOSTILE, UNSYNCHRONISED, hostile, play, poli
 
 from hawb.engine.ledger import REMOVALS
 from hawb.engine.trace import CAUSES, EVENTS
-from hawb.views.why import REMOVED, why, whys
+from hawb.views.story.why import REMOVED, why, whys
 
 HOLD = {"get": {"queue": "q", "count": 1, "ack": False, "consumer": "h"}}
 

@@ -8,9 +8,9 @@ import pytest
 from views_outcomes import DECLARE, UNSYNCHRONISED, play, policy, publish, steps
 
 from hawb.engine.trace import EVENTS
-from hawb.views import losses
-from hawb.views.losses import MASTER_ENDS
-from hawb.views.why import why, whys
+from hawb.views.story import losses
+from hawb.views.story.losses import MASTER_ENDS
+from hawb.views.story.why import why, whys
 
 
 def test_an_unsynchronised_promotion():

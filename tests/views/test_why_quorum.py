@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from views_outcomes import QUORUM_PARTED, play, publish, recorded, steps
 
-from hawb.views.chronicle import Chronicle
-from hawb.views.why import nodes_with, why
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.why import nodes_with, why
 
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 
