@@ -25,12 +25,12 @@ from collections.abc import Iterable
 
 from benchmarks.simpy_model.given import Given, read
 from benchmarks.simpy_model.trial import Trial
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 __all__ = ["Given", "play", "read"]
 
 
 def play(given: Given, history: Iterable[tuple[int, int, int]], seed: int, horizon_us: int) -> Record:
     """What comes of a history (`hawb.study.histories`) of what has been `read`, by the horizon. The `seed` draws the
-    mirrors' order (`hawb.study.played.own_seed`). Raises ValueError for faults that are not modelled."""
+    mirrors' order (`hawb.study.engine_trial.own_seed`). Raises ValueError for faults that are not modelled."""
     return Trial(given, seed).through(history, horizon_us)

@@ -76,17 +76,17 @@ def explore(
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
-    from hawb.study import one_process
+    from hawb.study import local_search
     from hawb.views.planning import exploration as view
 
     asked = Question(goal, Spent(faults, operations), frozenset(MOVES) - set(without))
     played = play(file)[1]
     with contextlib.ExitStack() as stack:
         if master is None:
-            progress = one_process.search(played, asked, tell_of_compiling)
+            progress = local_search.search(played, asked, tell_of_compiling)
         else:
             spark = stack.enter_context(spark_session(master))
-            from hawb.study.exploring import AT_A_TIME, spread
+            from hawb.study.spark_search import AT_A_TIME, spread
 
             progress = search(played, asked, spread(spark), AT_A_TIME)
         answer = watched(progress, view.rate)

@@ -95,7 +95,7 @@ def study(
     from hawb.study.numbers import lay_over, left_out, settings
 
     with of_the_extra():
-        from hawb.study.records import slow
+        from hawb.study.trial_rows import slow
     asked, own = load_study(file), None
     if numbers is not None:
         asked, own = lay_over(asked, numbers)

@@ -191,7 +191,7 @@ def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
 
 @pytest.mark.spark
 def test_it_is_the_same_story_on_spark(spark):
-    from hawb.study.exploring import spread
+    from hawb.study.spark_search import spread
 
     run, verbs = mirrored(handling="autoheal"), frozenset({"partition", "wait", "publish", "heal"})
     alone = answer(run, "lost-confirmed", 1, 2, verbs)

@@ -23,6 +23,7 @@ from hawb.engine import runs
 from hawb.engine.sync_effort import Effort
 from hawb.study import histories
 from hawb.study.design import Design, Upgrade
+from hawb.study.engine_trial import Played
 from hawb.study.environment import (
     Bursts,
     Calendar,
@@ -37,8 +38,7 @@ from hawb.study.kernel import cut_trial, setup, trial, windows
 from hawb.study.kernel.mirror_ports import sync_us
 from hawb.study.kernel.state import SETUP
 from hawb.study.load import load
-from hawb.study.played import Played
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 

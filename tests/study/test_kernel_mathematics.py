@@ -15,7 +15,7 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.environment import Distribution, Environment, FailureBiasing, Failures, Traffic
 from hawb.study.kernel import block, setup, trial
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 SEED = 7
 Z_99 = 2.5758293035489004

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from random_studies import HORIZON_US, SEED, Case, cut_case
 from test_kernel_agreement import agreed, by_kernel, classic, history_of, with_traffic
 
-from hawb.study import histories, records
+from hawb.study import histories, trial_rows
 from hawb.study.design import Design
 from hawb.study.environment import Distribution, Partitions
 from hawb.study.kernel import block
 from hawb.study.load import load
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 CASES = 5_000 if LONG else 200
 PART = 100
@@ -125,7 +125,7 @@ def test_a_minority_that_pauses_takes_along_what_only_it_had():
 def test_a_year_with_the_presets_own_figures_is_the_same(design: str):
     asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
     given = asked.designs[design], asked.environments["datacentre"], asked.seed, 0, 1, 365 * histories.DAY_US
-    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 

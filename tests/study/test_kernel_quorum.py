@@ -18,10 +18,10 @@ from random_studies import HORIZON_US, SEED, Case, quorum_case
 from test_kernel_agreement import FAULTS, STUDIES, faults_of, history_of
 
 from hawb.study import histories
+from hawb.study.engine_trial import SECOND_US, Played, own_seed
 from hawb.study.kernel import block, setup
 from hawb.study.load import load
-from hawb.study.played import SECOND_US, Played, own_seed
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 CASES = 5_000 if LONG else 300
 PART = 100

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from benchmarks import simpy_model
 from hawb.study import histories
 from hawb.study.design import Design
+from hawb.study.engine_trial import SECOND_US, own_seed
 from hawb.study.environment import ConsumerOutages, Distribution, Environment, Failures, Traffic
 from hawb.study.histories import DAY_US
 from hawb.study.kernel import block
 from hawb.study.load import load
-from hawb.study.played import SECOND_US, own_seed
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 STUDY = load(Path(__file__).parents[2] / "data" / "studies" / "monthly-failures.yaml")
 DESIGN, MONTHLY = STUDY.designs["mirrored"], STUDY.environments["monthly"]

@@ -28,7 +28,7 @@ from hawb.study.kept import COLUMNS, MEASURES, keep, kept, question
 from hawb.study.live import changed, live, smaller
 from hawb.study.load import load, read_study
 from hawb.study.question import Study
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 from hawb.views.study.estimate_figures import estimates_figure
 from hawb.views.study.estimates import (
     BLOCKED,

@@ -14,12 +14,12 @@ from views_outcomes import HOSTILE
 from hawb.cli import main
 from hawb.planning import inventory
 from hawb.rules.quorum import majority
-from hawb.study import records as kernel_records
 from hawb.study import replicas as room
+from hawb.study import trial_rows as kernel_records
 from hawb.study.live import live, smaller
-from hawb.study.records import records
 from hawb.study.replicas import WhatIf, study, what_if
 from hawb.study.throughput import one_queue
+from hawb.study.trial_rows import records
 from hawb.views.rules.features import matrix
 from hawb.views.study import replica_costs as view
 

@@ -28,7 +28,7 @@ sys.path[:0] = {path!r}
 from made_up_trials import CELLS, made_up, row, study
 from hawb.study.audit import audit, summary
 from hawb.study.estimates import estimates
-from hawb.study.exploring import spread
+from hawb.study.spark_search import spread
 from hawb.study.pipeline import run
 from hawb.study.spark import SparkRefused, cores, session
 

@@ -16,9 +16,9 @@ from hawb.study.fleet_tables import OF_AUDITS, OF_EXPORTS
 from hawb.study.live import smaller
 from hawb.study.load import load
 from hawb.study.pipeline import run, write_of_trials
-from hawb.study.record import Record
-from hawb.study.records import SCHEMA
 from hawb.study.tables import FAULTS, LOSSES, OF_STUDIES, TRIALS, dictionary
+from hawb.study.trial_record import Record
+from hawb.study.trial_rows import SCHEMA
 
 ROOT = Path(__file__).parents[2]
 EVERY = (*OF_STUDIES, *OF_AUDITS, *OF_EXPORTS)

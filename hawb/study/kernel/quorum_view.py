@@ -41,7 +41,7 @@ def latest_leader(t, among):
 @inner
 def refresh(t):
     """The queue's record says who leads and whether it can commit. The time before its first leader counts as no outage
-    (`hawb.study.played`)."""
+    (`hawb.study.engine_trial`)."""
     queue, here = t.queue, hosted(t)
     master = latest_leader(t, here)
     up = int(master != NOWHERE and bits_in(here) >= t.setup.majority)

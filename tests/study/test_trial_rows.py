@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from numba import config, njit
 
-from hawb.study import histories, records
+from hawb.study import histories, trial_rows
 from hawb.study.kernel import block
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load, read_study
@@ -33,8 +33,8 @@ def study(**environment: object) -> Study:
 
 @pytest.mark.parametrize("design", ["mirrored", "quorum"])
 def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
-    rows = records.records(study(), design, "one", 0, 3).to_pylist()
-    assert rows[1:] == records.records(study(), design, "one", 1, 2).to_pylist()
+    rows = trial_rows.records(study(), design, "one", 0, 3).to_pylist()
+    assert rows[1:] == trial_rows.records(study(), design, "one", 1, 2).to_pylist()
     assert [row["trial"] for row in rows] == [0, 1, 2]
     assert sum(row["outages"] for row in rows) > 0
 
@@ -43,37 +43,37 @@ def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
 def test_kernel_and_engine_tell_the_same(design: str):
     asked = study()
     given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
-    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 def test_a_first_election_is_no_outage():
     """By kernel as by engine: where nothing fails a quorum queue is never down."""
     asked = study(node_failures=None)
-    (row,) = records.records(asked, "quorum", "one", 0, 1).to_pylist()
+    (row,) = trial_rows.records(asked, "quorum", "one", 0, 1).to_pylist()
     assert (row["outages"], row["publish_down_s"], row["nacked"], row["refused"]) == (0, 0, 0, 0)
     given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 1, 5 * histories.DAY_US
-    assert [column.tolist() for column in records.by_kernel(*given)] == [
-        list(column) for column in records.by_engine(*given)
+    assert [column.tolist() for column in trial_rows.by_kernel(*given)] == [
+        list(column) for column in trial_rows.by_engine(*given)
     ]
 
 
 def test_what_the_kernel_does_not_play_the_engine_does():
     asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
     given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US
-    rows = records.records(asked, "quorum", "one", 0, 2)
+    rows = trial_rows.records(asked, "quorum", "one", 0, 2)
     assert rows.drop_columns(["trial", "weight"]).to_pydict() == {
-        name: list(column) for name, column in zip(records.NAMES, records.by_engine(*given), strict=True)
+        name: list(column) for name, column in zip(trial_rows.NAMES, trial_rows.by_engine(*given), strict=True)
     }
-    assert records.slow(asked) == {"partitions: links between a quorum queue's nodes that drop everything": 1}
-    assert records.slow(study()) == {}
+    assert trial_rows.slow(asked) == {"partitions: links between a quorum queue's nodes that drop everything": 1}
+    assert trial_rows.slow(study()) == {}
 
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])
 def test_a_year_of_lost_power_and_disks_is_the_same(design: str):
     asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
     given = asked.designs[design], asked.environments["many-failures"], asked.seed, 0, 1, 365 * histories.DAY_US
-    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
@@ -82,34 +82,34 @@ def test_what_the_kernel_hands_over_the_engine_plays():
     given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, histories.DAY_US
     rows = block.rows(*given)
     assert 0 < sum(rows[:, 0] == HANDED_OVER) <= len(rows)
-    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 def test_a_trial_counts_for_what_its_history_weighs():
     asked = study(failure_biasing={"times": 100, "after_s": 60})
-    rows = records.records(asked, "mirrored", "one", 1, 2).to_pylist()
+    rows = trial_rows.records(asked, "mirrored", "one", 1, 2).to_pylist()
     weights = histories.weights_of(asked.environments["one"], 3, 7, 1, 2, 5 * histories.DAY_US)
     assert [row["weight"] for row in rows] == weights.tolist() != [1.0, 1.0]
-    assert {row["weight"] for row in records.records(study(), "mirrored", "one", 0, 3).to_pylist()} == {1.0}
+    assert {row["weight"] for row in trial_rows.records(study(), "mirrored", "one", 0, 3).to_pylist()} == {1.0}
 
 
 @pytest.mark.parametrize("design", ["mirrored", "quorum"])
 def test_kernel_and_engine_tell_the_same_of_biased_failures(design: str):
     asked = study(failure_biasing={"times": 300, "after_s": 60})
     given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
-    by_kernel, by_engine = records.by_kernel(*given), records.by_engine(*given)
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
 def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.MonkeyPatch):
     played = []
-    monkeypatch.setattr(records.block, "rows", lambda *asked: played.append(asked))
+    monkeypatch.setattr(trial_rows.block, "rows", lambda *asked: played.append(asked))
     asked = study()
-    records.compile_kernel(asked)
+    trial_rows.compile_kernel(asked)
     designs = [asked.designs["mirrored"], asked.designs["quorum"]]
     assert sorted(((one[0], one[3], one[4]) for one in played), key=repr) == [(one, 0, 1) for one in designs]
-    records.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
+    trial_rows.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
     assert len(played) == 3, "the quorum queue's partitions are the engine's"
 
 
@@ -118,9 +118,9 @@ def test_whether_a_kernel_was_compiled_before_is_known(tmp_path: Path, monkeypat
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     player = njit(cache=True)(compiled_soon)
     monkeypatch.setattr(block, "PLAYERS", {kind: (player, words) for kind, (_, words) in block.PLAYERS.items()})
-    assert not records.is_compiled(study())
+    assert not trial_rows.is_compiled(study())
     player(1)
-    assert records.is_compiled(study())
+    assert trial_rows.is_compiled(study())
 
 
 def compiled_soon(number: int) -> int:

@@ -32,6 +32,7 @@ from hawb.scenario.verbs import (
 )
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design, Upgrade
+from hawb.study.engine_trial import Played, play, scenario
 from hawb.study.environment import Bursts, Calendar, Distribution, Environment, Traffic
 from hawb.study.histories import (
     BURST,
@@ -48,8 +49,7 @@ from hawb.study.histories import (
     START,
     STOP,
 )
-from hawb.study.played import Played, play, scenario
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 DESIGN = Design(
     queue_type="classic", nodes=3, replicas=2, version="3.10",

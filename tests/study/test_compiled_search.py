@@ -20,9 +20,9 @@ from hawb.scenario.document import Step
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Partition, Wipe
-from hawb.study import moments, searching
+from hawb.study import compiled_search, moments
+from hawb.study.compiled_search import Compiled, refused
 from hawb.study.kernel import search, search_moves
-from hawb.study.searching import Compiled, refused
 
 SCENARIOS = Path(__file__).parents[2] / "data" / "scenarios"
 
@@ -131,16 +131,17 @@ def test_few_of_them_are_refused():
 
 
 def test_verbs_and_goals_have_their_places():
-    names = [verb.__name__.lower() for verb in searching.VERBS]
+    names = [verb.__name__.lower() for verb in compiled_search.VERBS]
     assert names == [verb.replace("_", "") for verb in MOVES]
-    assert searching.VERBS[search_moves.PARTITION] is Partition and searching.VERBS[search_moves.WIPE] is Wipe
+    assert compiled_search.VERBS[search_moves.PARTITION] is Partition
+    assert compiled_search.VERBS[search_moves.WIPE] is Wipe
     assert list(GOALS)[search.UNAVAILABLE] == "unavailable" and list(GOALS)[search.DIVERGED] == "diverged"
 
 
 def test_states_are_told_apart_as_the_engine_tells_them_apart():
     """Each by what the engine has played, so that this is the name alone."""
     run, question = cluster(TWO, "pause_minority"), Question("lost-confirmed", Spent(1, 1), ALL)
-    compiled_search, names, places = Compiled(run, question), {}, [room.Place()]
+    kernel, names, places = Compiled(run, question), {}, [room.Place()]
     while places:
         following = {}
         for found in followers(run, question, places):
@@ -148,7 +149,7 @@ def test_states_are_told_apart_as_the_engine_tells_them_apart():
             moment = played.moment() if at is None else played.moment_at(at)
             if found.digest not in names:
                 following[found.digest] = found.place
-            names.setdefault(found.digest, set()).add(compiled_search.name(moment, run))
+            names.setdefault(found.digest, set()).add(kernel.name(moment, run))
         places = list(following.values())
     assert len(names) > 100
     assert all(len(named) == 1 for named in names.values())
@@ -179,9 +180,9 @@ def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
 
 def test_each_verb_has_its_number_and_back():
     run = cluster(TWO)
-    compiled_search = Compiled(run, Question("diverged", Spent(2, 2), ALL))
+    kernel = Compiled(run, Question("diverged", Spent(2, 2), ALL))
     for verb in (move.verb for move in moves(run.moment(), run.settings, Spent(9, 9), ALL)):
-        assert compiled_search._verb(*compiled_search._code(verb)) == verb
+        assert kernel._verb(*kernel._code(verb)) == verb
 
 
 REFUSED = {

@@ -35,8 +35,8 @@ from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, Powe
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
-from hawb.study.record import Record
 from hawb.study.repairs import Repairs
+from hawb.study.trial_record import Record
 from hawb.study.work import LOOK_US, Work
 
 PLACEMENT = 120

@@ -21,7 +21,7 @@ seconds by then, the compiled search overtakes it within one."""
 
 def search(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress]:
     """How far a search is, again and again; the last one is the answer. It is compiled where it takes long, unless
-    what it is about is the engine's (`hawb.study.searching.refused`), or hawb's extra `study` is not installed.
+    what it is about is the engine's (`hawb.study.compiled_search.refused`), or hawb's extra `study` is not installed.
     `before_compiling` is called where that is about to take up to a minute."""
     by_engine = explore.explore(run, question)
     for progress in by_engine:
@@ -35,12 +35,12 @@ def search(run: Run, question: Question, before_compiling: Callable[[], None]) -
 def compiled(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress] | None:
     """The compiled search from its beginning; None where there is none."""
     try:
-        from hawb.study import searching
+        from hawb.study import compiled_search
     except ModuleNotFoundError:
         return None
-    if searching.refused(run) is not None:
+    if compiled_search.refused(run) is not None:
         return None
-    if not searching.is_compiled():
+    if not compiled_search.is_compiled():
         before_compiling()
-    search = searching.Compiled(run, question)
+    search = compiled_search.Compiled(run, question)
     return explore.explore(run, question, search.expand, name=search.name)

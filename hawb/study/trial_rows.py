@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple, fields
 
-from hawb.study import histories, played
+from hawb.study import engine_trial, histories
 from hawb.study.compiled import is_kept
 from hawb.study.design import Design
 from hawb.study.environment import Environment
 from hawb.study.kernel import block, setup
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.question import Study
-from hawb.study.record import TRIAL, WEIGHT, Record
+from hawb.study.trial_record import TRIAL, WEIGHT, Record
 
 Player = Callable[[Design, Environment, int, int, int, int], Sequence[Sequence[float] | np.ndarray]]
 """Plays trials: (design, environment, the study's seed, number of the first trial, how many, horizon_us) to the columns
@@ -80,7 +80,7 @@ def by_kernel(
     """The columns of the trials' records, played by the kernel, and those that it hands over by the engine."""
     rows = block.rows(design, environment, seed, first, count, horizon_us)
     named = zip(NAMES, rows.T, strict=True)
-    columns = [column / played.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
+    columns = [column / engine_trial.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
     for place in np.flatnonzero(rows[:, 0] == HANDED_OVER):
         told = by_engine(design, environment, seed, first + int(place), 1, horizon_us)
         for column, (value,) in zip(columns, told, strict=True):
@@ -95,5 +95,6 @@ def by_engine(
     rows = []
     for number in range(first, first + count):
         history = histories.history(environment, design.nodes, seed, number, horizon_us)
-        rows.append(astuple(played.play(design, environment, history, played.own_seed(seed, number), horizon_us)))
+        own_seed = engine_trial.own_seed(seed, number)
+        rows.append(astuple(engine_trial.play(design, environment, history, own_seed, horizon_us)))
     return list(zip(*rows, strict=True))
