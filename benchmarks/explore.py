@@ -15,7 +15,7 @@ from hawb.planning.explore import Progress, Question, explore
 from hawb.planning.moves import MOVES, Spent
 from hawb.scenario.load import read_scenario
 from hawb.scenario.run import Run
-from hawb.study import searching
+from hawb.study import compiled_search
 
 MOST, FARTHER = Spent(faults=1, operations=2), Spent(faults=3, operations=5)
 QUEUES = {
@@ -41,7 +41,7 @@ def by_engine(run: Run, asked: Question) -> Progress:
 
 def compiled(run: Run, asked: Question) -> Progress:
     """The compiled search's."""
-    search = searching.Compiled(run, asked)
+    search = compiled_search.Compiled(run, asked)
     *_, end = explore(run, asked, search.expand, name=search.name)
     return end
 
@@ -49,7 +49,7 @@ def compiled(run: Run, asked: Question) -> Progress:
 def searches(run: Run) -> Iterator[tuple[str, Callable[[Run, Question], Progress], Spent]]:
     """Who searches how far: the engine, and where a queue's search can be compiled, that as far and farther."""
     yield "", by_engine, MOST
-    if searching.refused(run) is None:
+    if compiled_search.refused(run) is None:
         yield "compiled, ", compiled, MOST
         yield "compiled and farther, ", compiled, FARTHER
 

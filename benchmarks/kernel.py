@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from benchmarks import simpy_model
 from benchmarks.measure import alternately, duration, rate, ratio, seconds
-from hawb.study import histories, pipeline, records
+from hawb.study import histories, pipeline, trial_rows
+from hawb.study.engine_trial import own_seed
 from hawb.study.kernel import block
 from hawb.study.load import load
-from hawb.study.played import own_seed
 from hawb.study.question import Study
 from hawb.study.spark import session
 
@@ -44,7 +44,7 @@ def figures() -> list[str]:
         lambda: block.rows(*given, 0, TRIALS, YEAR_US), lambda: by_simpy(study, BY_SIMPY), ROUNDS
     )
     together = seconds(lambda: on_all_cores(lambda first: block.rows(*given, first, TRIALS, YEAR_US)), ROUNDS)
-    engine = seconds(lambda: records.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
+    engine = seconds(lambda: trial_rows.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
     spark = {cores: on_spark(study, cores) for cores in sorted({1, CORES})}
     return [
         duration("first trial, compiled or from the cache", [first_s], unit="s"),
@@ -69,7 +69,7 @@ def quorum_figures(study: Study) -> list[str]:
     block.rows(*given, 0, 1, YEAR_US)
     first_s = perf_counter() - began
     alone = seconds(lambda: block.rows(*given, 0, QUORUM_TRIALS, YEAR_US), ROUNDS)
-    engine = seconds(lambda: records.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
+    engine = seconds(lambda: trial_rows.by_engine(*given, 0, BY_ENGINE, YEAR_US), ROUNDS)
     return [
         duration("first trial of a quorum queue, compiled or from the cache", [first_s], unit="s"),
         rate("trials of a quorum queue, kernel, one core", QUORUM_TRIALS, alone),

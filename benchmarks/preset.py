@@ -20,7 +20,7 @@ import psutil
 from msgspec.structs import replace
 
 from benchmarks.measure import alternately, duration, once, rate, ratio
-from hawb.study import histories, pipeline, records
+from hawb.study import histories, pipeline, trial_rows
 from hawb.study.cells import cells_of
 from hawb.study.kernel import block
 from hawb.study.load import load
@@ -37,7 +37,7 @@ CORES = os.cpu_count() or 1
 def figures() -> list[str]:
     """The lines that `make bench` prints."""
     study = load(STUDY)
-    records.compile_kernel(study)
+    trial_rows.compile_kernel(study)
     years = study.trials * len(study.cells)
     whole = [once(command) for _ in range(ROUNDS)]
     spark = session(master=f"local[{CORES}]")

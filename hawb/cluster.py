@@ -29,8 +29,8 @@ from hawb.scenario.script import SEVERAL, script
 from hawb.scenario.verbs import VERBS
 
 if TYPE_CHECKING:
-    from hawb.views.alternatives import Table as AlternativesTable
-    from hawb.views.forecast import Table as ForecastTable
+    from hawb.views.planning.alternatives import Table as AlternativesTable
+    from hawb.views.planning.forecast import Table as ForecastTable
 
 
 class Cluster:
@@ -97,7 +97,7 @@ class Cluster:
 
     def html(self) -> str:
         """Where the story has led and how, as a web page that needs nothing but itself."""
-        from hawb.views.report import page
+        from hawb.views.story.report import page
 
         return page(self.outcome, self.yaml())
 
@@ -146,7 +146,7 @@ class Cluster:
 
     def why(self, queue: str, message: int) -> str:
         """What became of one message, and why, as a paragraph."""
-        from hawb.views.why import why
+        from hawb.views.story.why import why
 
         return why(self.outcome, queue, message)
 
@@ -157,7 +157,7 @@ class Cluster:
         runs are in the answer's `alternatives`. Raises ValueError, naming what there is, where nothing did."""
         from hawb.planning.alternatives import what_would_have_kept
         from hawb.planning.harm import harms
-        from hawb.views.alternatives import Table
+        from hawb.views.planning.alternatives import Table
 
         found = [harm for harm in harms(self.run) if harm.queue == queue]
         chosen = [harm for harm in found if step in (None, harm.step)]
@@ -171,7 +171,7 @@ class Cluster:
         """What a controlled stop and a kill would do to each queue now, for each running node or for some, with
         RabbitMQ's own checks beside. The forecasts are in the answer's `forecasts`."""
         from hawb.planning.safe_to_stop import safe_to_stop
-        from hawb.views.forecast import Table
+        from hawb.views.planning.forecast import Table
 
         return Table(safe_to_stop(self.run, nodes or None))
 
@@ -179,27 +179,27 @@ class Cluster:
         """The Raft group of a quorum queue as text: each member's role, term, vote and log; with `at` as it will be at
         that time in seconds, whatever is on its way then. Raises ValueError for what is no quorum queue, and for a time
         that is past."""
-        from hawb.views import raft
+        from hawb.views.cluster import raft
 
         moment = self.run.moment() if at is None else self.run.moment_at(at)
         return raft.text(moment.state, self.run.settings.names, queue)
 
     def story(self) -> str:
         """What happened, in sentences."""
-        from hawb.views.story import sentences
+        from hawb.views.story.telling import sentences
 
         return "\n".join(f"{sentence.t:>10.3f} s  {sentence.text}" for sentence in sentences(self.outcome))
 
     def __repr__(self) -> str:
-        from hawb.views.listing import list_queues
+        from hawb.views.cluster.queue_table import list_queues
 
         return list_queues(self.outcome)
 
     def _repr_html_(self) -> str:
-        from hawb.views import ledger, matrix
+        from hawb.views.cluster import ledger, matrix, queue_table
 
         now, was = self.outcome, self.was
-        return matrix.svg(now, was) + ledger.queues_html(now, was) + ledger.html(now, was)
+        return matrix.svg(now, was) + queue_table.html(now, was) + ledger.html(now, was)
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})

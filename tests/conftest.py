@@ -32,8 +32,8 @@ DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
 LONGEST = (
     "test_mutants", "test_pipeline", "test_kernel_agreement", "test_kernel_quorum", "31-the-policy-table",
-    "test_wide_stories", "34-rare-losses", "test_searching", "test_kernel_partitions", "test_wide",
-    "33-a-year-of-upgrades", "test_lessons_browser", "test_fuzz", "test_numbers", "30-availability-and-loss",
+    "test_wide_stories", "34-rare-losses", "test_compiled_search", "test_kernel_partitions", "test_wide_campaigns",
+    "33-a-year-of-upgrades", "test_learner_browser", "test_fuzz", "test_numbers", "30-availability-and-loss",
     "test_sources", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
 )  # fmt: skip
 """The files that take about half a minute or more, longest first. They begin, so that at the end no process is left

@@ -10,9 +10,9 @@ from hawb.engine.settings import Timing
 from hawb.rules.policies import HaMode, Mirroring, Promote, SyncMode, mirroring
 from hawb.scenario.beginning import settings_of
 from hawb.study.design import Design
+from hawb.study.engine_trial import scenario
 from hawb.study.environment import Environment, Traffic
 from hawb.study.histories import CONSUMERS_AWAY, CONSUMERS_BACK, KILL, START, STOP
-from hawb.study.played import scenario
 
 FAULTS = (START, STOP, KILL, CONSUMERS_AWAY, CONSUMERS_BACK)
 """What may happen in a history, of `hawb.study.histories`."""

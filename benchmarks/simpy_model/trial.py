@@ -15,7 +15,7 @@ from benchmarks.simpy_model.publisher import Publisher
 from benchmarks.simpy_model.queue import Queue
 from hawb.engine import chance, runs
 from hawb.study.histories import SECOND_US
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 FIRST_DRAW = 1
 """The number of the first draw in a trial, which brings mirrors into their order."""

@@ -26,8 +26,8 @@ def of_the_extra() -> Iterator[None]:
 
 def compile_first(study: Study) -> None:
     """Compiles what a study takes of the kernel, and says so before unless it is kept from an earlier time."""
-    from hawb.study import records
+    from hawb.study import trial_rows
 
-    if not records.is_compiled(study):
+    if not trial_rows.is_compiled(study):
         click.echo("the kernel is compiled first, which takes a minute or two, and kept for the next time", err=True)
-    records.compile_kernel(study)
+    trial_rows.compile_kernel(study)

@@ -17,7 +17,7 @@ from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
-from hawb.views.words import shown
+from hawb.views.formatting import shown
 
 STDIN = "-"
 Done = TypeVar("Done")

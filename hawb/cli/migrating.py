@@ -35,7 +35,7 @@ def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool)
     written holds users, passwords, permissions or parameters. Exit status 1: a queue cannot be moved.
     """
     from hawb.planning.migration import migrate as plan_for
-    from hawb.views import migration as view
+    from hawb.views.planning import migration as view
 
     if output is not None and output.exists():
         raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
@@ -49,7 +49,7 @@ def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool)
 
 def write_plan(output: Path, plan: Migration) -> None:
     """Writes everything that belongs to a plan into a folder."""
-    from hawb.views.plans import texts
+    from hawb.views.planning.migration_files import texts
 
     try:
         output.mkdir(parents=True)
@@ -61,7 +61,7 @@ def write_plan(output: Path, plan: Migration) -> None:
 
 def features() -> dict[str, Feature]:
     """The matrix of features; ends the program outside of a checkout."""
-    from hawb.views.features import matrix
+    from hawb.views.rules.features import matrix
 
     try:
         return matrix()
@@ -109,7 +109,7 @@ def replicas(
     """
     with of_the_extra():
         from hawb.study.replicas import MOST, TYPES, study, what_if
-    from hawb.views import replica_costs as view
+    from hawb.views.study import replica_costs as view
 
     inventory, _ = cluster(files)
     if asked := study(inventory, trials, seed):

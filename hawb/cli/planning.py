@@ -37,8 +37,8 @@ def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json:
     from msgspec import to_builtins
 
     from hawb.planning.safe_to_stop import safe_to_stop_in
-    from hawb.views.forecast import text
-    from hawb.views.forecast_page import page
+    from hawb.views.planning.forecast import text
+    from hawb.views.planning.forecast_page import page
 
     scenario = cluster_of(files)
     played, forecasts = refused_in(files[0], safe_to_stop_in, scenario, None if node is None else [node])
@@ -76,17 +76,17 @@ def explore(
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
-    from hawb.study import one_process
-    from hawb.views import exploration as view
+    from hawb.study import local_search
+    from hawb.views.planning import exploration as view
 
     asked = Question(goal, Spent(faults, operations), frozenset(MOVES) - set(without))
     played = play(file)[1]
     with contextlib.ExitStack() as stack:
         if master is None:
-            progress = one_process.search(played, asked, tell_of_compiling)
+            progress = local_search.search(played, asked, tell_of_compiling)
         else:
             spark = stack.enter_context(spark_session(master))
-            from hawb.study.exploring import AT_A_TIME, spread
+            from hawb.study.spark_search import AT_A_TIME, spread
 
             progress = search(played, asked, spread(spark), AT_A_TIME)
         answer = watched(progress, view.rate)
@@ -128,7 +128,7 @@ def lint(files: tuple[str, ...], as_json: bool, network_mb_s: float | None) -> N
     """
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning.lint import lint as look
-    from hawb.views import findings
+    from hawb.views.planning import findings
 
     try:
         reports = {name: look(inventory) for name, inventory in inventories(files, network_mb_s)}

@@ -35,7 +35,7 @@ def run(file: Path, as_json: bool, on: str, broker: str | None) -> None:
         click.echo(outcome_json(played))
     else:
         from hawb.scenario.outcome import outcome
-        from hawb.views.listing import report
+        from hawb.views.story.run_report import report
 
         click.echo(report(outcome(played)))
 

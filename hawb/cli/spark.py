@@ -50,7 +50,7 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
     with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
-        from hawb.views import audit as view
+        from hawb.views.study import audit as view
 
         folder = output or Path(aside, "audit")
         try:
@@ -95,7 +95,7 @@ def study(
     from hawb.study.numbers import lay_over, left_out, settings
 
     with of_the_extra():
-        from hawb.study.records import slow
+        from hawb.study.trial_rows import slow
     asked, own = load_study(file), None
     if numbers is not None:
         asked, own = lay_over(asked, numbers)
@@ -119,7 +119,7 @@ def study(
         from hawb.study.pipeline import write_of_trials
         from hawb.study.prices import with_price
         from hawb.study.tables import TableRefused
-        from hawb.views import study as view
+        from hawb.views.study import study_report as view
 
         total = asked.trials * len(asked.cells)
         try:

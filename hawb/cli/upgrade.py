@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hawb.planning.upgrade import Task
     from hawb.scenario.run import Run
-    from hawb.views.planned_upgrade import PlannedUpgrade
+    from hawb.views.planning.planned_upgrade import PlannedUpgrade
 
 MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
 WAITS = ("none", "ready", "quorum + 1", "synced", "synced, quorum + 1")
@@ -80,7 +80,7 @@ def upgrade(
 
 
 def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> PlannedUpgrade:
-    from hawb.views.planned_upgrade import rolling
+    from hawb.views.planning.planned_upgrade import rolling
 
     def told(nodes: int, plans: int, tried: int) -> None:
         if sys.stderr.isatty():
@@ -93,7 +93,7 @@ def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, 
 def _full_stop(
     run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple
 ) -> PlannedUpgrade:
-    from hawb.views.planned_upgrade import all_at_once
+    from hawb.views.planning.planned_upgrade import all_at_once
 
     if waits or orders or task.drain:
         raise click.UsageError("--wait, --order and --drain do not go with --full-stop")

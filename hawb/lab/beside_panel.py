@@ -12,8 +12,8 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.policy_draft import PolicyDraft
 from hawb.planning.variants import Varied
-from hawb.views import side_by_side
-from hawb.views.words import html
+from hawb.views.cluster import side_by_side
+from hawb.views.formatting import html
 
 NOTHING, AS_EDITED = "nothing", "a policy, as edited on the right"
 NO_QUEUE = "Choose a queue above for what could be another about it, or edit a policy on the right."

@@ -10,7 +10,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.typed import number
-from hawb.views import clients
+from hawb.views.cluster import clients
 
 
 class ClientsPanel:

@@ -13,8 +13,8 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.node_column import NodeColumn
 from hawb.lab.typed import number
-from hawb.views import links, matrix
-from hawb.views.words import shown
+from hawb.views.cluster import links, matrix
+from hawb.views.formatting import shown
 
 FIRST_RUNNING = "first running"
 ONLY_FOR = {"sync": CLASSIC, "cancel sync": CLASSIC, "+ member": QUORUM, "- member": QUORUM}

@@ -33,8 +33,8 @@ from hawb.scenario.dump import dump
 from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
-from hawb.views import raft
-from hawb.views.why import why
+from hawb.views.cluster import raft
+from hawb.views.story.why import why
 
 
 class Place(StrEnum):

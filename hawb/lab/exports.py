@@ -15,7 +15,7 @@ from msgspec import Struct
 from hawb.lab.history import Point
 from hawb.scenario.dump import dump
 from hawb.scenario.script import script
-from hawb.views import report
+from hawb.views.story import report
 
 UNFIT, LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
 

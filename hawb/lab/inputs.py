@@ -22,7 +22,7 @@ from hawb.lab.typed import number
 from hawb.scenario.fields import Nodes
 from hawb.scenario.kinds import Kind, kind_of
 from hawb.scenario.verbs import Join, Pair
-from hawb.views.words import shown
+from hawb.views.formatting import shown
 
 OMITTED = object()
 """The value of an input that leaves its field out."""

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import ipywidgets as widgets
 
 from hawb.lab.controller import Controller
-from hawb.views import forecast, ledger, load
+from hawb.views.cluster import ledger, load, queue_table
+from hawb.views.planning import forecast
 
 NOT_ASKED = "<p>The button <em>safe to stop?</em> above plays a stop and a kill of each node ahead.</p>"
 
@@ -25,7 +26,7 @@ class LedgerPanel:
         """Shows where the controller stands."""
         outcome, was, forecasts = self.controller.outcome, self.controller.was, self.controller.forecasts
         self.tables["Ledger"].value = ledger.html(outcome, was)
-        self.tables["Queues"].value = ledger.queues_html(outcome, was)
+        self.tables["Queues"].value = queue_table.html(outcome, was)
         self.tables["Safe?"].value = forecast.table_html(list(forecasts.values())) if forecasts else NOT_ASKED
         if self.is_open("Load"):
             self.tables["Load"].value = load.table_html(outcome)

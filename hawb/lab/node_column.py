@@ -8,9 +8,9 @@ import ipywidgets as widgets
 
 from hawb.lab import fields
 from hawb.planning.safe_to_stop import WAYS, Forecast
-from hawb.views.forecast import MARKS, summary, verdict
+from hawb.views.formatting import html, shown
+from hawb.views.planning.forecast import MARKS, summary, verdict
 from hawb.views.style import LOOKS
-from hawb.views.words import html, shown
 
 UP, OFF, ALIVE = ("running",), ("down",), ("running", "waiting", "paused")
 """States of a node in which something can be done to it."""

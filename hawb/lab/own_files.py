@@ -19,7 +19,7 @@ from hawb.lab.exports import text_link
 from hawb.lab.questions import Question
 from hawb.lab.sources import Upload, keep
 from hawb.scenario.refused import ScenarioRefused
-from hawb.views.words import html
+from hawb.views.formatting import html
 
 ASK = (
     "A definitions export, and if you have them /api/queues and /api/nodes of the same cluster. They are read here and"

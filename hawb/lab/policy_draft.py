@@ -14,7 +14,7 @@ from hawb.engine.naming import split_queue
 from hawb.rules.policies import Policy, effective_definition, matching, ties
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import Profile
-from hawb.views import policy_commands
+from hawb.views.rules import policy_commands
 
 TEXT_KEYS = ("ha-mode", "ha-sync-mode", "ha-promote-on-failure", "ha-promote-on-shutdown", "queue-master-locator")
 JSON_KEYS = ("ha-params", "ha-sync-batch-size")

@@ -12,7 +12,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed
 from hawb.lab.policy_draft import KINDS, OPERATOR_POLICY, POLICY, TOOLS, PolicyDraft, Reached
-from hawb.views.words import html, listing, shown
+from hawb.views.formatting import html, listing, shown
 
 UNSET = "(not set)"
 CHOICES: dict[str, tuple[str, ...]] = {

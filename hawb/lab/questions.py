@@ -18,10 +18,11 @@ from hawb.planning.lint import Report, lint
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop_in
 from hawb.rules.profiles import PROFILES
 from hawb.study.replicas import TRIALS, WhatIf, what_if
-from hawb.views import finding_tables, findings, forecast_page, migration, plans, replica_costs
-from hawb.views.features import matrix
-from hawb.views.forecast import Table as ForecastTable
-from hawb.views.planned_upgrade import PlannedUpgrade, upgrade_of
+from hawb.views.planning import finding_tables, findings, forecast_page, migration, migration_files
+from hawb.views.planning.forecast import Table as ForecastTable
+from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
+from hawb.views.rules.features import matrix
+from hawb.views.study import replica_costs
 
 Shown = Any
 """Anything that shows itself as HTML."""
@@ -87,7 +88,7 @@ def _replicas_shown(found: WhatIf) -> Sequence[Shown]:
 ONE_BY_ONE, AT_ONCE = "one after the other", "all at once"
 
 MOVE = Question(
-    "plan the move", "what becomes of each queue", plans.planned, migration.tables, plans.texts,
+    "plan the move", "what becomes of each queue", migration_files.planned, migration.tables, migration_files.texts,
     {"to": tuple(reversed(PROFILES))},
 )  # fmt: skip
 LINT = Question(

@@ -10,12 +10,12 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
-from hawb.views.chronicle import Chronicle
-from hawb.views.drafts import Drafts
-from hawb.views.story import Sentence, sentences
+from hawb.views.formatting import counted, seconds, size
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.drafts import Drafts
+from hawb.views.story.telling import Sentence, sentences
+from hawb.views.story.why import why_lost
 from hawb.views.style import LOOKS
-from hawb.views.why import why_lost
-from hawb.views.words import counted, seconds, size
 
 MARKS = {
     "fault": LOOKS["fault"],

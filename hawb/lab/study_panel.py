@@ -23,8 +23,8 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.study.live import Estimate, changed, live
 from hawb.study.live import Path as Place
 from hawb.study.question import Study
-from hawb.views.estimate_figures import estimates_figure
-from hawb.views.estimates import Shown, estimates_in_words, estimates_table
+from hawb.views.study.estimate_figures import estimates_figure
+from hawb.views.study.estimates import Shown, estimates_in_words, estimates_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as widgets
 from IPython.display import display
 
-from hawb.views.study import rate
+from hawb.views.study.study_report import rate
 
 if TYPE_CHECKING:
     from hawb.study.progress import Progress

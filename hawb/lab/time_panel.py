@@ -11,8 +11,8 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.player import SPEEDS, Player
 from hawb.lab.typed import number
-from hawb.views import lanes, timeline
-from hawb.views.words import seconds
+from hawb.views.formatting import seconds
+from hawb.views.story import lanes, timeline
 
 PLAY, PAUSE = ("▶ play", "play the steps ahead, then let time pass while anything is due"), ("‖ pause", "stop playing")
 """The button's label and tooltip while nothing plays, and while it does."""

@@ -12,7 +12,7 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.sources import choices
 from hawb.rules.profiles import PROFILES
-from hawb.views.words import shown
+from hawb.views.formatting import shown
 
 HERE = ""
 """What the first entry of the scenarios stands for: the cluster that is open already."""

@@ -10,7 +10,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.planning.harm import Harm
-from hawb.views import alternatives
+from hawb.views.planning import alternatives
 
 NONE = [("nothing", "")]
 """What a dropdown offers where there is nothing to choose: one that has stood on None may stay there."""

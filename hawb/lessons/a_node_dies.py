@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import HASTE_S, Exercise, Form, Variation, of_the_first, queue_of, restart_in_haste
-from hawb.views.words import counted, listing, seconds, shown, size
+from hawb.views.formatting import counted, listing, seconds, shown, size
 
 LIFE_AND_DEATH = ("stop", "start", "kill", "sync_queue", "publish", "wait")
 NOTICEABLE_S = 1.0

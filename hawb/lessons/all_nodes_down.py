@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
-from hawb.views.words import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size
 
 MEMBERSHIP = ("start", "stop", "forget_cluster_node", "force_boot", "join", "wait")
 LATER = 10

@@ -6,7 +6,7 @@ from hawb.cluster import Cluster
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.rules.quorum import majority
-from hawb.views.words import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size
 
 QUORUM = {"x-queue-type": "quorum"}
 FURTHER = "d"

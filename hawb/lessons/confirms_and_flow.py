@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.cluster import Cluster
 from hawb.lessons.a_node_dies import declared, down_together
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
-from hawb.views.words import counted, seconds, shown, size
+from hawb.views.formatting import counted, seconds, shown, size
 
 ROOM = 1000
 SIZE_BYTES = 100

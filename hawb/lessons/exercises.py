@@ -20,7 +20,7 @@ from hawb.cluster import Cluster
 from hawb.lessons import step_forms
 from hawb.scenario import text
 from hawb.scenario.refused import ScenarioRefused, render
-from hawb.views.words import counted, listing, shown
+from hawb.views.formatting import counted, listing, shown
 
 MOST_STEPS = 30
 BOOT_S = 5.0

@@ -9,7 +9,7 @@ from hawb.lessons.classic_and_quorum import QUORUM
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.planning.replication import members_for
 from hawb.rules.quorum import tolerated_failures
-from hawb.views.words import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size
 
 MORE_NODES = ("d", "e")
 FAILURES, COPIES = 1, 3

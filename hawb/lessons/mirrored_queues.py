@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
 from hawb.rules.patterns import matches
-from hawb.views.words import counted, listing, size
+from hawb.views.formatting import counted, listing, size
 
 MIRRORING = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
 LIFETIME_S = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
-from hawb.views.words import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size
 
 NEW = 6
 """How many queues are declared anew."""

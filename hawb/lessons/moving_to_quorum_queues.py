@@ -6,7 +6,7 @@ from hawb.cluster import Cluster
 from hawb.lessons.classic_and_quorum import QUORUM, given_up
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import priorities
-from hawb.views.words import counted, listing, seconds, shown, size
+from hawb.views.formatting import counted, listing, seconds, shown, size
 
 ROOM = 1000
 MOST_RETURNS = 5

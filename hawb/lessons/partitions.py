@@ -6,7 +6,7 @@ from hawb.cluster import Cluster
 from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.lessons.quorum_queues import QUORUM, confirmed
-from hawb.views.words import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size
 
 COMMON = 10
 """How many messages both sides have."""

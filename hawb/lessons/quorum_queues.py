@@ -11,7 +11,7 @@ from hawb.engine.runs import EMPTY, Runs
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.rules.quorum import majority, tolerated_failures
-from hawb.views.words import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size
 
 QUORUM = {"x-queue-type": "quorum"}
 UNDONE = 5

@@ -6,7 +6,7 @@ from hawb.cluster import Cluster
 from hawb.lessons.classic_and_quorum import QUORUM
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.planning.upgrade import baselines, follow, task_of
-from hawb.views.words import counted, listing, seconds, shown, size
+from hawb.views.formatting import counted, listing, seconds, shown, size
 
 MOMENT_S = 1.0
 """What nobody takes for an outage: a master is handed over, a leader elected."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 from hawb.lessons.behaviours import Behaviour, all_behaviours
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
-from hawb.views.words import counted, listing, shown
+from hawb.views.formatting import counted, listing, shown
 
 GUIDES = ("guide.yaml", "quorum-guide.yaml")
 """What RabbitMQ's guides say, in data."""

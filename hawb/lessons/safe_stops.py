@@ -6,8 +6,8 @@ from hawb.cluster import Cluster
 from hawb.lessons.classic_and_quorum import QUORUM
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop
-from hawb.views.forecast import happens, why
-from hawb.views.words import counted, listing, shown
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.planning.forecast import happens, why
 
 QUEUES = ("jobs", "orders", "votes")
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hawb.cluster import Cluster
 from hawb.lessons.a_node_dies import NOTICEABLE_S, declared, down_together
 from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of, restart_in_haste
-from hawb.views.words import counted, listing, seconds, shown
+from hawb.views.formatting import counted, listing, seconds, shown
 
 BACK_S = 30.0
 """After how long the master's node comes back."""

@@ -23,8 +23,8 @@ from hawb.study.load import read_study
 from hawb.study.prediction import NotMeasuredError
 from hawb.study.sync_duration import duration
 from hawb.study.throughput import one_queue
-from hawb.views.estimates import DOWN, LOSS, Shown, number, one
-from hawb.views.study import percent
+from hawb.views.formatting import percent
+from hawb.views.study.estimates import DOWN, LOSS, Shown, number, one
 
 DAY_S = 86_400
 PAGE = 116

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import priorities
-from hawb.views.words import counted, listing, seconds, shown, size
+from hawb.views.formatting import counted, listing, seconds, shown, size
 
 CLIENTS = ("consume", "get", "ack", "nack", "cancel", "close", "publish", "wait")
 STUCK = "stuck"

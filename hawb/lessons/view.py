@@ -19,7 +19,7 @@ from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.exercises import Exercise
 from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
-from hawb.views import raft
+from hawb.views.cluster import raft
 
 STYLE = (
     "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "

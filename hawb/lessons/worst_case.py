@@ -7,7 +7,7 @@ from msgspec import Struct
 from hawb.cluster import Cluster
 from hawb.planning.explore import Progress, Question, explore
 from hawb.planning.moves import MOVES, Spent
-from hawb.views.exploration import report
+from hawb.views.planning.exploration import report
 
 QUEUE, MESSAGES = "orders", 5
 

@@ -34,7 +34,7 @@ INNER = {
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
 WRITTEN_ONCE = (RAFT, *(ENGINE / room for room in ("nodes", "stopping", "booting", "classic", "quorum", "steady")))
 """Where what the engine runs as it stands is written, and the kernel compiles with ports of its own."""
-BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "played")
+BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
 """Modules of studies that what is compiled is made from, too."""
 
 

@@ -27,7 +27,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import NumericType
 
 from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, wilson
-from hawb.study.record import BATCH, TRIAL, WEIGHT
+from hawb.study.trial_record import BATCH, TRIAL, WEIGHT
 
 SUMS = {
     "x": "sum({weight} * `{name}`)",

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from hawb.study import histories
 from hawb.study.cells import Cell
-from hawb.study.played import SECOND_US
+from hawb.study.engine_trial import SECOND_US
 
 AT_A_TIME = 1_000
 """Trials whose events go out together: some tens of thousands of rows."""

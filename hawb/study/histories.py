@@ -2,7 +2,7 @@
 
 A history depends on environment, cluster size, seed and trial alone, so that two designs meet the same one. It holds
 what the environment does. What depends on the cluster's state, as an upgrade that waits for a synchronised mirror or a
-client that looks for another node, is decided while it is played (`hawb.study.played`, `hawb.study.kernel`).
+client that looks for another node, is decided while it is played (`hawb.study.engine_trial`, `hawb.study.kernel`).
 
 A history is an array of rows (time_us, kind, nodes), in their order: `kind` is one of the kinds below and `nodes` a set
 of nodes as bits (the first node is bit 0), for BURST and RATE a number instead. Events of one moment happen in the

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share
 from hawb.study.load import read_study
 from hawb.study.question import Study
-from hawb.study.record import TRIAL, WEIGHT
-from hawb.study.records import records
+from hawb.study.trial_record import TRIAL, WEIGHT
+from hawb.study.trial_rows import records
 
 Estimate = dict[str, Any]
 """A row of `hawb.study.estimates`: design, environment, measure, trials, effective_trials, mean and share, each with

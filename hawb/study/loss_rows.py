@@ -14,10 +14,10 @@ import pyarrow as pa
 from hawb.engine import runs
 from hawb.engine.state import NOWHERE
 from hawb.engine.trace import Entry
-from hawb.study import histories, records
+from hawb.study import histories, trial_rows
 from hawb.study.cells import Cell
 from hawb.study.design import Design
-from hawb.study.played import SECOND_US, Played, own_seed
+from hawb.study.engine_trial import SECOND_US, Played, own_seed
 
 COLUMNS = pa.schema([
     ("trial", pa.int64()), ("loss", pa.int64()), ("at_s", pa.float64()), ("cause", pa.string()), ("node", pa.string()),
@@ -29,7 +29,7 @@ LOSING = ("trial", "lost", "lost_confirmed")
 
 def losses(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
     """The losses of `count` trials of a cell from number `first` on, a batch for each that has any."""
-    rows = records.records(cell.study, cell.design, cell.environment, first, count)
+    rows = trial_rows.records(cell.study, cell.design, cell.environment, first, count)
     for trial, lost, confirmed in zip(*(rows[name].to_pylist() for name in LOSING), strict=True):
         if lost or confirmed:
             yield pa.RecordBatch.from_pylist(list(of_trial(cell, trial)), schema=COLUMNS)

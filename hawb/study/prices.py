@@ -16,7 +16,7 @@ MONTHS_IN_A_YEAR = 12
 
 PRICED = {"downtime_hour": ("publish_down_s", 3600), "lost_message": ("lost_confirmed", 1),
           "replicated_gb": ("bytes_replicated", 10**9)}  # fmt: skip
-"""What each price is for: a measure of the trials (`hawb.study.record`), and how much of it."""
+"""What each price is for: a measure of the trials (`hawb.study.trial_record`), and how much of it."""
 
 
 def with_price(trials: DataFrame, study: Study, prices: Prices) -> DataFrame:

@@ -16,7 +16,7 @@ from hawb.scenario.fields import AtLeastOne, Name, Part, Seed
 from hawb.scenario.refused import render
 from hawb.study.design import Design
 from hawb.study.environment import Days, Environment
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 DAYS_IN_A_YEAR = 365
 MEASURES = Record.__struct_fields__
@@ -28,9 +28,9 @@ Label = Annotated[
 
 
 class Precision(Part, frozen=True, kw_only=True):
-    """Trials are played until the mean of a measure (`hawb.study.record`) is told well enough in every cell: half the
-    width of its 95 % interval is at most `relative` of the mean, or at most `absolute`. `downtime_s` is another name of
-    `publish_down_s`."""
+    """Trials are played until the mean of a measure (`hawb.study.trial_record`) is told well enough in every cell: half
+    the width of its 95 % interval is at most `relative` of the mean, or at most `absolute`. `downtime_s` is another
+    name of `publish_down_s`."""
 
     measure: str
     relative: Annotated[float, Meta(gt=0, le=1, description="a share, a number above 0, up to 1")] | None = None

@@ -33,7 +33,7 @@ from hawb.study.kernel import setup
 from hawb.study.live import Weights
 from hawb.study.prediction import Prediction
 from hawb.study.question import Study
-from hawb.study.records import records
+from hawb.study.trial_rows import records
 
 REPLICAS = tuple(range(1, MOST + 1))
 TYPES = ("classic", "quorum")

@@ -1,4 +1,4 @@
-"""What a compiled search cannot say of a moment, by name: then it is the engine's (`hawb.study.searching`)."""
+"""What a compiled search cannot say of a moment, by name: then it is the engine's (`hawb.study.compiled_search`)."""
 
 from __future__ import annotations
 

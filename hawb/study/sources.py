@@ -142,8 +142,8 @@ class Trials(StudySource):
 
     @staticmethod
     def records(*asked: Any) -> pa.RecordBatch:
-        """Plays trials (`hawb.study.records`)."""
-        from hawb.study.records import records
+        """Plays trials (`hawb.study.trial_rows`)."""
+        from hawb.study.trial_rows import records
 
         return records(*asked)
 

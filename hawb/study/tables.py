@@ -23,7 +23,7 @@ from pyspark.sql.types import StructField, StructType
 
 from hawb.study.design import Design
 from hawb.study.environment import Environment
-from hawb.study.record import BATCH, TRIAL, WEIGHT
+from hawb.study.trial_record import BATCH, TRIAL, WEIGHT
 
 TEXT, WHOLE, NUMBER, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 TEXTS = pa.list_(TEXT)
@@ -168,7 +168,7 @@ RECORD: dict[str, str] = {
     "bytes_replicated": "bytes sent from replica to replica",
     "messages": "messages in the queue at the end",
 }
-"""What each number of a record (`hawb.study.record`) is, in its order."""
+"""What each number of a record (`hawb.study.trial_record`) is, in its order."""
 
 TRIALS = Table(
     "trials", "A row for each trial: a cluster watched from the study's first day to its last.",

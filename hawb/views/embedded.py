@@ -7,7 +7,7 @@ from io import StringIO
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from hawb.views.words import html
+from hawb.views.formatting import html
 
 
 def svg(drawn: Figure, said: str) -> str:

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from hawb.views.words import shown
+from hawb.views.formatting import shown
 
 MARKUP = re.compile(r"([\\`*_\[\]#|~$])")
 """Nothing that is written here begins a line with a name: what only means something there stays as it is."""

@@ -8,12 +8,12 @@ from hawb.study import histories
 from hawb.study.compiled import compiled, inner, with_parts
 from hawb.study.design import Design
 from hawb.study.draws import draw
+from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import cut_state, cut_trial, quorum_state, quorum_trial, setup, state
 from hawb.study.kernel.trial import begin_again, play, told
-from hawb.study.played import PLACEMENT
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 FIELDS = len(Record.__struct_fields__)
 
@@ -50,7 +50,7 @@ def played(trials, words, beginning, table, seed, first, count, horizon_us):
 
 @inner
 def own_seed(seed, number):
-    """The seed of what RabbitMQ draws in a trial: `hawb.study.played.own_seed`."""
+    """The seed of what RabbitMQ draws in a trial: `hawb.study.engine_trial.own_seed`."""
     return np.int64(draw(seed, np.uint64(PLACEMENT), np.uint64(number), np.uint64(0)) >> np.uint64(2))
 
 

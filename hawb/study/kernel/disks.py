@@ -2,7 +2,7 @@
 
 A queue without mirrors goes with its node, and its clients declare it again. What else a disk takes along is rare: what
 an heir has of a mirrored queue, records from which a node is made to boot, and all that would have to wait for a node
-that does not answer. A trial in which it happens is handed over: the engine plays it instead (`hawb.study.records`).
+that does not answer. A trial in which it happens is handed over: the engine plays it instead (`hawb.study.trial_rows`).
 """
 
 from __future__ import annotations

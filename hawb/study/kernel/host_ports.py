@@ -255,7 +255,7 @@ def record(t, g):
 @inner
 def count_times(t, g):
     """Counts from now on, or no longer, that the queue is out of service. The time before its first leader counts as
-    no outage (`hawb.study.played`)."""
+    no outage (`hawb.study.engine_trial`)."""
     book, now_us = t.book, t.moment.now_us
     if g.up and book.down_since != NEVER:
         book.down_us, book.down_since = book.down_us + now_us - book.down_since, NEVER

@@ -2,7 +2,7 @@
 one classic queue.
 
 The functions of a trial in a network that may be cut play it, with other parts where a search tells more apart than a
-trial does. `followers` is what `hawb.planning.explore.followers` is; `hawb.study.searching` stands between them.
+trial does. `followers` is what `hawb.planning.explore.followers` is; `hawb.study.compiled_search` stands between them.
 """
 
 from __future__ import annotations

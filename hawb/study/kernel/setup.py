@@ -18,11 +18,11 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import beginning
 from hawb.study import histories
 from hawb.study.design import Design
+from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
 from hawb.study.kernel.cut_state import CUT_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import TRIAL
-from hawb.study.played import scenario
 from hawb.study.work import pause_us
 
 KNOWN_SETTINGS = HA_SETTINGS | {"queue-master-locator", "queue-mode"}

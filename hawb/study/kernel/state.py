@@ -185,7 +185,7 @@ def strike(t, row):
 
 @inner
 def hand_over(t):
-    """The trial is not played on: the engine plays it instead (`hawb.study.records`)."""
+    """The trial is not played on: the engine plays it instead (`hawb.study.trial_rows`)."""
     t.moment.handed = 1
 
 

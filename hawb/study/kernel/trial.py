@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hawb.study.compiled import compiled, inner
+from hawb.study.engine_trial import SECOND_US
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
@@ -68,8 +69,7 @@ from hawb.study.kernel.state import (
 )
 from hawb.study.kernel.steady import next_change_us, react
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
-from hawb.study.played import SECOND_US
-from hawb.study.record import Record
+from hawb.study.trial_record import Record
 
 HANDED_OVER = -1
 """In place of every number of a trial that only the engine plays."""

@@ -1,5 +1,5 @@
 """Those who look after a trial: clients that connect again, nodes that are started, planned work. As in
-`hawb.study.played` and `hawb.study.work`, which say what each does."""
+`hawb.study.engine_trial` and `hawb.study.work`, which say what each does."""
 
 from __future__ import annotations
 

@@ -1,0 +1,389 @@
+"""A history played by the engine, and the record of it: what the kernel is held to.
+
+Clients and the service managers of nodes do what these do in operation, whichever design it is:
+
+* Publisher and consumer connect to the first node that takes clients, and when they lose their connection, or find
+  nobody, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel
+  meanwhile does what a channel does (`hawb.engine.subscriptions`).
+* A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
+* Another rate is another publisher on the same node, as soon as the last one is not held up.
+* Planned work is done as `hawb.study.work` says, and what a person mends as `hawb.study.repairs` says.
+* A quorum queue's members elect their first leader as the trial begins. Until there is one the queue counts as neither
+  down nor out of use: in operation that election was over before anybody looked, and a year would have an outage more
+  than it has failures.
+* While a partition lasts everybody sees of the cluster what the side of his node does; a client connects to the first
+  node that takes clients whatever side that is on.
+
+Seconds in which nothing has changed since the last try are left out: a try would end as that one did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hawb.engine import advance, chance, flows, runs
+from hawb.engine.ledger import Account
+from hawb.engine.state import DOWN, RUNNING, Queue
+from hawb.engine.steady.closing import close_with_nodes
+from hawb.engine.turn import Turn
+from hawb.scenario import beginning
+from hawb.scenario.actions import ACTIONS
+from hawb.scenario.document import Scenario
+from hawb.scenario.forms import Verb
+from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, PowerOff, Publisher, Start, Stop, Wipe
+from hawb.study import histories
+from hawb.study.design import QUEUE, Design
+from hawb.study.environment import Environment
+from hawb.study.repairs import Repairs
+from hawb.study.trial_record import Record
+from hawb.study.work import LOOK_US, Work
+
+PLACEMENT = 120
+"""The purpose of the draw that seeds what RabbitMQ draws in a trial, apart from those of its history."""
+
+CONSUMER = "consumer"
+SECOND_US = 1_000_000
+
+
+def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
+    """The cluster and its queue before anything has happened."""
+    return Scenario(
+        scenario="A trial",
+        seed=seed,
+        cluster=design.cluster(environment.timing),
+        policies=design.policies(),
+        operator_policies=design.operator_policies(),
+        queues=(design.queue(),),
+    )
+
+
+def own_seed(seed: int, number: int) -> int:
+    """The seed of what RabbitMQ draws in a trial, from its study's seed and its number."""
+    return chance.below(1 << 62, seed, PLACEMENT, number, 0)
+
+
+def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:
+    """What the engine makes of a history that lasts until the horizon."""
+    played = Played(design, environment, seed, told=False)
+    played.through(history.tolist(), horizon_us)
+    return played.record()
+
+
+class Played:
+    """A trial under way: the engine's turn, which writes a trace if it is to be `told`, and what those want who look
+    after it."""
+
+    def __init__(self, design: Design, environment: Environment, seed: int, *, told: bool = True):
+        begun = scenario(design, environment, seed)
+        self._traffic = environment.traffic
+        settings = beginning.settings_of(begun)
+        self.turn = Turn(settings, beginning.begin(begun, settings), 0, told=told)
+        self._name = next(iter(self.turn.queues))
+        self._kept_down: set[int] = set()
+        self._consumes = True
+        self._connections, self._rate = 0, 0.0
+        self._hour, self._bursts = 0, False
+        self._work, self._repairs = Work(design, environment), Repairs(design)
+        self._look_us: int | None = 0
+        self._outages, self._was_down = 0, False
+        self._led, self._unled_us = design.queue_type == "classic", 0
+
+    def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
+        """Plays what happens before the horizon, and stops there."""
+        for time_us, kind, about in history:
+            self._until(time_us)
+            EVENTS[kind](self, about)
+        self._until(horizon_us)
+
+    def record(self) -> Record:
+        """What has come of it by now."""
+        account, now_us = self.account, self.turn.now_us
+        down_s = (account.down.at(now_us) - self._unled_us) / SECOND_US if self._led else 0.0
+        return Record(
+            published=account.published,
+            confirmed=runs.size(account.confirmed),
+            nacked=runs.size(account.nacked),
+            refused=runs.size(account.refused),
+            lost=runs.size(account.lost),
+            lost_confirmed=account.lost_confirmed,
+            delivered_twice=runs.size(account.delivered_twice),
+            promotions=account.promotions,
+            unsynchronised_promotions=account.unsynchronised_promotions,
+            outages=self._outages,
+            publish_down_s=down_s,
+            consume_down_s=down_s,
+            sync_blocked_s=account.syncing.at(now_us) / SECOND_US,
+            bytes_replicated=account.bytes_replicated,
+            messages=runs.size(self._held()),
+        )
+
+    @property
+    def queue(self) -> Queue | None:
+        """The queue as the side in focus has it; None if that knows of none."""
+        return self.turn.queues.get(self._name)
+
+    def _held(self) -> runs.Runs:
+        """What is in the queue, on whatever side."""
+        queues = [side.queues[self._name] for side in self.turn.sides.values() if self._name in side.queues]
+        return runs.normal(pair for queue in queues for pair in queue.content)
+
+    @property
+    def account(self) -> Account:
+        """Its entry in the ledger."""
+        return self.turn.account(self._name)
+
+    # Time passes
+
+    def _until(self, time_us: int) -> None:
+        """Everything due before a time happens, and time stands there. Whoever is not content tries again meanwhile."""
+        while True:
+            while advance.step(self.turn, self._stop_us(time_us) - 1):
+                self._notice()
+            stop_us = self._stop_us(time_us)
+            advance.flow(self.turn, stop_us - 1)
+            if advance.step(self.turn, stop_us - 1):  # what flows may bring something that is due by now
+                self._notice()
+                continue
+            flows.hear(self.turn)
+            self.turn.stand(stop_us)
+            if self._look_us == stop_us and stop_us < time_us:
+                self._look_after()
+            elif stop_us == time_us:
+                return
+
+    def _stop_us(self, time_us: int) -> int:
+        return time_us if self._look_us is None else min(time_us, self._look_us)
+
+    def _notice(self) -> None:
+        """Something has happened: whoever is not content by now tries again with the next second."""
+        down = self.account.down.since_us is not None
+        if self._led:
+            self._outages += down and not self._was_down
+        elif not down:
+            self._led, self._unled_us = True, self.account.down.total_us
+        self._was_down = down
+        if self._content():
+            self._look_us = None
+        else:
+            next_us = (self.turn.now_us // LOOK_US + 1) * LOOK_US
+            self._look_us = next_us if self._look_us is None else min(self._look_us, next_us)
+
+    def _content(self) -> bool:
+        publishes = self._rate_in_use() == self.rate
+        connected = publishes and self._is_consuming() == self._consumes
+        return connected and not self.idle() and not self._work.left and not self._repairs.left(self.turn)
+
+    @property
+    def rate(self) -> float:
+        """How many messages a second there are to publish."""
+        traffic = self._traffic
+        times = traffic.bursts.publish_times if self._bursts else 1
+        return histories.rate_at(traffic.publish_per_s, self._hour) * times
+
+    def _rate_in_use(self) -> float:
+        publisher = self.turn.publishers.get(self._publisher)
+        return 0 if publisher is None or publisher.closed else self._rate
+
+    def _is_consuming(self) -> bool:
+        consumer = self.turn.consumers.get(CONSUMER)
+        return consumer is not None and consumer.state == "active"
+
+    def idle(self) -> list[int]:
+        """The nodes that are down though nothing keeps them down."""
+        return [
+            node
+            for node, value in enumerate(self.turn.nodes)
+            if value.status == DOWN and node not in self._kept_down and node != self._work.keeps_down
+        ]
+
+    def kept_down(self) -> set[int]:
+        """The nodes that something keeps down."""
+        return self._kept_down | {self._work.keeps_down} - {None}
+
+    @property
+    def _publisher(self) -> str:
+        return f"publisher {self._connections}"
+
+    # What those do who look after it
+
+    def _look_after(self) -> None:
+        self._work.go_on(self)
+        self._repairs.go_on(self)
+        self._start_idle()
+        self._publish()
+        if not self._consumes:
+            if self._is_consuming():
+                self.do(Close(CONSUMER))
+        elif not self._is_consuming() and (nodes := self._open_nodes()) and self._is_served_at(nodes[0]):
+            self._consume_at(nodes[0])
+        self._look_us = None
+        changes_us = min(advance.next_time_us(self.turn), self._work.due_us(self.turn.now_us))
+        if not self._content() and changes_us < float("inf"):
+            self._look_us = max(self.turn.now_us + LOOK_US, -(-changes_us // LOOK_US) * LOOK_US)
+
+    def _publish(self) -> None:
+        """The publisher connects if it is not connected, and follows its rate if nothing holds it up."""
+        publisher = self.turn.publishers.get(self._publisher)
+        if self._is_connected():
+            if self._rate != self.rate and publisher.blocked_since_us is None:
+                self.do(Close(self._publisher))
+                self._publish_at(publisher.node)
+        elif nodes := self._open_nodes():
+            self._publish_at(nodes[0])
+
+    def _open_nodes(self) -> list[int]:
+        """The nodes that take clients."""
+        nodes = enumerate(self.turn.nodes)
+        return [node for node, value in nodes if value.status == RUNNING and not value.drained]
+
+    def _is_connected(self) -> bool:
+        publisher = self.turn.publishers.get(self._publisher)
+        return publisher is not None and not publisher.closed
+
+    def _is_served_at(self, node: int) -> bool:
+        self.turn.look_from(node)
+        return self.queue is not None and self.queue.up and self.queue.sync is None
+
+    def _start_idle(self) -> None:
+        if idle := [node for node in self.idle() if not self.turn.nodes[node].virgin]:
+            self.do(Start(self.names(idle)))
+
+    def _publish_at(self, node: int) -> None:
+        if self.rate == 0:
+            return
+        self._connections += 1
+        self._rate, traffic = self.rate, self._traffic
+        self.do(
+            Publisher(
+                name=self._publisher, queue=QUEUE, node=self.names([node])[0], rate=self._rate,
+                size=traffic.message_size_bytes, persistent=traffic.persistent, mode=traffic.mode,
+            )
+        )  # fmt: skip
+
+    def _consume_at(self, node: int) -> None:
+        traffic = self._traffic
+        self.do(
+            Consume(
+                consumer=CONSUMER, queue=QUEUE, node=self.names([node])[0], ack=traffic.ack,
+                prefetch=traffic.prefetch, rate=histories.rate_at(traffic.consume_per_s, 0),
+            )
+        )  # fmt: skip
+
+    def names(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        """The names of nodes."""
+        return tuple(self.turn.settings.named(nodes))
+
+    def do(self, verb: Verb) -> None:
+        """A step of the scenario, at this moment."""
+        self.turn.look_from_outside()
+        self.turn.because = None
+        ACTIONS[type(verb)](self.turn, verb)
+        close_with_nodes(self.turn)
+
+    # What the history holds
+
+    def start(self, nodes: int) -> None:
+        """Nothing keeps nodes down any more."""
+        self._kept_down -= set(self._among(nodes))
+        self._start_idle()
+        self._notice()
+
+    def stop(self, nodes: int) -> None:
+        """Nodes are stopped in a controlled way."""
+        self._keep_down(Stop, nodes)
+
+    def kill(self, nodes: int) -> None:
+        """Nodes die."""
+        self._keep_down(Kill, nodes)
+
+    def power_off(self, nodes: int) -> None:
+        """Nodes lose power."""
+        self._keep_down(PowerOff, nodes)
+
+    def lose_disk(self, nodes: int) -> None:
+        """The disks of nodes are lost, and whatever runs there by then with them."""
+        self._keep_down(Kill, nodes)
+        for name in self.names(self._among(nodes)):
+            self.do(Wipe(name))
+        self._notice()
+
+    def cut(self, nodes: int) -> None:
+        """The links between some nodes and all others drop everything."""
+        here = self._among(nodes)
+        others = [node for node in range(len(self.turn.nodes)) if node not in here]
+        if here and others:
+            self.do(Partition((self.names(here), self.names(others))))
+        self._notice()
+
+    def cut_link(self, nodes: int) -> None:
+        """The link between two nodes drops everything."""
+        ends = self.names(self._among(nodes))
+        if len(ends) == 2:
+            self.do(Cut((ends,)))
+        self._notice()
+
+    def heal(self, _about: int) -> None:
+        """All links work again."""
+        self.do(Heal())
+        self._notice()
+
+    def consumers_away(self, _about: int) -> None:
+        """The consumer closes its channel, and stays away."""
+        self._consumes = False
+        if CONSUMER in self.turn.consumers:
+            self.do(Close(CONSUMER))
+        self._notice()
+
+    def consumers_back(self, _about: int) -> None:
+        """The consumer wants to consume again."""
+        self._consumes = True
+        self._notice()
+
+    def rate_changes(self, hour: int) -> None:
+        """An hour of the day begins."""
+        self._hour = hour
+        self._follow_rate()
+
+    def burst(self, begins: int) -> None:
+        """A burst begins, or ends."""
+        self._bursts = bool(begins)
+        self._follow_rate()
+
+    def _follow_rate(self) -> None:
+        if self._is_connected():
+            self._publish()
+        self._notice()
+
+    def work(self, kind: int, nodes: int) -> None:
+        """Planned work is to begin."""
+        self._work.begin(kind, self._among(nodes))
+        self._notice()
+
+    def _keep_down(self, verb: type[Stop | Kill | PowerOff], nodes: int) -> None:
+        self._kept_down |= set(self._among(nodes))
+        self.do(verb(self.names(self._among(nodes))))
+        self._notice()
+
+    def _among(self, nodes: int) -> list[int]:
+        return [node for node in range(len(self.turn.nodes)) if nodes >> node & 1]
+
+
+EVENTS = {
+    histories.HEAL: Played.heal,
+    histories.START: Played.start,
+    histories.POWER_OFF: Played.power_off,
+    histories.STOP: Played.stop,
+    histories.KILL: Played.kill,
+    histories.LOSE_DISK: Played.lose_disk,
+    histories.CUT: Played.cut,
+    histories.CUT_LINK: Played.cut_link,
+    histories.CONSUMERS_AWAY: Played.consumers_away,
+    histories.CONSUMERS_BACK: Played.consumers_back,
+    histories.RATE: Played.rate_changes,
+    histories.BURST: Played.burst,
+    histories.MAINTENANCE: lambda played, node: played.work(histories.MAINTENANCE, node),
+    histories.ROLLING_UPGRADE: lambda played, nodes: played.work(histories.ROLLING_UPGRADE, nodes),
+}
+"""What is done for each kind of event."""

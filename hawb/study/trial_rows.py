@@ -1,0 +1,100 @@
+"""What the trials of a study come to, as rows: played by the kernel, or by the engine where the kernel refuses.
+
+Both play the same histories and tell the same record, so nobody sees from a row who played it; the engine takes some
+thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`). What a trial counts
+for (`WEIGHT`) depends on its history alone, so neither of them knows of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from msgspec.structs import astuple, fields
+
+from hawb.study import engine_trial, histories
+from hawb.study.compiled import is_kept
+from hawb.study.design import Design
+from hawb.study.environment import Environment
+from hawb.study.kernel import block, setup
+from hawb.study.kernel.trial import HANDED_OVER
+from hawb.study.question import Study
+from hawb.study.trial_record import TRIAL, WEIGHT, Record
+
+Player = Callable[[Design, Environment, int, int, int, int], Sequence[Sequence[float] | np.ndarray]]
+"""Plays trials: (design, environment, the study's seed, number of the first trial, how many, horizon_us) to the columns
+of their records."""
+
+NAMES = Record.__struct_fields__
+SCHEMA = pa.schema([
+    (TRIAL, pa.int64()),
+    *((field.name, pa.int64() if field.name[-2:] != "_s" else pa.float64()) for field in fields(Record)),
+    (WEIGHT, pa.float64()),
+])  # fmt: skip
+
+
+def records(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
+    """The records of `count` trials from number `first` on, a row each with its number and what it counts for. A
+    trial's row depends on the study's seed and its number alone."""
+    given, around = study.designs[design], study.environments[environment]
+    play, horizon_us = player(given, around), round(study.horizon_days * histories.DAY_US)
+    columns = play(given, around, study.seed, first, count, horizon_us)
+    weights = histories.weights_of(around, given.nodes, study.seed, first, count, horizon_us)
+    return pa.RecordBatch.from_arrays([np.arange(first, first + count), *columns, weights], schema=SCHEMA)
+
+
+def player(design: Design, environment: Environment) -> Player:
+    """Who plays a design in an environment."""
+    return by_engine if setup.refused(design, environment) else by_kernel
+
+
+def slow(study: Study) -> Counter[str]:
+    """How many pairs of design and environment the engine plays, by the reason why the kernel does not."""
+    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
+    return Counter(filter(None, (setup.refused(*cell) for cell in cells)))
+
+
+def compile_kernel(study: Study) -> None:
+    """Plays one trial of the kernel for each kind of trial: what that takes is compiled then, and kept. Workers that
+    begin together would compile it each for itself."""
+    for design, environment in by_kind(study).values():
+        block.rows(design, environment, study.seed, 0, 1, histories.DAY_US)
+
+
+def is_compiled(study: Study) -> bool:
+    """Whether all that a study takes of the kernel was compiled before, and is kept."""
+    return all(is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
+
+
+def by_kind(study: Study) -> dict[np.dtype, tuple[Design, Environment]]:
+    """A design and environment for each kind of trial that the kernel plays."""
+    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
+    return {setup.kind_of(*cell): cell for cell in reversed(cells) if setup.refused(*cell) is None}
+
+
+def by_kernel(
+    design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int
+) -> list[np.ndarray]:
+    """The columns of the trials' records, played by the kernel, and those that it hands over by the engine."""
+    rows = block.rows(design, environment, seed, first, count, horizon_us)
+    named = zip(NAMES, rows.T, strict=True)
+    columns = [column / engine_trial.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
+    for place in np.flatnonzero(rows[:, 0] == HANDED_OVER):
+        told = by_engine(design, environment, seed, first + int(place), 1, horizon_us)
+        for column, (value,) in zip(columns, told, strict=True):
+            column[place] = value
+    return columns
+
+
+def by_engine(
+    design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int
+) -> list[tuple[float, ...]]:
+    """The columns of the trials' records, played by the engine."""
+    rows = []
+    for number in range(first, first + count):
+        history = histories.history(environment, design.nodes, seed, number, horizon_us)
+        own_seed = engine_trial.own_seed(seed, number)
+        rows.append(astuple(engine_trial.play(design, environment, history, own_seed, horizon_us)))
+    return list(zip(*rows, strict=True))

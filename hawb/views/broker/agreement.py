@@ -1,0 +1,151 @@
+"""How often model and broker were asked the same, and how often they agreed: by release, by verb, and by each two
+settings of the queues of wide stories, as a heat map."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from hawb.broker import kept_campaigns
+from hawb.broker.kept_campaigns import Kept as Campaign
+from hawb.broker.kept_campaigns import KeptCampaign
+from hawb.broker.wide_campaigns import Pair
+from hawb.broker.wide_settings import FACTORS, ROUNDS
+from hawb.scenario.checkout import data_folder_for
+from hawb.views.broker.model_vs_broker import DIFFERS, Kept, verdict
+from hawb.views.style import FIGURE, GRID, LINE, LOOKS, PAPER
+from hawb.views.tables import Table
+
+STYLE = FIGURE | {"axes.grid": False, "axes.spines.left": False, "axes.spines.bottom": False, "axes.facecolor": GRID}
+CELL_INCHES, LEFT, RIGHT, BELOW = 0.17, 1.9, 3.4, 1.9
+"""A cell, and the room for names at the left, for factors and scales at the right, and for names below."""
+WORST = 0.9
+"""The share of queue-stories that agree from which down the colour is the strongest."""
+AGREE = LinearSegmentedColormap.from_list("agree", [LOOKS["lost"].colour, PAPER])
+ASKED = LinearSegmentedColormap.from_list("asked", [PAPER, LOOKS["master"].colour])
+
+
+# Kept campaigns
+
+
+def campaigns(data: Path | None = None) -> list[Campaign]:
+    """All campaigns in `data/recorded/wide`, by release and seed. Raises FileNotFoundError outside a checkout."""
+    folder = (data or data_folder_for("the campaigns")) / "recorded" / "wide"
+    found = [kept_campaigns.read(file) for file in folder.glob("*.jsonl")]
+    return sorted(found, key=lambda one: (_by_number(one[0].release), one[0].seed))
+
+
+def by_release(all_kept: Sequence[Campaign]) -> Table:
+    """How many queue-stories were played on each release, and how many agreed."""
+    rows = []
+    for release, group in groupby((head for head, _ in all_kept), key=lambda head: head.release):
+        heads = list(group)
+        stories, queues, equal = (sum(getattr(one, name) for one in heads) for name in ("stories", "queues", "equal"))
+        rows.append((release, stories, queues, equal, queues - equal, f"{equal / queues:.1%}" if queues else ""))
+    return Table("Wide stories", ("release", "stories", "queue-stories", "agree", "differ", "agree of all"), rows)
+
+
+def what_differs(all_kept: Sequence[Campaign]) -> Table:
+    """Each queue-story that differs, by name."""
+    rows = [(head.release, _seed(head), story, ", ".join(fields))
+            for head, _ in all_kept for story, fields in head.differing.items()]  # fmt: skip
+    return Table("Queue-stories that differ", ("release", "seed", "story and queue", "fields"), rows)
+
+
+def _seed(head: KeptCampaign) -> str:
+    return str(head.seed)
+
+
+def _by_number(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
+
+
+# By verb
+
+
+def by_verb(recordings: Iterable[Kept]) -> Table:
+    """In how many recordings each verb was played, by release, and in how many of them something differs."""
+    asked: Counter = Counter()
+    differing: Counter = Counter()
+    releases: set[str] = set()
+    for kept in recordings:
+        release, differs = kept.recording.version, verdict(kept) == DIFFERS
+        releases.add(release)
+        for verb in {step.name for step in kept.scenario.steps}:
+            asked[verb, release] += 1
+            differing[verb] += differs
+    columns = sorted(releases, key=_by_number)
+    verbs = sorted({verb for verb, _ in asked}, key=lambda verb: (-sum(asked[verb, one] for one in columns), verb))
+    rows = [(verb, *(asked[verb, release] for release in columns), differing[verb]) for verb in verbs]
+    return Table("Recordings with each verb", ("verb", *columns, "differ"), rows)
+
+
+# By each two settings
+
+
+def heat_map(counts: Sequence[Pair]) -> Figure:
+    """Each two settings that were asked together: below the diagonal how often model and broker agreed, above it how
+    often they were asked. What was never asked is grey."""
+    places = _places(counts)
+    asked, share = (np.full((len(places), len(places)), np.nan) for _ in range(2))
+    for one in counts:
+        low, high = sorted((places[one.factor, one.value], places[one.other_factor, one.other_value]))
+        asked[low, high] = one.asked
+        share[high, low] = one.equal / one.asked
+    with plt.style.context(["default", STYLE]):
+        size = CELL_INCHES * len(places)
+        width, height = size + LEFT + RIGHT, size + BELOW + 0.1
+        figure = plt.figure(figsize=(width, height))
+        axes = figure.add_axes((LEFT / width, BELOW / height, size / width, size / height))
+        often = axes.imshow(asked, cmap=ASKED, norm=LogNorm(1, float(np.nanmax(asked, initial=2))))
+        agree = axes.imshow(share, cmap=AGREE, vmin=WORST, vmax=1)
+        _lines(axes, list(places))
+        _mark(axes, share)
+        _scale(axes, often, 0.6, "above: times asked", "{x:.0f}")
+        _scale(axes, agree, 0.05, f"below: agree of those ({LOOKS['lost'].glyph} {WORST:.0%} or less)", "{x:.0%}")
+        plt.close(figure)
+    return figure
+
+
+def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
+    """The values that were asked, factor by factor as `ROUNDS` have them, each with its row."""
+    met = {found for one in counts for found in ((one.factor, one.value), (one.other_factor, one.other_value))}
+    known = [(factor, value) for factor in FACTORS
+             for value in dict.fromkeys(value for factors in ROUNDS for value in factors[factor])]  # fmt: skip
+    ordered = [one for one in known if one in met] + sorted(met - set(known))
+    return {one: place for place, one in enumerate(ordered)}
+
+
+def _lines(axes: Axes, values: list[tuple[str, str]]) -> None:
+    """Names each row and column, and draws a line between factors."""
+    names = [value if value != "unset" else "(unset)" for _, value in values]
+    axes.set_xticks(range(len(values)), names, rotation=90)
+    axes.set_yticks(range(len(values)), names)
+    axes.tick_params(length=0)
+    for factor, group in groupby(range(len(values)), key=lambda place: values[place][0]):
+        rows = list(group)
+        axes.axhline(rows[-1] + 0.5, color=LINE, linewidth=0.5)
+        axes.axvline(rows[-1] + 0.5, color=LINE, linewidth=0.5)
+        axes.annotate(factor, (len(values) - 0.3, (rows[0] + rows[-1]) / 2), annotation_clip=False, va="center",
+                      weight="bold")  # fmt: skip
+
+
+def _scale(axes: Axes, image: AxesImage, height: float, label: str, form: str) -> None:
+    bar = axes.figure.colorbar(image, cax=axes.inset_axes((1.26, height, 0.025, 0.35)))
+    bar.set_label(label)
+    bar.ax.yaxis.set_major_formatter(form)
+
+
+def _mark(axes: Axes, share: np.ndarray) -> None:
+    """What agrees least has a mark as well as a colour."""
+    for row, column in zip(*np.nonzero(share <= WORST), strict=True):
+        axes.annotate(LOOKS["lost"].glyph, (column, row), ha="center", va="center", fontsize=8)

@@ -1,0 +1,288 @@
+"""The model and a real broker beside each other: one story field by field, and all recordings counted.
+
+What agrees is `hawb.broker.compare`'s to say; here its answer is laid out, with what it leaves to chance, what a
+scenario calls racy, what is known to differ and what the broker does not tell each under a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from hawb.broker import real, recordings, roots
+from hawb.broker.cluster import lacking
+from hawb.broker.compare import ABSENT, SKIPPED, compare, uncompared
+from hawb.broker.real import Played
+from hawb.broker.recordings import Recording
+from hawb.scenario.checkout import data_folder_for
+from hawb.scenario.document import Scenario, Uncompared
+from hawb.scenario.dump import plain
+from hawb.scenario.load import load, load_known
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views import style
+from hawb.views.formatting import listing, messages
+from hawb.views.tables import Table
+
+AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
+    "agrees", "left to chance", "racy", "known difference", "differs", "not told",
+)  # fmt: skip
+MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
+"""The verdicts, each with its mark. Left to chance is what RabbitMQ draws, or what has no order, as
+`hawb.broker.races` lists it; what is not told no broker tells, or not at that step."""
+QUIET = {AGREES, UNTOLD}
+"""Verdicts over which the eye may pass."""
+
+BY_ENTRY = ("queues", "ledger", "consumers", "publishers")
+"""Sections of an outcome in which each entry has fields of its own."""
+NOTHING = "none"
+
+
+class Kept(NamedTuple):
+    """A recording with its scenario, and what is known to differ in it."""
+
+    name: str
+    scenario: Scenario
+    recording: Recording
+    known: Uncompared | None = None
+
+    @property
+    def played(self) -> Played:
+        """What the broker told at the first take."""
+        return self.recording.as_played(self.scenario)
+
+    @property
+    def quorum(self) -> bool:
+        """Whether the scenario has a quorum queue, or asks for one."""
+        file = plain(self.scenario)
+        declared = [step.get("declare", {}).get("arguments", {}).get("x-queue-type") for step in file.get("steps", [])]
+        return "quorum" in [*declared, *(entry.get("type") for entry in file.get("queues", []))]
+
+
+class Field(NamedTuple):
+    """A field of the outcome as model and broker tell it, at an `expect` step or (None) at the end."""
+
+    step: int | None
+    name: str
+    model: Any
+    broker: Any
+    verdict: str
+
+
+class Verdicts(Table):
+    """A table with verdicts among its values: each stands behind its mark, and what is not quiet is loud."""
+
+    __slots__ = ()
+
+    def told(self, value: Any) -> str:
+        return f"{MARKS[value]} {value}" if value in MARKS else super().told(value)
+
+    def ink(self, value: Any) -> str:
+        loud = value in MARKS and value not in QUIET
+        return f";font-weight:600;color:{style.LOOKS['lost'].colour}" if loud else ""
+
+
+# What is kept
+
+
+def every(data: Path | None = None) -> list[Kept]:
+    """All recordings in `data/recorded`, by release and name. Raises FileNotFoundError outside a checkout."""
+    folder = data or data_folder_for("the recordings")
+    known = load_known(folder / "known-differences.yaml")
+    return [
+        Kept(file.stem, load(folder / "scenarios" / f"{file.stem}.yaml"), recordings.read(file), known.get(file.stem))
+        for file in sorted((folder / "recorded").glob("*/*.json"))
+    ]
+
+
+def one(name: str, release: str = "3.10", data: Path | None = None) -> Kept:
+    """The recording of a scenario on a release. Raises KeyError where there is none."""
+    found = [kept for kept in every(data) if (kept.name, kept.recording.version) == (name, release)]
+    if not found:
+        raise KeyError(f"{name} is not recorded on {release}")
+    return found[0]
+
+
+# Field by field
+
+
+def fields(played: Played, known: Uncompared | None = None) -> list[Field]:
+    """All that the model tells or the broker, at each `expect` step and at the end, with what is to be said of it."""
+    bare = played._replace(scenario=replace(played.scenario, racy=None))
+    differing = [(found.step, found.field) for found in compare(bare)]
+    left = [(found.step, found.field) for found in compare(played, known)]
+    parts = {RACY: played.scenario.racy, KNOWN: known}
+    spared = {verdict: uncompared([part]) for verdict, part in parts.items() if part}
+    run = Run.of(played.scenario)
+    told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(played.glances.items())]
+    told.append((None, outcome(run), played.outcome))
+
+    def verdict(step: int | None, name: str, model: Any, broker: Any) -> str:
+        if broker == ABSENT and not _met(left, step, name):
+            return UNTOLD
+        if _met(left, step, name):
+            return DIFFERS
+        for found in (field for at, field in differing if at == step and _within(name, field)):
+            for why, pattern in spared.items():
+                if pattern.fullmatch(found) or pattern.fullmatch(f"steps.{step}.{found}"):
+                    return why
+        return AGREES if _seen_of(model, broker) == broker else CHANCE
+
+    return [
+        Field(step, name, model, broker, verdict(step, name, model, broker))
+        for step, model_outcome, seen in told
+        for name, model, broker in _paired(model_outcome, seen)
+    ]
+
+
+def _met(found: list[tuple[int | None, str]], step: int | None, name: str) -> bool:
+    return any(at == step and _within(name, field) for at, field in found)
+
+
+def _seen_of(model: Any, broker: Any) -> Any:
+    """The model's value; of the views of a partition's sides only what the broker tells of them."""
+    if isinstance(model, list) and isinstance(broker, list) and all(isinstance(view, dict) for view in model):
+        return [{key: view.get(key) for key in seen} for view, seen in zip(model, broker, strict=False)]
+    return model
+
+
+def _within(name: str, other: str) -> bool:
+    """Whether one of two fields is the other, or below it."""
+    return name == other or name.startswith(f"{other}.") or other.startswith(f"{name}.")
+
+
+def _paired(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(field, model, broker); ABSENT where one of them does not tell it."""
+    mine, seen = _flat(model), _flat(broker)
+    for name in mine | seen:
+        yield name, mine.get(name, ABSENT), seen.get(name, ABSENT)
+
+
+def _flat(told: dict[str, Any]) -> dict[str, Any]:
+    """An outcome's fields by their names. Of ledgers only what is compared: dead letters count as published, and no
+    client sees them."""
+    flat: dict[str, Any] = {}
+    for section, value in told.items():
+        if section in SKIPPED:
+            continue
+        if section == "errors":
+            for error in value:
+                flat.setdefault(f"errors.{error['step']}", []).append(f"{error['code'] or 'refused'}")
+        elif section in BY_ENTRY:
+            for entry, inner in value.items():
+                if section != "ledger" or inner["published"]:
+                    flat |= {f"{section}.{entry}.{key}": told for key, told in inner.items() if key != "published"}
+        elif section == "nodes":
+            flat |= {f"nodes.{node}": state for node, state in value.items()}
+        else:
+            flat[section] = value
+    return flat
+
+
+def pair(kept: Kept, of: str, step: int | None = None) -> Verdicts:
+    """What model and broker tell of one part of the outcome, such as `queues.ha.orders`, side by side, but for what no
+    broker tells and the model has nothing to say of."""
+    return _pair(kept.played, kept.known, of, step)
+
+
+def _pair(played: Played, known: Uncompared | None, of: str, step: int | None) -> Verdicts:
+    when = "at the end" if step is None else f"at step {step}"
+    rows = [
+        (field.name.removeprefix(f"{of}."), said(field.model), said(field.broker), field.verdict)
+        for field in fields(played, known)
+        if field.step == step and f"{field.name}.".startswith(f"{of}.")
+        if field.verdict != UNTOLD or said(field.model) not in (NOTHING, "0")
+    ]
+    release = played.outcome["broker"]["rabbitmq"]
+    return Verdicts(f"{of}, {when}", ("field", "model", f"RabbitMQ {release}", "verdict"), rows)
+
+
+def said(value: Any) -> str:
+    """A value of an outcome in few words."""
+    if value == ABSENT:
+        return ""
+    if value is None or value in ([], {}):
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and all(isinstance(inner, list) for inner in value):
+        return messages(value) if all(isinstance(end, int) for run in value for end in run) else str(value)
+    if isinstance(value, list):
+        return listing(said(inner) if isinstance(inner, dict) else inner for inner in value)
+    if isinstance(value, dict) and "role" in value:
+        return value["role"].replace("_", " ")
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {said(inner)}" for key, inner in value.items() if said(inner) != NOTHING) or NOTHING
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# Counted
+
+
+def verdict(kept: Kept) -> str:
+    """What is to be said of a whole recording. One of which some fields are not compared does not simply agree, however
+    they came out."""
+    if any(compare(take, kept.known) for take in kept.recording.takes(kept.scenario)):
+        return DIFFERS
+    if kept.known:
+        return KNOWN
+    return RACY if kept.scenario.racy else AGREES
+
+
+VERDICTS = (AGREES, RACY, KNOWN, DIFFERS)
+
+
+def tally(all_kept: Iterable[Kept]) -> Verdicts:
+    """How many recordings agree, by release and type of queue."""
+    counts = Counter((kept.recording.version, kept.quorum, verdict(kept)) for kept in all_kept)
+    groups = sorted({group[:2] for group in counts}, key=lambda group: (*map(int, group[0].split(".")), group[1]))
+    rows = []
+    for release, quorum in groups:
+        found = [counts[release, quorum, each] for each in VERDICTS]
+        rows.append((release, "quorum, or both" if quorum else "classic", *found, sum(found)))
+    rows.append(("all", "", *(sum(column) for column in list(zip(*rows, strict=True))[2:])))
+    return Verdicts("Recordings", ("release", "queues", *VERDICTS, "recordings"), rows)
+
+
+def tally_of_fields(all_kept: Iterable[Kept]) -> Table:
+    """How many fields agree, over all recordings, their `expect` steps included."""
+    counts = Counter(field.verdict for kept in all_kept for field in fields(kept.played, kept.known))
+    rows = [(f"{mark} {each}", counts[each]) for each, mark in MARKS.items()]
+    return Table("Fields of all recordings", ("verdict", "fields"), rows)
+
+
+def reasons(all_kept: Iterable[Kept], why: str) -> Table:
+    """The fields that are not compared because they are RACY or KNOWN, with the reason that stands in the files."""
+    parts = [(kept, kept.scenario.racy if why == RACY else kept.known) for kept in all_kept]
+    rows = [(kept.name, kept.recording.version, ", ".join(part.fields), part.reason) for kept, part in parts if part]
+    return Table(why.capitalize(), ("scenario", "release", "fields", "reason"), rows)
+
+
+# Live
+
+
+def missing(release: str = real.VERSION) -> list[str]:
+    """What this machine lacks to run a real broker of a release; empty if nothing."""
+    lacks = lacking()
+    if roots.found(release) is None:
+        lacks.append(f"a RabbitMQ {release}, such as Debian's package rabbitmq-server")
+    return lacks
+
+
+def live(kept: Kept, of: str, ask: bool = False) -> Verdicts | str:
+    """The same table from a real cluster that plays the scenario now, if it is to be asked and the machine can run
+    one; else a sentence that says what is missing. Raises nothing for what the machine lacks."""
+    release = kept.recording.version
+    if lacks := missing(release):
+        return f"No real broker can run here, for want of {'; '.join(lacks)}. The recording stands in for it."
+    if not ask:
+        return f"A RabbitMQ {release} can run here. Call with ask=True to play the story on it: about a minute."
+    try:
+        with real.bench() as bench:
+            return _pair(real.play(bench, kept.scenario, release), kept.known, of, None)
+    except real.CannotPlay as reason:
+        return f"The story could not be played: {reason}"

@@ -1,0 +1,123 @@
+"""Writes the table of texts, `data/texts.csv`, and the page that explains it, `data/texts.md`, anew:
+`python -m hawb.views.broker.text_page`, in a checkout."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from hawb.engine.trace import EVENTS
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.checkout import data_folder_for
+from hawb.scenario.saving import write
+from hawb.views import markdown
+from hawb.views.broker.texts import KINDS, Row, form, reasons, table, text_of
+
+COLUMNS = ("release", "kind", "scenario", "step", "seen", "model", "broker", "difference")
+INTRODUCTION = """# What RabbitMQ says
+
+The lines of its nodes' logs, the errors with which it closes channels and connections, and what its command line tools
+refuse with, as the recordings in [recorded](recorded/README.md) have them, beside what the model says in the same
+scenario. Written by `python -m hawb.views.broker.text_page` from the recordings; the table itself is
+[texts.csv](texts.csv), with each text as it was seen first. `hawb record --log` keeps the logs of a scenario's nodes
+beside its recording.
+
+Texts that differ in names and numbers alone stand here once, with … for what differs. In logs nodes have the scenario's
+names, without the quotes that Erlang puts around names with dots or dashes in them, a process is its node or `pid` in
+angle brackets, and a term stands in one line. The tools print `Error:` before what they refuse with. What nodes log
+besides, as of connections and of booting step by step, is not compared.
+"""
+HEADINGS = {"log": "## Log lines", "amqp": "## Errors of AMQP", "ctl": "## Refusals of the command line tools"}
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """The table, a line for each text; `difference` is empty where model and broker say the same."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for said, seen, reason in rows:
+        where = said.release, said.kind, said.scenario, said.step, seen
+        writer.writerow((*where, said.model or "", said.broker or "", reason or ""))
+    return stream.getvalue()
+
+
+def as_page(rows: Sequence[Row]) -> str:
+    """The page: how many texts there are, what each kind says, and where model and broker differ."""
+    parts = [INTRODUCTION, counts(rows)]
+    for kind, heading in HEADINGS.items():
+        equal = [row for row in rows if row.said.kind == kind and row.said.equal]
+        parts += [f"{heading}\n", meanings(equal) if kind == "log" else sayings(equal)]
+    differing = [row for row in rows if not row.said.equal]
+    parts += ["## Where model and broker differ\n", differences(differing)]
+    return "\n".join(parts)
+
+
+def counts(rows: Sequence[Row]) -> str:
+    """How many texts were compared, by release and kind."""
+    found = []
+    for release, of in groupby(rows, key=lambda row: row.said.release):
+        told = list(of)
+        for kind, what in KINDS.items():
+            equal = [row.said.equal for row in told if row.said.kind == kind]
+            found.append((PROFILES[release].release, what, str(len(equal)), str(sum(equal))))
+    return markdown.table(("release", "texts", "compared", "equal"), found) + "\n"
+
+
+def meanings(rows: Iterable[Row]) -> str:
+    """Log lines with what they mean and where they were seen."""
+    cells = [(markdown.code(text), meaning(of), *seen_in(of)) for text, of in by_form(rows)]
+    return markdown.table(("line", "it means", *releases()), cells) + "\n"
+
+
+def sayings(rows: Iterable[Row]) -> str:
+    """Errors and refusals with where they were seen."""
+    cells = [(markdown.code(" ".join(text.split())), *seen_in(of)) for text, of in by_form(rows)]
+    return markdown.table(("text", *releases()), cells) + "\n"
+
+
+def differences(rows: Iterable[Row]) -> str:
+    """Texts that differ, with the reason."""
+    cells = [
+        (PROFILES[said.release].release, KINDS[said.kind], cell(said.model), cell(said.broker), markdown.plain(why))
+        for said, _, why in rows
+    ]
+    return markdown.table(("release", "of", "the model says", "the broker says", "why"), cells) + "\n"
+
+
+def by_form(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """Rows by what they say, names and numbers apart."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(form(text_of(row)) or "", []).append(row)
+    return sorted(found.items())
+
+
+def meaning(rows: Iterable[Row]) -> str:
+    """What the events are that a line is for, in the words of the trace."""
+    events = dict.fromkeys(row.said.event for row in rows if row.said.event)
+    return markdown.plain(" ".join(f"{EVENTS[event].partition('. ')[0].rstrip('.')}." for event in events))
+
+
+def releases() -> list[str]:
+    """The releases that were asked."""
+    return [PROFILES[version].release for version in ("3.8", "3.10", "4.0")]
+
+
+def seen_in(rows: Sequence[Row]) -> list[str]:
+    """For each release a scenario that has shown it."""
+    where = {PROFILES[row.said.release].release: row.said.scenario for row in reversed(rows)}
+    return [f"[{where[name]}](scenarios/{where[name]}.yaml)" if name in where else "" for name in releases()]
+
+
+def cell(text: str | None) -> str:
+    """A text in a cell, without names and numbers."""
+    return "nothing" if text is None else markdown.code(" ".join((form(text) or "").split()))
+
+
+if __name__ == "__main__":
+    data = data_folder_for("data")
+    rows = table(data, reasons(data / "text-differences.yaml"))
+    write(data / "texts.csv", as_csv(rows))
+    write(data / "texts.md", as_page(rows))

@@ -1,0 +1,103 @@
+"""The ledger of an outcome as rows and as HTML: what became of every message, and how that changed.
+
+Names come from outside and are escaped; each is kept to itself with <bdi>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from hawb.views import style
+from hawb.views.formatting import size
+from hawb.views.tables import CELL, CHANGED, NAME_CELL, name_cell, table
+
+COLUMNS: dict[str, Callable[[dict, dict], int]] = {
+    "published": lambda account, queue: account["published"],
+    "confirmed": lambda account, queue: size(account["confirmed"]),
+    "nacked": lambda account, queue: size(account["nacked"]),
+    "in queue": lambda account, queue: queue["messages"],
+    "uncommitted": lambda account, queue: size(queue.get("uncommitted", [])),
+    "acknowledged": lambda account, queue: size(account["removed"]["acknowledged"]),
+    "otherwise removed": lambda account, queue: sum(
+        size(ids) for reason, ids in account["removed"].items() if reason != "acknowledged"
+    ),
+    "refused": lambda account, queue: size(account["refused"]),
+    "lost": lambda account, queue: size(account["lost"]),
+    "lost after confirm": lambda account, queue: account["lost_confirmed"],
+    "would be redelivered": lambda account, queue: size(queue["redelivered"]),
+    "delivered twice": lambda account, queue: size(account["delivered_twice"]),
+}
+"""The figures, from a queue's entries in the ledger and among the queues. What would be redelivered is in the
+queue and would carry the flag: after a failover, but also what a consumer has and has not acknowledged."""
+
+ROLES = {
+    "lost": "lost",
+    "lost after confirm": "lost",
+    "would be redelivered": "redelivered",
+    "delivered twice": "redelivered",
+}
+"""Figures that stand in a colour of `style.LOOKS`, with its glyph, unless they are 0."""
+
+NO_ACCOUNT = {"published": 0, "confirmed": [], "nacked": [], "refused": [], "lost": [], "lost_confirmed": 0,
+              "delivered_twice": [], "removed": {"acknowledged": []}}  # fmt: skip
+NO_QUEUE = {"messages": 0, "redelivered": []}
+
+
+class Figure(Struct, frozen=True):
+    """A number before and now."""
+
+    was: int
+    now: int
+
+    @property
+    def change(self) -> int:
+        """How much it grew."""
+        return self.now - self.was
+
+
+class Row(Struct, frozen=True):
+    """One queue name's figures by the names of COLUMNS."""
+
+    queue: str
+    figures: dict[str, Figure]
+
+
+def rows(outcome: dict, was: dict | None = None) -> list[Row]:
+    """The ledger, sorted by queue, against the outcome before; without `was` nothing counts as changed."""
+    before = outcome if was is None else was
+    return [Row(queue, _figures(outcome, before, queue)) for queue in sorted(outcome["ledger"])]
+
+
+def _figures(outcome: dict, before: dict, queue: str) -> dict[str, Figure]:
+    was, now = _numbers(before, queue), _numbers(outcome, queue)
+    return {column: Figure(was[column], now[column]) for column in COLUMNS}
+
+
+def _numbers(outcome: dict, name: str) -> dict[str, int]:
+    account, queue = outcome["ledger"].get(name, NO_ACCOUNT), outcome["queues"].get(name, NO_QUEUE)
+    return {column: figure(account, queue) for column, figure in COLUMNS.items()}
+
+
+def html(outcome: dict, was: dict | None = None) -> str:
+    """The ledger as an HTML table; columns without anything in them are left out."""
+    entries = rows(outcome, was)
+    always = ("published", "confirmed", "in queue", "lost", "lost after confirm")
+    used = [c for c in COLUMNS if c in always or any(row.figures[c].was or row.figures[c].now for row in entries)]
+    body = "".join(
+        f"<tr>{name_cell(row.queue)}{''.join(_figure(column, row.figures[column]) for column in used)}</tr>"
+        for row in entries
+    )
+    return table("What became of the messages", {"queue": NAME_CELL} | dict.fromkeys(used, CELL), body)
+
+
+def _figure(column: str, figure: Figure) -> str:
+    mark, ink = "", ""
+    if column in ROLES and figure.now:
+        look = style.LOOKS[ROLES[column]]
+        mark = f' <span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
+        ink = ";font-weight:600"
+    told = f"{figure.now:,}" if figure.change == 0 else f"{figure.was:,} → {figure.now:,}"
+    changed = "" if figure.change == 0 else f";{CHANGED}"
+    return f'<td style="{CELL}{ink}{changed}">{told}{mark}</td>'

@@ -1,0 +1,116 @@
+"""What each node of an outcome has to do: the replicas it has of queues, whose clients it serves, and the messages that
+were written there because they were published.
+
+Mirroring does not spread work: each message goes to the master, which serves all of the queue's clients, and from there
+to every mirror. So a message published to a queue with three replicas is written three times, on whatever nodes they
+are. How many bytes that is, deliveries and acknowledgements are not counted here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+from tabulate import tabulate
+
+from hawb.views import style, tables
+from hawb.views.cluster.matrix import common_prefix
+from hawb.views.formatting import counted, html, shown, size
+
+SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
+"""The roles of who serves a queue's clients, and of who has a copy beside."""
+
+
+class Load(Struct, frozen=True):
+    """A node's part: the queues it serves as master or leader, the copies it keeps beside, the messages in both, and
+    how many times a published message was written there."""
+
+    node: str
+    serves: int = 0
+    copies: int = 0
+    messages: int = 0
+    written: int = 0
+
+
+COLUMNS = {"serves": "master", "copies": "synchronised", "messages": "running", "written": "promoted"}
+"""What is laid out, each with the look whose colour its bars have."""
+
+WORDS = {"serves": "masters and leaders", "copies": "mirrors and followers", "messages": "messages held",
+         "written": "publishes written"}  # fmt: skip
+
+BAR_PX = 80
+"""The longest bar."""
+
+
+def loads(outcome: dict) -> list[Load]:
+    """The part of each node, in the order of the outcome. What a node has that is down serves nobody and counts for
+    nothing, but what was written there was."""
+    serves, copies, held = Counter(), Counter(), Counter()
+    for node, replica in _replicas(outcome):
+        serves[node] += replica["role"] in SERVES
+        copies[node] += replica["role"] in COPIES
+        held[node] += replica["messages"]
+    written = _written(outcome)
+    return [Load(node, serves[node], copies[node], held[node], written[node]) for node in outcome["nodes"]]
+
+
+def _replicas(outcome: dict) -> Iterator[tuple[str, dict]]:
+    """Each replica that runs, of every queue as each side sees it."""
+    for queue in (*outcome["queues"].values(), *outcome.get("queues_elsewhere", {}).values()):
+        for seen in queue.get("replicas_by_view", [queue.get("replicas", {})]):
+            yield from ((node, replica) for node, replica in seen.items() if replica["online"])
+
+
+def _written(outcome: dict) -> Counter[str]:
+    """How often a published message was written, by node."""
+    written: Counter[str] = Counter()
+    for event in outcome["events"]:
+        if event["event"] == "messages_published":
+            count = size(event["detail"]["ids"])
+            written.update(dict.fromkeys(event["detail"]["replicas"], count))
+    return written
+
+
+def summary(outcome: dict) -> str:
+    """The whole in sentences: who serves most, and how many times each message was written."""
+    found = loads(outcome)
+    published = sum(size(e["detail"]["ids"]) for e in outcome["events"] if e["event"] == "messages_published")
+    written, served = sum(one.written for one in found), sum(one.serves for one in found)
+    busiest = max(found, key=lambda one: one.serves)
+    told = []
+    if served:
+        told.append(f"{shown(busiest.node)} serves most: {busiest.serves} of {counted(served, 'queue')}.")
+    if published:
+        told.append(
+            f"{counted(published).capitalize()} came in and {'was' if published == 1 else 'were'} written"
+            f" {written:,} times, {written / published:.1f} times each: replicas share no work, each does all of it."
+        )
+    return " ".join(told) or "No queue is served, and nothing was published."
+
+
+def text(outcome: dict) -> str:
+    """The table for a terminal, and the whole in sentences."""
+    table = [[shown(one.node), *(f"{getattr(one, column):,}" for column in COLUMNS)] for one in loads(outcome)]
+    right = ("left", *("right",) * len(COLUMNS))
+    drawn = tabulate(table, ["node", *WORDS.values()], tablefmt="plain", colalign=right, disable_numparse=True)
+    return f"{drawn}\n{summary(outcome)}"
+
+
+def table_html(outcome: dict) -> str:
+    """The table as HTML, each figure with a bar that is as long as its share of the column's largest."""
+    found, cut = loads(outcome), len(common_prefix(outcome["nodes"]))
+    most = {column: max(getattr(one, column) for one in found) for column in COLUMNS}
+    body = "".join(
+        f"<tr>{tables.name_cell(one.node[cut:])}{''.join(_cell(one, column, most[column]) for column in COLUMNS)}</tr>"
+        for one in found
+    )
+    columns = {"node": tables.NAME_CELL} | dict.fromkeys(WORDS.values(), tables.NAME_CELL)
+    return tables.table("What each node has to do", columns, body) + f"<p>{html(summary(outcome))}</p>"
+
+
+def _cell(load: Load, column: str, most: int) -> str:
+    number, colour = getattr(load, column), style.LOOKS[COLUMNS[column]].colour
+    width = 0 if most == 0 else round(BAR_PX * number / most)
+    look = f"display:inline-block;height:9px;width:{width}px;background:{colour}"
+    return f'<td style="{tables.NAME_CELL}"><span aria-hidden="true" style="{look}"></span> {number:,}</td>'

@@ -1,0 +1,324 @@
+"""The replica matrix: nodes across, queues down, in each cell what that node has of that queue.
+
+A queue that the sides of a partition see differently has a row for each side. It stays legible at 8 nodes × 40 queues,
+where a drawing of a network does not. Shapes carry the meaning and colours repeat it; every cell has its words as a
+title, and `text` says the same without a picture.
+
+Everything is built as text, without a document tree, because the lab draws the matrix anew after every action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from html import escape
+
+from msgspec import Struct
+
+from hawb.views import style
+from hawb.views.cluster.replicas import BEYOND, DOWN, NONE, Replica, replicas, seen_by
+from hawb.views.formatting import brief, counted, html, listing, shortened, shown, size
+from hawb.views.style import LOOKS
+
+NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
+CELL_WIDTHS = (88, 640, 150)
+"""Least width of a node's column, the width that all of them share while there is room, and the widest."""
+
+CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 21
+ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
+
+
+class Row(Struct, frozen=True):
+    """One queue as the nodes of `side` see it (all of them where it is empty): its state and its replicas by node, and
+    how both were before. A state of None: there is no queue. Of a quorum queue `online` says how many of its members
+    are, as in 2/3, `uncommitted` how many messages wait to be committed."""
+
+    queue: str
+    side: tuple[str, ...]
+    state: str | None
+    now: dict[str, Replica]
+    was_state: str | None
+    was: dict[str, Replica]
+    online: str = ""
+    uncommitted: int = 0
+
+
+def rows(outcome: dict, was: dict | None = None) -> list[Row]:
+    """The matrix's rows, sorted by queue. Without `was` nothing counts as changed."""
+    before = (outcome if was is None else was)["queues"]
+    after = outcome["queues"]
+    return [
+        Row(name, side, *_state(after, name, side), *_state(before, name, side), *_members(after, name, side))
+        for name in sorted(after.keys() | before.keys())  # a queue that has gone keeps its row for once
+        for side in _sides(after.get(name, {}))
+    ]
+
+
+def _sides(queue: dict) -> list[tuple[str, ...]]:
+    return [tuple(view["nodes"]) for view in queue.get("views", ())] or [()]
+
+
+def _state(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str | None, dict[str, Replica]]:
+    if name not in queues:
+        return None, {}
+    queue = seen_by(queues[name], side)
+    return queue["state"], replicas(queue)
+
+
+def _members(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str, int]:
+    if name not in queues or queues[name]["type"] != "quorum":
+        return "", 0
+    queue = seen_by(queues[name], side)
+    return f"{len(queue['online'])}/{len(queue['members'])}", size(queue.get("uncommitted", []))
+
+
+# As text
+
+
+def text(outcome: dict) -> str:
+    """The matrix for terminals and screen readers: a line with the nodes, then one for each queue."""
+    nodes = ", ".join(f"{shown(name)} {_said(outcome, name)}" for name in outcome["nodes"])
+    return "\n".join([f"nodes: {nodes}", *(line(row, outcome["nodes"]) for row in rows(outcome))])
+
+
+def states(outcome: dict, node: str) -> list[str]:
+    """What is to be said of a node: its state, then its resource alarms and whether it is in maintenance mode."""
+    alarms = [f"{alarm['resource']} alarm" for alarm in outcome.get("alarms", ()) if alarm["node"] == node]
+    return [outcome["nodes"][node], *alarms, *(["maintenance"] if node in outcome.get("maintenance", ()) else [])]
+
+
+def _said(outcome: dict, node: str) -> str:
+    state, *more = states(outcome, node)
+    return f"{state} ({', '.join(more)})" if more else state
+
+
+def line(row: Row, nodes: dict[str, str]) -> str:
+    """One queue in words: each node that has a replica, with its glyph."""
+    seen = [node for node in nodes if node in row.now and node in (row.side or nodes)]
+    cells = [f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in seen]
+    return f"{shown(row.queue)} ({_about(row)}): {'; '.join(cells) or 'no replica'}"
+
+
+def _about(row: Row) -> str:
+    """A row's state, how many of a quorum queue's members are online, what it has not committed, and whose view it
+    is."""
+    told = [row.state]
+    told += [f"{row.online.replace('/', ' of ')} members online"] if row.online else []
+    told += [f"{counted(row.uncommitted)} uncommitted"] if row.uncommitted else []
+    told += [f"as {listing(row.side)} see{'s' if len(row.side) == 1 else ''} it"] if row.side else []
+    return ", ".join(told)
+
+
+def summary(outcome: dict) -> str:
+    """What a person should know who cannot see the matrix: what does not run."""
+    nodes, queues = outcome["nodes"], outcome["queues"]
+    said = {name: _said(outcome, name) for name in nodes}
+    faults = [f"{shown(name)} is {words}" for name, words in said.items() if words != "running"]
+    for state in ("down", "minority", "syncing"):
+        names = [name for name in queues if queues[name]["state"] == state]
+        faults += [f"{state}: {listing(names)}"] if names else []
+    disputed = [name for name in queues if "views" in queues[name]]
+    faults += [f"not the same on all sides: {listing(disputed)}"] if disputed else []
+    size = f"{counted(len(nodes), 'node')} and {counted(len(queues), 'queue')}"
+    return f"Replica matrix of {size}; {'; '.join(faults) or 'everything runs'}."
+
+
+# As a picture
+
+
+def svg(outcome: dict, was: dict | None = None) -> str:
+    """The matrix as an SVG element; `was` is the outcome before, against which changes are marked, was → now."""
+    nodes = outcome["nodes"]
+    cell_width = cell_width_for(len(nodes))
+    table = rows(outcome, was)
+    width = width_for(len(nodes))
+    height = HEADER_HEIGHT + ROW_HEIGHT * len(table) + MARGIN
+    was_nodes = nodes if was is None else was["nodes"]
+    cut = len(common_prefix(nodes))
+    header = "".join(
+        _node(name, cut, states(outcome, name), was_nodes.get(name), NAME_WIDTH + column * cell_width, cell_width)
+        for column, name in enumerate(nodes)
+    )
+    body = "".join(
+        _row(row, nodes, cut, HEADER_HEIGHT + index * ROW_HEIGHT, cell_width) for index, row in enumerate(table)
+    )
+    told = escape(summary(outcome))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}"'
+        f' width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12"'
+        f' style="color:{style.INK};max-width:100%;height:auto" fill="currentColor">'
+        f"<title>{told}</title><desc>{escape(text(outcome))}</desc>{header}{body}</svg>"
+    )
+
+
+def cell_width_for(nodes: int) -> int:
+    """The width of a node's column where there are so many."""
+    least, shared, widest = CELL_WIDTHS
+    return min(max(least, shared // max(nodes, 1)), widest)
+
+
+def width_for(nodes: int) -> int:
+    """The width of the matrix of so many nodes."""
+    return NAME_WIDTH + cell_width_for(nodes) * nodes + MARGIN
+
+
+def common_prefix(nodes: Iterable[str]) -> str:
+    """What all nodes' names have before the host's, `rabbit@` as a rule: there is no room for it in the header."""
+    prefixes = {name[: name.find("@") + 1] for name in nodes}
+    return prefixes.pop() if len(prefixes) == 1 else ""
+
+
+def _node(name: str, cut: int, said: list[str], was: str | None, left: int, width: int) -> str:
+    state, *more = said
+    look = LOOKS[state]
+    label = shortened(shown(name[cut:]), width // CHARACTER_WIDTH - 2)
+    words = shortened(", ".join([look.word, *more]), width // SMALL_WIDTH - 4)
+    told = state if was == state else f"{was or 'not there'} → {state}"
+    mark = "" if was == state else _mark(left, 2, width, HEADER_HEIGHT - 6)
+    return (
+        f"<g>{mark}<title>{html(name)}: {escape(told)}</title>"
+        f'<text x="{left + 10}" y="17" font-weight="600">{escape(label)}</text>'
+        f'<g transform="translate({left + 15} 28)">{_state_shape(state)}</g>'
+        f'<text x="{left + 24}" y="32" font-size="11" style="fill:{style.FAINT}">{words}</text></g>'
+    )
+
+
+def _row(row: Row, nodes: dict[str, str], cut: int, top: int, cell_width: int) -> str:
+    cells = []
+    for column, node in enumerate(nodes):
+        if row.side and node not in row.side:
+            now = was = BEYOND
+        else:
+            now, was = row.now.get(node, NONE), row.was.get(node, NONE)
+        cells.append(_cell(node, now, was, NAME_WIDTH + column * cell_width, top, cell_width))
+    rule = f'<path d="M0 {top}.5H{NAME_WIDTH + cell_width * len(nodes)}" stroke="currentColor" stroke-opacity=".15"/>'
+    return rule + _name(row, cut, top) + "".join(cells)
+
+
+def _name(row: Row, cut: int, top: int) -> str:
+    state = row.state or "gone"
+    changed = row.state != row.was_state
+    told = f"{row.was_state or 'not there'} → {state}" if changed else state
+    mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
+    room = NAME_WIDTH // CHARACTER_WIDTH
+    label, beside = shortened(shown(row.queue), room), ""
+    about = _beside(row, state) if state != "running" or changed or row.online else []
+    if row.side:
+        about.insert(0, f"by {'+'.join(shown(node[cut:]) for node in row.side)}")
+    if about:
+        left = max(SEEN_LENGTH, room - len(label) - 1)
+        if len(", ".join(about)) > left and row.uncommitted:
+            about.remove(row.online)  # the colours of the members say as much
+        words = shortened(", ".join(about), left)
+        label = shortened(label, room - len(words) - 1)
+        beside = (
+            f'<text x="{NAME_WIDTH - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
+            f"{escape(words)}</text>"
+        )
+    seen = f", as seen by {html(', '.join(row.side))}" if row.side else ""
+    members = f", {row.online.replace('/', ' of ')} members online" if row.online else ""
+    waiting = f", {counted(row.uncommitted)} uncommitted" if row.uncommitted else ""
+    return (
+        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}{members}{waiting}{seen}</title>"
+        f'<text x="4" y="{top + 15}">{escape(label)}</text>{beside}</g>'
+    )
+
+
+def _beside(row: Row, state: str) -> list[str]:
+    """What stands beside a queue's name. Where something is uncommitted there is room for that and not for the state,
+    which then follows from how many members are online."""
+    if row.uncommitted:
+        return [row.online, f"{brief(row.uncommitted)} uncommitted"]
+    told = [] if state == row.was_state == "running" else [state]
+    return told if len(set(row.online.split("/"))) == 1 else [*told, row.online]
+
+
+def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int) -> str:
+    middle = top + ROW_HEIGHT // 2
+    changed = now != was
+    told = f"{was.description} → {now.description}" if changed else now.description
+    parts = [_mark(left, top, width, ROW_HEIGHT)] if changed else []
+    x = left + 15
+    if changed and (now.role, now.glyph) != (was.role, was.glyph):
+        parts.append(f'<g transform="translate({x} {middle})scale(.7)" opacity=".75">{_shape(was)}</g>')
+        parts.append(f'<g transform="translate({x + 13} {middle})">{ARROW}</g>')
+        x += 26
+    parts.append(f'<g transform="translate({x} {middle})">{_shape(now)}</g>')
+    if (count := _count(now, was, (left + width - x - 12) // CHARACTER_WIDTH)) is not None:
+        parts.append(f'<text x="{x + 9}" y="{middle + 4}" font-size="11">{count}</text>')
+    return f"<g><title>{html(node)}: {escape(told)}</title>{''.join(parts)}</g>"
+
+
+def _count(now: Replica, was: Replica, room: int) -> str | None:
+    """The messages, was → now while there is room for both; before them a leader's term, behind them what its log
+    lacks."""
+    if now.messages is None:
+        return None if now.term is None else f"t{now.term}"
+    least = count = brief(now.messages)
+    both = f"{brief(was.messages or 0)}→{count}" if was.messages not in (None, now.messages) else count
+    term = "" if now.term is None else f"t{now.term} "
+    behind, short = (f", {brief(now.behind)} behind", f" -{brief(now.behind)}") if now.behind else ("", "")
+    forms = (f"{term}{both}{behind}", f"{term}{both}{short}", f"{term}{count}{behind}", f"{term}{count}{short}", least)
+    return next((form for form in forms if len(form) <= room), least)
+
+
+def _mark(left: int, top: int, width: int, height: int) -> str:
+    """What lies behind something that changed: a ground, and a border for those who do not see the ground."""
+    return (
+        f'<rect x="{left + 1.5}" y="{top + 1.5}" width="{width - 3}" height="{height - 2}" rx="3"'
+        f' fill="{style.CHANGED}" fill-opacity=".28" stroke="currentColor" stroke-opacity=".55"'
+        ' stroke-dasharray="3 2"/>'
+    )
+
+
+# Shapes around (0, 0), 12 units wide
+
+
+SQUARE = '<rect x="-6" y="-6" width="12" height="12" {}/>'
+CIRCLE = '<circle r="6" {}/>'
+HEXAGON = '<path d="M-6.5 0-3.3-6H3.3L6.5 0 3.3 6H-3.3Z" {}/>'
+CROSS = '<path d="M-5-5 5 5M5-5-5 5" stroke="{}" stroke-width="2.2"/>'
+QUARTERS = {
+    "○": "",
+    "◔": '<path d="M0 0V-5A5 5 0 0 1 5 0Z" fill="{0}"/>',
+    "◑": '<path d="M0-5A5 5 0 0 1 0 5Z" fill="{0}"/>',
+    "◕": '<path d="M0 0V-5A5 5 0 1 1-5 0Z" fill="{0}"/>',
+}
+FILLED = {"master": SQUARE, "synchronised": CIRCLE, "leader": HEXAGON, "follower": CIRCLE}
+
+
+def _shape(replica: Replica) -> str:
+    held = replica.messages is not None and replica.messages > 0
+    return _shape_of(replica.role, replica.glyph, replica.beneath if held else "none", replica.syncing)
+
+
+@cache
+def _shape_of(role: str, glyph: str, beneath: str, syncing: bool) -> str:
+    colour = LOOKS[role].colour
+    if role in FILLED:
+        return FILLED[role].format(f'fill="{colour}"')
+    if role == "leader_alone":
+        return HEXAGON.format(f'fill="none" stroke="{colour}" stroke-width="2"')
+    if role == "unsynchronised":
+        dashes = ' stroke-dasharray="3 2"' if syncing else ""
+        return CIRCLE.format(f'fill="none" stroke="{colour}" stroke-width="1.8"{dashes}') + QUARTERS[glyph].format(
+            colour
+        )
+    if role == "mirror":
+        return CIRCLE.format(f'fill="{colour}" fill-opacity=".45" stroke="{colour}"')
+    if role == "beyond":
+        return ""
+    if role in DOWN:
+        outline = FILLED.get(beneath, CIRCLE).format(f'fill="{colour}" fill-opacity=".25" stroke="{colour}"')
+        return outline + CROSS.format("currentColor")
+    return f'<circle r="1.5" fill="{colour}"/>'
+
+
+def _state_shape(state: str) -> str:
+    colour = LOOKS[state].colour
+    return {
+        "running": f'<circle r="5" fill="{colour}"/>',
+        "down": CROSS.format("currentColor"),
+        "waiting": f'<circle r="4.5" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="2 2"/>',
+        "paused": f'<path d="M-3-5V5M3-5V5" stroke="{colour}" stroke-width="3"/>',
+    }[state]

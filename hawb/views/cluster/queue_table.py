@@ -1,0 +1,128 @@
+"""The queue table that `rabbitmqctl list_queues` would print, as text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tabulate import tabulate
+
+from hawb.engine.naming import split_queue
+from hawb.views.cluster.replicas import seen_by
+from hawb.views.formatting import listing, shown, size
+from hawb.views.tables import CELL, NAME_CELL, cell, name_cell, table
+
+LISTED = 4
+"""How many nodes a cell lists before it sums up."""
+
+COLUMNS: dict[str, Callable[[str, dict], str]] = {
+    "vhost": lambda name, queue: shown(split_queue(name)[0]),
+    "name": lambda name, queue: shown(split_queue(name)[1]),
+    "policy": lambda name, queue: "" if queue["policy"] is None else shown(queue["policy"]),
+    "type": lambda name, queue: queue["type"],
+    "state": lambda name, queue: queue["state"],
+    "messages": lambda name, queue: str(queue["messages"]),
+    "uncommitted": lambda name, queue: str(size(queue["uncommitted"])) if queue.get("uncommitted") else "",
+    "node": lambda name, queue: node(queue),
+    "mirrors": lambda name, queue: nodes(queue.get("mirrors"), queue.get("mirrored")),
+    "synchronised mirrors": lambda name, queue: nodes(queue.get("synchronised_mirrors"), queue.get("mirrored")),
+    "members": lambda name, queue: nodes(queue.get("members"), True),
+    "online": lambda name, queue: nodes(queue.get("online"), True),
+}
+"""The columns and what stands in them for a queue's name and entry. RabbitMQ does not count what is uncommitted."""
+
+COUNTS = ("messages", "uncommitted")
+"""Columns of numbers."""
+
+ONLY_FOR = {"mirrors": "classic", "synchronised mirrors": "classic", "members": "quorum", "online": "quorum"}
+"""Columns that are left out when there is no queue of their type."""
+
+
+def columns(outcome: dict) -> list[str]:
+    """The columns that an outcome needs."""
+    queues = outcome["queues"]
+    types = {queue["type"] for queue in queues.values()}
+    vhosts = {split_queue(name)[0] for name in queues}
+    needed = {"vhost": vhosts - {"/"}, "uncommitted": any(queue.get("uncommitted") for queue in queues.values())}
+    return [name for name in COLUMNS if ONLY_FOR.get(name) in (None, *types) and needed.get(name, True)]
+
+
+def node(queue: dict) -> str:
+    """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, and what of that is
+    not synchronised apart from the rest: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3."""
+    home = queue.get("leader") if queue["type"] == "quorum" else queue["master"]
+    if queue["type"] == "quorum":
+        replicas, behind = len(queue["members"]) - (home is not None), 0
+    else:
+        replicas = len(queue["synchronised_mirrors"])
+        behind = len(queue["mirrors"]) - replicas
+    parts = ["none" if home is None else shown(home)]
+    parts += [f"+{replicas}"] if replicas > 0 else []
+    parts += [f"(+{behind} unsynchronised)"] if behind > 0 else []
+    return " ".join(parts)
+
+
+def nodes(names: list[str] | None, applies: bool | None) -> str:
+    """Nodes as rabbitmqctl lists them, [b, c]; many are summed up, and nothing stands where there can be none."""
+    if names is None or not applies:
+        return ""
+    listed = [shown(name) for name in names]
+    if len(listed) > LISTED:
+        listed = [*listed[: LISTED - 1], f"{len(listed) - LISTED + 1} more"]
+    return f"[{', '.join(listed)}]"
+
+
+def queue_tables(outcome: dict) -> list[str]:
+    """The queue table, or in a partition one for each side."""
+    sides = outcome["partitions"]
+    if not sides:
+        return [list_queues(outcome)]
+    lines = []
+    for side in sides:
+        sees = "sees" if len(side) == 1 else "see"
+        lines += [f"As {listing(side)} {sees} it:", list_queues(as_seen(outcome, side)), ""]
+    return lines[:-1]
+
+
+def as_seen(outcome: dict, side: list[str]) -> dict:
+    """An outcome with the queues that one side knows, as it sees them."""
+    queues = outcome["queues"] | outcome["queues_elsewhere"]
+    known = {
+        name: queue
+        for name, queue in queues.items()
+        if "views" not in queue or any(side[0] in view["nodes"] for view in queue["views"])
+    }
+    return outcome | {"queues": {name: seen_by(queue, side) for name, queue in known.items()}}
+
+
+def list_queues(outcome: dict) -> str:
+    """The queue table, sorted by name."""
+    if not outcome["queues"]:
+        return "There is no queue."
+    names = columns(outcome)
+    rows = [[COLUMNS[column](name, queue) for column in names] for name, queue in sorted(outcome["queues"].items())]
+    align = ["right" if column in COUNTS else "left" for column in names]
+    return tabulate(rows, headers=names, tablefmt="plain", disable_numparse=True, colalign=align)
+
+
+def html(outcome: dict, was: dict | None = None) -> str:
+    """The queue table as HTML, as `list_queues` has it, with what changed marked."""
+    before = (outcome if was is None else was)["queues"]
+    names = columns(outcome)
+    body = "".join(
+        f"<tr>{''.join(_entry(column, name, queue, before.get(name)) for column in names)}</tr>"
+        for name, queue in sorted(outcome["queues"].items())
+    )
+    return table("Queues", {name: _align(name) for name in names}, body)
+
+
+def _align(column: str) -> str:
+    return CELL if column in COUNTS else NAME_CELL
+
+
+def _entry(column: str, name: str, queue: dict, was: dict | None) -> str:
+    if column == "name":
+        return name_cell(COLUMNS[column](name, queue))
+    told = COLUMNS[column](name, queue)
+    return cell(told, None if was is None else COLUMNS[column](name, was), _align(column))
+
+

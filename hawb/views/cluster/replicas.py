@@ -1,0 +1,130 @@
+"""What each node has of a queue, as an outcome tells it: role, share, messages.
+
+The engine's outcomes say it in `replicas`. One that was recorded from a real broker has no such key; then roles come
+from master, mirrors and members, and what a mirror holds is not known. The same goes for a side of a partition whose
+view of a queue has no such key.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.views import style
+from hawb.views.formatting import counted, size
+from hawb.views.style import Look
+
+DOWN = ("down", "left_over")
+LEADERS = ("leader", "leader_alone")
+"""Leaders of quorum queues, with a majority within reach and without."""
+
+
+class Replica(Struct, frozen=True):
+    """What one node has of a queue: a role of `style.LOOKS`, how many messages (None: not known), and the share of the
+    master's messages that is. `beneath` is the role that a replica which is down would have. Of a quorum queue's
+    members the leader has its `term`, and `behind` is how many of the committed entries a log lacks."""
+
+    role: str
+    messages: int | None = None
+    share: float = 0.0
+    syncing: bool = False
+    beneath: str = "none"
+    term: int | None = None
+    behind: int = 0
+
+    @property
+    def look(self) -> Look:
+        """Colour and word of the role."""
+        return style.LOOKS[self.role]
+
+    @property
+    def glyph(self) -> str:
+        """The glyph: the role's, or for an unsynchronised mirror the ring for its share."""
+        return style.ring(self.share) if self.role == "unsynchronised" else self.look.glyph
+
+    @property
+    def description(self) -> str:
+        """The same in words."""
+        if self.role == "none":
+            return "no replica"
+        word = f"{self.look.word}, being synchronised" if self.syncing else self.look.word
+        told = [word if self.term is None else f"{word} in term {self.term}"]
+        told += [] if self.messages is None else [counted(self.messages)]
+        told += [f"{counted(self.behind, 'entry', 'entries')} behind"] if self.behind else []
+        return ", ".join(told)
+
+
+NONE, BEYOND = Replica("none"), Replica("beyond")
+
+
+def replicas(queue: dict) -> dict[str, Replica]:
+    """The replicas of a queue (an entry of an outcome's `queues`) by node. Nodes without one are left out."""
+    if "replicas" not in queue:
+        return _from_listing(queue)
+    total = max(queue["messages"] + size(queue.get("uncommitted", [])), 1)
+    return {
+        node: Replica(
+            role=_role(entry),
+            messages=entry["messages"],
+            share=min(entry["messages"] / total, 1.0),
+            syncing=entry["syncing"],
+            beneath=entry["role"] if entry["role"] in ("master", *LEADERS) else "none",
+            term=entry.get("term") if entry["role"] in LEADERS else None,
+            behind=entry.get("behind", 0),
+        )
+        for node, entry in queue["replicas"].items()
+    }
+
+
+def seen_by(queue: dict, side: list[str]) -> dict:
+    """A queue as the nodes of one side of a partition see it: itself, or its entry in `views` with what all sides say
+    alike, and what that side's nodes have where the outcome tells. A real broker's outcome does not; then it is open
+    which mirrors are synchronised."""
+    views = queue.get("views", ())
+    index = next((index for index, view in enumerate(views) if side and side[0] in view["nodes"]), None)
+    if index is None:
+        return queue
+    view = views[index]
+    alike = {key: queue[key] for key in ALIKE if key in queue}
+    unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(view["ids"])}
+    leader = {"leader": view["master"]} if queue["type"] == "quorum" else {}
+    return alike | unknown | view | leader | _told(queue, index)
+
+
+ALIKE = ("type", "durable", "policy", "mirrored", "members", "online", "term", "uncommitted")
+"""What is said of a queue once for all sides."""
+
+
+def _told(queue: dict, index: int) -> dict:
+    """What an outcome tells beyond the contract of the nodes behind one of a queue's views."""
+    if "replicas_by_view" not in queue:
+        return {}
+    replicas = queue["replicas_by_view"][index]
+    synchronised = [node for node, entry in replicas.items() if entry["role"] == "mirror" and entry["synchronised"]]
+    told = {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
+    if queue["type"] == "quorum":
+        told["online"] = sorted(node for node, entry in replicas.items() if entry["online"])
+    return told
+
+
+def _role(entry: dict) -> str:
+    if not entry["online"]:
+        return "left_over" if entry["role"] == "left_over" else "down"
+    if entry["role"] == "member":
+        return "follower"
+    if entry["role"] == "mirror":
+        return "synchronised" if entry["synchronised"] else "unsynchronised"
+    return entry["role"]
+
+
+def _from_listing(queue: dict) -> dict[str, Replica]:
+    if queue["type"] == "quorum":
+        leads = {node: Replica("leader", term=queue.get("term")) for node in [queue["leader"]] if node is not None}
+        others = {node: Replica("follower" if node in queue["online"] else "down") for node in queue["members"]}
+        return others | leads
+    told = queue["synchronised_mirrors"] is not None
+    roles = {node: Replica("unsynchronised" if told else "mirror") for node in queue["mirrors"]}
+    roles |= {node: Replica("synchronised") for node in queue["synchronised_mirrors"] or ()}
+    roles |= {node: Replica("down") for node in queue["recoverable_mirrors"] if node not in roles}
+    if queue["master"] is not None:
+        roles[queue["master"]] = Replica("down" if queue["state"] == "down" else "master", queue["messages"], 1.0)
+    return roles

@@ -1,0 +1,163 @@
+"""Two outcomes of the same steps beside each other, queue by queue: what each node has of it, what became of its
+messages, what that cost. Cells in which the two differ are marked.
+
+Names come from outside and are escaped. Seconds, bytes and messages are the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from tabulate import tabulate
+
+from hawb.views import tables
+from hawb.views.cluster.matrix import Row, common_prefix, rows
+from hawb.views.cluster.replicas import NONE, Replica
+from hawb.views.formatting import brief, counted, html, seconds, shown, size
+
+GONE, NO_ACCOUNT = "gone", {"lost": [], "lost_confirmed": 0, "refused": []}
+NO_TIMES = {"publish_down_s": 0.0, "sync_blocked_s": 0.0, "bytes_replicated": 0}
+
+FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
+    "messages": lambda queue, account, times: f"{queue.get('messages', 0):,}",
+    "lost (confirmed)": lambda queue, account, times: f"{size(account['lost']):,} ({account['lost_confirmed']:,})",
+    "refused": lambda queue, account, times: f"{size(account['refused']):,}",
+    "unavailable s": lambda queue, account, times: (
+        "to the end" if queue.get("state") in ("down", "minority") else seconds(times["publish_down_s"])
+    ),
+    "sync s": lambda queue, account, times: seconds(times["sync_blocked_s"]),
+    "sent": lambda queue, account, times: f"{brief(times['bytes_replicated'])}B",
+}
+"""The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
+synchronisation blocked it, `sent` what its replicas were sent."""
+
+CHANCE = "Where RabbitMQ draws by lot, as for the nodes of mirrors, each story draws for itself."
+
+ALWAYS = ("messages", "lost (confirmed)")
+"""The figures that are laid out where they are alike too."""
+
+
+class Line(Struct, frozen=True):
+    """One queue in one of the two stories: its state, its replicas by node, and the texts of FIGURES."""
+
+    state: str
+    replicas: dict[str, Replica]
+    figures: dict[str, str]
+
+
+class Pair(Struct, frozen=True):
+    """One queue in both stories."""
+
+    queue: str
+    told: Line
+    varied: Line
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything that is laid out is not the same in both."""
+        return self.told != self.varied
+
+
+def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
+    """Every queue of either story, that of the name `first` before all others, then those that differ."""
+    lines, others = _lines(outcome), _lines(other)
+    gone = Line(GONE, {}, _figures({}, "", {}))
+    found = [Pair(name, lines.get(name, gone), others.get(name, gone)) for name in sorted({**lines, **others})]
+    return sorted(found, key=lambda pair: (pair.queue != first, not pair.differs))
+
+
+def _lines(outcome: dict) -> dict[str, Line]:
+    """By queue; of one that the sides of a partition see differently it is what the first running node sees."""
+    seen: dict[str, Row] = {}
+    for row in rows(outcome):
+        seen.setdefault(row.queue, row)
+    return {
+        name: Line(
+            state=seen[name].state if name in seen else GONE,
+            replicas=seen[name].now if name in seen else {},
+            figures=_figures(outcome["queues"].get(name, {}), name, outcome),
+        )
+        for name in outcome["ledger"]
+    }
+
+
+def _figures(queue: dict, name: str, outcome: dict) -> dict[str, str]:
+    account = outcome.get("ledger", {}).get(name, NO_ACCOUNT)
+    times = outcome.get("availability", {}).get(name, NO_TIMES)
+    return {column: figure(queue, account, times) for column, figure in FIGURES.items()}
+
+
+def figures_of(differing: list[Pair]) -> list[str]:
+    """The figures to lay out: those that are not alike in every pair, and those that are always told."""
+    return [
+        column
+        for column in FIGURES
+        if column in ALWAYS or any(pair.told.figures[column] != pair.varied.figures[column] for pair in differing)
+    ]
+
+
+def text(outcome: dict, other: dict, what: str) -> str:
+    """Both for a terminal: two lines for each queue that differs, and how many do not."""
+    table, differing = [], [pair for pair in pairs(outcome, other) if pair.differs]
+    figures = figures_of(differing)
+    for pair in differing:
+        for name, how, line in ((pair.queue, "as it is", pair.told), ("", what, pair.varied)):
+            cells = (_told(line.replicas.get(node, NONE)) for node in outcome["nodes"])
+            table.append([shown(name), shown(how), line.state, *cells, *map(line.figures.get, figures)])
+    head = ["queue", "story", "state", *map(shown, outcome["nodes"]), *figures]
+    drawn = [tabulate(table, head, tablefmt="plain", disable_numparse=True)] if differing else []
+    return "\n".join([*drawn, _alike(outcome, differing)])
+
+
+def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
+    """Both as an HTML table, the queue of the name `first` at its head."""
+    differing = [pair for pair in pairs(outcome, other, first) if pair.differs]
+    figures, nodes = figures_of(differing), list(outcome["nodes"])
+    heads = [html(node[len(common_prefix(nodes)) :]) for node in nodes]
+    columns = dict.fromkeys(["queue", "story", "state", *heads], tables.NAME_CELL)
+    body = "".join(_rows(pair, what, nodes, figures) for pair in differing)
+    table = tables.table("Both stories", columns | dict.fromkeys(figures, tables.CELL), body) if differing else ""
+    clocks = f"{seconds(outcome['time_s'])} s and {seconds(other['time_s'])} s have passed."
+    return f"{table}<p>{html(_alike(outcome, differing))} {clocks} {CHANCE}</p>"
+
+
+def _alike(outcome: dict, differing: list[Pair]) -> str:
+    queues = {*outcome["ledger"], *(pair.queue for pair in differing)}
+    return f"{len(queues) - len(differing):,} of {counted(len(queues), 'queue')} alike in both."
+
+
+def _rows(pair: Pair, what: str, nodes: list[str], figures: list[str]) -> str:
+    head = tables.name_cell(pair.queue).replace("<th ", '<th rowspan="2" ', 1)
+    told = _cells(pair.told, pair.varied, nodes, figures)
+    varied = _cells(pair.varied, pair.told, nodes, figures)
+    return f"<tr>{head}{_story('as it is')}{told}</tr><tr>{_story(what)}{varied}</tr>"
+
+
+def _story(what: str) -> str:
+    return f'<td style="{tables.NAME_CELL};max-width:14em" title="{html(what)}"><bdi>{html(what)}</bdi></td>'
+
+
+def _cells(line: Line, other: Line, nodes: list[str], figures: list[str]) -> str:
+    """A line's cells; those that are not as the other's are marked."""
+    cells = [_cell(html(line.state), line.state != other.state, tables.NAME_CELL)]
+    for node in nodes:
+        replica = line.replicas.get(node, NONE)
+        cells.append(_cell(_replica(replica), replica != other.replicas.get(node, NONE), tables.NAME_CELL))
+    cells += [_cell(line.figures[one], line.figures[one] != other.figures[one], tables.CELL) for one in figures]
+    return "".join(cells)
+
+
+def _replica(replica: Replica) -> str:
+    about = html(replica.description)
+    count = "" if replica.messages is None else f" {brief(replica.messages)}"
+    look = f'style="color:{replica.look.colour}"'
+    return f'<span role="img" aria-label="{about}" title="{about}" {look}>{replica.glyph}</span>{count}'
+
+
+def _cell(told: str, differs: bool, align: str) -> str:
+    return f'<td style="{align}{f";{tables.CHANGED}" if differs else ""}">{told}</td>'
+
+
+def _told(replica: Replica) -> str:
+    return replica.glyph if replica.messages is None else f"{replica.glyph} {brief(replica.messages)}"

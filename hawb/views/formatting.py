@@ -1,0 +1,109 @@
+"""Names, numbers and times as a person reads them.
+
+Names of queues, nodes, policies and consumers come from outside. Whatever in them does not print (line breaks, escape
+sequences of terminals, marks that turn the direction of text) is written as an escape, so that no name can reach beyond
+its place; a name in letters that run from right to left is wrapped in Unicode's isolates, which keep it to itself.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from html import escape
+
+RIGHT_TO_LEFT = ("R", "AL")
+ISOLATE, END_ISOLATE = "\u2068", "\u2069"
+UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+SMALLEST_SHARE = 1e-6
+LISTED = 4
+"""How many names or runs a sentence lists before it sums up."""
+
+
+def shown(name: object) -> str:
+    """A name as it can stand in any line of text."""
+    text = str(name)
+    if text.isascii() and text.isprintable():
+        return text
+    visible = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in visible):
+        return ISOLATE + visible + END_ISOLATE
+    return visible
+
+
+def html(name: object) -> str:
+    """A name as it can stand in HTML and SVG, in text and in attributes."""
+    return escape(shown(name))
+
+
+def shortened(text: str, length: int) -> str:
+    """`text` in at most `length` characters, its middle left out: names differ at both ends."""
+    if len(text) <= length:
+        return text
+    kept = length - 1
+    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+
+
+def listing(names: Iterable[object]) -> str:
+    """a, b and c; many names are summed up."""
+    words = [shown(name) for name in names]
+    if len(words) > LISTED:
+        words = [*words[: LISTED - 1], f"{len(words) - LISTED + 1:,} more"]
+    return _joined(words)
+
+
+def _joined(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def size(ids: list[list[int]]) -> int:
+    """How many numbers there are in runs as an outcome has them."""
+    return sum(last - first + 1 for first, last in ids)
+
+
+def holds(ids: list[list[int]], number: int) -> bool:
+    """Whether `number` is in runs as an outcome has them."""
+    return any(first <= number <= last for first, last in ids)
+
+
+def messages(ids: list[list[int]]) -> str:
+    """messages 1 to 100; message 5; messages 1 to 3, 5 and 7; many runs are summed up."""
+    if not ids:
+        return "no messages"
+    if len(ids) > LISTED:
+        return f"{size(ids):,} messages between {ids[0][0]:,} and {ids[-1][1]:,}"
+    runs = [f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last in ids]
+    return f"message{'' if size(ids) == 1 else 's'} {_joined(runs)}"
+
+
+def counted(number: int, noun: str = "message", nouns: str = "") -> str:
+    """1 message, 1,000 messages, no messages; `nouns` is the plural of one that needs more than an s."""
+    word = noun if number == 1 else nouns or f"{noun}s"
+    return f"{number:,} {word}" if number else f"no {word}"
+
+
+def brief(number: int) -> str:
+    """A number in few characters, cut and not rounded: 9999, 12.3k, 100M."""
+    if number < 10_000:
+        return str(number)
+    unit, letter = next(pair for pair in UNITS if number >= pair[0])
+    tenths = number * 10 // unit
+    return f"{tenths // 10}{letter}" if tenths % 10 == 0 or tenths >= 1000 else f"{tenths / 10}{letter}"
+
+
+def seconds(t: float) -> str:
+    """Seconds with one to three decimals, without a unit: 12.0, 7.006."""
+    whole, _, decimals = f"{t:.3f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0') or '0'}"
+
+
+def left(duration_s: float) -> str:
+    """A time that need not be exact: 40 s, 12 min, 3 h 20 min."""
+    if duration_s < 100:
+        return f"{duration_s:.0f} s"
+    minutes = round(duration_s / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def percent(value: float) -> str:
+    """A share as a percentage; rare ones keep two digits."""
+    return "0 %" if value < SMALLEST_SHARE / 100 else f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %"

@@ -1,0 +1,117 @@
+"""What would have kept them: each single change of a story with what it keeps and what it costs, as text and as HTML.
+
+Names come from outside and are escaped. Seconds, bytes and messages are those of the harmed queue alone, by the model's
+times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tabulate import tabulate
+
+from hawb.engine import runs
+from hawb.planning.alternatives import Alternative, Alternatives, Result
+from hawb.planning.harm import Harm
+from hawb.views import style, tables
+from hawb.views.formatting import brief, counted, html, seconds, shown
+
+COLUMNS: dict[str, Callable[[Result], str]] = {
+    "lost (confirmed)": lambda result: f"{runs.size(result.lost):,} ({result.lost_confirmed:,})",
+    "refused": lambda result: f"{runs.size(result.refused):,}",
+    "at the end": lambda result: result.state,
+    "unavailable s": lambda result: seconds(result.unavailable_s) if result.state == "running" else "to the end",
+    "sync s": lambda result: seconds(result.sync_blocked_s),
+    "sent": lambda result: f"{brief(result.bytes_replicated)}B",
+    "copies": lambda result: str(result.copies),
+}
+"""The figures of a story: what it lost of the queue, how much of that had been confirmed, and what that cost.
+`unavailable s` has no number where it goes on after the story's end, `sync s` is how long synchronisation blocked
+it, and `sent` what its replicas were sent."""
+
+BAD: dict[str, Callable[[Result], str]] = {
+    "lost (confirmed)": lambda result: "lost" if result.lost else "",
+    "at the end": lambda result: "" if result.state == "running" else "down",
+}
+"""The look that stands beside a figure, if any."""
+
+AS_IT_WENT, CANNOT_BE = "as it went", "cannot be"
+TEXT_CELL = "padding:1px 8px 1px 0;text-align:left;overflow-wrap:break-word;min-width:11em"
+HEAD_CELL = "padding:1px 5px;text-align:right;vertical-align:bottom"
+CELL = "padding:1px 5px;text-align:right;white-space:nowrap"
+
+
+class Table:
+    """The answer as a table, in a notebook and in a terminal; `alternatives` has the runs behind it."""
+
+    def __init__(self, alternatives: Alternatives):
+        self.alternatives = alternatives
+
+    def __repr__(self) -> str:
+        return text(self.alternatives)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.alternatives)
+
+
+def asked(harm: Harm, step: str) -> str:
+    """The harm in words, with the verb of the step behind it."""
+    lost = f"{counted(runs.size(harm.lost))} of {shown(harm.queue)} lost"
+    what = lost if harm.lost else f"{shown(harm.queue)} could not be used"
+    return f"{what} at {seconds(harm.t_s)} s, by step {harm.step} ({step})"
+
+
+def text(alternatives: Alternatives) -> str:
+    """The table for a terminal, and below it what cannot be changed and why."""
+    possible, impossible = _parted(alternatives)
+    rows = [[AS_IT_WENT, "", "", *_figures(alternatives.told)]]
+    for one in possible:
+        rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
+    left = ("left",) * 2 + ("right",) * 3 + ("left",) + ("right",) * 4
+    table = tabulate(rows, ["change", "in", "kept", *COLUMNS], tablefmt="plain", colalign=left, disable_numparse=True)
+    cannot = [f"{CANNOT_BE}: {shown(one.change.what)}: {shown(one.change.impossible)}" for one in impossible]
+    return "\n".join([table, *cannot])
+
+
+def table_html(alternatives: Alternatives) -> str:
+    """The table as HTML; what keeps something has the mark of what is synchronised, what still loses that of a loss."""
+    possible, impossible = _parted(alternatives)
+    columns = {"change": TEXT_CELL} | dict.fromkeys(["kept", *COLUMNS], HEAD_CELL)
+    body = _row(AS_IT_WENT, "", "", alternatives.told)
+    body += "".join(_row(one.change.what, one.change.where, f"{one.kept:,}", one.result) for one in possible)
+    for one in impossible:
+        reason = f"{CANNOT_BE}: <bdi>{html(one.change.impossible)}</bdi>"
+        told = f'<td colspan="{len(columns) - 1}" style="{TEXT_CELL};color:{style.FAINT}">{reason}</td>'
+        body += f"<tr>{_head(one.change.what, one.change.where)}{told}</tr>"
+    return tables.table(f"What would have kept {html(alternatives.harm.queue)}", columns, body)
+
+
+def _parted(alternatives: Alternatives) -> tuple[list[Alternative], list[Alternative]]:
+    return (
+        [one for one in alternatives.changed if one.result is not None],
+        [one for one in alternatives.changed if one.result is None],
+    )
+
+
+def _figures(result: Result) -> list[str]:
+    return [figure(result) for figure in COLUMNS.values()]
+
+
+def _row(what: str, where: str, kept: str, result: Result) -> str:
+    mark = _glyph("synchronised") if kept not in ("", "0") else ""
+    cells = [f'<td style="{CELL}">{kept}{mark}</td>']
+    for name, figure in COLUMNS.items():
+        look = BAD[name](result) if name in BAD else ""
+        told, glyph = html(figure(result)), _glyph(look) if look else ""
+        cells.append(f'<td style="{CELL}{";font-weight:600" if look else ""}">{told}{glyph}</td>')
+    return f"<tr>{_head(what, where)}{''.join(cells)}</tr>"
+
+
+def _glyph(role: str) -> str:
+    look = style.LOOKS[role]
+    return f' <span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
+
+
+def _head(what: str, where: str) -> str:
+    place = f' <small style="color:{style.FAINT}"><bdi>{html(where)}</bdi></small>' if where else ""
+    return f'<th scope="row" style="{TEXT_CELL};font-weight:400"><bdi>{html(what)}</bdi>{place}</th>'

@@ -1,0 +1,152 @@
+"""Is it safe to stop this node now: what a controlled stop and a kill would do to each queue, as text and as HTML.
+
+A node's mark is a word with a glyph, never a colour alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from tabulate import tabulate
+
+from hawb.engine.trace import CAUSES
+from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
+from hawb.views import style, tables
+from hawb.views.formatting import counted, html, listing, seconds, shown
+from hawb.views.story.losses import NO_SUCCESSOR
+
+MARKS = {"safe": ("safe", "running"), "outage": ("outage", "waiting"), "loss": ("loss", "lost")}
+"""What a node's end would mean: the word, and the look that stands beside it."""
+
+CHECKS = {
+    "quorum_critical": "check_if_node_is_quorum_critical",
+    "mirror_sync_critical": "check_if_node_is_mirror_sync_critical",
+}
+"""RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
+
+REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
+FATES = {
+    "waits": "cannot be used until the node is back",
+    "deleted": "is deleted",
+    "stuck": "cannot be used any more, only deleted",
+}
+"""What becomes of a queue that is down."""
+EITHER = "either way"
+MOST_QUEUES = 100
+COLUMNS = ("node", "way", "queue", "what happens", "why")
+TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
+NODE_CELL = f"{tables.NAME_CELL};vertical-align:top"
+CELLS = (f"{TEXT_CELL};max-width:24em;overflow-wrap:anywhere", TEXT_CELL, TEXT_CELL)
+
+
+class Table:
+    """The forecasts as a table, in a notebook and in a terminal; they are in `forecasts`."""
+
+    def __init__(self, forecasts: Sequence[Forecast]):
+        self.forecasts = forecasts
+
+    def __repr__(self) -> str:
+        return text(self.forecasts)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.forecasts)
+
+
+def verdict(forecast: Forecast, way: str) -> str:
+    """The one word for a way to end a node: a key of MARKS."""
+    hurt = forecast.hurt(way)
+    return "loss" if any(effect.lost for effect in hurt) else "outage" if hurt else "safe"
+
+
+def mark(forecast: Forecast, way: str) -> str:
+    """The word with its glyph."""
+    word, look = MARKS[verdict(forecast, way)]
+    return f"{style.LOOKS[look].glyph} {word}"
+
+
+def summary(forecast: Forecast, way: str) -> str:
+    """What a way to end a node does, in a sentence."""
+    hurt = forecast.hurt(way)
+    told = [f"{shown(effect.queue)} {happens(effect)}" for effect in hurt[:4]]
+    more = [f"and {counted(len(hurt) - 4, 'more queue')}"] if len(hurt) > 4 else []
+    return f"{way}: {'; '.join([*told, *more]) or 'nothing is lost, and every queue stays in use'}"
+
+
+def happens(effect: Effect) -> str:
+    """What becomes of a queue."""
+    confirmed = f", {effect.lost_confirmed:,} of them confirmed" if effect.lost_confirmed else ""
+    lost = f"loses {counted(effect.lost)}{confirmed}" if effect.lost else ""
+    down = FATES[effect.fate] if effect.down else ""
+    brief = f"cannot be used for {seconds(effect.unavailable_s)} s" if not effect.hurts else ""
+    return " and ".join(filter(None, [lost, down, brief]))
+
+
+def why(effect: Effect) -> str:
+    """Why that becomes of it; nothing for a queue that only changes hands."""
+    return REASONS.get(effect.reason, "") if effect.hurts else "Another replica takes over."
+
+
+def checks(forecast: Forecast) -> Iterator[str]:
+    """What RabbitMQ's own checks say."""
+    for field, command in CHECKS.items():
+        queues = getattr(forecast, field)
+        yield f"{command}: {f'fails for {listing(queues)}' if queues else 'passes'}"
+
+
+def text(forecasts: Sequence[Forecast]) -> str:
+    """The table for a terminal, and below it RabbitMQ's own checks."""
+    rows = [
+        [shown(forecast.node), f"{name}: {mark(forecast, way)}", *map(shown, told)]
+        for forecast in forecasts
+        for name, way in _ways(forecast)
+        for told in _told(forecast, way)
+    ]
+    lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
+    return "\n".join([tabulate(rows, COLUMNS, tablefmt="plain", disable_numparse=True), *lines])
+
+
+def table_html(forecasts: Sequence[Forecast]) -> str:
+    """The table as HTML, each node with RabbitMQ's own checks in its last row."""
+    body = ""
+    for forecast in forecasts:
+        for name, way in _ways(forecast):
+            word, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
+            glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
+            word = f'<td style="{TEXT_CELL};white-space:nowrap">{name}: {glyph}&nbsp;{word}</td>'
+            for told in _told(forecast, way):
+                pairs = zip(told, CELLS, strict=True)
+                cells = "".join(f'<td style="{css}"><bdi>{html(cell)}</bdi></td>' for cell, css in pairs)
+                body += f"<tr>{_node(forecast)}{word}{cells}</tr>"
+        told = "<br>".join(map(html, checks(forecast)))
+        style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
+        body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
+    return tables.table("Is it safe to stop a node now?", dict.fromkeys(COLUMNS, TEXT_CELL), body)
+
+
+def _ways(forecast: Forecast) -> list[tuple[str, str]]:
+    """The ways to end a node by their names; one for both where they do the same."""
+    same = len({frozenset(_told(forecast, way)) for way in WAYS}) == 1
+    return [(EITHER, WAYS[0])] if same else [(way, way) for way in WAYS]
+
+
+def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
+    """A row for each queue that is hurt, the worst first, and one for all that feel the same and are not; or one for
+    none. Of very many the last row tells the number."""
+    hurt, others = forecast.hurt(way), defaultdict(list)
+    rows = [(effect.queue, happens(effect), why(effect)) for effect in hurt[:MOST_QUEUES]]
+    if len(hurt) > MOST_QUEUES:
+        rows.append(("", f"and {counted(len(hurt) - MOST_QUEUES, 'more queue')}", ""))
+    for effect in forecast.effects[way]:
+        if not effect.hurts:
+            others[happens(effect), why(effect)].append(effect.queue)
+    return rows + [(many(names), *told) for told, names in others.items()] or [("", "nothing", "")]
+
+
+def many(names: Sequence[str]) -> str:
+    """One name, or several with their number."""
+    return names[0] if len(names) == 1 else f"{len(names):,}: {listing(names)}"
+
+
+def _node(forecast: Forecast) -> str:
+    return f'<th scope="row" style="{NODE_CELL};font-weight:400"><bdi>{html(forecast.node)}</bdi></th>'

@@ -1,0 +1,154 @@
+"""A plan for moving to quorum queues: for a terminal, for programs, and as one page.
+
+Queues of which the same is to be said are one row. No value of an argument is shown that was left out.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import defaultdict
+from collections.abc import Sequence
+
+from msgspec.structs import asdict
+
+from hawb.engine.naming import join_queue
+from hawb.planning.migrated_definitions import definitions
+from hawb.planning.migration import VERDICTS, Migration, Move
+from hawb.planning.policy_split import Split
+from hawb.views.formatting import counted, html, listing, shown
+from hawb.views.page import document, pre, section
+from hawb.views.tables import WIDTH, Table, columns
+
+QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("clash", "where", "what")
+NOTHING = {"ready": "nothing changes but the type"}
+
+LEFT_OUT = (
+    "Users, passwords, permissions, parameters and limits are in none of the files, and have to be set by hand. What"
+    " applications do (prefetch, priorities of consumers, confirms) no file tells. Rules are those of the releases with"
+    " a profile; plugins are left out."
+)
+
+def summary(plan: Migration) -> str:
+    """How many queues are how ready."""
+    told = ", ".join(f"{plan.counts[verdict]:,} {verdict}" for verdict in VERDICTS)
+    return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
+
+def report(plan: Migration) -> str:
+    """For a terminal."""
+    parts = [summary(plan), columns(queue_rows(plan), QUEUES)]
+    if plan.splits:
+        parts.append(columns(policy_rows(plan), POLICIES))
+    if plan.clashes:
+        parts.append(columns(clash_rows(plan), CLASHES))
+    parts += [sources(plan), "\n".join(textwrap.wrap(LEFT_OUT, WIDTH))]
+    return "\n\n".join(parts)
+
+def queue_rows(plan: Migration) -> list[list[str]]:
+    """A row for the queues of which the same is to be said."""
+    groups: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for move in plan.moves:
+        said = "; ".join(one.what for one in move.reasons) or NOTHING.get(move.verdict, "")
+        groups[VERDICTS.index(move.verdict), said].append(move.queue.full_name)
+    return [
+        [VERDICTS[verdict], f"{len(names):,}: {listing(sorted(names))}", shown(said)]
+        for (verdict, said), names in sorted(groups.items())
+    ]
+
+def policy_rows(plan: Migration) -> list[list[str]]:
+    """What becomes of each policy."""
+    return [[shown(join_queue(one.policy.vhost, one.policy.name)), _becomes(one)] for one in plan.splits]
+
+def _becomes(split: Split) -> str:
+    told = [
+        f"{shown(part.policy.name)} ({part.policy.apply_to}, priority {part.policy.priority}):"
+        f" {', '.join(part.policy.definition)}"
+        for part in split.parts
+    ]
+    return "; ".join(told) or "goes: it said nothing but mirroring"
+
+def clash_rows(plan: Migration) -> list[list[str]]:
+    """The clashes."""
+    return [[one.code, shown(one.name), shown(one.what)] for one in plan.clashes]
+
+def sources(plan: Migration) -> str:
+    """Where each thing that is said of queues and clashes stands."""
+    told = {one.what: one.source for move in plan.moves for one in move.reasons}
+    told |= {clash.code: clash.source for clash in plan.clashes}
+    rows = [[shown(source), shown(what)] for what, source in told.items()]
+    return columns(rows, ("source", "of")) if rows else ""
+
+def plain(plan: Migration) -> dict[str, object]:
+    """All of it as JSON has it."""
+    return {
+        "to": plan.target.version,
+        "release": plan.target.release,
+        "from": plan.source.version,
+        "counts": plan.counts,
+        "queues": [_plain_move(move) for move in plan.moves],
+        "policies": [
+            {
+                "policy": join_queue(one.policy.vhost, one.policy.name),
+                "operator": one.operator,
+                "becomes": [
+                    {"name": part.policy.name, "apply_to": part.policy.apply_to, "priority": part.policy.priority,
+                     "pattern": part.policy.pattern, "definition": part.policy.definition, "stands_in": part.stands_in}
+                    for part in one.parts
+                ],
+            }
+            for one in plan.splits
+        ],
+        "clashes": [asdict(one) for one in plan.clashes],
+        "left_out": plan.routing.left,
+        "notes": plan.notes,
+        "definitions": definitions(plan),
+    }  # fmt: skip
+
+def _plain_move(move: Move) -> dict[str, object]:
+    return {
+        "queue": move.queue.full_name,
+        "verdict": move.verdict,
+        "type": move.type,
+        "arguments": move.arguments,
+        "reasons": [asdict(one) for one in move.reasons],
+        "redeclare": None if move.redeclare is None else move.redeclare[0],
+    }
+
+def tables(plan: Migration) -> list[Table]:
+    """Queues, policies and clashes, as a notebook and a page show them; what is empty is left out."""
+    found = [
+        Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
+        Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
+        Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
+    ]
+    return [each for each in found if each.rows]
+
+
+def every_queue(plan: Migration) -> Table:
+    """A row for each queue, with the arguments that it is to be declared with."""
+    rows = [
+        (move.queue.full_name, move.verdict, move.type, json.dumps(move.arguments, ensure_ascii=False))
+        for move in plan.moves
+    ]
+    return Table("All queues", ("queue", "verdict", "is to be", "declared with"), rows)
+
+
+def counts(plans: Sequence[Migration]) -> Table:
+    """How many queues are how ready, plan by plan."""
+    rows = [(plan.target.release, *(plan.counts[verdict] for verdict in VERDICTS)) for plan in plans]
+    return Table("Queues by verdict", ("to", *VERDICTS), rows)
+
+
+def page(plan: Migration, text: str) -> str:
+    """One page with the tables and the runbook, whose text is given; it fetches and runs nothing."""
+    title = f"To quorum queues of RabbitMQ {html(plan.target.release)}"
+    reasons = {(one.what, one.source) for move in plan.moves for one in move.reasons}
+    where = Table("Where that stands", ("what", "source"), sorted(reasons))
+    return document(title, [
+        f"<h1>{title}</h1>",
+        section("The whole", *(each._repr_html_() for each in tables(plan))),
+        section("Queue by queue", every_queue(plan)._repr_html_()),
+        section("Sources", where._repr_html_()) if reasons else "",
+        section("Runbook", pre(text)),
+        f"<footer>{LEFT_OUT}</footer>",
+    ])  # fmt: skip

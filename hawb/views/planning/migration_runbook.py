@@ -1,0 +1,233 @@
+"""The runbook of a move to quorum queues, as Markdown: what to do, in which order, what is unavailable when, and the
+commands.
+
+Names come from outside. In text they stand in code spans, in commands quoted for a shell, and no name ends either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hawb.planning.migrated_definitions import beside, vhosts
+from hawb.planning.migration import Migration, Move
+from hawb.rules import quorum_declaration
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.profiles import PROFILES
+from hawb.study.draining import Drain
+from hawb.views.formatting import counted, left, listing
+from hawb.views.markdown import bash_word, block, code, plain, table
+from hawb.views.rules.policy_commands import clear_arguments
+
+DEFINITIONS, BESIDE = "definitions.json", "definitions-beside.json"
+
+MOST_DRAINS = 10
+"""How many of the deepest queues are listed."""
+
+DEFAULT_TYPE_SINCE = ("3.13", "4.0")
+"""Whose virtual hosts have a default type of queue, of the versions with rules."""
+
+Rows = Sequence[Sequence[str]]
+
+NEW_VHOST = (
+    ("1. add the virtual hosts, and permissions on them", "goes on", "goes on"),
+    ("2. import the definitions into them", "goes on", "goes on"),
+    ("3. move the publishers", "pauses for a new connection", "goes on, from the old queues"),
+    ("4. wait until the old queues are empty", "goes on", "goes on, from the old queues; what is new waits"),
+    ("5. move the consumers", "goes on", "pauses for a new connection"),
+    ("6. delete the old queues, if empty", "goes on", "goes on"),
+)
+IN_PLACE = (
+    ("1. stop the publishers", "**stops**", "goes on"),
+    ("2. wait until the queue is empty", "**none**", "goes on"),
+    ("3. stop the consumers, delete the queue, if empty", "**none**", "**stops**"),
+    ("4. import the definitions", "**none**", "**none**"),
+    ("5. start consumers and publishers, which declare it anew", "starts", "starts"),
+)
+NEW_CLUSTER = (
+    ("1. import the definitions into the new cluster, and set users", "goes on", "goes on"),
+    ("2. move the publishers", "pauses for a new connection", "goes on, from the old cluster"),
+    ("3. wait until the old queues are empty", "goes on", "goes on, from the old cluster; what is new waits"),
+    ("4. move the consumers", "goes on", "pauses for a new connection"),
+    ("5. stop the old cluster", "goes on", "goes on"),
+)
+WAYS = ("step", "publishing", "consuming")
+
+NOTHING_TO_WAIT_FOR = """\
+No file tells of a queue to be moved with messages in it: there is none, or no listing was given."""
+WHAT_THE_TIMES_ARE = """\
+Rates are those of the model of published figures, with its interval; its median error is {error} that it had not seen.
+What counts is how fast your own consumers are: messages / (consumed - published a second). Left out are machines that
+are none of the published, other load on the nodes, and consumers that do not keep up."""
+IN_TURN = """\
+Nothing is lost, nothing overtakes, and publishing goes on but for a new connection. What is paid is delay: what comes
+during the wait is delivered when the old queue is empty. (Where order does not matter, consumers go over with the
+publishers, and others empty the old queues.)"""
+STANDSTILL = """\
+For applications that cannot connect elsewhere. The policies of the file replace those that mirror, so it is imported
+when the last mirrored queue is empty. What is published to a queue that does not exist is *confirmed*, and lost: the
+publishers stop first."""
+ELSEWHERE = """\
+The way to a release to which no upgrade leads. Users, permissions and parameters are set by hand. Instead of waiting,
+queues of the old cluster can be federated; an upstream holds a password, and is in none of these files."""
+AFTER_THE_LAST = """\
+Upgrade to 4.0 after the last mirrored queue has gone: a policy that still mirrors means nothing there, and each queue
+under it is one copy. hawb plays one release at a time, the upgrade itself is not simulated."""
+
+
+def runbook(plan: Migration, drains: Sequence[Drain], matrix: Mapping[str, Feature]) -> str:
+    """The whole text."""
+    parts = [
+        f"# To quorum queues of RabbitMQ {plan.target.release}",
+        _summary(plan),
+        *_before(plan, matrix),
+        *_waiting(drains),
+        *_new_vhosts(plan),
+        *_in_place(plan),
+        *_new_cluster(plan),
+        *_afterwards(plan),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(plan: Migration) -> str:
+    counts = plan.counts
+    told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in counts)
+    lines = [f"What runs now is taken for {plan.source.release}. Of {len(plan.moves):,} queues: {told}."]
+    if left_out := plan.routing.left:
+        told = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
+        lines.append(f"Left out of every file, for they can hold secrets: {told}. They are set by hand.")
+    if unknown := [move for move in plan.moved if quorum_declaration.refusal(move.arguments, "", plan.source)]:
+        names = plain(listing(move.queue.full_name for move in unknown))
+        lines.append(
+            f"{plan.source.release} would refuse to declare {names} so: for a move before the upgrade plan with"
+            f" `--to {plan.source.version}`."
+        )
+    return " ".join(lines)
+
+
+def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
+    version = plan.target.version
+    client = [
+        (feature.what, cell.how or ("ignored" if cell.ignored else "refused"), cell.source)
+        for feature in matrix.values()
+        if feature.declare is None and (cell := feature.cell("quorum", version)).answer != "yes"
+    ]
+    parts = [
+        "## Before",
+        "Keep a copy of what there is. It holds password hashes, and what parameters hold: keep it as safe as those.",
+        block(["rabbitmqctl export_definitions before.json"]),
+        "Ask who writes the applications about what no file tells. A quorum queue does not have these:",
+        table(("feature", "what becomes of it", "source"), client),
+    ]
+    if plan.clashes:
+        rows = [(clash.code, code(clash.name), plain(clash.what)) for clash in plan.clashes]
+        parts += ["Clashes to be settled first:", table(("clash", "where", "what"), rows)]
+    if kept := [move for move in plan.moves if move.verdict == "not"]:
+        rows = [(code(move.queue.full_name), plain("; ".join(one.what for one in move.reasons))) for move in kept]
+        parts += ["These stay classic queues:", table(("queue", "why"), rows)]
+    return parts
+
+
+def _waiting(drains: Sequence[Drain]) -> list[str]:
+    if not drains:
+        return ["## How long it takes", NOTHING_TO_WAIT_FOR]
+    rows = [
+        (code(one.queue), f"{one.messages:,}", f"{one.size_bytes:,}{' (assumed)' if one.assumed else ''}", *_least(one))
+        for one in drains[:MOST_DRAINS]
+    ]
+    total = counted(sum(one.messages for one in drains))
+    listed = f" (the {MOST_DRAINS} deepest)" if len(drains) > MOST_DRAINS else ""
+    found = [one.rate for one in drains if one.rate is not None]
+    error = f"{found[0].error:.0%} on {found[0].rows} figures" if found else "not known"
+    return [
+        "## How long it takes",
+        f"By the files: {total} in {counted(len(drains), 'queue')} to be moved. Emptying one takes{listed}:",
+        table(("queue", "messages", "bytes each", "read at most", "takes at least"), rows),
+        WHAT_THE_TIMES_ARE.format(error=error),
+    ]
+
+
+def _least(drain: Drain) -> tuple[str, str]:
+    """How fast a queue can be read, and how long that takes."""
+    if drain.rate is None:
+        return "not measured", "not known"
+    rate, (least, about, most) = drain.rate, drain.seconds
+    told = f"{rate.value:,.0f}/s, {rate.low:,.0f} to {rate.high:,.0f}"
+    return told, f"{_time(about)}, {_time(least)} to {_time(most)}" if most >= 1 else _time(most)
+
+
+def _time(duration_s: float) -> str:
+    return left(duration_s) if duration_s >= 1 else "under 1 s"
+
+
+def _new_vhosts(plan: Migration) -> list[str]:
+    names = beside(plan)
+    moved = plan.moved
+    used = [vhost for vhost in vhosts(plan) if any(move.queue.vhost == vhost for move in moved)]
+    default = ["--default-queue-type", "quorum"] if plan.source.version in DEFAULT_TYPE_SINCE else []
+    lines = []
+    for vhost in used:
+        lines += [
+            _line("add_vhost", names[vhost], *default),
+            _line("list_permissions", "-p", vhost) + "   # give users the same on the next",
+            _line("set_permissions", "-p", names[vhost]) + " USER CONFIGURE WRITE READ",
+        ]
+    return [
+        "## In new virtual hosts of the same cluster",
+        IN_TURN,
+        table(WAYS, NEW_VHOST),
+        block([
+            *lines,
+            f"rabbitmqctl import_definitions {BESIDE}",
+            *(_line("list_queues", "-p", names[vhost], "name", "type", "policy", "leader", "members", "online")
+              for vhost in used),
+        ]),
+        "Move the publishers, and ask until there is nothing left:",
+        block([_line("list_queues", "-p", vhost, "name", "messages", "consumers") for vhost in used]),
+        "Move the consumers, and delete what is empty. A queue that is not empty is not deleted:",
+        block([_delete(move) for move in moved]),
+    ]  # fmt: skip
+
+
+def _in_place(plan: Migration) -> list[str]:
+    gone = [one for one in plan.splits if one.policy.name not in {part.policy.name for part in one.parts}]
+    clear = [_line(*clear_arguments(one.policy, one.operator)) for one in gone]
+    parts = [
+        "## In place",
+        STANDSTILL,
+        table(WAYS, IN_PLACE),
+        "The commands that delete queues are those above. Then:",
+        block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+    ]
+    if clear:
+        parts += ["Policies of which nothing is left stay until they are cleared:", block(clear)]
+    if not PROFILES[plan.target.version].declare_knows_type:
+        parts.append("3.8 puts a new quorum queue under any policy that matches, until policies change: set one again"
+                     " after the import.")  # fmt: skip
+    return parts
+
+
+def _new_cluster(plan: Migration) -> list[str]:
+    return [
+        "## In a new cluster",
+        ELSEWHERE,
+        table(WAYS, NEW_CLUSTER),
+        block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+    ]
+
+
+def _afterwards(plan: Migration) -> list[str]:
+    parts = ["## Afterwards", "Each queue has its members, spread over the nodes, and its leader:"]
+    parts.append(block(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
+    if plan.target.version == "4.0":
+        parts.append(AFTER_THE_LAST)
+    return parts
+
+
+def _delete(move: Move) -> str:
+    vhost, name = move.queue.vhost, move.queue.name
+    return _line("delete_queue", "-p", vhost, "--if-empty", *(["--"] if name.startswith("-") else []), name)
+
+
+def _line(*arguments: str) -> str:
+    return " ".join(["rabbitmqctl", *map(bash_word, arguments)])

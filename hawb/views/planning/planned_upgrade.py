@@ -1,0 +1,128 @@
+"""A planned upgrade with all that is written of it, whether nodes go one after the other or all at once: tables, a
+figure, a runbook, a scenario that rehearses it, and one page with everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from msgspec import Struct
+
+from hawb.broker.imported import scenario_of
+from hawb.broker.untrusted import ImportRefused
+from hawb.planning.full_stop import FullStop, Stopped, plan_full_stop
+from hawb.planning.upgrade import MEASURES, Plan, Task, task_of
+from hawb.planning.upgrade_search import CAREFUL, Answer, Told, search
+from hawb.scenario.dump import dump
+from hawb.scenario.run import Run
+from hawb.views.embedded import svg
+from hawb.views.formatting import html
+from hawb.views.page import LIMITS, document, figure, notes_html, pre, section
+from hawb.views.planning import upgrade, upgrade_runbook
+from hawb.views.planning.upgrade_figure import upgrade_figure
+from hawb.views.tables import Table
+
+RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
+
+
+class PlannedUpgrade(Struct, frozen=True):
+    """An answer, the task that it is for, whose cluster it is about, and what that one's files do not tell."""
+
+    found: Answer | Stopped
+    task: Task
+    title: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def plan(self) -> Plan | FullStop:
+        """What is to be done."""
+        return self.found.plan
+
+    @property
+    def hurts(self) -> bool:
+        """Whether messages are lost or a node does not come back."""
+        told = self.plan.prediction
+        return bool(told.lost or told.lost_confirmed or told.away)
+
+    def text(self) -> str:
+        """For a terminal."""
+        return upgrade.text(self.found) if self._rolls else upgrade.stop_text(self.found)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return upgrade.plain_answer(self.found) if self._rolls else upgrade.plain_stop(self.found)
+
+    def runbook(self) -> str:
+        """What to type, in Markdown."""
+        written = upgrade_runbook.runbook if self._rolls else upgrade_runbook.stop_runbook
+        return written(self.found, self.task, self.title)
+
+    def rehearsal(self) -> str:
+        """The scenario that plays the plan, as the text of its file."""
+        return dump(self.plan.rehearsal)
+
+    def figure(self) -> Figure:
+        """The plan over time."""
+        return upgrade_figure(self.plan.stages, self.plan.rehearsal.scenario)
+
+    def tables(self) -> list[Table]:
+        """The plan, what it is compared with, and who feels it."""
+        return upgrade.tables(self.found) if self._rolls else upgrade.stop_tables(self.found)
+
+    def remarks(self) -> list[str]:
+        """What is to be said beside the tables."""
+        if self._rolls:
+            return [*filter(None, [upgrade.never(self.found)]), upgrade.extent(self.found)]
+        return [*upgrade.orders(self.found).splitlines(), f"{upgrade.stop_extent(self.found)}."]
+
+    def page(self) -> str:
+        """One page, which fetches and runs nothing."""
+        what = "A rolling upgrade" if self._rolls else "A full stop and start"
+        told = (f"<p>{html(remark)}</p>" for remark in self.remarks())
+        return document(what, [
+            f"<h1>{what}</h1><p>{html(self.title)}</p>",
+            section("The plan", *(table._repr_html_() for table in self.tables()), *told),
+            section("Over time", figure(svg(self.figure(), "Each node's turn over time, as the table has it"))),
+            section("Runbook", pre(self.runbook())),
+            section("The rehearsal, a scenario for hawb check", pre(self.rehearsal())),
+            notes_html(self.notes),
+            f"<footer>{LIMITS}</footer>",
+        ])  # fmt: skip
+
+    def texts(self) -> dict[str, str]:
+        """Everything that can be taken away, by the name of its file."""
+        return {REPORT: self.page(), RUNBOOK: self.runbook(), REHEARSAL: self.rehearsal()}
+
+    @property
+    def _rolls(self) -> bool:
+        return isinstance(self.found, Answer)
+
+
+def rolling(
+    run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: Told | None = None,
+    orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+) -> PlannedUpgrade:  # fmt: skip
+    """The best plan for nodes that go one after the other (`upgrade_search.search`)."""
+    found = search(run, task, objective, waits or CAREFUL, told, orders)
+    return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes))
+
+
+def all_at_once(
+    run: Run, task: Task, objective: Sequence[str] = MEASURES, notes: Sequence[str] = ()
+) -> PlannedUpgrade:
+    """The best full stop and start (`full_stop.plan_full_stop`)."""
+    return PlannedUpgrade(plan_full_stop(run, task, objective), task, run.scenario.scenario, tuple(notes))
+
+
+def upgrade_of(files: Sequence[str | Path], at_once: bool = False) -> PlannedUpgrade:
+    """The plan for the cluster of a definitions export and listings, with what is assumed by default. Raises
+    ImportRefused, also where no node runs, and ScenarioRefused."""
+    scenario, notes = scenario_of(files)
+    run = Run.of(scenario)
+    task = task_of(run)
+    if not task.nodes:
+        raise ImportRefused(Path(files[0]), "nodes", "none that runs", "a cluster with a node that runs")
+    return (all_at_once if at_once else rolling)(run, task, notes=notes)

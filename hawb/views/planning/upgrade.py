@@ -1,0 +1,176 @@
+"""A plan for a rolling upgrade, or for a full stop and start, for a terminal and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import to_builtins
+from tabulate import tabulate
+
+from hawb.planning.full_stop import FullStop, Stopped
+from hawb.planning.upgrade import Plan, Prediction
+from hawb.planning.upgrade_search import Answer
+from hawb.scenario.dump import plain
+from hawb.views.formatting import counted, listing, seconds, shown
+from hawb.views.tables import Table
+
+STAGES = ("", "node", "wait for", "sync_queue", "stop at", "runs at", "takes", "why")
+MEASURED = ("lost", "confirmed", "outage", "skew", "duration")
+STOPPED = ("plan", *MEASURED, "deadlock")
+FELT = ("queue", "lost", "confirmed", "nobody serves it", "blocked")
+MOST_EFFECTS = 10
+MOST_FELT = 20
+"""How many queues are shown in a terminal, and on a page."""
+
+
+def text(answer: Answer) -> str:
+    """The plan as a table, what it is compared with, and the queues that feel it."""
+    parts = [
+        _table(stage_rows(answer), STAGES),
+        _table(_compared(answer), ("plan", *MEASURED)),
+        effects(answer.plan.prediction),
+        never(answer),
+        extent(answer),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def tables(answer: Answer) -> list[Table]:
+    """The plan, what it is compared with, and the queues that feel it, as a notebook and a page show them."""
+    stages = [tuple(row) for row in stage_rows(answer)]
+    return [
+        Table("The plan, node by node", STAGES, stages),
+        Table("What is predicted", ("plan", *MEASURED), [tuple(row) for row in _compared(answer)]),
+        *felt(answer.plan.prediction),
+    ]
+
+
+def stage_rows(answer: Answer) -> list[list[str]]:
+    """A row for each node's turn."""
+    rows, before = [], None
+    for number, stage in enumerate(answer.plan.stages, 1):
+        ends = stage.end_s if stage.end_s is not None else stage.start_s
+        until = "never" if stage.end_s is None else f"{seconds(stage.end_s)} s"
+        synced = counted(len(stage.sync), "queue") if stage.sync else ""
+        takes = f"{seconds(ends - (before or stage.begin_s))} s"
+        rows.append([f"{number}", shown(stage.node), stage.wait, synced, f"{seconds(stage.stop_s)} s", until, takes,
+                     shown(stage.reason)])  # fmt: skip
+        before = stage.end_s
+    return rows
+
+
+def _compared(answer: Answer) -> list[list[str]]:
+    return [compared(plan.name, plan.prediction) for plan in (answer.plan, *answer.others)]
+
+
+def compared(name: str, told: Prediction) -> list[str]:
+    """What is predicted of a plan, a cell for each of MEASURED."""
+    away = f" ({listing(told.away)}: not back)" if told.away else ""
+    return [name + away, f"{told.lost:,}", f"{told.lost_confirmed:,}", f"{told.outage_s:,.2f} s", f"{told.skew:,}",
+            f"{told.duration_s:,.1f} s"]  # fmt: skip
+
+
+def effects(told: Prediction) -> str:
+    """The queues that feel a plan, the worst first."""
+    rows = _effect_rows(told, MOST_EFFECTS)
+    if not rows:
+        return "No queue loses anything, and every queue stays in use."
+    more = len(told.effects) - len(rows)
+    table = _table(rows, FELT)
+    return table + (f"\nand {counted(more, 'more queue')}" if more else "")
+
+
+def felt(told: Prediction) -> list[Table]:
+    """The same as a table, none where none does."""
+    rows = [tuple(row) for row in _effect_rows(told, MOST_FELT)]
+    return [Table("Queues that feel it, the worst first", FELT, rows)] if rows else []
+
+
+def _effect_rows(told: Prediction, most: int) -> list[list[str]]:
+    return [
+        [shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
+         f"{one.blocked_s:,.3f} s"]
+        for one in told.effects[:most]
+    ]  # fmt: skip
+
+
+def never(answer: Answer) -> str:
+    """What RabbitMQ's own command would wait for in vain; empty if for nothing."""
+    if not answer.never:
+        return ""
+    return (
+        f"rabbitmq-upgrade await_online_quorum_plus_one would wait for ever on the nodes of {listing(answer.never)}: "
+        "one or two members are never more than a bare majority."
+    )  # fmt: skip
+
+
+def extent(answer: Answer) -> str:
+    """What was searched, and how far the answer can be relied on."""
+    how = (
+        "every order and wait was tried" if answer.exact
+        else f"the best {answer.width:,} plans were gone on from after each node, so a better one may have been missed"
+    )  # fmt: skip
+    return (
+        f"Searched for the least of {', '.join(answer.objective)}, in this order, with the waits "
+        f"{'; '.join(answer.waits)}: {counted(answer.tried, 'turn')} played for {counted(answer.kinds, 'kind')} of "
+        f"{counted(answer.queues, 'queue')}; {how}, with the draws of the scenario's seed."
+    )
+
+
+def stop_text(stopped: Stopped) -> str:
+    """A full stop and start as text."""
+    table = _table([*map(_stop_row, (stopped.plan, *stopped.others))], STOPPED)
+    return "\n\n".join([orders(stopped), table, effects(stopped.plan.prediction), f"{stop_extent(stopped)}."])
+
+
+def orders(stopped: Stopped) -> str:
+    """In which order nodes stop and start, and why it cannot deadlock."""
+    plan = stopped.plan
+    lines = [
+        f"stop:  {', '.join(map(shown, plan.stops))}",
+        f"start: {', '.join(map(shown, plan.starts))}, each once the one before runs",
+        f"{shown(plan.stops[-1])} stops last and so waits for nobody; every other node finds it running.",
+    ]
+    return "\n".join(lines)
+
+
+def stop_extent(stopped: Stopped) -> str:
+    """What was tried."""
+    return "every order was tried" if stopped.exact else "tried was each node as the last to stop, not every order"
+
+
+def stop_tables(stopped: Stopped) -> list[Table]:
+    """A full stop and start as tables."""
+    rows = [tuple(_stop_row(plan)) for plan in (stopped.plan, *stopped.others)]
+    return [Table("What is predicted", STOPPED, rows), *felt(stopped.plan.prediction)]
+
+
+def _stop_row(plan: FullStop) -> list[str]:
+    return [*compared(plan.name, plan.prediction), stuck(plan)]
+
+
+def stuck(plan: FullStop) -> str:
+    """Who waits for whom for ever; empty if nobody does."""
+    return f"{shown(plan.stuck)} waits for {listing(plan.waits_for)}" if plan.stuck is not None else ""
+
+
+def plain_answer(answer: Answer) -> dict[str, Any]:
+    """The answer as plain values."""
+    found = {field: getattr(answer, field) for field in answer.__struct_fields__ if field not in ("plan", "others")}
+    return to_builtins(found) | {"plan": _plain(answer.plan), "others": [_plain(plan) for plan in answer.others]}
+
+
+def plain_stop(stopped: Stopped) -> dict[str, Any]:
+    """A full stop and start as plain values."""
+    others = [_plain(plan) for plan in stopped.others]
+    return {"plan": _plain(stopped.plan), "others": others, "tried": stopped.tried, "exact": stopped.exact}
+
+
+def _plain(plan: Plan | FullStop) -> dict[str, Any]:
+    fields = {field: getattr(plan, field) for field in plan.__struct_fields__ if field != "rehearsal"}
+    return to_builtins(fields) | {"rehearsal_steps": [plain(step) for step in plan.rehearsal.steps]}
+
+
+def _table(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> str:
+    return tabulate(rows, columns, tablefmt="plain", disable_numparse=True)

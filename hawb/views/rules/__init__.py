@@ -1,0 +1,1 @@
+"""What RabbitMQ decides, as tables of features, and policies as commands."""

@@ -1,0 +1,55 @@
+"""What the two types of queues can do, as tables for a notebook: in one release side by side, and release by release.
+
+The matrix is the checkout's `data/feature-matrix.yaml`; each of its cells names RabbitMQ's code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hawb.rules.feature_matrix import Cell, Feature, QueueType, read_matrix
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.checkout import data_folder_for
+from hawb.views.tables import Table
+
+
+def matrix(data: Path | None = None) -> dict[str, Feature]:
+    """The features by name. Raises FileNotFoundError outside a checkout."""
+    folder = data or data_folder_for("the matrix of features")
+    return read_matrix((folder / "feature-matrix.yaml").read_text(encoding="utf-8"))
+
+
+def side_by_side(version: str, data: Path | None = None) -> Table:
+    """What classic and quorum queues can do in the release of a profile. Raises KeyError for a version that is none."""
+    release = PROFILES[version].release
+    rows = [
+        (feature.feature, feature.what, words(feature.cell("classic", version)), words(feature.cell("quorum", version)))
+        for feature in matrix(data).values()
+    ]
+    return Table(f"RabbitMQ {release}", ("feature", "what it is", "classic", "quorum"), rows)
+
+
+def through_releases(queue_type: QueueType, data: Path | None = None) -> Table:
+    """What becomes of each feature when queues of a type are asked for it, release by release, after what the guide of
+    2018 says."""
+    rows = [
+        (
+            feature.feature,
+            getattr(feature.guide, queue_type) if feature.guide else "",
+            *(brief(feature.cell(queue_type, version)) for version in PROFILES),
+        )
+        for feature in matrix(data).values()
+    ]
+    return Table(f"{queue_type.capitalize()} queues", ("feature", "guide, 2018", *PROFILES), rows)
+
+
+def words(cell: Cell) -> str:
+    """A cell in full: whether it can be done, how it is refused, and how it is done."""
+    return ": ".join(filter(None, (brief(cell), cell.how)))
+
+
+def brief(cell: Cell) -> str:
+    """A cell in a few words."""
+    if cell.refused:
+        return f"{cell.answer}, refused with {cell.refused.code}"
+    return f"{cell.answer}, ignored" if cell.ignored else cell.answer

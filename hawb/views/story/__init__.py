@@ -1,0 +1,1 @@
+"""What happened until then and why, in sentences and over time, and reports of all of it."""

@@ -1,0 +1,73 @@
+"""Where the copies of a message were, and what became of each, from the events of an outcome.
+
+A copy counts while the process runs that could serve it: what a dead node has on its disk is deleted when it comes
+back, unless it is the master's and nobody has taken over meanwhile.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.views.formatting import holds
+from hawb.views.story.chronicle import Chronicle
+
+
+class End(Struct, frozen=True):
+    """How a copy ended, as in "a was killed", and whether its node may still have it on disk."""
+
+    t: float
+    how: str
+    on_disk: bool
+
+
+ENDS: dict[tuple[str, str | None], str] = {
+    ("node_killed", None): "was killed",
+    ("node_lost_power", None): "lost power",
+    ("node_stopping", None): "was shut down",
+    ("mirror_removed", "node_down"): "went down",
+    ("mirror_removed", "crashed"): "crashed",
+    ("master_down", "crashed"): "crashed",
+    ("mirror_removed", "out_of_reach"): "could not be reached",
+    ("mirror_removed", "policy"): "was dropped as the policy asked for",
+    ("mirror_removed", "master_shutdown"): "was stopped with the master",
+    ("mirror_removed", "master_recovered"): "was replaced when the master came back",
+    ("mirror_removed", "transfer"): "was dropped so that the master moves",
+    ("master_down", "policy"): "was dropped as the policy asked for",
+    ("master_down", "transfer"): "was dropped so that another takes over",
+    ("master_down", "left_behind"): "was left behind by a mirror that took over",
+    ("disk_lost", None): "lost its disk",
+    ("promotion_refused", None): "deleted its copy instead of taking over",
+    ("mirror_added", None): "joined empty",
+}
+"""The events that end a copy on their node, by event and reason."""
+
+MOVES = (*dict.fromkeys(name for name, _ in ENDS), "sync_started", "sync_finished", "queue_recovered")
+"""All events that make or end copies."""
+
+NODE_ENDS = ("node_killed", "node_lost_power", "node_stopping")
+"""Those that leave it on the node's disk."""
+
+
+def published(chronicle: Chronicle, queue: str, number: int) -> int | None:
+    """The event with which a message reached its queue; None if it was there from the start."""
+    places = chronicle.places(("messages_published",), queue)
+    return next((place for place in places if holds(chronicle.events[place]["detail"]["ids"], number)), None)
+
+
+def copies(chronicle: Chronicle, queue: str, first: int, last: int) -> dict[str, End | None]:
+    """The nodes that had the messages published with event `first`, up to and with event `last`, as long as the queue
+    had them: how their copy ended, or None where it is still there."""
+    found: dict[str, End | None] = dict.fromkeys(chronicle.events[first]["detail"]["replicas"])
+    for event in chronicle.told(MOVES, queue, first + 1, last + 1):
+        if event["event"] in ("sync_finished", "queue_recovered"):
+            found |= dict.fromkeys(event["detail"].get("mirrors", [event["node"]]))
+        ended = event["detail"]["mirrors"] if event["event"] == "sync_started" else [event["node"]]
+        how = "was emptied to be synchronised" if event["event"] == "sync_started" else _how(event)
+        for node in ended:
+            if how is not None and node in found and found[node] is None:
+                found[node] = End(event["t"], how, event["event"] in NODE_ENDS)
+    return found
+
+
+def _how(event: dict) -> str | None:
+    return ENDS.get((event["event"], None)) or ENDS.get((event["event"], event["detail"].get("reason")))

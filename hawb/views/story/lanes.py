@@ -1,0 +1,230 @@
+"""Lanes: one for each node, time to the right, with what happened to it and, for one queue, its role.
+
+Time is stretched where much happens and cut where nothing does. Each gap between two moments at which something
+happens is drawn in proportion to its length, but never narrower than MOMENT and never wider than GAP; where a gap was
+cut for that, two strokes stand on the axis. So a failover of half a millisecond can be seen beside a boot of five
+seconds and a night of idling. What is then narrower than WIDTH is stretched as a whole; what is wider stays so.
+
+Bands differ in height and filling before they differ in colour: a master is high and full, a synchronised mirror low
+and full, an unsynchronised one low and hollow; a node that runs is a bar, one that is down a thin line.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from html import escape
+from itertools import accumulate, pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.views import style
+from hawb.views.formatting import html, listing, seconds, shortened, shown
+from hawb.views.story.marks import Mark, marks
+from hawb.views.story.roles import node_states, outages, partings, roles
+
+LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
+LANE, LANES, LOWEST_LANE, TALLEST_BAND = 30, 100, 12, 14
+"""Pixels: a lane, all lanes together if they are more than fit, what a lane has at least, and a master's band."""
+
+WIDTH = 900
+MOMENT, GAP, SCALE = 16, 110, 20
+"""Pixels: least and most for a gap, and for a second between these."""
+
+LABEL = 46
+"""Room that a time on the axis needs."""
+
+NAME_LENGTH = 15
+
+BANDS: dict[str, tuple[str, int, bool]] = {
+    "master": ("master", TALLEST_BAND, True),
+    "synchronised": ("synchronised", 8, True),
+    "unsynchronised": ("unsynchronised", 8, False),
+    "leader": ("leader", TALLEST_BAND, True),
+    "leader_alone": ("leader_alone", TALLEST_BAND, False),
+    "follower": ("follower", 8, True),
+    "running": ("running", 4, True),
+    "booting": ("waiting", 4, False),
+    "waiting": ("waiting", 4, False),
+    "paused": ("paused", 4, False),
+    "down": ("down", 1, True),
+}
+"""How a role or state is drawn as a band: its look, its height, and whether it is filled."""
+
+WORDS = {"leader_alone": style.LOOKS["leader_alone"].word}
+"""What a band is called, where that is not its role or state."""
+
+class Axis(Struct, frozen=True):
+    """Where moments lie: x by time, the gaps that were cut, and the width of it all; and the height of a lane."""
+
+    places: dict[float, float]
+    cuts: list[float]
+    width: float
+    lane: int = LANE
+
+    def middle(self, lane: int) -> int:
+        """The y of the middle of a lane, by its number."""
+        return TOP + lane * self.lane + self.lane // 2
+
+    def at(self, t: float) -> float:
+        """The x of any time."""
+        times = list(self.places)
+        left = min(max(bisect_right(times, t) - 1, 0), len(times) - 1)
+        since, then = times[left], times[min(left + 1, len(times) - 1)]
+        share = 0.0 if then == since else min(max(t - since, 0.0) / (then - since), 1.0)
+        return self.places[since] + share * (self.places[then] - self.places[since])
+
+
+def axis(moments: list[float]) -> Axis:
+    """The axis for moments in order of time, each of them once."""
+    wanted = [(then - moment) * SCALE for moment, then in pairwise(moments)]
+    steps = [min(max(step, MOMENT), GAP) for step in wanted]
+    stretch = max((WIDTH - LEFT - RIGHT) / sum(steps), 1.0) if steps else 1.0
+    ends = [LEFT + stretch * x for x in accumulate(steps, initial=0)]
+    cuts = [(left + right) / 2 for step, (left, right) in zip(wanted, pairwise(ends), strict=True) if step > GAP]
+    return Axis(dict(zip(moments, ends, strict=True)), cuts, ends[-1] + RIGHT)
+
+
+class Lanes(Struct, frozen=True):
+    """The lanes of an outcome: their axis, the nodes from top to bottom, the marks, and all of it as an SVG element."""
+
+    scale: Axis
+    nodes: list[str]
+    marks: list[Mark]
+    svg: str
+
+    @property
+    def height(self) -> int:
+        """Pixels of the lanes alone, without what stands on the axis."""
+        return TOP + self.scale.lane * len(self.nodes)
+
+    def place(self, mark: Mark) -> tuple[float, int]:
+        """Where a mark stands."""
+        return _place(mark, self.nodes, self.scale)
+
+
+def svg(outcome: dict, queue: str | None = None) -> str:
+    """The lanes of an outcome as an SVG element; with a queue, its roles are the bands. Raises ValueError for a queue
+    that the outcome does not have."""
+    return lanes(outcome, queue).svg
+
+
+def lanes(outcome: dict, queue: str | None = None) -> Lanes:
+    """The lanes of an outcome, as `svg` draws them."""
+    end = outcome["time_s"]
+    spans = node_states(outcome) if queue is None else roles(outcome, queue)
+    told = marks(outcome, queue)
+    parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
+    times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _ in spans_of)}
+    times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
+    scale = replace(axis(sorted(times)), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
+    nodes, bottom = list(spans), TOP + scale.lane * len(spans)
+    width, height = round(scale.width), bottom + AXIS
+    drawn = "".join(
+        _lane(node, spans_of, end, scale, scale.middle(index)) + _partings(node, parted.get(node, []), scale, index)
+        for index, (node, spans_of) in enumerate(spans.items())
+    )
+    drawn += "".join(_mark(mark, nodes, scale) for mark in told)
+    drawn += _axis(scale, bottom) + _outages(queue, idle, scale, bottom)
+    about = "the nodes" if queue is None else f"the roles of the nodes for {shown(queue)}"
+    summary = escape(f"Lanes of {about} over {seconds(end)} s.")
+    marked = escape(" ".join(dict.fromkeys(f"At {mark.text}" for mark in told)))
+    picture = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{summary}" width="{width}" height="{height}"'
+        f' viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12" style="color:{style.INK}"'
+        f' fill="currentColor"><title>{summary}</title><desc>{marked}</desc>{drawn}</svg>'
+    )
+    return Lanes(scale, nodes, told, picture)
+
+
+def _partings(node: str, spans: list[tuple[float, float, set[str]]], scale: Axis, lane: int) -> str:
+    """A dashed line at the foot of the lane while links of its node are cut."""
+    y = scale.middle(lane) + scale.lane // 2 - 3
+    return "".join(
+        f'<path d="M{scale.places[since]:.1f} {y}H{scale.places[then]:.1f}" stroke="{style.LOOKS["cut"].colour}"'
+        f' stroke-width="2" stroke-dasharray="2 3"><title>{escape(_parted(node, since, then, others))}</title></path>'
+        for since, then, others in spans
+    )
+
+
+def _parted(node: str, since: float, then: float, others: set[str]) -> str:
+    return f"{shown(node)}: no link to {listing(sorted(others))} from {seconds(since)} to {seconds(then)} s"
+
+
+def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, bottom: int) -> str:
+    """A thick line on the axis while nobody leads the queue."""
+    drawn = ""
+    for since, then in spans:
+        told = escape(f"{shown(queue)}: led by nobody from {seconds(since)} to {seconds(then)} s")
+        line = f"M{scale.places[since]:.1f} {bottom + 4}H{max(scale.places[then], scale.places[since] + 2):.1f}"
+        look = f'stroke="{style.LOOKS["fault"].colour}" stroke-width="4"'
+        drawn += f'<path d="{line}" {look}><title>{told}</title></path>'
+    return drawn
+
+
+def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, middle: int) -> str:
+    name = escape(shortened(shown(node), NAME_LENGTH))
+    parts = [f'<text x="4" y="{middle + 4}" font-weight="600">{name}<title>{html(node)}</title></text>']
+    until = [t for t, _ in spans[1:]] + [end]
+    for (since, what), then in zip(spans, until, strict=True):
+        if what in BANDS and (since < then or then == end):
+            parts.append(_band(node, what, since, then, scale, middle))
+    return "".join(parts)
+
+
+def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: int) -> str:
+    role, height, filled = BANDS[what]
+    left, right = scale.places[since], scale.places[then]
+    height *= min(1, (scale.lane - 2) / TALLEST_BAND)
+    colour = style.LOOKS[role].colour
+    fill = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 2"'
+    told = f"{shown(node)}: {WORDS.get(what, what)} from {seconds(since)} to {seconds(then)} s"
+    return (
+        f'<rect x="{left:.1f}" y="{middle - height / 2:g}" width="{max(right - left, 2):.1f}"'
+        f' height="{height:g}" {fill}>'
+        f"<title>{escape(told)}</title></rect>"
+    )
+
+
+def _mark(mark: Mark, nodes: list[str], scale: Axis) -> str:
+    """A mark on its node's lane; one that nobody can place stands on the first."""
+    shape = SHAPES[mark.look][0]
+    x, y = _place(mark, nodes, scale)
+    return f'<g transform="translate({x:.1f} {y})"><title>{escape(mark.text)}</title>{shape}</g>'
+
+
+def _place(mark: Mark, nodes: list[str], scale: Axis) -> tuple[float, int]:
+    lane = nodes.index(mark.node) if mark.node in nodes else 0
+    return scale.places[mark.t], scale.middle(lane) + SHAPES[mark.look][1] * scale.lane // LANE
+
+
+EDGE = 'stroke="var(--jp-layout-color1,Canvas)" stroke-width="1"'
+GROUND = '<circle r="7.5" fill="var(--jp-layout-color1,Canvas)"/>'
+SHAPES = {
+    "fault": (f'<path d="M-5-5 5 5M5-5-5 5" stroke="{style.LOOKS["fault"].colour}" stroke-width="2.5"/>', 0),
+    "promoted": (f'<path d="M0-6 6 5H-6Z" fill="{style.LOOKS["promoted"].colour}" {EDGE}/>', 0),
+    "cut": (GROUND + f'<path d="M-6-3H6M-6 3H6M-4 6 4-6" stroke="{style.LOOKS["cut"].colour}" stroke-width="2"/>', 0),
+    "healed": (GROUND + f'<path d="M-6-3H6M-6 3H6" stroke="{style.LOOKS["healed"].colour}" stroke-width="2"/>', 0),
+    "lost": (f'<path d="M0 6 6-5H-6Z" fill="{style.LOOKS["lost"].colour}" {EDGE}/>', 10),
+    "redelivered": (
+        f'<path d="M3.5-3.5A5 5 0 1 0 5 0M4.5-7V-3H.5" fill="none" stroke="{style.LOOKS["redelivered"].colour}"'
+        ' stroke-width="2"/>',
+        -10,
+    ),
+}
+"""The marks, and how far below the middle of the lane they stand, so that a loss does not hide the promotion that
+brought it about."""
+
+
+def _axis(scale: Axis, top: int) -> str:
+    line = f'<path d="M{LEFT} {top + 4}.5H{scale.width - RIGHT:.0f}" stroke="currentColor" stroke-opacity=".5"/>'
+    cuts = "".join(
+        f'<path d="M{x - 4:.0f} {top + 9}l4-9m2 9l4-9" stroke="currentColor"><title>time left out</title></path>'
+        for x in scale.cuts
+    )
+    labels, free = [], 0.0
+    for t, x in scale.places.items():
+        if x >= free:
+            labels.append(f'<text x="{x:.1f}" y="{top + 20}" font-size="11" text-anchor="middle">{seconds(t)}</text>')
+            free = x + LABEL
+    return line + cuts + "".join(labels)

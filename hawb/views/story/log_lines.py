@@ -1,0 +1,146 @@
+"""The lines that a broker writes into its log for the events of an outcome, in the words of its version.
+
+They stand here as `hawb.broker.node_logs` keeps a real broker's, and `data/texts.csv` has both beside each other: a
+process is its node in angle brackets, or `<pid>` where the broker tells no node, and nodes have no quotes. Lines about
+nodes are written by those that stay. Events for which nothing is written, such as a mirror that becomes synchronised
+because messages left the queue, have no line here either.
+
+Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror`, `drop_mirror`),
+`rabbit_mirror_queue_slave` (`promote_me`), `rabbit_mirror_queue_master` (`sync_mirrors`, `terminate`),
+`rabbit_mirror_queue_sync`, `rabbit_node_monitor`, `rabbit_mnesia`, `rabbit_table`, `rabbit`, `rabbit_prequeue`
+(`crash_restart`), `rabbit_alarm`, `rabbit_maintenance`, and `ra_server_proc` of Ra at v1.1.6, v2.2.0 and v2.13.5
+(`handle_enter`), which names a quorum queue by `rabbit_misc:rs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hawb.engine.naming import described
+from hawb.views.formatting import shown
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.policies_in_force import PoliciesInForce
+
+PAUSING = "Cluster minority/secondary status detected - awaiting recovery\nRabbitMQ is asked to stop..."
+
+HELD = "cancelled while it was held"
+"""A synchronisation that is cancelled between two batches is logged as if it were complete, for the syncer has asked
+for the next batch before it hears of it (`rabbit_mirror_queue_sync:master_done`); one that an alarm holds is not."""
+
+LINES: dict[tuple[str, str | None], str] = {
+    ("queue_declared", None): "Mirrored {queue}: Adding mirror on node {mirror}: <pid>",
+    ("mirror_added", None): "Mirrored {queue}: Adding mirror on node {node}: <pid>",
+    ("mirror_removed", "policy"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("mirror_removed", "transfer"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("master_down", "policy"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("master_down", "transfer"): "Mirrored {queue}: Dropping queue mirror on node {node}",
+    ("rebalance_started", None): "Starting queue rebalance operation: 'all' for vhosts matching '.*' and queues "
+    "matching '.*'",
+    ("promoted", None): "Mirrored {queue}: Promoting mirror <{node}> to {master}",
+    ("leader_elected", None): "{queue}: candidate -> leader in term: {term} machine version: {machine_version}",
+    ("member_removed", None): "{queue}: removing member (replica) on node {node}",
+    ("mirrors_stopped", None): "Mirrored {queue}: Stopping all nodes on master shutdown since no synchronised mirror "
+    "(replica) is available",
+    ("queue_recovered", "process_restarted"): "Restarting crashed {queue}.",
+    ("alarm_set", None): "{resource} resource limit alarm set on node {node}.",
+    ("alarm_cleared", "relieved"): "{resource} resource limit alarm cleared on node {node}",
+    ("alarm_cleared", "node_down"): "{resource} resource limit alarm cleared for dead node {node}",
+    ("node_drained", None): "This node is being put into maintenance (drain) mode",
+    ("node_revived", None): "This node is being revived from maintenance (drain) mode",
+    ("sync_started", None): "Mirrored {queue}: Synchronising: {messages} messages to synchronise\n"
+    "Mirrored {queue}: Synchronising: mirrors [{mirrors}] to sync",
+    ("sync_finished", None): "Mirrored {queue}: Synchronising: complete",
+    ("sync_ended", "cancelled"): "Mirrored {queue}: Synchronising: complete",
+    ("sync_ended", HELD): "Mirrored {queue}: Synchronising:  synchronisation cancelled ",
+    ("sync_not_needed", None): "Mirrored {queue}: Synchronising: all mirrors already synced",
+    ("node_stopping", None): "RabbitMQ is asked to stop...",
+    ("node_stopped", None): "Successfully stopped RabbitMQ and its dependencies",
+    ("node_booting", None): "Waiting for Mnesia tables for 30000 ms, 9 retries left",
+    ("node_pausing", "majority"): PAUSING,
+    ("node_pausing", "preferred"): PAUSING,
+    ("autoheal_started", None): "Autoheal decision",
+    ("node_paused", None): "Successfully stopped RabbitMQ and its dependencies",
+    ("node_running", None): "node {node} up\nrabbit on node {node} up\nrabbit on node {other} up",
+    ("node_down_noticed", None): "rabbit on node {node} down\nnode {node} down: {why_down}",
+    ("node_forgotten", None): "Removing node {node} from cluster",
+}
+"""By event and, where it decides, the reason in its detail, or until when it lasts."""
+
+SILENCE = ("links_timed_out", "node_lost_power")
+"""What others notice by net_ticktime alone."""
+COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_power", "node_paused")
+"""The events after which a node runs, and after which it does not."""
+
+MASTER = {"3.8": "master"}
+"""What a version calls the master; later ones say leader."""
+
+MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5}
+"""The version of rabbit_fifo, a quorum queue's state machine."""
+
+
+def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | None]:
+    """What the log has of each event of an outcome, or of those `chosen` by their places: a line, several where it has
+    more than one or one for each mirror or node, or None."""
+    chronicle = Chronicle(outcome)
+    places = range(len(outcome["events"])) if chosen is None else chosen
+    return [None if _is_quiet(chronicle, index) else _log_line(chronicle, index) for index in places]
+
+
+def _is_quiet(chronicle: Chronicle, index: int) -> bool:
+    """Whether nobody writes the line: mirrors that go because their queue is not to be mirrored any more are stopped
+    without one, and what the others notice needs others."""
+    event = chronicle.events[index]
+    if event["detail"].get("by") == []:
+        return True
+    if (event["event"], event["detail"].get("reason")) != ("mirror_removed", "policy"):
+        return False
+    return "ha-mode" not in (PoliciesInForce(chronicle).definition(event["queue"], index) or {})
+
+
+def _others(chronicle: Chronicle, index: int) -> list[str]:
+    """The nodes that run when another one comes up."""
+    changes = (*COMING, *GOING)
+    runs = {name: state == "running" for name, state in chronicle.outcome["nodes"].items()}
+    runs |= {event["node"]: event["event"] in GOING for event in reversed(chronicle.told(changes, None))}
+    runs |= {event["node"]: event["event"] in COMING for event in chronicle.told(changes, None, until=index)}
+    return [name for name, running in runs.items() if running and name != chronicle.events[index]["node"]]
+
+
+def _reason(chronicle: Chronicle, index: int) -> str | None:
+    """What decides between the lines of an event."""
+    event = chronicle.events[index]
+    reason = event["detail"].get("reason", event["detail"].get("until"))
+    if (event["event"], reason) != ("sync_ended", "cancelled"):
+        return reason
+    told = chronicle.told(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
+    return HELD if told and told[-1]["event"] == "sync_held" else reason
+
+
+def _why_down(chronicle: Chronicle, event: dict) -> str:
+    """Why a node counts as down, in the words of Erlang's net_kernel: silence, or a connection that was closed."""
+    because = event.get("because")
+    silent = because is not None and chronicle.events[because]["event"] in SILENCE
+    return "net_tick_timeout" if silent else "connection_closed"
+
+
+def _log_line(chronicle: Chronicle, index: int) -> str | None:
+    """What the log of the outcome's version has of one event."""
+    event, version = chronicle.events[index], chronicle.outcome["version"]
+    name, detail = event["event"], event["detail"]
+    line = LINES.get((name, None)) or LINES.get((name, _reason(chronicle, index)))
+    if line is None:
+        return None
+    words = {
+        "queue": None if event["queue"] is None else described(shown(event["queue"])),
+        "node": shown(event["node"]),
+        "messages": detail.get("messages"),
+        "resource": detail.get("resource"),
+        "master": MASTER.get(version, "leader"),
+        "mirrors": ",".join(map(shown, detail.get("mirrors", ()))),
+        "term": detail.get("term"),
+        "machine_version": MACHINE_VERSIONS[version],
+        "why_down": _why_down(chronicle, event),
+    }
+    each = _others(chronicle, index) if "{other}" in line else detail.get("mirrors", [None])
+    written = [line.format(mirror=shown(one), other=shown(one), **words) for one in each]
+    return "\n".join(dict.fromkeys("\n".join(written).splitlines())) or None

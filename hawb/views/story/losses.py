@@ -1,0 +1,272 @@
+"""Why messages were lost: for each loss of an outcome its explanation, clause by clause from events and policies.
+
+What is lost together need not have the same history: some of it may have had copies elsewhere that went before. So a
+loss is explained in parts, each published together and with the same fate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hawb.engine import runs
+from hawb.engine.trace import CAUSES
+from hawb.views.formatting import counted, listing, messages, seconds, shown, size
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.copies import NODE_ENDS, End, copies
+from hawb.views.story.policies_in_force import PoliciesInForce
+from hawb.views.story.telling import sentence
+
+Explain = Callable[[Chronicle, dict, int | None], str]
+"""Explains those messages of a loss that one event published, or that were there from the start."""
+
+MASTER_ENDS = {
+    "node_killed": "was killed",
+    "node_lost_power": "lost power with its host",
+    "node_stopped": "was shut down in a controlled way",
+    "out_of_reach": "could no longer be reached",
+    "crashed": "crashed",
+    "policy": "was dropped as the policy asked for",
+    "transfer": "was dropped so that another takes over",
+    "left_behind": "was left behind while it ran",
+}
+"""How a master ended, by the reason of `master_down`."""
+
+DEFAULTS = {"ha-sync-mode": "manual", "ha-promote-on-shutdown": "when-synced", "ha-promote-on-failure": "always"}
+"""What a policy means that does not say it."""
+
+
+def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], str]]:
+    """The parts of a loss: message numbers, and why they were lost."""
+    explain = EXPLANATIONS.get(loss["cause"], _by_chain)
+    parts: dict[str, runs.Runs] = {}
+    for first, numbers in _published_together(chronicle, loss):
+        reason = explain(chronicle, loss, first)
+        parts[reason] = runs.union(parts.get(reason, runs.EMPTY), numbers)
+    event = _event(chronicle, loss)
+    at = "lost" if event is None else f"lost at {seconds(event['t'])} s"
+    told = []
+    for reason, numbers in parts.items():
+        ids = runs.as_lists(numbers)
+        were = "was" if size(ids) == 1 else "were"
+        told.append((ids, f"{messages(ids).capitalize()} of {shown(loss['queue'])} {were} {at}. {reason}"))
+    return told
+
+
+def _event(chronicle: Chronicle, loss: dict) -> dict | None:
+    """The event that tells of a loss; an outcome that was recorded from a broker may have none."""
+    index = loss.get("event")
+    return None if index is None else chronicle.events[index]
+
+
+def _published_together(chronicle: Chronicle, loss: dict) -> list[tuple[int | None, runs.Runs]]:
+    """The lost numbers by the event that published them; None for those that were there from the start."""
+    left = as_runs(loss["ids"])
+    parts: list[tuple[int | None, runs.Runs]] = []
+    for index in reversed(chronicle.places(("messages_published",), loss["queue"])):
+        if not left:
+            break
+        numbers = runs.common(left, as_runs(chronicle.events[index]["detail"]["ids"]))
+        left = runs.minus(left, numbers)
+        parts += [(index, numbers)] if numbers else []
+    return [*([(None, left)] if left else []), *reversed(parts)]
+
+
+def as_runs(ids: list[list[int]]) -> runs.Runs:
+    """Runs as an outcome has them, as the engine has them."""
+    return tuple((first, last) for first, last in ids)
+
+
+def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
+    """The last event before `index` with which the queue lost its master; None if it never did."""
+    return next(reversed(chronicle.told(("master_down",), queue, until=index)), None)
+
+
+def told_of(fault: dict) -> str:
+    """A sentence about the end of a master."""
+    return f"The master on {shown(fault['node'])} {MASTER_ENDS[fault['detail']['reason']]} at {seconds(fault['t'])} s."
+
+
+def client(event: dict) -> str:
+    """The consumer of a delivery, or whoever got it without being one."""
+    consumer = event["detail"].get("consumer")
+    return f"consumer {shown(consumer)}" if consumer else "a client"
+
+
+# A mirror took over that did not have them
+
+
+def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | None) -> str:
+    queue = loss["queue"]
+    index = _last_event(chronicle, queue, "promoted", loss)
+    if index is None:
+        return _by_chain(chronicle, loss, first)
+    fault = master_down(chronicle, queue, index)
+    had = {} if first is None else copies(chronicle, queue, first, index)
+    clauses = [
+        _holders(chronicle, had, index, fault),
+        _newcomer(chronicle, queue, first, index, fault),
+        _permission(chronicle, queue, index, fault),
+        _left_behind(chronicle, had, index, fault),
+    ]
+    return " ".join(filter(None, clauses))
+
+
+def _last_event(chronicle: Chronicle, queue: str, name: str, loss: dict) -> int | None:
+    """The last event of that name for a queue up to a loss."""
+    until = -1 if loss.get("event") is None else loss["event"]
+    return next(reversed(chronicle.places((name,), queue, until=until + 1)), None)
+
+
+def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
+    """Who had them, and how the last of these went. Nothing in `had`: they were there from the start. No mirror that is
+    left can have them: none holds what an older one does not, and the oldest took over."""
+    heir = chronicle.events[index]
+    was = heir["detail"]["was"]
+    end = f" {MASTER_ENDS[fault['detail']['reason']]} at {seconds(fault['t'])} s" if fault else " was gone"
+    if not had:
+        return f"The master on {shown(was)}, which had them,{end}."
+    others = {node: how for node, how in had.items() if node != was}
+    ended = [f"{shown(node)} {how.how} at {seconds(how.t)} s" for node, how in others.items() if how is not None]
+    before = f" Of the other replicas that had had them, {', '.join(ended)}." if ended else ""
+    return f"The last running replica that had them was the master on {shown(was)}, which{end}.{before}"
+
+
+def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
+    """Why the mirror that took over did not have them."""
+    node = chronicle.events[index]["node"]
+    name = f"{shown(node)}, the oldest mirror that was left,"
+    emptied = _emptied(chronicle, queue, node, index)
+    if emptied is not None:
+        return f"{name} had been emptied by a synchronisation that ended early at {seconds(emptied)} s."
+    joined = [event for event in chronicle.told(("mirror_added",), queue, first or 0, index) if event["node"] == node]
+    if not joined:
+        return f"{name} was not synchronised."
+    if fault is not None and joined[-1]["t"] > fault["t"]:
+        return f"{shown(node)} joined at {seconds(joined[-1]['t'])} s, when there was nobody left to get them from."
+    return (
+        f"{name} had joined at {seconds(joined[-1]['t'])} s, after them, and was not synchronised"
+        f"{_no_synchronisation(chronicle, queue, index)}."
+    )
+
+
+def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float | None:
+    """When a synchronisation that a mirror took part in ended early, if that is the last that happened to it."""
+    invited: list[str] = []
+    emptied = None
+    for event in chronicle.told(("sync_started", "sync_ended", "sync_finished", "mirror_added"), queue, until=index):
+        if event["event"] == "sync_started":
+            invited = event["detail"]["mirrors"]
+        elif event["event"] == "sync_ended":
+            emptied = event["t"] if node in invited else emptied
+        elif event["node"] in (node, None):
+            emptied = None
+    return emptied
+
+
+def _no_synchronisation(chronicle: Chronicle, queue: str, index: int) -> str:
+    """Why nothing had synchronised a mirror since it joined."""
+    definition = PoliciesInForce(chronicle).definition(queue, index)
+    if definition is None:
+        return ""
+    if _setting(definition, "ha-sync-mode") == "automatic":
+        return ": the synchronisation that ha-sync-mode automatic asks for had not begun"
+    return f": {_said(chronicle, queue, index, 'ha-sync-mode')}, and nobody asked for a synchronisation"
+
+
+def _setting(definition: dict, key: str) -> str:
+    return definition.get(key, DEFAULTS[key])
+
+
+def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
+    """The value of a setting in force, and who set it where that is not the queue's policy."""
+    in_force = PoliciesInForce(chronicle)
+    definition, operators = in_force.definition(queue, index), in_force.decided_by_operator(queue, index, key)
+    origin = "" if operators is None else f" (set by operator policy {shown(operators)})"
+    return f"{key} is {_setting(definition, key)}{origin if key in definition else ' (its default)'}"
+
+
+def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
+    """What let a mirror take over that was not synchronised."""
+    heir = chronicle.events[index]
+    has = heir["detail"]["messages"]
+    took = f"{shown(heir['node'])} took over {f'with the {counted(has)} that it had' if has else 'empty'}"
+    in_force = PoliciesInForce(chronicle)
+    definition = in_force.definition(queue, index)
+    if definition is None and (names := in_force.names(queue, index)):
+        return f"The {'policies' if len(names) > 1 else 'policy'} {listing(names)} let that happen: {took}."
+    if definition is None or "ha-mode" not in definition:
+        return f"No policy asked for mirrors any more, so nothing stood in the way: {took}."
+    keys = ["ha-promote-on-failure"]
+    if fault and fault["detail"]["reason"] == "node_stopped":
+        keys.insert(0, "ha-promote-on-shutdown")
+    told = " and ".join(_said(chronicle, queue, index, key) for key in keys)
+    if any(_setting(definition, key) == "when-synced" for key in keys):
+        told += ", but that only asks whether the queue's record lists any synchronised mirror, and it did"
+    return f"{told}, so {took}."
+
+
+def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
+    """What will happen to the copies on disks of nodes that were not back by then."""
+    was = chronicle.events[index]["detail"]["was"]
+    dropped = fault is not None and fault["detail"]["reason"] in ("policy", "transfer")
+    nodes = [] if dropped else [was]
+    nodes += [node for node, end in had.items() if node != was and end is not None and end.on_disk]
+    waiting = [node for node in nodes if not _is_up(chronicle, node, index)]
+    if not waiting:
+        return ""
+    return f"What {listing(waiting)} {'has' if len(waiting) == 1 else 'have'} of them on disk is deleted on return."
+
+
+def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
+    """Whether a node that had gone was back at event `index`."""
+    told = [event for event in chronicle.told(NODE_EVENTS, None, until=index) if event["node"] == node]
+    return bool(told) and told[-1]["event"] == "node_running"
+
+
+NODE_EVENTS = (*NODE_ENDS, "node_running")
+
+
+# The queue went down and came back with less, or not at all
+
+
+def _went_down(words: str) -> Explain:
+    def explain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
+        index = _last_event(chronicle, loss["queue"], "queue_down", loss)
+        if index is None:
+            return _by_chain(chronicle, loss, first)
+        event = chronicle.events[index]
+        fault = master_down(chronicle, loss["queue"], index)
+        return " ".join([words, *([told_of(fault)] if fault else []), NO_SUCCESSOR[event["detail"]["reason"]]])
+
+    return explain
+
+
+NO_SUCCESSOR = {
+    "no_mirror": "There was no mirror to take over.",
+    "mirrors_stopped": "No mirror was synchronised, so the master stopped them all, as ha-promote-on-shutdown asks for "
+    "unless it is always.",
+    "promotion_refused": "No mirror was synchronised, and ha-promote-on-failure is when-synced, so none took over.",
+}
+"""Why nobody took over, by the reason of `queue_down`."""
+
+
+def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
+    """The cause in words, and the events that led to it."""
+    events, event, chain = chronicle.events, _event(chronicle, loss), []
+    index = None if event is None else event.get("because")
+    while index is not None:
+        event = events[index]
+        if event["detail"].get("by") != []:  # Else nobody was left to learn of it.
+            chain.append(f"{seconds(event['t'])} s: {sentence(event, [event['queue']] if event['queue'] else [])}")
+        index = event.get("because")
+    return " ".join([CAUSES[loss["cause"]], *reversed(chain)])
+
+
+EXPLANATIONS: dict[str, Explain] = {
+    "unsynchronised_promotion": _unsynchronised_promotion,
+    "transient_message": _went_down("They were not persistent, so they were gone with the last process that had them."),
+    "transient_queue": _went_down("The queue was not durable, and its last replica ended."),
+    "dropped_replicas": _went_down("Every replica but one mirror was dropped, and their copies deleted."),
+    "exclusive_queue": _went_down("The queue was exclusive, and such a queue is never mirrored."),
+}
+"""How each cause is explained; any other by the chain of its events."""

@@ -1,0 +1,107 @@
+"""The marks of a timeline: faults, promotions, losses, redeliveries and links, each at its moments and nodes, and what
+each has to say of itself: its sentence, and the sentences of what brought it about, back to what began it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from msgspec import Struct
+
+from hawb.views.formatting import seconds
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.roles import LEADS, Spans, roles
+from hawb.views.story.telling import Sentence, sentence, sentences
+from hawb.views.story.why import why_lost
+
+MARKED = {
+    "node_killed": "fault",
+    "node_lost_power": "fault",
+    "node_stopping": "fault",
+    "node_pausing": "fault",
+    "node_drained": "fault",
+    "alarm_set": "fault",
+    "links_cut": "cut",
+    "links_timed_out": "cut",
+    "links_healed": "healed",
+    "node_gave_up": "fault",
+    "queue_down": "fault",
+    "nodes_suspected": "cut",
+    "promoted": "promoted",
+    "leader_elected": "promoted",
+    "messages_lost": "lost",
+    "messages_requeued": "redelivered",
+    "messages_delivered": "redelivered",
+}
+"""The events that have a mark, and the look of the mark; a delivery only if something was delivered again."""
+
+
+class Mark(Struct, frozen=True):
+    """What happened at a moment to a node that has one look: its sentences. `node` is None where nobody knows it."""
+
+    t: float
+    node: str | None
+    look: str
+    told: tuple[Sentence, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        return f"{seconds(self.t)} s: {' '.join(one.text for one in self.told)}"
+
+
+def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
+    """The marks of an outcome in order; of those about queues only what is about `queue`, if one is chosen."""
+    places: dict[tuple[float, str | None, str], list[Sentence]] = {}
+    roles_of = cache(lambda name: roles(outcome, name) if name in outcome["ledger"] else {})
+    for one in sentences(outcome):
+        if _is_marked(outcome["events"][one.index]) and (queue is None or not one.queues or queue in one.queues):
+            look = MARKED[outcome["events"][one.index]["event"]]
+            for node in _nodes_of(outcome, outcome["events"][one.index], roles_of):
+                places.setdefault((one.t, node, look), []).append(one)
+    return [Mark(*place, tuple(told)) for place, told in places.items()]
+
+
+def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
+    """What a mark has to say, as times and sentences: what brought it about, oldest first, then itself, and for a loss
+    the paragraph that tells why."""
+    outcome, lines = chronicle.outcome, dict[tuple[float, str], None]()
+    for one in mark.told:
+        lines |= dict.fromkeys([*because(outcome, one.index), (one.t, one.text)])
+        losses = [loss for loss in outcome["losses"] if loss.get("event") == one.index]
+        lines |= dict.fromkeys((one.t, why) for loss in losses for why in why_lost(chronicle, loss))
+    return list(lines)
+
+
+def because(outcome: dict, index: int) -> list[tuple[float, str]]:
+    """What brought an event about, oldest first: the times and sentences of the events before it."""
+    events, chain = outcome["events"], []
+    cause = events[index].get("because")
+    while cause is not None:
+        event = events[cause]
+        if event["detail"].get("by") != []:  # Else nobody was left to learn of it.
+            chain.append((event["t"], sentence(event, [event["queue"]] if event["queue"] else [])))
+        cause = event.get("because")
+    return chain[::-1]
+
+
+def _is_marked(event: dict) -> bool:
+    return event["event"] in MARKED and bool(event["detail"].get("redelivered", True))
+
+
+def _nodes_of(outcome: dict, event: dict, roles_of: Callable[[str | None], Spans]) -> list[str | None]:
+    """The nodes whose lanes an event belongs to: the ends of links, its own, that of the event which brought it about,
+    or its queue's master's."""
+    if MARKED[event["event"]] in ("cut", "healed"):
+        return sorted({node for link in event["detail"].get("links", [outcome["nodes"]]) for node in link})
+    because = event.get("because")
+    before = {} if because is None else outcome["events"][because]
+    return [event["node"] or before.get("node") or _leading(roles_of(event["queue"]), event["t"])]
+
+
+def _leading(spans: Spans, t: float) -> str | None:
+    """The node that led a queue at a time, or first did after it."""
+    led = [(since, node) for node, told in spans.items() for since, role in told if role in LEADS]
+    before = [one for one in led if one[0] <= t]
+    return max(before)[1] if before else min(led)[1] if led else None

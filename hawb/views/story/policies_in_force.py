@@ -1,0 +1,60 @@
+"""Which policies an outcome's events say were in force for a queue at any of them, and what they said.
+
+The kind of a policy is the name of its field in a queue's record: `policy`, or `operator_policy`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.naming import split_queue
+from hawb.rules.policies import Policy, effective_definition
+from hawb.views.story.chronicle import Chronicle
+
+KINDS = ("policy", "operator_policy")
+
+
+class PoliciesInForce:
+    """The policies of an outcome over its events."""
+
+    def __init__(self, chronicle: Chronicle):
+        self._chronicle = chronicle
+
+    def name(self, queue: str, index: int, kind: str = "policy") -> str | None:
+        """The policy that applies to a queue after event `index`; None if there is none."""
+        applied = f"{kind}_applied"
+        told = self._chronicle.told((applied, "queue_declared"), queue, until=index + 1)
+        if told:
+            return told[-1]["detail"].get("policy" if told[-1]["event"] == applied else kind)
+        later = self._chronicle.told((applied,), queue, since=index + 1)
+        return later[0]["detail"]["was"] if later else self._chronicle.outcome["queues"].get(queue, {}).get(kind)
+
+    def names(self, queue: str, index: int) -> list[str]:
+        """The policies of both kinds that apply to a queue after event `index`."""
+        return [name for kind in KINDS if (name := self.name(queue, index, kind)) is not None]
+
+    def definition(self, queue: str, index: int) -> dict | None:
+        """What they said together; None if there were none, or if the outcome does not tell of each."""
+        found = self._policies(queue, index)
+        told = found is not None and any(found)
+        return effective_definition(*found) if told else None
+
+    def decided_by_operator(self, queue: str, index: int, key: str) -> str | None:
+        """The operator policy whose value of `key` is the one in force; None where it is not the operator's."""
+        policy, operator_policy = self._policies(queue, index) or (None, None)
+        if operator_policy is None or key not in operator_policy.definition:
+            return None
+        decided = effective_definition(policy, operator_policy)[key] == operator_policy.definition[key]
+        return operator_policy.name if decided else None
+
+    def _policies(self, queue: str, index: int) -> tuple[Policy | None, Policy | None] | None:
+        """The policy and the operator policy that applied then; None if the outcome does not tell what one of them
+        said."""
+        found = [self._policy(queue, index, kind) for kind in KINDS]
+        return None if len(self.names(queue, index)) > len([one for one in found if one]) else (found[0], found[1])
+
+    def _policy(self, queue: str, index: int, kind: str) -> Policy | None:
+        name, vhost = self.name(queue, index, kind), split_queue(queue)[0]
+        told = self._chronicle.told((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
+        for detail in (event["detail"] for event in reversed(told)):
+            if (detail["name"], detail["vhost"]) == (name, vhost):
+                return Policy.of(name, detail["pattern"], detail["definition"])
+        return None

@@ -1,0 +1,168 @@
+"""Who had which role for a queue, and which state each node was in, at every moment: from the events of an outcome.
+
+A span begins with an event and lasts until the next one of its node. What was there before the first event is known
+only as far as the outcome tells: nodes and replicas that no event touches were all the time as they are at the end, and
+the master that is the first to go was the master from the start.
+
+What a node is, it is by its own account: that others lost sight of it changes nothing for the node itself, which may go
+on as a master of its side of a partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+
+from hawb.views.story.members import member_roles
+
+Spans = dict[str, list[tuple[float, str]]]
+"""By node: when something began, and what; in order of time."""
+
+NODE_STATES = {
+    "node_killed": "down",
+    "node_lost_power": "down",
+    "node_stopping": "down",
+    "node_pausing": "paused",
+    "node_gave_up": "down",
+    "node_boot_refused": "down",
+    "node_booting": "booting",
+    "node_waiting": "waiting",
+    "node_running": "running",
+}
+"""The events after which a node is in another state."""
+
+
+LEADS = ("master", "leader", "leader_alone")
+"""The roles of who leads a queue."""
+
+
+def node_states(outcome: dict) -> Spans:
+    """The states of all nodes; one that boots is `booting`."""
+    spans: Spans = {}
+    for node, state in outcome["nodes"].items():
+        told = [e for e in outcome["events"] if e["node"] == node and e["event"] in NODE_STATES]
+        first = state if not told else "down" if told[0]["event"] == "node_booting" else "running"
+        spans[node] = [(0.0, first), *((e["t"], NODE_STATES[e["event"]]) for e in told)]
+    return spans
+
+
+def roles(outcome: dict, queue: str) -> Spans:
+    """The roles of all nodes for a queue: of a classic one master, synchronised, unsynchronised or none; of a quorum
+    queue those of `members`. Raises ValueError for a queue that the outcome does not have."""
+    if queue not in outcome["ledger"]:
+        known = ", ".join(map(repr, outcome["ledger"]))
+        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
+    events = [event for event in outcome["events"] if event["queue"] in (queue, None)]
+    if is_quorum(outcome, queue):
+        running = {node for node, told in node_states(outcome).items() if told[0][1] == "running"}
+        return spans_of(member_roles(outcome, queue, events, running))
+    changes = ((event["t"], node, role) for event in events for node, role in _changes(event))
+    return spans_of([*((0.0, node, role) for node, role in _at_the_start(outcome, queue, events).items()), *changes])
+
+
+def partings(outcome: dict) -> dict[str, list[tuple[float, float, set[str]]]]:
+    """By node: since when and until when its links to which others dropped everything."""
+    since: dict[str, tuple[float, set[str]]] = {}
+    found: dict[str, list[tuple[float, float, set[str]]]] = {}
+
+    def end(node: str, t: float) -> set[str]:
+        began, others = since.pop(node, (t, set()))
+        if began < t:
+            found.setdefault(node, []).append((began, t, others))
+        return others
+
+    for event in outcome["events"]:
+        for link in event["detail"]["links"] if event["event"] == "links_cut" else ():
+            for node, other in (link, link[::-1]):
+                since[node] = (event["t"], end(node, event["t"]) | {other})
+        for node in list(since) if event["event"] == "links_healed" else ():
+            end(node, event["t"])
+    for node in list(since):
+        end(node, outcome["time_s"])
+    return found
+
+
+def outages(outcome: dict, queue: str) -> list[tuple[float, float]]:
+    """Since when and until when no node led a queue, once it was there and until it was deleted."""
+    gone = [event["t"] for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_deleted", queue)]
+    led: dict[str, bool] = {}
+    found, since = [], None
+    changes = [(t, node, role) for node, spans in roles(outcome, queue).items() for t, role in spans]
+    for t, together in groupby(sorted(changes, key=itemgetter(0)), key=itemgetter(0)):
+        was = any(led.values())
+        led |= {node: role in LEADS for _, node, role in together}
+        if was and not any(led.values()) and t not in gone:
+            since = t
+        elif since is not None and any(led.values()):
+            found.append((since, t))
+            since = None
+    return [*found, *([(since, outcome["time_s"])] if since is not None else [])]
+
+
+def is_quorum(outcome: dict, queue: str) -> bool:
+    """Whether the queue that had this name last is a quorum queue."""
+    declared = [event for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_declared", queue)]
+    if queue in outcome["queues"]:
+        return outcome["queues"][queue]["type"] == "quorum"
+    return bool(declared) and declared[-1]["detail"]["type"] == "quorum"
+
+
+def spans_of(changes: Iterable[tuple[float, str, str]]) -> Spans:
+    """The spans between changes: when, at which node, and what it is from then on. A node's first begins it all."""
+    spans: Spans = {}
+    for t, node, what in changes:
+        told = spans.setdefault(node, [])
+        if not told or told[-1][1] != what:
+            told.append((t, what))
+    return spans
+
+
+def _at_the_start(outcome: dict, queue: str, events: list[dict]) -> dict[str, str]:
+    if any(event["event"] == "queue_declared" for event in events):
+        return dict.fromkeys(outcome["nodes"], "none")
+    entry = outcome["queues"].get(queue, {})
+    touched = {node for event in events for node, _ in _changes(event)}
+    start = {node: "none" if node in touched else _at_the_end(entry, node) for node in outcome["nodes"]}
+    gone = next((event for event in events if event["event"] == "master_down"), None)
+    return start if gone is None else start | {gone["node"]: "master"}
+
+
+def _at_the_end(entry: dict, node: str) -> str:
+    if node == entry.get("master"):
+        return "master"
+    if node in entry.get("synchronised_mirrors", ()):
+        return "synchronised"
+    return "unsynchronised" if node in entry.get("mirrors", ()) else "none"
+
+
+def _changes(event: dict) -> Iterator[tuple[str, str]]:
+    """The nodes whose role an event changes, and to what."""
+    if event["event"] == "queue_declared":
+        yield from ((mirror, "unsynchronised") for mirror in event["detail"]["mirrors"])
+        yield event["node"], "master"
+    elif event["event"] in ("sync_finished", "mirrors_stopped"):
+        role = "synchronised" if event["event"] == "sync_finished" else "none"
+        yield from ((mirror, role) for mirror in event["detail"]["mirrors"])
+    elif event["event"] in ROLES and event["detail"].get("reason") not in LOST_SIGHT:
+        yield event["node"], ROLES[event["event"]]
+
+
+ROLES = {
+    "mirror_added": "unsynchronised",
+    "mirror_synchronised": "synchronised",
+    "mirror_removed": "none",
+    "promotion_refused": "none",
+    "promoted": "master",
+    "queue_recovered": "master",
+    "disk_lost": "none",
+    "master_down": "none",
+    "node_killed": "none",
+    "node_lost_power": "none",
+    "node_stopping": "none",
+    "node_pausing": "none",
+}
+"""The role of an event's node after it."""
+
+LOST_SIGHT = ("node_down", "out_of_reach")
+"""The reasons of events that tell of a node as others see it."""

@@ -1,0 +1,44 @@
+"""A timeline to be used: the lanes, a line at the moment that is shown, and each mark a button that tells what happened
+there and what brought it about.
+
+The buttons are HTML above the picture: the Tab key reaches them, they are called what happened, and they open what the
+picture's tooltips cannot hold. That takes no script (HTML's popovers). How they look is in the lab's stylesheet.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from hawb.views.formatting import seconds
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.lanes import Lanes
+from hawb.views.story.marks import Mark, explained
+
+MOST = 200
+"""How many marks have buttons: the latest; the others keep their tooltips."""
+
+
+def html(drawn: Lanes, outcome: dict, name: str) -> str:
+    """The lanes with a button on each mark. `name` tells one timeline of a page from another."""
+    chronicle = Chronicle(outcome)
+    buttons = (_button(drawn, chronicle, mark, f"{name}-{number}") for number, mark in enumerate(drawn.marks[-MOST:]))
+    return drawn.svg + "".join(buttons)
+
+
+def framed(content: str, drawn: Lanes, at: float) -> str:
+    """What `html` has made, with a line at a moment; another moment is another line alone."""
+    place = f"left:{drawn.scale.at(at):.1f}px;height:{drawn.height}px"
+    line = f'<div class="hawb-here" role="img" aria-label="{seconds(at)} s is shown" style="{place}"></div>'
+    return f'<div class="hawb-timeline">{content}{line}</div>'
+
+
+def _button(drawn: Lanes, chronicle: Chronicle, mark: Mark, name: str) -> str:
+    """A mark's button, and what it opens."""
+    x, y = drawn.place(mark)
+    told, lines = escape(mark.text), explained(chronicle, mark)
+    items = "".join(f"<li><time>{seconds(t)} s</time> {escape(line)}</li>" for t, line in lines)
+    called = f'aria-label="{told}" title="{told}" popovertarget="{escape(name)}"'
+    return (
+        f'<button type="button" class="hawb-mark" style="left:{x:.1f}px;top:{y}px" {called}></button>'
+        f'<div popover class="hawb-told" id="{escape(name)}"><ul>{items}</ul></div>'
+    )

@@ -1,0 +1,263 @@
+"""Why a message is where it is: one paragraph, put together from the events that led there.
+
+Each clause is there because an event of the outcome says so, or a setting of a policy that an event shows. What an
+outcome does not tell, such as the definition of a policy that nobody set during the scenario, is left out.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import runs
+from hawb.views.formatting import holds, listing, messages, seconds, shown, size
+from hawb.views.story import losses
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.copies import copies, published
+from hawb.views.story.telling import sentence
+
+
+def why(outcome: dict, queue: str, number: int) -> str:
+    """What became of a message and why. Raises ValueError, naming what there is, for a queue or number that there is
+    not."""
+    account, chronicle = _account(outcome, queue, number), Chronicle(outcome)
+    loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
+    if loss is not None:
+        ids, told = next(one for one in losses.paragraphs(chronicle, loss) if holds(one[0], number))
+    else:
+        ids, told = [[number, number]], _fate(chronicle, queue, number, account)
+    return " ".join([told, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
+
+
+def whys(outcome: dict) -> list[str]:
+    """A paragraph for all that was lost together for the same reason, in the order of the losses, and one for each
+    queue that did not take what was confirmed."""
+    chronicle = Chronicle(outcome)
+    lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
+    return lost + [
+        f"No queue took {messages(ids)} of {shown(queue)}, and the broker confirmed {_which(ids, ids)}."
+        for queue, account in outcome["ledger"].items()
+        if (ids := _common(account["refused"], account["confirmed"]))
+    ]
+
+
+def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
+    """A paragraph for each part of a loss that has a reason of its own."""
+    paragraphs = losses.paragraphs(chronicle, loss)
+    return [" ".join([told, *_answers(chronicle, loss["queue"], ids)]) for ids, told in paragraphs]
+
+
+def _account(outcome: dict, queue: str, number: int) -> dict:
+    ledger = outcome["ledger"]
+    if queue not in ledger:
+        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {', '.join(map(repr, ledger))}")
+    count = ledger[queue]["published"]
+    if not 1 <= number <= count:
+        there = f"messages 1 to {count}" if count else "no messages"
+        raise ValueError(f"there is no message {number} of {queue!r}: it has {there}")
+    return ledger[queue]
+
+
+def _fate(chronicle: Chronicle, queue: str, number: int, account: dict) -> str:
+    if holds(account["refused"], number):
+        return _refused(chronicle, queue, number)
+    for reason, ids in account["removed"].items():
+        if holds(ids, number):
+            return _removed(chronicle, queue, number, reason)
+    return _there(chronicle, queue, number)
+
+
+# What is there
+
+
+def _there(chronicle: Chronicle, queue: str, number: int) -> str:
+    """In the queue, and where."""
+    entry = chronicle.outcome["queues"][queue]
+    name = f"Message {number:,} of {shown(queue)}"
+    flag = " If it is delivered, it will be marked as redelivered." if holds(entry["redelivered"], number) else ""
+    if entry["state"] == "down":
+        return f"{name} is on the disk of {shown(entry['master'])}: the queue is down until that node is back.{flag}"
+    if holds(entry.get("uncommitted", []), number):
+        alone = f"{name} is not committed: no majority of the queue's members has it."
+        return " ".join([alone, *_led(chronicle, queue)])
+    held = [who for who, consumer in chronicle.outcome["consumers"].items() if _waits_for(consumer, queue, number)]
+    state = f"delivered to {listing(held)} and not acknowledged" if held else "ready"
+    nodes = listing(nodes_with(chronicle, queue, number)) or "no running node"
+    return " ".join([f"{name} is in the queue, {state}, on {nodes}.{flag}", *_committed(chronicle, queue, number)])
+
+
+def _waits_for(consumer: dict, queue: str, number: int) -> bool:
+    return consumer["queue"] == queue and holds(consumer["unacknowledged"], number)
+
+
+def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
+    """When a quorum queue's members committed a message, and who has led them since."""
+    index = published(chronicle, queue, number)
+    event = None if index is None else chronicle.events[index]
+    if event is None or "term" not in event["detail"]:
+        return []
+    term, nodes = event["detail"]["term"], listing(event["detail"]["replicas"])
+    told = f"A majority ({nodes}) committed it at {seconds(event['t'])} s, in term {term}."
+    return [told, *leadership(chronicle, queue, index)]
+
+
+def _led(chronicle: Chronicle, queue: str, until: int | None = None) -> list[str]:
+    """What became of a quorum queue's leader since it last could commit nothing, up to an event."""
+    lost = chronicle.places(("queue_unavailable",), queue, until=until)
+    return leadership(chronicle, queue, lost[-1] - 1, until) if lost else []
+
+
+def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None = None) -> list[str]:
+    """The sentences about a quorum queue's leader between two events, by their places. That one who was elected can
+    commit needs none of its own."""
+    told, elected = [], None
+    for event in chronicle.told(LEADERSHIP, queue, after + 1, until):
+        if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
+            told.append(f"At {seconds(event['t'])} s: {sentence(event, [queue])}")
+        elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
+    return told
+
+
+LEADERSHIP = ("queue_unavailable", "leader_elected", "queue_available")
+
+
+def nodes_with(chronicle: Chronicle, queue: str, number: int) -> list[str]:
+    """The nodes whose running replica of a queue has a message."""
+    entry = chronicle.outcome["queues"][queue]
+    first = published(chronicle, queue, number)
+    if entry["type"] == "quorum":
+        return _members_with(chronicle, queue, first)
+    had = copies(chronicle, queue, first, len(chronicle.events) - 1) if first is not None else {}
+    partly = [node for node in entry["mirrors"] if node not in entry["synchronised_mirrors"]]
+    has_too = [node for node in partly if node in had and had[node] is None]
+    return [entry["master"], *entry["synchronised_mirrors"], *has_too]
+
+
+def _members_with(chronicle: Chronicle, queue: str, first: int | None) -> list[str]:
+    """The online members that have what event `first` published: those that had it then and have kept their disk, and
+    those that have caught up since."""
+    entry, had = chronicle.outcome["queues"][queue], set()
+    for event in chronicle.events[first:] if first is not None else []:
+        if event["event"] == "messages_published" and event["queue"] == queue and not had:
+            had = set(event["detail"]["replicas"])
+        elif event["event"] in FORGETS and event["queue"] in (queue, None):
+            had.discard(event["node"])
+    caught_up = [node for node, one in entry.get("replicas", {}).items() if one.get("behind", 0) == 0]
+    return [node for node in entry["online"] if node in had or node in caught_up or "replicas" not in entry]
+
+
+FORGETS = ("disk_lost", "node_reset", "member_removed")
+"""The events after which a member's log is gone."""
+
+
+# What has left
+
+
+REMOVED = {
+    "acknowledged": ("messages_acknowledged", "was acknowledged"),
+    "rejected": ("messages_rejected", "was rejected for good"),
+    "purged": ("queue_purged", "was purged"),
+    "deleted": ("queue_deleted", "was deleted with its queue"),
+    "expired": ("messages_expired", "expired"),
+    "dropped": ("messages_dropped", "was dropped"),
+    "dead_lettered": ("messages_dead_lettered", "was dead-lettered"),
+}
+"""The ledger's ways out of a queue: the event that tells of it, and the words."""
+
+
+def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
+    event_name, words = REMOVED[reason]
+    event = _last(chronicle, queue, event_name, number)
+    if event is None and reason == "acknowledged":
+        event, words = _last(chronicle, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
+    when = "" if event is None else f" at {seconds(event['t'])} s"
+    if reason in ("dead_lettered", "dropped") and event is not None:
+        alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
+        return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}"
+    consumer = "" if event is None else event["detail"].get("consumer")
+    by = f" by {shown(consumer)}" if consumer else ""
+    return f"Message {number:,} of {shown(queue)} {words}{by}{when}."
+
+
+def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
+    """The last event of that name about a message; one without message numbers is about all."""
+    told = reversed(chronicle.told((name,), queue))
+    return next((e for e in told if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
+
+
+def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
+    event = _last(chronicle, queue, "messages_refused", number)
+    if event is None:
+        return f"No queue took message {number:,} of {shown(queue)}."
+    alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
+    index, reason = chronicle.events.index(event), event["detail"]["reason"]
+    fault = losses.master_down(chronicle, queue, index) if reason in NO_MASTER else None
+    told = [f"At {seconds(event['t'])} s: {sentence(alone, [queue])}", *([losses.told_of(fault)] if fault else [])]
+    return " ".join([*told, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
+
+
+NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
+"""The reasons of a refusal behind which stands the end of a master."""
+
+NO_LEADER = ("no_majority", "client_node_gone")
+"""Those behind which may stand that no leader could commit."""
+
+
+# What clients saw of it
+
+
+def _deliveries(chronicle: Chronicle, queue: str, number: int) -> list[str]:
+    """Deliveries, when there was more than one, and what came between them."""
+    about = [(index, event) for index, event in enumerate(chronicle.events) if _is_about(event, queue, number)]
+    delivered = [index for index, event in about if event["event"] == "messages_delivered"]
+    if len(delivered) < 2:
+        return []
+    told = []
+    for index, event in about:
+        when = f"at {seconds(event['t'])} s"
+        if event["event"] == "messages_delivered":
+            told.append(f"to {losses.client(event)} {when}")
+        elif delivered[0] < index < delivered[-1]:
+            told.append(AGAIN[event["event"]].format(node=shown(event["node"]), when=when))
+    return [f"It was delivered {len(delivered)} times: {', '.join(told)}."]
+
+
+def _is_about(event: dict, queue: str, number: int) -> bool:
+    detail = event["detail"]
+    told = event["event"] in AGAIN or event["event"] == "messages_delivered"
+    return told and event["queue"] == queue and ("ids" not in detail or holds(detail["ids"], number))
+
+
+AGAIN = {
+    "messages_requeued": "back in its place {when}",
+    "acknowledgement_ignored": "answered for {when}, when the master that had delivered it was gone",
+    "promoted": "then {node} took over {when}, to which its predecessor's deliveries are unknown",
+    "queue_recovered": "then {node} came back {when} and knew nothing of what had been delivered",
+}
+"""What makes a queue deliver again, and what is told of it."""
+
+
+def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str]:
+    """What the publisher was told, if anything."""
+    account = chronicle.outcome["ledger"][queue]
+    told = []
+    for answer, words in (("confirmed", "The broker confirmed"), ("nacked", "The broker nacked")):
+        if common := _common(account[answer], ids):
+            told.append(f"{words} {_which(common, ids)}.")
+    if not told and (failed := _last(chronicle, queue, "transaction_failed", ids[0][0])) is not None:
+        when = f"at {seconds(failed['t'])} s"
+        return [f"The publisher's channel was closed {when} instead of committing the transaction."]
+    it, its = ("it", "its publisher") if size(ids) == 1 else ("them", "their publishers")
+    if not told and holds(chronicle.outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
+        return ["The broker has told nobody anything about it so far."]
+    if not told and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
+        were = "it was" if it == "it" else "they were"
+        return [f"Whether {its} had a confirm is not known: {were} there from the start."]
+    return told or [f"The publisher was never told what became of {it}."]
+
+
+def _which(some: list[list[int]], ids: list[list[int]]) -> str:
+    if some != ids:
+        return messages(some)
+    return "it" if size(ids) == 1 else "all of them"
+
+
+def _common(a: list[list[int]], b: list[list[int]]) -> list[list[int]]:
+    return runs.as_lists(runs.common(losses.as_runs(a), losses.as_runs(b)))

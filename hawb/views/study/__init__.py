@@ -1,0 +1,1 @@
+"""What studies and audits come to, as text, tables and figures."""

@@ -1,0 +1,232 @@
+"""What each number of replicas costs and brings: for a terminal, for programs, and as one page.
+
+What a number leaves out stands beside it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from hawb.study.intervals import BATCHES
+from hawb.study.prediction import Prediction
+from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
+from hawb.views.embedded import svg
+from hawb.views.formatting import counted, html, listing, percent, shown
+from hawb.views.page import document, figure, notes_html, section
+from hawb.views.study.replica_figure import replica_figure
+from hawb.views.tables import WIDTH, Table, columns
+
+COLUMNS = ("type", "replicas", "tolerates", "disk", "memory", "network", "messages/s", "loses confirmed", "out of use")
+ADVICE = ("now", "recommended", "tolerates", "queues", "why not quorum")
+
+TOLERATES = (
+    "nodes that may fail with the queue still in use. Quorum: what is beyond a majority. Mirrored: all but one, while"
+    " its mirrors are synchronised; none where none is."
+)
+HELD = (
+    "bodies on all replicas together, at the depth of the files. Left out: indices, logs that are not cut yet, messages"
+    " that do not last; memory of classic queues, which page as they like."
+)
+NETWORK = (
+    "how often a message's bytes go from node to node when it is published, as the engine counts them. Left out:"
+    " clients, synchronisations, members that catch up."
+)
+RATES = (
+    "one queue, all else idle, on published machines, with the interval; {error}. * beyond what was published. Left"
+    " out: your machines, other load, replicas far apart."
+)
+PLAYED = (
+    "{found.trials:,} trials a row{fewer}, seed {found.seed}, "
+    f"{HORIZON_DAYS} days each, on seven nodes, of which each fails once a month and is back within an hour (assumed);"
+    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of a trial. Intervals are of"
+    " 95 %, a share's Wilson's: none in {found.trials:,} is not never; a mean's of batch means, for {least} trials or"
+    " more, and too narrow where few had an outage. Left out: losses of power, lost disks, partitions, deep backlogs."
+)
+FEWER = "; {trials:,} in each of {rows}, by the engine, as the kernel does not play {reason}"
+UNPLAYED = "not played, as no trials were asked for, or the network could not carry such messages to seven replicas."
+
+NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not played"
+
+
+def report(found: WhatIf) -> str:
+    """For a terminal."""
+    table = tabulate(rows(found), COLUMNS, tablefmt="plain", disable_numparse=True)
+    advised = columns([list(row) for row in advice_rows(found)], ADVICE)
+    parts = [heading(found), table, recommendation(found), advised, *legend(found)]
+    return "\n\n".join(part if "\n" in part else "\n".join(textwrap.wrap(part, WIDTH)) for part in parts)
+
+
+def heading(found: WhatIf) -> str:
+    """What it is about."""
+    size = f"{found.size_bytes:,} bytes{' (assumed)' if found.assumed_size else ''}"
+    nodes = "an unknown number of nodes" if found.nodes is None else counted(found.nodes, "node")
+    return (
+        f"{counted(len(found.queues), 'queue')} with {counted(found.messages)} of {size} on {nodes}, RabbitMQ"
+        f" {found.profile.release}"
+    )
+
+
+def rows(found: WhatIf) -> list[tuple[str, ...]]:
+    """A row for each type and number of replicas."""
+    return [
+        (
+            cell.queue_type, str(cell.replicas), counted(cell.tolerated, "failure"), _size(cell.disk_bytes),
+            NOT_MODELLED if cell.memory_bytes is None else _size(cell.memory_bytes), f"{cell.network:.1f}x",
+            _rate(cell.rate), *_played(cell.played),
+        )
+        for cell in found.cells
+    ]  # fmt: skip
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 2**20:,.1f} MiB"
+
+
+def _rate(rate: Prediction | None) -> str:
+    if rate is None:
+        return NOT_MEASURED
+    beyond = " *" if rate.warnings else ""
+    return f"{rate.value:,.0f} ({rate.low:,.0f} to {rate.high:,.0f}){beyond}"
+
+
+def _played(played: Played | None) -> tuple[str, str]:
+    if played is None:
+        return NOT_PLAYED, NOT_PLAYED
+    low, high = played.lost.interval
+    share = f"{played.lost.some:,} of {played.lost.trials:,} ({percent(low)} to {percent(high)})"
+    down = played.down
+    between = "" if down.low_s is None else f" ({_seconds(max(0.0, down.low_s))} to {_seconds(down.high_s)})"
+    return share, f"{_seconds(down.mean_s)} s{between}, at most {_seconds(down.most_s)}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
+
+
+def recommendation(found: WhatIf) -> str:
+    """The recommendation and its rule."""
+    failures = counted(found.failures, "failure")
+    told = f"Recommended for {failures}: quorum queues of {counted(found.members, 'member')}."
+    if found.nodes is not None and _tolerates(found) < found.failures:
+        told += f" That tolerates {counted(_tolerates(found), 'failure')}: {counted(found.nodes, 'node')} are too few."
+    return f"{told} The rule: {found.rule}."
+
+
+def _tolerates(found: WhatIf) -> int:
+    return next(cell.tolerated for cell in found.cells if (cell.queue_type, cell.replicas) == ("quorum", found.members))
+
+
+def advice_rows(found: WhatIf) -> list[tuple[str, ...]]:
+    """Queues of which the same is to be said are one row."""
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for one in found.advice:
+        groups[_advised(one, found)].append(one.queue.full_name)
+    return [
+        (*row[:3], f"{len(names):,}: {listing(sorted(names))}", row[3]) for row, names in sorted(groups.items())
+    ]
+
+
+def _advised(one: Advice, found: WhatIf) -> tuple[str, ...]:
+    has = "not told" if one.has is None else str(one.has)
+    now = f"{one.queue.type}, {has}"
+    cell = next(
+        (cell for cell in found.cells if (cell.queue_type, cell.replicas) == (one.type, one.replicas)), None
+    )
+    tolerates = "" if cell is None else counted(cell.tolerated, "failure")
+    return now, f"{one.type}, {one.replicas}", tolerates, shown("; ".join(one.blockers))
+
+
+def legend(found: WhatIf) -> list[str]:
+    """What each column is, what it rests on and what it leaves out."""
+    measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
+    errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
+    error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
+    played = [cell.played for cell in found.cells if cell.played is not None]
+    failing = PLAYED.format(found=found, fewer=_fewer(played), least=2 * BATCHES) if played else UNPLAYED
+    texts = {
+        "tolerates": TOLERATES,
+        "disk, memory": HELD,
+        "network": NETWORK,
+        "messages/s": RATES.format(error=error),
+        "loses confirmed, out of use": failing,
+    }
+    return [
+        "\n".join(textwrap.wrap(f"{name}: {text}", WIDTH, subsequent_indent="  ")) for name, text in texts.items()
+    ]
+
+
+def _fewer(played: Sequence[Played]) -> str:
+    """Of which rows there are fewer trials, and why."""
+    groups = Counter((one.refused, one.lost.trials) for one in played if one.refused)
+    return "".join(
+        FEWER.format(trials=trials, rows=counted(count, "row"), reason=reason)
+        for (reason, trials), count in groups.items()
+    )
+
+
+def plain(found: WhatIf) -> dict[str, object]:
+    """All of it as JSON has it."""
+    return {
+        "release": found.profile.release,
+        "nodes": found.nodes,
+        "messages": found.messages,
+        "size_bytes": found.size_bytes,
+        "assumed_size": found.assumed_size,
+        "failures": found.failures,
+        "members": found.members,
+        "rule": found.rule,
+        "trials": found.trials,
+        "seed": found.seed,
+        "horizon_days": HORIZON_DAYS,
+        "replicas": [_plain_cell(cell) for cell in found.cells],
+        "queues": [
+            {"queue": one.queue.full_name, "type": one.queue.type, "has": one.has, "recommended_type": one.type,
+             "recommended": one.replicas, "blockers": one.blockers}
+            for one in found.advice
+        ],
+        "legend": [" ".join(text.split()) for text in legend(found)],
+    }  # fmt: skip
+
+
+def _plain_cell(cell: Cell) -> dict[str, object]:
+    rate, played = cell.rate, cell.played
+    return {
+        "type": cell.queue_type,
+        "replicas": cell.replicas,
+        "tolerated": cell.tolerated,
+        "disk_bytes": cell.disk_bytes,
+        "memory_bytes": cell.memory_bytes,
+        "network": cell.network,
+        "messages_per_s": rate and {"value": rate.value, "low": rate.low, "high": rate.high, "error": rate.error,
+                                    "warnings": list(rate.warnings)},
+        "lost_confirmed": played and {"trials": played.lost.trials, "with_loss": played.lost.some,
+                                      "share_low": played.lost.interval[0], "share_high": played.lost.interval[1]},
+        "down_s": played and {"mean": played.down.mean_s, "mean_low": played.down.low_s,
+                              "mean_high": played.down.high_s, "most": played.down.most_s},
+    }  # fmt: skip
+
+
+def tables(found: WhatIf) -> tuple[Table, Table, Table]:
+    """Costs, what the columns are, and what is recommended, as a notebook and a page show them."""
+    told = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
+    return (
+        Table(heading(found), COLUMNS, rows(found)),
+        Table("What the columns are, and what they leave out", ("column", "what it is"), told),
+        Table(recommendation(found), ADVICE, advice_rows(found)),
+    )
+
+
+def page(found: WhatIf) -> str:
+    """One page, which fetches and runs nothing."""
+    title = "How many replicas?"
+    costs, told, advised = (each._repr_html_() for each in tables(found))
+    return document(title, [
+        f"<h1>{title}</h1><p>{html(heading(found))}</p>",
+        section("Queue by queue", advised),
+        section("One to seven", costs, figure(svg(replica_figure(found), "The table's numbers as lines")), told),
+        notes_html(found.notes),
+    ])  # fmt: skip

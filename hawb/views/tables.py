@@ -1,0 +1,92 @@
+"""Tables as text and as HTML, and the cells that they are made of.
+
+Names come from outside and are escaped; each is kept to itself with <bdi>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tabulate import tabulate
+
+from hawb.views import style
+from hawb.views.formatting import html, shown
+
+WIDTH = 120
+"""How long the lines of a terminal are."""
+NARROWEST = 30
+"""No last column is squeezed into less."""
+
+CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
+NAME_CELL = "padding:1px 8px;text-align:left;max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
+HEAD = f"color:{style.FAINT};white-space:normal;vertical-align:bottom"
+"""The head of a column, of several words, gives way where figures need the room."""
+TWO_WIDE = "max-width:48em"
+"""What was and what is now, side by side, have the room of two."""
+CHANGED = f"background:{style.CHANGED}47;outline:1px dashed currentColor;outline-offset:-1px"
+TABLE = f"border-collapse:collapse;margin-bottom:8px;font:12px {style.FONT};color:{style.INK}"
+TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;white-space:normal;max-width:44em"
+
+
+def columns(rows: list[list[str]], headers: Sequence[str]) -> str:
+    """A table whose last column is wrapped to what is left of the line."""
+    taken = sum(max(len(row[column]) for row in [headers, *rows]) + 2 for column in range(len(headers) - 1))
+    widths = [None] * (len(headers) - 1) + [max(NARROWEST, WIDTH - taken)]
+    return tabulate(rows, headers, tablefmt="plain", disable_numparse=True, maxcolwidths=widths)
+
+
+def cell(told: str, before: str | None, align: str = CELL) -> str:
+    """A cell with what is told now, marked where it was another before. None: it was not there."""
+    if told == before or before is None:
+        mark = f";{CHANGED}" if before is None else ""
+        return f'<td style="{align}{mark}"><bdi>{html(told)}</bdi></td>'
+    both = f"<bdi>{html(before or 'none')}</bdi> → <bdi>{html(told or 'none')}</bdi>"
+    return f'<td style="{align};{TWO_WIDE};{CHANGED}">{both}</td>'
+
+
+def name_cell(queue: str) -> str:
+    """The head of a row: a name, cut where it is too long."""
+    shown = html(queue)
+    return f'<th scope="row" style="{NAME_CELL};font-weight:400" title="{shown}"><bdi>{shown}</bdi></th>'
+
+
+def table(caption: str, columns: dict[str, str], body: str) -> str:
+    """An HTML table of rows that are HTML already; `columns` are names with the style of their cells."""
+    head = "".join(f'<th scope="col" style="{cell};{HEAD}">{name}</th>' for name, cell in columns.items())
+    return (
+        f'<table style="{TABLE}"><caption style="text-align:left;font-weight:600">{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+class Table(NamedTuple):
+    """Rows under a caption, of text and numbers from anywhere: escaped as HTML, and in aligned columns as text."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+    def __repr__(self) -> str:
+        cells = [tuple(self.told(value) for value in row) for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([shown(self.caption), *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        aligned = list(zip(*([isinstance(value, int) for value in row] for row in self.rows), strict=True))
+        styles = [CELL if aligned and all(aligned[at]) else TEXT_CELL for at in range(len(self.columns))]
+        columns = {html(name): align for name, align in zip(self.columns, styles, strict=True)}
+        body = "".join(f"<tr>{''.join(map(self._cell, row, styles))}</tr>" for row in self.rows)
+        return table(html(self.caption), columns, body)
+
+    def _cell(self, value: Any, align: str) -> str:
+        return f'<td style="{align}{self.ink(value)}"><bdi>{html(self.told(value))}</bdi></td>'
+
+    def told(self, value: Any) -> str:
+        """What stands in a cell."""
+        return f"{value:,}" if isinstance(value, int) else shown(value)
+
+    def ink(self, value: Any) -> str:
+        """What is added to the style of a cell."""
+        return ""

@@ -1,0 +1,106 @@
+"""How often model and broker agree: campaigns that are kept, counted by release and by each two settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hawb.broker import kept_campaigns
+from hawb.broker.fuzz import Campaign, by_another_seed
+from hawb.broker.kept_campaigns import Kept, together
+from hawb.broker.real import Played
+from hawb.broker.wide_campaigns import WIDE, Pair
+from hawb.broker.wide_settings import FACTORS
+from hawb.broker.wide_stories import wide_story
+from hawb.cli import main
+from hawb.scenario.document import Scenario
+from hawb.views.broker import agreement, model_vs_broker
+
+SEED = 0
+ODD = "q07"
+FIRST, SECOND = ("consumer", "one"), ("queue", "durable")
+
+
+def one_is_odd(scenario: Scenario) -> Played:
+    """The model, but for one queue, in which it has a message more."""
+    played = by_another_seed(scenario)
+    queue = played.outcome["queues"][ODD]
+    odd = {ODD: queue | {"messages": (queue["messages"] or 0) + 1}}
+    return played._replace(outcome=played.outcome | {"queues": played.outcome["queues"] | odd})
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory) -> Campaign:
+    made = Campaign(tmp_path_factory.mktemp("out"), one_is_odd, "broker 3.10", "3.10", SEED, 1, 0, WIDE)
+    made.play(0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def kept(campaign: Campaign, tmp_path_factory) -> Kept:
+    return kept_campaigns.read(kept_campaigns.save(campaign, tmp_path_factory.mktemp("data") / "recorded" / "wide"))
+
+
+def test_a_campaign_is_kept_with_what_differed_and_its_counts(campaign: Campaign, kept: Kept):
+    settings = wide_story(SEED, 0).settings
+    head, counts = kept
+    assert (head, counts) == kept_campaigns.kept(campaign)
+    assert (head.release, head.seed, head.stories, head.unplayed) == ("3.10.8", SEED, 1, 0)
+    assert (head.queues, head.equal) == (len(settings), len(settings) - 1)
+    assert head.differing == {f"0 {ODD}": (f"queues.{ODD}.messages",)}
+    odd = settings[ODD]
+    for one in counts:
+        has = [row for row in settings.values()
+               if (row[one.factor], row[one.other_factor]) == (one.value, one.other_value)]  # fmt: skip
+        assert (one.asked, one.equal) == (len(has), len(has) - (odd in has))
+
+
+def test_campaigns_are_counted_together(kept: Kept):
+    twice = together([kept, kept])
+    assert twice == [one._replace(asked=2 * one.asked, equal=2 * one.equal) for one in kept[1]]
+    assert agreement.by_release([kept, kept]).rows == [
+        ("3.10.8", 2, 2 * kept[0].queues, 2 * kept[0].equal, 2, f"{kept[0].equal / kept[0].queues:.1%}")
+    ]
+    assert agreement.what_differs([kept]).rows == [("3.10.8", "0", f"0 {ODD}", f"queues.{ODD}.messages")]
+
+
+def test_the_heat_map_has_how_often_above_and_how_equal_below():
+    counts = [Pair(*FIRST, *SECOND, 50, 48), Pair("consumer", "none", *SECOND, 4, 0)]
+    axes = agreement.heat_map(counts).axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["durable", "none", "one"]  # in the order of the factors
+    often, equal = (np.ma.filled(image.get_array().astype(float), np.nan) for image in axes.get_images())
+    assert (often[0, 2], often[0, 1], equal[2, 0], equal[1, 0]) == (50, 4, 0.96, 0)
+    assert np.isnan(often[2, 0]) and np.isnan(equal[0, 2]) and np.isnan(often[1, 2])
+    marks = [text for text in axes.texts if text.get_text() == "▼"]
+    assert [text.xy for text in marks] == [(0, 1)]
+    assert {text.get_text() for text in axes.texts} - {"▼"} == {"queue", "consumer"}
+
+
+def test_every_factor_has_its_place():
+    counts = [Pair(factor, value, *FIRST, 1, 1) for factor, values in FACTORS.items() for value in values
+              if factor != FIRST[0]]  # fmt: skip
+    names = [label.get_text() for label in agreement.heat_map(counts).axes[0].get_yticklabels()]
+    assert len(names) == sum(map(len, FACTORS.values())) - 1
+
+
+def test_verbs_are_counted_by_release():
+    table = agreement.by_verb(model_vs_broker.every())
+    assert table.columns == ("verb", "3.8", "3.10", "4.0", "differ")
+    rows = {verb: counts for verb, *counts in table.rows}
+    assert rows["kill"][1] > 100 and rows["partition"][2] == 0
+    assert {counts[-1] for counts in rows.values()} == {0}
+
+
+def test_the_command_keeps_counts(tmp_path: Path):
+    options = ["fuzz", "--wide", "--on", "model", "--count", "1", "--out", str(tmp_path / "out")]
+    told = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "kept")])
+    assert told.exit_code == 0
+    (file,) = (tmp_path / "kept").iterdir()
+    assert (file.name, kept_campaigns.read(file)[0].stories) == ("3.10.8-0.jsonl", 1)
+    (tmp_path / "file").touch()
+    refused = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "file")])
+    assert (refused.exit_code, "counts cannot be kept" in refused.stderr) == (2, True)

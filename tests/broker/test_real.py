@@ -1,0 +1,286 @@
+"""A real cluster beside the model: what can be tested without one. `test_real_live.py` has the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pika.data
+import pytest
+from click.testing import CliRunner
+from pika.spec import Basic
+
+from hawb.broker import cluster
+from hawb.broker.actions import ACTIONS, definition_of
+from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, number_of
+from hawb.broker.cluster import Bench
+from hawb.broker.compare import compare, differences
+from hawb.broker.control import Atom, reason_of, reasons_of_rows, term
+from hawb.broker.driven import harmless, undriven
+from hawb.broker.nodes import configuration
+from hawb.broker.observe import consumer_of, counted
+from hawb.broker.races import renamings
+from hawb.broker.real import Played
+from hawb.broker.standing import escaped, vhosts
+from hawb.cli import main
+from hawb.rules.patterns import matches
+from hawb.scenario import verbs
+from hawb.scenario.document import Cluster, PauseIfAllDown, Uncompared
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+STORY = """
+scenario: A mirror takes over
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - set_policy: {name: two, pattern: '^ha', definition: {ha-mode: exactly, ha-params: 2}}
+  - declare: {queue: ha, node: a}
+  - publish: {queue: ha, count: 3}
+  - declare: {queue: nothing, passive: true}
+  - expect: {queues: {ha: {messages: 3}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("é", "<<195,169>>"),
+        (Atom("it's"), "'it\\'s'"),
+        ((Atom("resource"), "/"), "{'resource',<<47>>}"),
+        ([1, True, 0.5], "[1,true,0.5]"),
+    ],
+)
+def test_values_are_written_as_erlang_terms(value: object, written: str) -> None:
+    assert term(value) == written
+
+
+def test_the_cluster_of_a_scenario_is_what_its_nodes_are_configured_with() -> None:
+    entry = Cluster(
+        ("a", "b"), net_ticktime=8, cluster_partition_handling=PauseIfAllDown(("b",), "autoheal"), slave_wait_timeout=2
+    )
+    text, advanced = configuration(entry, {"a": "n1@x", "b": "n2@x"})
+    assert "net_ticktime = 8\n" in text
+    assert "cluster_partition_handling = pause_if_all_down\n" in text
+    assert "cluster_partition_handling.pause_if_all_down.recover = autoheal\n" in text
+    assert "cluster_partition_handling.pause_if_all_down.nodes.1 = n2@x\n" in text
+    assert advanced == "[{rabbit, [{slave_wait_timeout, 2000}]}].\n"
+
+
+def test_a_policy_that_lists_nodes_lists_them_by_their_erlang_names() -> None:
+    drive = SimpleNamespace(cluster=SimpleNamespace(erlang={"a": "n1@x"}))
+    definition = {"ha-mode": "nodes", "ha-params": ["a", "elsewhere", 3]}
+    assert definition_of(drive, definition) == '{"ha-mode": "nodes", "ha-params": ["n1@x", "elsewhere", 3]}'
+    assert definition["ha-params"][0] == "a"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("ok", None),
+        (["error_string", "bad"], "bad"),
+        (["error", "not_mirrored"], "not_mirrored"),
+        (["migrated", "n1"], None),
+        (["not_migrated", "undefined"], "not_migrated"),
+    ],
+)
+def test_what_rabbitmqctl_would_end_with(answer: object, reason: str | None) -> None:
+    assert reason_of(answer) == reason
+
+
+def test_each_queue_whose_members_stay_is_told() -> None:
+    rows = [[["resource", "/", "queue", name], result] for name, result in
+            (("q", ["ok", 2]), ("r", ["error", 1, "last_node"]), ("s", ["error", 3, ["timeout", "x"]]))]  # fmt: skip
+    assert reasons_of_rows(rows) == ["last_node", '["timeout", "x"]']
+
+
+def test_a_confirm_of_several_messages_answers_for_all_that_came_before() -> None:
+    told = []
+    publishing = Publishing(SimpleNamespace(), lambda numbers, verdict: told.append((numbers, verdict)))
+    publishing.pending = {tag: [("q", tag)] for tag in (1, 2, 3)}
+    publishing.heard(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
+    publishing.heard(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
+    assert told == [([("q", 1)], "confirmed"), ([("q", 2)], "confirmed"), ([("q", 3)], "nacked")]
+    assert publishing.pending == {}
+
+
+def test_delivery_order_is_kept_in_runs() -> None:
+    assert in_order([2, 3, 1, 5, 6, 7]) == [[2, 3], [1, 1], [5, 7]]
+
+
+def test_a_queue_is_built_under_a_policy_that_matches_it_alone() -> None:
+    pattern = f"^{escaped('ha.é[1]')}$"
+    assert matches(pattern, "ha.é[1]")
+    assert not matches(pattern, "haXé[1]")
+
+
+def test_every_virtual_host_of_a_file_is_made() -> None:
+    scenario = load(STORY + "  - publish: {queues: ['dev::x'], count: 1}\n  - clear_policy: {name: x, vhost: old}\n")
+    assert vhosts(scenario) == {"/", "dev", "old"}
+
+
+def test_what_cannot_be_driven_is_named() -> None:
+    scenario = load(
+        "scenario: x\ncluster: {nodes: [a]}\nsteps:\n"
+        "  - publisher: {name: p, queue: q, rate: 5, mode: tx}\n"
+        "  - consume: {consumer: c, queue: q, rate: 5, ack: auto}\n  - publish: {queue: q, count: 1000000}\n"
+        "  - publish: {queue: q, count: 600, size: 1000000}\n"
+    )
+    assert [reason.partition(":")[0] for reason in undriven(scenario)] == [
+        "steps[0]", "steps[1]", "steps[2]", "steps[3]",
+    ]  # fmt: skip
+    assert undriven(load(STORY)) == []
+
+
+def test_every_verb_is_driven() -> None:
+    assert set(verbs.VERBS.values()) - set(ACTIONS) == {verbs.Wait, verbs.Expect}
+
+
+def test_a_scenario_that_does_nothing_to_nodes_leaves_its_cluster_to_the_next(monkeypatch) -> None:
+    booted, ended = [], []
+
+    @contextlib.contextmanager
+    def boot(_bench: Bench, names: tuple[str, ...], _entry: Cluster) -> Iterator[SimpleNamespace]:
+        booted.append(names)
+        yield SimpleNamespace(empty=lambda: booted.append("emptied"))
+        ended.append(names)
+
+    def play(names: tuple[str, ...], harmless: bool) -> None:
+        with bench.cluster(names, Cluster(names), harmless):
+            pass
+
+    monkeypatch.setattr(Bench, "_booted", boot)
+    monkeypatch.setattr(cluster, "lacking", lambda: [])
+    monkeypatch.setattr(cluster, "sweep", lambda: None)
+    with Bench() as bench:
+        play(("a",), True)
+        play(("a",), False)
+        assert (booted, ended) == ([("a",), "emptied"], [("a",)])
+        play(("a",), True)
+        play(("b",), True)
+    assert booted == [("a",), "emptied", ("a",), ("b",)]
+    assert ended == [("a",), ("a",), ("b",)]
+
+
+def test_a_scenario_is_harmless_unless_something_happens_to_nodes() -> None:
+    assert harmless(load(STORY))
+    assert not harmless(load(STORY + "  - kill: a\n"))
+    assert not harmless(load("scenario: x\ncluster: {nodes: [a, b], down: {b: killed}}\n"))
+
+
+def test_a_double_is_written_as_one() -> None:
+    pieces: list[bytes] = []
+    assert pika.data.encode_table(pieces, {"x": 1.5, "y": [0.25]}) == len(b"".join(pieces))
+    assert [b"d" + struct.pack(">d", value) in b"".join(pieces) for value in (1.5, 0.25, 2.0)] == [True, True, False]
+
+
+def test_a_dead_letter_has_no_number_of_its_own() -> None:
+    mine = {"x-hawb-numbers": {"q": 7}}
+    assert number_of(pika.BasicProperties(headers=mine), "q") == 7
+    assert number_of(pika.BasicProperties(headers=mine), "dead") == UNNUMBERED
+    assert number_of(pika.BasicProperties(headers=mine | {"x-death": []}), "q") == UNNUMBERED
+
+
+def test_what_clients_hold_is_told_where_the_queue_counts_as_much() -> None:
+    holding = [subscriber("one", "q", [1, 2]), subscriber("two", "q", [3]), subscriber("stale", "gone", [1])]
+    assert counted(holding, {"q": {"messages_unacknowledged": 3}}) == {"q"}
+    assert counted(holding, {"q": {"messages_unacknowledged": 1}}) == set()
+    assert consumer_of(holding[1], None, counting=True)["unacknowledged"] == [[3, 3]]
+    assert "unacknowledged" not in consumer_of(holding[1], None, counting=False)
+    assert not {"received", "unacknowledged"} & consumer_of(subscriber("d", "q", [UNNUMBERED]), None, True).keys()
+
+
+def test_a_client_that_would_have_been_told_is_not_taken_for_cancelled_because_its_queue_is_down() -> None:
+    waiting = subscriber("c", "q", [1])
+    waiting.subscribed = True
+    assert consumer_of(waiting, None, counting=True)["state"] == "active"
+    waiting.cancel_notify = False
+    assert consumer_of(waiting, None, counting=True)["state"] == "cancelled"
+
+
+def subscriber(name: str, queue: str, numbers: list[int]) -> Subscriber:
+    """A consumer that holds all that it has received."""
+    held = list(enumerate(numbers, 1))
+    return Subscriber(name, queue, "default", "a", SimpleNamespace(), received=numbers, held=held)
+
+
+# --- comparing ---
+
+
+def played(text: str = STORY) -> Played:
+    """The model's own outcome, as if a broker had told it."""
+    scenario = load(text)
+    run = Run.of(scenario)
+    return Played(scenario, outcome(run), {4: outcome(run, run.moment_of(4))})
+
+
+def test_the_model_agrees_with_itself() -> None:
+    assert compare(played()) == []
+
+
+def test_a_field_that_differs_is_named_with_both_values() -> None:
+    told = played()
+    told.outcome["queues"]["ha"]["messages"] = 2
+    told.glances[4]["nodes"]["a"] = "down"
+    assert [str(difference) for difference in compare(told)] == [
+        "at step 4, nodes.a: the model says running, the broker down",
+        "at the end, queues.ha.messages: the model says 3, the broker 2",
+    ]
+
+
+def test_racy_and_known_fields_are_not_compared() -> None:
+    told = played(STORY + "racy: {fields: ['queues.*.messages', steps.4.queues.ha.mirrors], reason: x}\n")
+    for seen in (told.outcome, told.glances[4]):
+        seen["queues"]["ha"] |= {"messages": 2, "messages_ready": 2, "mirrors": [], "state": "down"}
+    known = Uncompared(("queues.ha.state",), "y")
+    assert [(difference.step, difference.field) for difference in compare(told, known)] == [
+        (4, "queues.ha.messages_ready"), (None, "queues.ha.messages_ready"), (None, "queues.ha.mirrors"),
+    ]  # fmt: skip
+
+
+def test_what_the_broker_does_not_tell_is_not_compared() -> None:
+    told = played()
+    del told.outcome["queues"]["ha"]["ids"], told.outcome["availability"]
+    assert compare(told) == []
+
+
+def test_a_queue_on_one_side_only_differs() -> None:
+    told = played()
+    del told.outcome["queues"]["ha"]
+    told.outcome["queues"]["other"] = {"state": "down"}
+    assert {difference.field for difference in compare(told)} == {"queues.ha", "queues.other"}
+
+
+def test_nodes_that_the_file_does_not_name_may_be_exchanged() -> None:
+    told = played()
+    mirror = told.outcome["queues"]["ha"]["mirrors"]
+    other = {"b": "c", "c": "b"}[mirror[0]]
+    for seen in (told.outcome, told.glances[4]):
+        queue = seen["queues"]["ha"]
+        queue.update(mirrors=[other], synchronised_mirrors=[other], recoverable_mirrors=[other], replicas={})
+        del seen["events"]
+    assert compare(told) == []
+    assert list(renamings(load(STORY))) == [{"b": "b", "c": "c"}, {"b": "c", "c": "b"}]
+
+
+def test_texts_are_compared_where_rabbitmq_gave_a_code() -> None:
+    model = {"errors": [{"step": 1, "code": 404, "text": "x"}, {"step": 2, "code": None, "text": "x"}]}
+    broker = {"errors": [{"step": 1, "code": 404, "text": "y"}, {"step": 2, "code": None, "text": "y"}]}
+    assert [field for field, _, _ in differences(model, broker)] == ["errors.1"]
+
+
+# --- what is lacking ---
+
+
+def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(cluster.shutil, "which", lambda _: None)
+    monkeypatch.setattr(cluster.os, "geteuid", lambda: 1000)
+    file = tmp_path / "story.yaml"
+    file.write_text(STORY)
+    for command in (["run", "--on", "broker"], ["compare"]):
+        result = CliRunner().invoke(main, [*command, str(file)])
+        assert (result.exit_code, result.stdout) == (2, "")
+        for lack in ("iproute2", "iptables", "root"):
+            assert lack in result.stderr

@@ -1,0 +1,113 @@
+"""A real cluster plays scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and hours.
+
+With HAWB_SAMPLE=10 it plays ten of those that take less than a minute, others each day; HAWB_DAY draws those of another
+day again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import DAY
+
+from hawb.broker import recordings
+from hawb.broker.cluster import Bench, lacking
+from hawb.broker.compare import compare
+from hawb.broker.real import VERSION, bench, play
+from hawb.scenario.load import load, load_known
+
+pytestmark = pytest.mark.broker
+
+DATA = Path(__file__).parents[2] / "data"
+SCENARIOS = DATA / "scenarios"
+KNOWN = load_known(DATA / "known-differences.yaml")
+LONGEST_S = 60
+"""How long the recording of a scenario may have taken that is to be in a sample."""
+
+
+def to_play() -> list[str]:
+    """The scenarios that have a recording, or a sample of them."""
+    files = sorted((DATA / "recorded" / VERSION).glob("*.json"))
+    if "HAWB_SAMPLE" not in os.environ:
+        return [file.stem for file in files]
+    brief = [file.stem for file in files if recordings.read(file).seconds < LONGEST_S]
+    return sorted(random.Random(DAY).sample(brief, int(os.environ["HAWB_SAMPLE"])))
+
+
+@pytest.fixture(scope="module")
+def ready(unavailable) -> Iterator[Bench]:
+    if lacks := lacking():
+        unavailable("; ".join(lacks))
+    with bench() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", to_play())
+def test_model_and_broker_agree(ready: Bench, name: str) -> None:
+    scenario = load(SCENARIOS / f"{name}.yaml")
+    # What differs once and not again is a race on a busy machine; what differs twice is a difference.
+    for differing in (compare(play(ready, scenario), KNOWN.get(name)) for _ in range(2)):
+        print(*differing, sep="\n")
+        if not differing:
+            return
+    pytest.fail("\n".join(map(str, differing)), pytrace=False)
+
+
+QUORUM = """
+scenario: A quorum queue loses its leader, a member and its majority
+cluster: {nodes: [a, b, c], version: "3.10", net_ticktime: 8}
+steps:
+  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}
+  - publish: {queue: q, count: 10}
+  - consume: {consumer: one, queue: q, node: b, prefetch: 2}
+  - kill: a
+  - publish: {queue: q, count: 5}
+  - ack: {consumer: one, count: 2}
+  - delete_member: {queue: q, node: a}
+  - expect: {}
+  - kill: c
+  - publish: {queue: q, count: 2, node: b}
+"""
+
+
+def test_a_quorum_queue_is_driven_and_read(ready: Bench) -> None:
+    told = play(ready, load(QUORUM))
+    before, after = told.glances[7]["queues"]["q"], told.outcome["queues"]["q"]
+    counts = {"messages": 13, "messages_ready": 11, "messages_unacknowledged": 2}
+    assert before.items() >= {"state": "running", "members": ["b", "c"], "online": ["b", "c"], **counts}.items()
+    assert before["leader"] in before["online"]
+    assert after.items() >= {"state": "minority", "online": ["b"], "redelivered": [[3, 4]]}.items()
+    assert after["ids"] in ([[3, 15]], [[3, 17]])
+    assert told.outcome["errors"] == []
+
+
+def test_an_interrupted_run_leaves_nothing_behind(unavailable, tmp_path) -> None:
+    if lacks := lacking():
+        unavailable("; ".join(lacks))
+    code = "from hawb.cli import main; main()"
+    file = SCENARIOS / "virtual-hosts.yaml"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, "run", "--on", "broker", str(file)],
+        env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    namespaces = Path("/run/netns")
+    mine = f"hawb-{run.pid}-*"
+    try:
+        while not [log for log in tmp_path.rglob("broker.log") if log.stat().st_size]:
+            assert run.poll() is None
+        assert list(namespaces.glob(mine))
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(60) == 128 + signal.SIGTERM
+    finally:
+        run.kill()
+    assert list(namespaces.glob(mine)) == []
+    assert list(tmp_path.iterdir()) == []
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not [command for command in commands if str(tmp_path).encode() in command]

@@ -1,0 +1,304 @@
+"""Quorum queues on a real cluster: what can be tested without one. `test_real_live.py` plays one."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hawb.broker.actions import ACTIONS
+from hawb.broker.clients import Account, Clients, Subscriber
+from hawb.broker.compare import alike, compare, differences
+from hawb.broker.connections import Channel, Refused
+from hawb.broker.consumer_races import rejecting, without_consumers
+from hawb.broker.control import Atom
+from hawb.broker.drive import TAKEOVER_S, Drive, replicas
+from hawb.broker.driven import undriven
+from hawb.broker.namespaces import Network
+from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
+from hawb.broker.races import luckily_led
+from hawb.broker.real import Played
+from hawb.broker.standing import as_written, change_members
+from hawb.scenario import verbs
+from hawb.scenario.document import QueueEntry
+from hawb.scenario.load import load, read_scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+ERLANG = {"a": "n1@x", "b": "n2@x", "c": "n3@x"}
+COUNTS = {"messages": 5, "messages_ready": 3, "messages_unacknowledged": 2}
+
+
+def row(online: str, leader: str | None, **others: Any) -> dict[str, Any]:
+    """A quorum queue on a, b and c as `control.erl` tells it."""
+    return {
+        "vhost": "/", "name": "q", "type": "rabbit_quorum_queue", "durable": True, "policy": None,
+        "operator_policy": None, "live": True, "process": ["%2F_q", "n1@x"], "members": ["n3@x", "n1@x", "n2@x"],
+        "online": [ERLANG[node] for node in online], "leader": leader and ERLANG[leader],
+        "information": COUNTS if leader else None, "consumers": {}, **others,
+    }  # fmt: skip
+
+
+def drive_of(**parts: Any) -> SimpleNamespace:
+    """A drive without a cluster."""
+    names = {erlang: name for name, erlang in ERLANG.items()}
+    running = [SimpleNamespace(name=name) for name in "abc"]
+    cluster = SimpleNamespace(names=names, erlang=ERLANG, network=Network(3), running=lambda: running)
+    return SimpleNamespace(cluster=cluster, **parts)
+
+
+# --- what is seen ---
+
+
+def test_a_quorum_queue_is_told_with_its_leader_members_and_counts() -> None:
+    told = queue_of(drive_of(), row("cab", "b"))
+    assert told == {
+        "type": "quorum", "state": "running", "durable": True, "policy": None, "operator_policy": None, "leader": "b",
+        "members": ["a", "b", "c"], "online": ["a", "b", "c"], "critical_nodes": [], **COUNTS,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("online", "leader", "state", "critical"),
+    [("ab", "a", "running", ["a", "b"]), ("a", "a", "minority", ["a"]), ("c", None, "minority", ["c"])],
+)
+def test_a_quorum_queue_without_a_majority_is_a_minority_whoever_leads(
+    online: str, leader: str | None, state: str, critical: list[str]
+) -> None:
+    told = queue_of(drive_of(), row(online, leader))
+    assert (told["state"], told["leader"], told["critical_nodes"]) == (state, leader, critical)
+    assert ("messages" in told) is (leader is not None)
+
+
+def test_a_count_that_the_leader_did_not_tell_is_left_out() -> None:
+    told = queue_of(drive_of(), row("abc", "a", information=COUNTS | {"messages": None}))
+    assert "messages" not in told
+    assert told["messages_ready"] == 3
+
+
+def test_sides_see_a_quorum_queue_with_its_leader_as_master() -> None:
+    known = {"a": row("a", "a"), "b": row("bc", "c"), "c": row("bc", "c")}
+    assert seen_by({node: queue_of(drive_of(), seen) for node, seen in known.items()}) == [
+        {"nodes": ["a"], "state": "minority", "master": "a", "mirrors": []},
+        {"nodes": ["b", "c"], "state": "running", "master": "c", "mirrors": []},
+    ]
+
+
+def test_a_quorum_queue_is_read_where_it_has_a_majority() -> None:
+    alone, both = queue_of(drive_of(), row("a", "a")), queue_of(drive_of(), row("abc", "a"))
+    parted = alone | {"views": [{"nodes": ["a"], "state": "minority"}, {"nodes": ["b", "c"], "state": "running"}]}
+    assert [is_served(queue) for queue in (alone, both, parted)] == [False, True, True]
+    assert [served_at(drive_of(), queue) for queue in (both, parted)] == ["a", "b"]
+    assert homes_of(alone) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("queue", "whole"),
+    [
+        ({"state": "running"}, True),
+        ({"state": "running", "messages": 3}, True),
+        ({"state": "running", "messages": 2}, False),
+        ({"state": "minority", "messages": 2}, True),
+        ({"state": "minority", "messages": 4}, False),
+    ],
+)
+def test_what_was_read_is_told_where_it_is_what_the_queue_had(queue: dict[str, Any], whole: bool) -> None:
+    assert is_whole(queue, {"ids": [[1, 3]]}) is whole
+
+
+@pytest.mark.parametrize(
+    ("told", "works"),
+    [(row("abc", "a"), False), (row("bc", None), True), (row("c", None), False), (row("bc", None, live=False), False)],
+)
+def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works: bool) -> None:
+    drive = drive_of(_given_up=set())
+    assert Drive._works(drive, told) is works
+    assert not Drive._works(drive, told, TAKEOVER_S + 1)
+    drive._given_up = {replicas(told)}
+    assert not Drive._works(drive, told)
+    back = {"online": list(ERLANG.values())}
+    assert Drive._works(drive, told | back) is (told["live"] and told["leader"] is None)
+    drive.cluster.network = SimpleNamespace(whole=False)
+    assert Drive._works(drive, told) is False
+
+
+def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
+    clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, publishers={}, declared={"was"})
+    drive = drive_of(snapshot=lambda: {"a": {"state": "running", "queues": []}}, clients=clients, errors=[])
+    assert glance(drive)["deleted"] == ["was"]
+
+
+def test_a_node_that_has_died_unnoticed_parts_nobody() -> None:
+    everybody, left, alone = list(ERLANG.values()), [ERLANG["a"], ERLANG["c"]], [ERLANG["a"]]
+    assert sides(drive_of(), {"a": {"nodes": left}, "b": {}, "c": {"nodes": everybody}}) == []
+    assert sides(drive_of(), {"a": {"nodes": alone}, "b": {}, "c": {"nodes": everybody[1:]}}) == [["a"], ["c"]]
+
+
+HELD = """
+scenario: Two hold one message each
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - declare: {queue: q, arguments: {x-queue-type: quorum}}
+  - publish: {queue: q, count: 4}
+  - get: {queue: q, count: 1, ack: false, consumer: one}
+  - get: {queue: q, count: 1, ack: false, consumer: other}
+"""
+
+
+@pytest.mark.parametrize(("ids", "same"), [([[2, 2], [1, 1], [3, 4]], True), ([[1, 2], [4, 4], [3, 3]], False)])
+def test_what_several_consumers_hold_comes_back_in_any_order(ids: list[list[int]], same: bool) -> None:
+    scenario = load(HELD)
+    told = outcome(Run.of(scenario))
+    told["queues"]["q"]["ids"] = ids
+    assert (compare(Played(scenario, told, {})) == []) is same
+
+
+@pytest.mark.parametrize(("between", "lucky"), [([], set()), ([{"publish": {"queue": "q", "count": 1}}], {"q"})])
+def test_who_leads_is_luck_where_links_were_silent_for_as_long_as_a_step_takes(between: list, lucky: set[str]) -> None:
+    declare = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+    steps = [declare, {"cut": [["a", "b"]]}, *between, {"heal": True}]
+    scenario = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b", "c"]}, "steps": steps})
+    assert luckily_led(scenario, outcome(Run.of(scenario))) == lucky
+
+
+def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:
+    model = {"consumers": {"one": {"state": "closed", "activity_status": None}}}
+    for state, found in (("closed", []), ("active", ["consumers.one.state", "consumers.one.activity_status"])):
+        broker = {"consumers": {"one": {"state": state, "activity_status": "suspected_down"}}}
+        assert [field for field, _, _ in differences(model, broker)] == found
+
+
+def cancelled_by_luck(scenario: dict[str, Any], **broker: Any) -> list[str]:
+    """The fields in which a broker differs that tells of the consumer `c` what the model does, but for these."""
+    read = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b"]}} | scenario)
+    told = outcome(Run.of(read))
+    mine, seen = alike(read, told, told | {"consumers": {"c": told["consumers"]["c"] | broker}}, {})
+    return [field for field, _, _ in differences(mine, seen)]
+
+
+CONSUMED = [
+    {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
+    {"consume": {"consumer": "c", "queue": "q", "node": "b"}},
+    {"delete": {"queue": "q", "node": "a"}},
+]
+NOT_TOLD = {"state": "active", "cancel_notified": False}
+
+
+@pytest.mark.parametrize(
+    ("version", "differs"), [("3.10", []), ("4.0", ["consumers.c.state", "consumers.c.cancel_notified"])]
+)
+def test_a_consumer_of_a_quorum_queue_that_was_deleted_hears_of_it_or_not(version: str, differs: list[str]) -> None:
+    cluster = {"nodes": ["a", "b"], "version": version}
+    assert sorted(cancelled_by_luck({"cluster": cluster, "steps": CONSUMED}, **NOT_TOLD)) == sorted(differs)
+    classic = [{"declare": {"queue": "q", "node": "a"}}, *CONSUMED[1:]]
+    assert len(cancelled_by_luck({"cluster": cluster, "steps": classic}, **NOT_TOLD)) == 2
+
+
+@pytest.mark.parametrize(("later", "differs"), [({"at": 9}, 2), ({}, 0)])
+def test_a_consumer_that_waits_may_be_cancelled_while_steps_take_what_they_take(later: dict, differs: int) -> None:
+    policy = {"set_policy": {"name": "p", "pattern": "q", "definition": {"ha-mode": "nodes", "ha-params": ["a"]}}}
+    steps = [policy, {"declare": {"queue": "q", "node": "a"}}, CONSUMED[1], {"kill": "a"}, {"start": "a"} | later]
+    found = cancelled_by_luck({"steps": steps}, state="cancelled", cancel_notified=True)
+    assert len(found) == differs
+
+
+def test_what_a_consumer_would_hold_that_was_cancelled_by_luck_is_not_compared() -> None:
+    holding = {"state": "running", "messages": 2, "messages_ready": 0, "messages_unacknowledged": 2}
+    dropped = {"event": "messages_dead_lettered", "queue": "q", "detail": {"targets": ["dead"]}}
+    names = ("q", "dead", "other")
+    account = {"published": 2, "confirmed": [[1, 1]], "nacked": [[2, 2]]}
+    told = {"consumers": {"c": {}}, "queues": dict.fromkeys(names, holding), "ledger": dict.fromkeys(names, account)}
+    rest = without_consumers(told, {"c": "q"}, [dropped], {"q", "other"})
+    assert rest["consumers"] == {}
+    assert rest["queues"] == {name: {"state": "running"} for name in names[:2]} | {"other": holding}
+    assert rest["ledger"] == {"q": {"published": 2}, "dead": account, "other": account}
+
+
+def test_queues_that_reject_what_they_have_no_room_for_are_known_by_their_arguments() -> None:
+    declared = [{"declare": {"queue": name, "node": "a", "arguments": {"x-max-length": 1} | overflow}}
+                for name, overflow in (("q", {"x-overflow": "reject-publish"}), ("r", {"x-overflow": "drop-head"}),
+                                       ("s", {}), ("t", {"x-overflow": "reject-publish-dlx"}))]  # fmt: skip
+    assert rejecting(read_scenario({"scenario": "s", "cluster": {"nodes": ["a"]}, "steps": declared})) == {"q", "t"}
+
+
+# --- what is done ---
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [
+        (verbs.AddMember("dev::q", "b"), ("add_member", "dev", "q", "n2@x", 5000)),
+        (verbs.DeleteMember("q", "c"), ("delete_member", "/", "q", "n3@x")),
+        (verbs.Grow("c", "even", "^q"), ("grow", "n3@x", ".*", "^q", "even")),
+        (verbs.Shrink("a"), ("shrink_all", "n1@x")),
+    ],
+)
+def test_members_are_changed_as_rabbitmq_queues_does(verb: Any, told: tuple) -> None:
+    asked = []
+
+    def tell(*arguments: Any, **_: Any) -> None:
+        asked.append(arguments)
+
+    ACTIONS[type(verb)](drive_of(tell=tell, tell_each=tell), verb)
+    assert asked == [("rabbit_quorum_queue", *told)]
+    assert isinstance(asked[0][1 + told.index(ERLANG[verb.node])], Atom)
+
+
+def test_a_closed_consumer_answers_nothing() -> None:
+    clients = Clients(SimpleNamespace(), {})
+    clients.subscribers["one"] = Subscriber("one", "q", "default", "a", SimpleNamespace(), state="closed")
+    with pytest.raises(Refused, match="consumer 'one' is closed"):
+        asyncio.run(clients.answer("one", "all", "ack"))
+
+
+def test_a_channel_closes_without_cancelling_its_consumers_first() -> None:
+    async def close() -> dict:
+        def end() -> None:
+            left.update(pika._consumers)
+            channel.closed(ConnectionError())
+
+        left: dict = {}
+        pika = SimpleNamespace(is_open=True, _consumers={"one": None}, close=end, add_on_close_callback=lambda _: None)
+        channel = Channel(asyncio.get_running_loop(), pika)
+        await channel.close()
+        return left
+
+    assert asyncio.run(close()) == {}
+
+
+# --- how it begins ---
+
+STANDING = "scenario: x\ncluster: {nodes: [a, b, c]}\nqueues: [{queue: q, type: quorum, members: [a, b]"
+
+
+def test_a_quorum_queue_that_stands_is_built_but_for_one_without_a_leader() -> None:
+    assert undriven(load(STANDING + ", leader: b}]\nsteps: []")) == []
+    (reason,) = undriven(load(STANDING + "}]\nsteps: []"))
+    assert reason == "queues[0]: a quorum queue without a leader cannot be built"
+
+
+def test_members_are_added_before_others_are_removed_and_the_leader_comes_last() -> None:
+    done: list[Any] = []
+    drive = drive_of(
+        apply=lambda _index, step: done.append(step.verb),
+        settle=lambda: None,
+        snapshot=lambda: {"a": {"queues": [row("abc", "a", members=["n1@x", "n3@x"])]}},
+    )
+    change_members(drive, QueueEntry("q", "quorum", leader="b", members=("b", "a")))
+    assert done == [verbs.AddMember("q", "b"), verbs.DeleteMember("q", "c"), verbs.TransferLeadership("q", "b")]
+    done.clear()
+    change_members(drive, QueueEntry("q", "quorum", leader="a", members=("a", "c")))
+    change_members(drive, QueueEntry("q", "quorum"))
+    assert done == []
+
+
+def test_how_a_file_wants_a_queue_to_stand() -> None:
+    quorum = QueueEntry("q", "quorum", leader="b", members=("b", "a"), messages=2)
+    classic = QueueEntry("q", master="a", mirrors=("c", "b"), synchronised_mirrors=("c", "b"))
+    assert as_written(quorum) == {"leader": "b", "members": ["a", "b"], "messages": 2}
+    assert as_written(classic) == {
+        "master": "a", "mirrors": ["c", "b"], "synchronised_mirrors": ["b", "c"], "messages": 0,
+    }  # fmt: skip
+    assert as_written(QueueEntry("q")) == as_written(QueueEntry("q", "quorum")) == {}

@@ -1,0 +1,160 @@
+"""Clients with a rate on a real cluster: their clocks, what they count, and what of it may differ. What can be tested
+without one."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from pika.spec import Basic
+
+from hawb.broker import steady
+from hawb.broker.compare import compare
+from hawb.broker.drive import without_counts
+from hawb.broker.observe import publishers_of
+from hawb.broker.publishing import Publishing
+from hawb.broker.races import slack_of, with_its_numbers
+from hawb.broker.real import Played
+from hawb.broker.steady import Clock, SteadyPublisher, beat
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Publisher
+
+# --- clients with a rate ---
+
+
+def test_each_beat_of_a_clock_is_told_once() -> None:
+    clock = Clock(10, 4)
+    assert [clock.due(now_s) for now_s in (10.2, 10.9, 11.0, 10.5, 12.1)] == [0, 3, 1, 0, 4]
+    assert clock.next_s == 12.25
+
+
+def test_a_client_that_is_late_does_at_once_what_was_due(monkeypatch) -> None:
+    done, pauses = [], []
+
+    async def story() -> None:
+        now_s = asyncio.get_running_loop().time()
+        await beat(Clock(now_s - 1, 10), lambda: not pauses, done.append)
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(steady.asyncio, "sleep", sleep)
+    asyncio.run(story())
+    assert done == [10]
+    assert 0 < pauses[0] <= 0.1
+
+
+class Written:
+    """A channel that keeps the numbers of what is published on it."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.open, self.pika = True, self
+
+    def basic_publish(self, _exchange: str, _queue: str, _body: bytes, properties: object) -> None:
+        self.numbers += properties.headers["x-hawb-numbers"].values()
+
+
+def publisher_on(channel: Written) -> SteadyPublisher:
+    """A publisher of a message a second."""
+    numbers = iter(range(1, 100))
+    verb = Publisher(name="shop", queue="q", rate=1)
+    publisher = SteadyPublisher(verb, Clock(0, 1), lambda: [("q", next(numbers))], lambda _numbers, _verdict: None)
+    publisher.channel = Publishing(channel, publisher.told)
+    publisher.channel.confirming = True
+    return publisher
+
+
+def test_a_steady_publisher_counts_what_it_publishes_and_what_is_confirmed() -> None:
+    channel = Written()
+    publisher = publisher_on(channel)
+
+    async def story() -> None:
+        publisher.publish(4)
+        publisher.channel.heard(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
+        publisher.channel.heard(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
+
+    asyncio.run(story())
+    assert (channel.numbers, publisher.published, publisher.confirmed) == ([1, 2, 3, 4], 4, 2)
+
+
+def test_a_publisher_is_blocked_while_rabbitmq_holds_it_back_and_tells_it_nothing() -> None:
+    channel = Written()
+    publisher = publisher_on(channel)
+    asyncio.run(hear(publisher))
+    states = [publisher.state(held_back=held_back, now_s=now_s)
+              for held_back, now_s in ((True, HEARD_S + 0.5), (True, HEARD_S + 2), (False, HEARD_S + 2))]  # fmt: skip
+    channel.open = False
+    assert [*states, publisher.state(held_back=True, now_s=0)] == ["running", "blocked", "running", "closed"]
+
+
+HEARD_S = 1e9
+
+
+async def hear(publisher: SteadyPublisher) -> None:
+    """RabbitMQ confirms a message at HEARD_S."""
+    asyncio.get_running_loop().time = lambda: HEARD_S
+    publisher.told([("q", 1)], "confirmed")
+
+
+def test_how_much_a_blocked_publisher_has_published_nobody_tells() -> None:
+    publishers = {"shop": publisher_on(Written()), "held": publisher_on(Written())}
+    publishers["held"].connection = "publisher held"
+    cluster = SimpleNamespace(
+        running=lambda: [SimpleNamespace(erlang="n1@x")], control=SimpleNamespace(evaluate=lambda _: ["publisher held"])
+    )
+    told = publishers_of(SimpleNamespace(clients=SimpleNamespace(publishers=publishers), cluster=cluster))
+    assert told == {
+        "held": {"state": "blocked", "confirmed": 0},
+        "shop": {"state": "running", "published": 0, "confirmed": 0},
+    }
+
+
+def test_counts_alone_do_not_keep_a_cluster_with_steady_clients_from_settling() -> None:
+    def view(messages: int, state: str = "running") -> dict:
+        return {"a": {"state": "running", "queues": [{"information": {"messages": messages, "state": state}}]}}
+
+    assert without_counts(view(1)) == without_counts(view(2))
+    assert without_counts(view(1)) != without_counts(view(1, "syncing"))
+    assert without_counts({"a": {"state": "down"}}) == {"a": {"state": "down", "queues": []}}
+
+
+# --- what may differ ---
+
+STEADY = """
+scenario: Steady
+cluster: {nodes: [a], version: "3.10"}
+steps:
+  - declare: {queue: q, node: a}
+  - declare: {queue: r, node: a}
+  - {publisher: {name: shop, queue: q, rate: 20, node: a}, at: 1}
+  - {consume: {consumer: till, queue: q, rate: 10, node: a}, at: 1}
+  - {close: shop, at: 11.01}
+"""
+
+
+def test_numbers_of_steady_clients_may_differ_by_what_they_do_while_a_machine_is_late() -> None:
+    scenario = load(STEADY)
+    assert slack_of(scenario) == {"q": pytest.approx(15)}
+    assert slack_of(load(STEADY + "  - wait: 1\n")) == {"q": pytest.approx(105)}
+    assert slack_of(load(STEADY.partition("  - {publisher")[0])) == {}
+
+
+@pytest.mark.parametrize(("more", "differs"), [(15, False), (16, True)])
+def test_numbers_near_enough_agree_and_others_do_not(more: int, differs: bool) -> None:
+    scenario = load(STEADY)
+    told = outcome(Run.of(scenario))
+    told["publishers"]["shop"]["confirmed"] += more
+    told["ledger"]["q"]["confirmed"] = [[1, 200 + more]]
+    found = [difference.field for difference in compare(Played(scenario, told, {}))]
+    assert found == (["ledger.q.confirmed", "publishers.shop.confirmed"] if differs else [])
+
+
+def test_the_shape_of_what_differs_has_to_be_the_same() -> None:
+    mine = {"ids": [[1, 10]], "state": "running", "up": True}
+    assert with_its_numbers(mine, {"ids": [[1, 12]], "state": "down", "up": False}, 5) == mine | {"ids": [[1, 12]]}
+    assert with_its_numbers(mine, {"ids": [[1, 4], [6, 10]]}, 5) == mine
+    assert with_its_numbers(mine, None, 5) == mine

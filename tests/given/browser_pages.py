@@ -1,0 +1,128 @@
+"""What the browser tests share: Jupyter's servers on loopback, the pages of a headless Chromium, pictures of them.
+
+Waiting is for what a person would see, never for a time; PATIENCE_S is only when to give up. The pictures stay in
+`build/screenshots`, to be looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "build" / "screenshots"
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+PATIENCE_S = 60
+WINDOW = {"width": 1280, "height": 800}
+
+
+@contextmanager
+def jupyterlab(folder: Path) -> Iterator[str]:
+    """A JupyterLab on the notebooks of `folder`; the address of its notebooks, to be followed by `NAME?token=…`."""
+    settings = folder / "home" / "labconfig"
+    settings.mkdir(parents=True)
+    # Without this it asks about news.
+    announcements = '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}'
+    (settings / "page_config.json").write_text(announcements)
+    token = secrets.token_hex()
+    command = ["jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--ServerApp.port_retries=0"]
+    with served(command, folder, token, "/api") as address:
+        yield f"{address}/doc/tree/{{}}?token={token}"
+
+
+@contextmanager
+def voila(folder: Path) -> Iterator[tuple[str, str]]:
+    """The app as `make app` serves it, from the notebooks of `folder`: its address, and the token."""
+    token = secrets.token_hex()
+    with served(["voila", "00-lab.ipynb"], folder, token, "/login") as address:
+        yield address, token
+
+
+@contextmanager
+def served(command: list[str], folder: Path, token: str, ready: str) -> Iterator[str]:
+    """A server started in the notebooks of `folder`, once `ready` answers; its address. What it keeps between runs
+    stays in the folder."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = folder / "home"
+    own = {"HOME": home, "JUPYTER_CONFIG_DIR": home, "JUPYTER_DATA_DIR": home / "data", "IPYTHONDIR": home / "ipython"}
+    environment = os.environ | {key: str(path) for key, path in own.items()} | {"JUPYTER_TOKEN": token}
+    module = [sys.executable, "-m", *command, f"--port={port}"]
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(module, stdout=log, stderr=log, cwd=folder / "notebooks", env=environment)
+    try:
+        wait_until_it_answers(f"http://127.0.0.1:{port}{ready}?token={token}", server)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()  # the server shuts its kernels down before it goes
+        try:
+            server.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def wait_until_it_answers(address: str, server: subprocess.Popen) -> None:
+    """Returns once the server answers; fails when it ends or takes too long."""
+    limit = monotonic() + PATIENCE_S
+    while monotonic() < limit:
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        except OSError:
+            with suppress(subprocess.TimeoutExpired):
+                pytest.fail(f"the server ended with exit status {server.wait(timeout=0.1)}")
+    pytest.fail(f"the server did not answer within {PATIENCE_S} s")
+
+
+@contextmanager
+def page_of(size: dict[str, int] = WINDOW) -> Iterator:
+    """An empty page of a new browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+        page = browser.new_page(viewport=size)
+        page.set_default_timeout(PATIENCE_S * 1000)
+        yield page
+
+
+def open_notebook(page, address: str) -> None:
+    """Opens a notebook in JupyterLab, and returns once there is a kernel; nothing has run yet."""
+    page.goto(address)
+    page.locator("#jp-main-statusbar").get_by_text("Idle").wait_for()
+
+
+def run(page, what: str) -> None:
+    """Chooses an entry of JupyterLab's menu Run."""
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name=what).first.click()
+
+
+def keep_picture(shown, name: str) -> None:
+    """Keeps what a page or a part of it shows as build/screenshots/NAME.png."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    shown.screenshot(path=PICTURES / f"{name}.png")
+
+
+def why_no_browser() -> str | None:
+    """What is missing for a test with a browser; None if nothing is."""
+    if CHROMIUM is None:
+        return "there is no chromium on the PATH"
+    return "playwright is not installed" if find_spec("playwright") is None else None

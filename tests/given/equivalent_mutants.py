@@ -1,0 +1,242 @@
+# ruff: noqa: E501
+"""Mutants of the rules that no scenario catches, each with the reason; `test_mutants` looks at all others.
+
+Most decide exactly as the rule does; some would change what no scenario can show (`UNSEEN_…`).
+"""
+
+from __future__ import annotations
+
+ALWAYS_SAID = "a default that nobody uses: whoever calls it says what it is"
+SAME_SET = "the order decides nothing, only what is in it"
+UNSEEN_GROWTH = "4.0 would add members by itself up to it, which is not simulated"
+UNSEEN_MANY = "it takes a thousand queues, which no story has; tests/rules/test_quorum_rules.py holds it"
+UNSEEN_CUT = "at which message exactly a log is cut no story shows; tests/rules/test_quorum_rules.py holds the numbers"
+UNSEEN_LIMIT = "hawb's guard against hostile patterns, which RabbitMQ has not, or the last of ten million steps, which PCRE2 counts otherwise"
+UNSEEN_TYPE = "the reader of scenarios lets no such value through; tests/rules/test_policy_validation.py holds it"
+KEPT_FOR_NOW = "a replica that is kept in vain is dropped by the new master at once: it looks at its policy again"
+TOLD_ONLY = "it is told to a person and decides nothing"
+UNASKED = "3.8 makes no channel known to a queue"
+UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on a real cluster; tests/scenario/test_run.py holds the others"
+UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_disks_deliveries.py asks each"
+UNSEEN_STRAYS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
+IMPLIED = "ha-mode stands in every policy that has it, and is in the list itself"
+
+EQUIVALENT: dict[str, dict[str, list[str]]] = {
+    "erlang_terms": {
+        UNSEEN_TYPE: [
+            "_flat: value)) + ']' raise TypeError(f'no Erlan…(value).__name__}') => value)) + ']' pass",
+        ],
+    },
+    "patterns": {
+        UNSEEN_LIMIT: [
+            "FULL_STEPS_GROUPS: FULL_STEPS_GROUPS = 16 => FULL_STEPS_GROUPS = 17",
+            "MEMORY_KIB: MEMORY_KIB = 65536 => MEMORY_KIB = 65537",
+            "STEPS: = 10000000 => = 10000001",
+            "_limits: FULL_STEPS_GROUPS // max(FULL_STEPS_GROU…d)(*LIMIT_HEAP=%d)' => FULL_STEPS_GROUPS return b'(*LIMIT_MATCH…d)(*LIMIT_HEAP=%d)'",
+        ],
+        "PCRE's texts are ASCII, and the longest does not fill a line": [
+            "PatternError: unicode=False, column=0)) => unicode=True, column=0))",
+            "PatternError: unicode=False, column=0)) => unicode=False, column=1))",
+        ],
+        "the place that PCRE2 gives is not that of Erlang in any case": [
+            "PCRE_ERRORS: length', 0), 134: ('character => length', 1), 134: ('character",
+        ],
+        "it is as fast, and counts steps otherwise; what the tests hold is not far from the limit": [
+            "_compiled: rewritten, jit=False) except => rewritten, jit=True) except",
+        ],
+    },
+    "policies": {
+        UNSEEN_GROWTH: [
+            "MERGES: _stricter_delivery_limit, 'target-group-…e': max, 'ha-mode': => _stricter_delivery_limit, 'ha-mode':",
+            "MERGES: 'target-group-size': max, 'ha-mode': => 'target-group-size': min, 'ha-mode':",
+        ],
+        ALWAYS_SAID: [
+            "Policy: priority: int=0, apply_to: => priority: int=1, apply_to:",
+        ],
+        SAME_SET: [
+            "Policy: for key in sorted(definition))) return => for key in reversed(list(sorted(definition))))) return",
+            "Policy: for key in sorted(definition))) return => for key in definition)) return",
+        ],
+    },
+    "policy_validation": {
+        "it was looked at before, and accepted": [
+            "COMMON_SETTINGS: FEDERATION_SETTINGS - {'queue-master-loc…arget-group-size'}) => FEDERATION_SETTINGS - {'target-group-size'})",
+        ],
+        UNSEEN_TYPE: [
+            "_pattern_error: isinstance(pattern, str): return _with_v…tern, show) error = => isinstance(pattern, str): pass error =",
+            "_pattern_error: | None: if not isinstance(pattern, str):…tern, show) error = => | None: pass error =",
+            "refusal: _is_integer(priority): return f'{show(pr… try: of_definition => _is_integer(priority): pass try: of_definition",
+            "refusal: fields['priority'] if not _is_integer(pr… try: of_definition => fields['priority'] pass try: of_definition",
+        ],
+    },
+    "profiles": {
+        UNSEEN_RELEASE: [
+            "PROFILES: counts_deliveries=False, requeues_at_mirrors=False, => counts_deliveries=True, requeues_at_mirrors=False,",
+            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True,",
+            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (2)",
+        ],
+        "4.0 has no mirrors: nothing synchronises, moves or is rebalanced": [
+            "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
+            "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (4)",
+            "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
+            "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (4)",
+            "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
+            "PROFILES: requeues_at_mirrors=True, strays_confirm=False, => requeues_at_mirrors=False, strays_confirm=False, (3)",
+            "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True, (2)",
+        ],
+        UNSEEN_STRAYS: [
+            "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True,",
+        ],
+        TOLD_ONLY: [
+            "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",
+            "PROFILES: release='3.13.7', apply_to=_APPLY_TO_3_12, => release='3.10.8', apply_to=_APPLY_TO_3_12,",
+            "PROFILES: release='3.10.8', apply_to=_APPLY_TO, => release='3.8.9', apply_to=_APPLY_TO,",
+            "PROFILES: release='4.0.5', apply_to=_APPLY_TO_3_12, => release='3.13.7', apply_to=_APPLY_TO_3_12,",
+        ],
+        UNSEEN_PATIENCE: [
+            "PROFILES: lone_boot_rounds=2, locates_exclusive=True, => lone_boot_rounds=3, locates_exclusive=True,",
+            "PROFILES: lone_boot_rounds=1, locates_exclusive=False, => lone_boot_rounds=2, locates_exclusive=False,",
+            "PROFILES: lone_boot_rounds=1, locates_exclusive=False, => lone_boot_rounds=2, locates_exclusive=False, (2)",
+            "PROFILES: lone_boot_rounds=1, locates_exclusive=False, => lone_boot_rounds=2, locates_exclusive=False, (3)",
+        ],
+        "only the lab asks": [
+            "Profile: 'ha-mode' in self.policy_settings => 'ha-mode' not in self.policy_settings",
+            'Profile: mirrored.""" return \'ha-mode\' in self.po…nsupported_by(self, => mirrored.""" pass def unsupported_by(self,',
+        ],
+        IMPLIED: [
+            "_NOT_IN_QUORUM: ha-promote-on-shutdown ha-promote-on-fai…ueue-master-locator => ha-promote-on-shutdown queue-master-locator",
+            "_NOT_IN_QUORUM: ha-params ha-sync-mode ha-promote-on-shutdown => ha-params ha-promote-on-shutdown",
+            "_NOT_IN_QUORUM: ha-mode ha-params ha-sync-mode => ha-mode ha-sync-mode",
+            "_NOT_IN_QUORUM: single-active-consumer ha-mode ha-params ha-sync-mode => single-active-consumer ha-params ha-sync-mode",
+            "_NOT_IN_QUORUM: ha-promote-on-shutdown ha-promote-on-fai…ueue-master-locator => ha-promote-on-failure queue-master-locator",
+        ],
+        "no queue has such a policy setting, only arguments": [
+            "_NOT_IN_QUORUM: _settings('max-priority queue-mode => _settings('queue-mode",
+            "_NOT_IN_QUORUM: queue-mode single-active-consumer ha-mode ha-params => queue-mode ha-mode ha-params",
+        ],
+    },
+    "limits": {
+        TOLD_ONLY: [
+            "LIMIT_SETTINGS: frozenset(SMALLER.values()) | frozenset(…NTS_FIRST.values()) => frozenset(SMALLER.values())",
+            "LIMIT_SETTINGS: frozenset(SMALLER.values()) | frozenset(…NTS_FIRST.values()) => frozenset(ARGUMENTS_FIRST.values())",
+        ],
+    },
+    "promotion": {
+        "running nodes without a mirror were struck from the list before": [
+            "offline_heir: in members and (node not in running): return => in members: return",
+        ],
+        "a node that is forgotten is no member any more": [
+            "offline_heir: if node != forgotten and node in members…in running): return => if node in members and node not in running: return",
+        ],
+        "mirrors join one by one": [
+            "recoverable_mirrors: node in mirrors if node => node in reversed(list(mirrors)) if node",
+        ],
+    },
+    "queue_arguments": {
+        "only a list's value that just fills a line would be broken elsewhere": [
+            "_leaf: unicode, column=0) return => unicode, column=1) return",
+        ],
+        "its type was looked at before all others": [
+            "CHECKS: 'x-dead-letter-exchange': _of_type(str),…etter-routing-key': => 'x-dead-letter-routing-key':",
+        ],
+    },
+    "quorum": {
+        UNSEEN_MANY: [
+            "MANY_QUEUES: MANY_QUEUES = 1000 => MANY_QUEUES = 1001",
+            'others_by_chance: first.""" return [node for node in shuff…ode not in running] => first.""" pass',
+            "others_by_chance: if node in running] + [node for node in …ode not in running] => if node not in running] + [node for node…if node in running]",
+            "others_by_chance: node in shuffled if node => node in reversed(list(shuffled)) if node",
+            "others_by_chance: shuffled if node in running] + [node => shuffled] + [node",
+            "others_by_chance: if node in running] => if node not in running]",
+            "others_by_chance: node in shuffled if node => node in reversed(list(shuffled)) if node (2)",
+            "others_by_chance: shuffled if node not in running] => shuffled]",
+            "others_by_chance: if node not in running] => if node in running]",
+            "leader_strategy: RANDOM if strategy == MIN_MASTERS and queues_count => RANDOM if queues_count",
+            "leader_strategy: strategy == MIN_MASTERS => strategy != MIN_MASTERS",
+            "leader_strategy: strategy == MIN_MASTERS and queues_count => strategy == RANDOM and queues_count",
+            "leader_strategy: queues_count >= MANY_QUEUES => queues_count > MANY_QUEUES",
+            'leader_strategy: are.""" return RANDOM if strategy => are.""" return CLIENT_LOCAL if strategy',
+        ],
+        TOLD_ONLY: [
+            'tolerated_failures: available.""" return members_count - majority(members_count) => available.""" pass',
+            "tolerated_failures: members_count - majority(members_count) => members_count",
+        ],
+        SAME_SET: [
+            "members: len(nodes) <= wanted: => len(nodes) < wanted:",
+            "members: return [client] + [others[i] for i in range(wanted - 1)] => return [others[i] for i in range(wanted - 1)] + [client]",
+            "members: for i in range(wanted - 1)] => for i in reversed(list(range(wanted - 1)))]",
+        ],
+        "any two numbers in this order say the same": [
+            "others_by_load: running else 1, members_count[node], => running else 2, members_count[node],",
+        ],
+        "the declaring node is a member, runs and is not drained: a drained one takes no client": [
+            "leader_candidates: len(undrained) > 0: return => len(undrained) >= 0: return",
+            "leader_candidates: undrained return up if len(up) > 0 else inside => undrained pass",
+            "leader_candidates: len(up) > 0 else inside => len(up) <= 0 else inside",
+            "leader_candidates: len(up) > 0 else inside => len(up) >= 0 else inside",
+            "leader_candidates: len(up) > 0 else inside => len(up) > 1 else inside",
+        ],
+    },
+    "quorum_declaration": {
+        TOLD_ONLY: [
+            'ignored_arguments: order.""" return [key for key in argumen…_settings(profile)] => order.""" pass',
+            "ignored_arguments: for key in arguments if key not => for key in reversed(list(arguments)) if key not",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY a…_settings(profile)] => arguments]",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY a….removeprefix('x-') => arguments if key.removeprefix('x-')",
+            "ignored_arguments: WITHOUT_POLICY and key.removeprefix('x-'…_settings(profile)] => WITHOUT_POLICY]",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY a…_settings(profile)] => arguments if not (key not in WITHOUT_POL…settings(profile))]",
+            "ignored_arguments: arguments if key not in WITHOUT_POLICY => arguments if key in WITHOUT_POLICY",
+            "ignored_arguments: key.removeprefix('x-') not in _settings(profile)] => key.removeprefix('x-') in _settings(profile)]",
+            "_settings: Resolve]: return dict(QUORUM_PROFILES[pr….version].settings) => Resolve]: pass",
+            "WITHOUT_POLICY: WITHOUT_POLICY = ('x-queue-type', 'x-sin…e-active-consumer', => WITHOUT_POLICY = ('x-single-active-consumer',",
+            "WITHOUT_POLICY: ('x-queue-type', 'x-single-active-consum…nitial-group-size') => ('x-queue-type', 'x-quorum-initial-group-size')",
+            "WITHOUT_POLICY: 'x-single-active-consumer', 'x-quorum-initial-group-size') => 'x-single-active-consumer')",
+        ],
+        SAME_SET: [
+            "LOCATORS_3_10: name in LEADER_LOCATORS if name => name in reversed(list(LEADER_LOCATORS)) if name",
+        ],
+        "of two the smaller is the same in either order": [
+            "_value: limit in given] return => limit in reversed(list(given))] return",
+        ],
+        "its type was looked at before all others": [
+            "_CHECKS_3_10: 'x-dead-letter-exchange', 'x-dead-letter-routing-key')}, => 'x-dead-letter-routing-key')},",
+        ],
+    },
+    "quorum_profiles": {
+        UNASKED: [
+            "QUORUM_PROFILES: asks_leader_first=False, compares_policies=False, => asks_leader_first=True, compares_policies=False,",
+        ],
+        UNSEEN_CUT: [
+            "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",
+            "_PROFILE_3_10: snapshot_every=2048, snapshot_every_at_most=3200000) => snapshot_every=2049, snapshot_every_at_most=3200000)",
+            "_PROFILE_3_10: snapshot_every_at_most=3200000) => snapshot_every_at_most=3200001)",
+            "QUORUM_PROFILES: least_cut=8192, snapshot_every=4096, => least_cut=4096, snapshot_every=4096,",
+            "QUORUM_PROFILES: snapshot_every=4096, snapshot_every_at_most=666667)} => snapshot_every=64000, snapshot_every_at_most=666667)}",
+            "QUORUM_PROFILES: snapshot_every_at_most=666667)} => snapshot_every_at_most=3200000)}",
+            "QUORUM_PROFILES: least_cut=4096, snapshot_every=64000, => least_cut=4097, snapshot_every=64000,",
+            "QUORUM_PROFILES: snapshot_every=64000, snapshot_every_at_most=3200000), => snapshot_every=64001, snapshot_every_at_most=3200000),",
+            "QUORUM_PROFILES: snapshot_every_at_most=3200000), '3.10': => snapshot_every_at_most=3200001), '3.10':",
+            "QUORUM_PROFILES: least_cut=8192, snapshot_every=4096, => least_cut=8193, snapshot_every=4096,",
+            "QUORUM_PROFILES: snapshot_every=4096, snapshot_every_at_most=666667)} => snapshot_every=4097, snapshot_every_at_most=666667)}",
+            "QUORUM_PROFILES: snapshot_every_at_most=666667)} => snapshot_every_at_most=666668)}",
+        ],
+    },
+    "selection": {
+        SAME_SET: [
+            "exactly: len(kept) return [master] + kept + [shuffled[i] => len(kept) return kept + [master] + [shuffled[i]",
+            "exactly: for i in range(min(count - 1, len(mirrors)))] missing => for i in reversed(list(range(min(count -…rrors)))))] missing",
+        ],
+        KEPT_FOR_NOW: [
+            "listed_nodes: synchronised[0] for node in candidates: …break return [heir] => synchronised[0] pass return [heir]",
+            "listed_nodes: synchronised: heir = node break return => synchronised: pass break return",
+            "listed_nodes: candidates: if node in synchronised: hei…break return [heir] => candidates: pass return [heir]",
+            "listed_nodes: node in candidates: if node => node in reversed(list(candidates)): if node",
+            "listed_nodes: heir = node break return [heir] => heir = node pass return [heir]",
+        ],
+        "a mirror that is there already does not join again": [
+            "listed_nodes: available] candidates = without_repeats(… if len(candidates) => available] pass if len(candidates)",
+            "without_repeats: range(len(nodes)) if nodes[i] not in nodes[:i]] => range(len(nodes))]",
+        ],
+    },
+}
+"""By module and reason, as `mutator` describes them."""

@@ -1,0 +1,38 @@
+"""Inventories of made-up clusters, the files of a real one, and the codes of what the linter finds there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hawb.broker.queue_rows import QueueFacts
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.lint import Report
+from hawb.rules.policies import Policy
+from hawb.rules.profiles import PROFILES
+
+ROOT = Path(__file__).parents[2]
+REAL = ROOT / "data" / "real"
+FILES = [REAL / name for name in ("definitions.json", "api-queues.json", "api-nodes.json", "api-overview.json")]
+HA = {"ha_mode": "exactly", "ha_params": 2}
+NODES = dict.fromkeys("abc", True)
+
+
+def queue(name: str = "q", vhost: str = "/", **facts: object) -> Queue:
+    """A queue of which this is known; a durable classic one unless said otherwise."""
+    return Queue(vhost, name, QueueFacts(**{"type": "classic", "durable": True, "arguments": {}} | facts))
+
+
+def policy(name: str = "p", pattern: str = "^q", priority: int = 0, apply_to: str = "queues", **keys: object) -> Policy:
+    """A policy; underscores in keys stand for dashes."""
+    return Policy.of(name, pattern, {key.replace("_", "-"): value for key, value in keys.items()}, priority, apply_to)
+
+
+def cluster(*policies: Policy, queues: list[Queue] | None = None, version: str = "3.10", **more: object) -> Inventory:
+    """A cluster with these policies: three nodes and one queue, unless others are given."""
+    told = {"policies": list(policies), "queues": [queue()] if queues is None else queues, "nodes": NODES} | more
+    return Inventory(profile=PROFILES[version], **told)
+
+
+def codes(found: Report) -> set[str]:
+    """The kinds of what was found."""
+    return {finding.code for finding in found.findings}

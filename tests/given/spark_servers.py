@@ -1,0 +1,83 @@
+"""Spark's own servers on the loopback interface, from the pinned pyspark: a standalone cluster, and Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyspark
+
+from hawb.study.java import java_home
+
+ROOT = Path(__file__).parents[2]
+STARTED = "Successfully started service 'org.apache.spark.sql.connect.service.SparkConnectService'"
+PYTHONPATH = (str(ROOT), str(Path(__file__).parent))
+READ = [8, 8, 0, 31, 40]
+"""Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, list[int]]]:
+    """The address of a standalone master with two workers, and the workers' process groups."""
+    port = free_port()
+    master = f"spark://127.0.0.1:{port}"
+    common = ["--host", "127.0.0.1", "--webui-port", "0"]
+    deploy = "org.apache.spark.deploy"
+    worker = [f"{deploy}.worker.Worker", *common, "--cores", "1", "--memory", "1g",
+              "--work-dir", str(folder / "work"), master]  # fmt: skip
+    with servers(folder, [[f"{deploy}.master.Master", *common, "--port", str(port)], worker, worker]) as groups:
+        yield master, groups[1:]
+
+
+@contextmanager
+def connect_server(folder: Path, token: str) -> Iterator[str]:
+    """The address of a Connect server with two workers of its own, for clients that know the token."""
+    port, log = free_port(), folder / "0.log"
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": port,
+        "spark.ui.enabled": "false", "spark.sql.warehouse.dir": folder / "warehouse",
+    }  # fmt: skip
+    command = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]",
+               "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]  # fmt: skip
+    command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    with servers(folder, [[*command, "spark-internal"]], SPARK_CONNECT_AUTHENTICATE_TOKEN=token) as [server]:
+        follow = ["tail", "--follow", "--lines=+1", f"--pid={server}", str(log)]
+        with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as told:
+            assert any(STARTED in line for line in told.stdout), log.read_text()
+            told.kill()
+        yield f"sc://localhost:{port}"
+
+
+@contextmanager
+def servers(folder: Path, commands: Sequence[Sequence[str]], **settings: str) -> Iterator[list[int]]:
+    """Runs Spark's classes with their arguments, each with its log in the folder; their process groups. `settings` are
+    more of their environment."""
+    home = Path(pyspark.__file__).parent
+    environment = os.environ | settings | {
+        "JAVA_HOME": str(java_home()), "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1", "PYTHONPATH": os.pathsep.join(PYTHONPATH),
+    }  # fmt: skip
+    running = []
+    try:
+        for command in commands:
+            log = (folder / f"{len(running)}.log").open("wb")
+            program = [home / "bin" / "spark-class", *command]
+            running.append(subprocess.Popen(program, env=environment, stderr=log, stdout=log, start_new_session=True))
+        yield [process.pid for process in running]
+    finally:
+        for process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]

@@ -1,0 +1,129 @@
+"""The house: who may import whom, how long a file may be, what a test is named after, and which functions of the engine
+stand twice."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import hawb
+from hawb.engine.booting import arrival
+from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
+from hawb.engine.nodes import ports as node_ports
+from hawb.engine.quorum import ports as group_ports
+from hawb.engine.steady import consumer_ports, publisher_ports, publishing
+from hawb.engine.stopping import departure
+from hawb.raft import ports as raft_ports
+
+HAWB = Path(hawb.__file__).parent
+KERNEL = HAWB / "study" / "kernel"
+ROOMS = ("rules", "raft", "engine", "scenario", "cluster", "broker", "planning", "study", "views", "lab", "cli",
+         "lessons")  # fmt: skip
+"""A room imports from those before it alone, as CONTRIBUTING.md has them."""
+VIEWS = ("", "cluster", "story", "rules", "broker", "planning", "study")
+"""So do the parts of the views, beginning with what stands in none of them."""
+MOST_LINES = 400
+PORTS = {
+    name
+    for module in (
+        node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports, publisher_ports,
+        consumer_ports, publishing, group_ports,
+    )
+    for name in module.PORTS
+} | {name for name in vars(journal) if name.startswith("say_")}
+"""What is other for the kernel on purpose."""
+TESTS = HAWB.parent / "tests"
+BESIDE_ROOMS = {"given", "house"}
+"""Folders of tests that are of no room: what tests share, and the project itself."""
+NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli"}
+"""With what a test begins that is of several modules of its room: Raft's rules, each of which takes all of a member;
+what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types."""
+TWINS = Path(__file__).with_name("twins.txt")
+"""Names of functions that both have, and that are no ports: rules that stand twice, and a few names that two functions
+happen to share. Who writes one of them once takes its line out."""
+
+
+def module_of(file: Path) -> str:
+    """The name under which a file of hawb is imported."""
+    return ".".join(file.relative_to(HAWB.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(file): ast.parse(file.read_text(encoding="utf-8")) for file in sorted(HAWB.rglob("*.py"))}
+
+
+def imported(module: str) -> Iterator[str]:
+    """The modules of hawb that a module imports as it is imported itself."""
+    for statement in MODULES[module].body:
+        if isinstance(statement, ast.ImportFrom) and statement.module and statement.module.startswith("hawb"):
+            for alias in statement.names:
+                inner = f"{statement.module}.{alias.name}"
+                yield inner if inner in MODULES else statement.module
+
+
+def room_of(module: str) -> str:
+    """The room in which a module stands; what stands at the door is in none."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def part_of_views(module: str) -> str:
+    """The folder of `hawb.views` in which a view stands; what all views share is in none."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 and (HAWB / "views" / parts[2]).is_dir() else ""
+
+
+def functions(*folders: Path) -> set[str]:
+    """The names of functions of the modules in folders and below them."""
+    files = (file for folder in folders for file in folder.rglob("*.py"))
+    trees = (MODULES[module_of(file)] for file in files)
+    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    list(TopologicalSorter({module: set(imported(module)) - {module} for module in MODULES}).static_order())
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_are_imported_one_way(room: str) -> None:
+    before = {"", room, *ROOMS[: ROOMS.index(room)]}
+    wrong = {(module, other) for module in MODULES if room_of(module) == room
+             for other in imported(module) if room_of(other) not in before}  # fmt: skip
+    assert not wrong
+
+
+def test_views_are_imported_one_way() -> None:
+    place = {module: VIEWS.index(part_of_views(module)) for module in MODULES if room_of(module) == "views"}
+    assert not {(one, other) for one in place for other in imported(one) if place.get(other, 0) > place[one]}
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room_of(module) for module in MODULES if (HAWB / room_of(module)).is_dir()} - {""} <= set(ROOMS)
+
+
+def test_no_file_is_long() -> None:
+    lines = {str(file.relative_to(HAWB.parent)): len(file.read_text(encoding="utf-8").splitlines())
+             for room in ("hawb", "tests", "benchmarks") for file in (HAWB.parent / room).rglob("*.py")}  # fmt: skip
+    assert not {file: count for file, count in lines.items() if count > MOST_LINES}
+
+
+def test_tests_stand_in_the_rooms_of_what_they_test() -> None:
+    folders = {file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")}
+    assert folders <= {*ROOMS, *BESIDE_ROOMS}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_test_is_named_after_a_module_of_its_room(room: str) -> None:
+    nouns = {NOUNS[room]} if room in NOUNS else set()
+    nouns |= {part for module in MODULES if room_of(module) == room for part in module.split(".")[2:]}
+    stems = {file.stem.removeprefix("test_") for file in (TESTS / room).glob("test_*.py")}
+    assert not {stem for stem in stems if not any(f"{stem}_".startswith(f"{noun}_") for noun in nouns)}
+
+
+def test_twins_of_the_kernel_are_all_known() -> None:
+    both = functions(HAWB / "engine", HAWB / "raft", HAWB / "rules") & functions(KERNEL) - PORTS
+    known = TWINS.read_text(encoding="utf-8").split()
+    assert known == sorted(both)

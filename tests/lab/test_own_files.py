@@ -1,0 +1,122 @@
+"""The panel for a cluster of one's own: what is uploaded is answered or refused beside it, and can be taken away."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from html_pages import FETCHING, Page
+
+from hawb.lab import questions
+from hawb.lab.own_files import OwnFiles, found_in, shown
+from hawb.lab.questions import MOVE, REPLICAS, SAFE, UPGRADE, Question
+
+REAL = Path(__file__).parents[2] / "data" / "real"
+NAMES = ("definitions.json", "api-queues.json", "api-nodes.json")
+FILES = [(name, (REAL / name).read_bytes()) for name in NAMES]
+ASKED = {"move": MOVE, "safe": SAFE, "upgrade": UPGRADE, "replicas": REPLICAS}
+EXPORT = {"rabbitmq_version": "3.10.8", "queues": [], "policies": [], "vhosts": [{"name": "/"}]}
+
+each = pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
+
+
+@pytest.fixture(autouse=True)
+def no_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one to seven replicas come to is not played here."""
+    monkeypatch.setattr(questions, "TRIALS", 0)
+
+
+def answered(question: Question) -> object:
+    """What a question finds in data/real, with whatever is chosen by default."""
+    return found_in(question, FILES, {name: values[0] for name, values in question.choices.items()})
+
+
+def upload(panel: OwnFiles, *files: tuple[str, bytes]) -> None:
+    """Chooses files and presses the button."""
+    panel.files.value = tuple(
+        {"name": name, "type": "", "size": len(content), "content": content, "last_modified": datetime.now(UTC)}
+        for name, content in files
+    )
+    panel.button.click()
+
+
+def downloads(answer: str) -> dict[str, str]:
+    """The files that an answer has links for."""
+    links = re.findall(r'href="data:[^;]*;charset=utf-8;base64,([^"]*)" download="([^"]*)"', answer)
+    return {name: b64decode(content).decode() for content, name in links}
+
+
+@each
+def test_an_upload_changes_the_answer_and_a_bad_one_says_why(question: Question):
+    first = answered(question)
+    panel = OwnFiles(question, first, "data/real")
+    assert "The answer for data/real:" in panel.message.value
+    began = panel.answer.value
+    assert began == shown(question, first)
+    panel.button.click()
+    assert "No file is chosen." in panel.message.value and panel.answer.value == began
+    upload(panel, ("x<b>.json", b"[1"))
+    assert "x_b_.json" in panel.message.value and "accepted" in panel.message.value
+    assert "hawb-own-" not in panel.message.value and panel.answer.value == began
+    upload(panel, FILES[0])
+    assert "The answer for definitions.json:" in panel.message.value
+    assert panel.answer.value != began
+    if question in (SAFE, UPGRADE):  # where replicas stand is assumed then
+        assert "no listing tells the nodes" in panel.answer.value
+
+
+@each
+def test_what_is_downloaded_is_whole_and_fetches_nothing(question: Question):
+    written = downloads(shown(question, answered(question)))
+    page = Page(written["report.html"])
+    assert "qq.pair" in page.said
+    for tag, attributes in page.elements:
+        assert tag not in {*FETCHING} - {"use"}
+        assert all(value.startswith("#") for name, value in attributes.items() if name in ("href", "xlink:href", "src"))
+    users = json.loads(FILES[0][1])["users"]
+    for text in written.values():
+        assert "@import" not in text and not [user for user in users if user["password_hash"] in text]
+
+
+def test_each_question_writes_what_its_command_writes():
+    written = {name: [*downloads(shown(one, answered(one)))] for name, one in ASKED.items()}
+    assert written == {
+        "move": ["definitions.json", "definitions-beside.json", "runbook.md", "report.html"],
+        "safe": ["report.html"],
+        "upgrade": ["report.html", "runbook.md", "rehearsal.yaml"],
+        "replicas": ["report.html"],
+    }
+
+
+def test_what_is_chosen_beside_the_files_counts():
+    panel = OwnFiles(UPGRADE)
+    panel.choices["nodes"].value = questions.AT_ONCE
+    upload(panel, *FILES)
+    assert "A full stop and start" in downloads(panel.answer.value)["report.html"]
+    panel = OwnFiles(REPLICAS)
+    panel.choices["failures"].value = 2
+    upload(panel, *FILES)
+    assert "Recommended for 2 failures" in panel.answer.value
+    assert OwnFiles(MOVE).choices["to"].value == "4.0"
+
+
+def test_names_in_an_export_stay_names():
+    nasty = "<script>alert(1)</script>"
+    export = EXPORT | {"queues": [{"name": nasty, "vhost": "/", "durable": True, "arguments": {}}]}
+    for question in ASKED.values():
+        panel = OwnFiles(question)
+        upload(panel, (nasty, json.dumps(export).encode()))
+        assert "The answer for" in panel.message.value
+        for text in (panel.message.value, panel.answer.value, downloads(panel.answer.value)["report.html"]):
+            assert "<script" not in text
+
+
+def test_a_cluster_in_which_nothing_runs_has_no_upgrade():
+    nodes = json.dumps([{"name": "rabbit@a", "running": False}]).encode()
+    panel = OwnFiles(UPGRADE)
+    upload(panel, ("definitions.json", json.dumps(EXPORT).encode()), ("nodes.json", nodes))
+    assert "none that runs" in panel.message.value

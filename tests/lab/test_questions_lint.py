@@ -1,0 +1,53 @@
+"""The linter in a notebook: its tables, and files that a reader uploads."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hawb.lab.own_files import OwnFiles
+from hawb.lab.questions import LINT
+from hawb.planning.advice import SEVERITIES
+from hawb.planning.inventory import of_files
+from hawb.planning.lint import Report, lint
+from hawb.views.planning.finding_tables import advice_table, found_table, in_force_table
+
+REAL = Path(__file__).parents[2] / "data" / "real"
+FILES = [REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes")]
+
+
+def upload(name: str, content: bytes) -> dict:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    return {"name": name, "content": content, "type": "", "size": len(content), "last_modified": when}
+
+
+@pytest.fixture(scope="module")
+def found() -> Report:
+    return lint(of_files(FILES))
+
+
+def test_tables_tell_all_findings_the_worst_first(found: Report):
+    severities, codes, *_ = zip(*found_table(found).rows, strict=True)
+    assert list(severities) == sorted(severities, key=SEVERITIES.index)
+    assert set(codes) == {finding.code for finding in found.findings} == {row[0] for row in advice_table(found).rows}
+    assert sum(int(row[-1].split(":")[0]) for row in in_force_table(found).rows) == len(found.queues)
+
+
+def test_uploaded_files_are_looked_at(found: Report):
+    panel = OwnFiles(LINT)
+    panel.button.click()
+    assert "No file is chosen" in panel.message.value
+    panel.files.value = tuple(upload(file.name, file.read_bytes()) for file in FILES)
+    panel.button.click()
+    assert panel.answer.value.count("<table") == 3
+    assert all(finding.code in panel.answer.value for finding in found.findings)
+
+
+def test_a_file_that_is_none_is_refused_and_shown_as_text():
+    panel = OwnFiles(LINT)
+    panel.files.value = (upload("<b>.json", b"{"),)
+    panel.button.click()
+    assert "alert" in panel.message.value and not panel.answer.value
+    assert "<b>" not in panel.message.value and "/tmp" not in panel.message.value

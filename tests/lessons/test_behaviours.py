@@ -1,0 +1,82 @@
+"""From what RabbitMQ does to the rule: the table, its search, its page and `hawb rule`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hawb.cli import main
+from hawb.lessons.behaviours import all_behaviours, found
+from hawb.lessons.rule_sources import rule
+from hawb.lessons.rules_page import as_page
+
+DATA = Path(__file__).parents[2] / "data"
+ANEW = "write it anew: python -m hawb.lessons.rules_page"
+each = pytest.mark.parametrize("behaviour", all_behaviours(), ids=lambda behaviour: behaviour.asked)
+
+
+@each
+def test_a_behaviour_has_a_rule_with_a_source_and_scenarios(behaviour):
+    told = rule(behaviour.function)
+    assert told.source.startswith("Source:"), behaviour.name
+    assert len(told.says) == len(behaviour.says)
+    assert told.scenarios, behaviour.name
+    assert {one.name for one in told.scenarios} >= set(behaviour.scenarios)
+    assert (Path(__file__).parents[2] / told.file).exists()
+
+
+def test_a_rule_stands_in_the_table_once():
+    counts = Counter(behaviour.function for behaviour in all_behaviours())
+    assert [function for function, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [("promotion", "promotion.candidate"), ("promote-on-shutdown", "promotion.takes_mirrors_down"),
+     ("promote on failure", "promotion.refuses_on_failure"), ("confirms", "confirming.answer_us"),
+     ("nacks", "confirms.replica_crashed"), ("delivery limit", "fifo.give_back"),
+     ("reject-publish", "publishing.reject"), ("at-least-once", "dead_letters.keep"),
+     ("rebalance", "rebalancing.next_to_move"), ("maintenance", "maintenance.drain"),
+     ("forget --offline", "clustering.forget_offline"), ("election", "election.up_to_date"),
+     ("AUTOHEAL", "partitions.wins"), ("boot order", "boot_order.awaited"), ("net_ticktime", "links.time_out")],
+)  # fmt: skip
+def test_a_rule_is_the_first_that_its_words_find(words: str, name: str):
+    assert found(words)[0].name == name
+
+
+def test_words_that_only_begin_like_others_find_nothing_else():
+    assert {behaviour.function.__name__ for behaviour in found("election")} == {"up_to_date", "on_pre_vote"}
+    assert found("lection") == []
+
+
+def test_the_page_is_the_tables():
+    assert (DATA / "rules.md").read_text(encoding="utf-8") == as_page(), ANEW
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(main, ["rule", *arguments])
+
+
+def test_one_rule_is_shown_with_its_code():
+    result = run("autoheal")
+    assert result.exit_code == 0
+    assert result.output.startswith("autoheal: which side wins\n\nwins, hawb/rules/partitions.py\n")
+    assert "(autoheal-who-wins.yaml)" in result.output
+    assert run("partitions.wins").output == result.output
+
+
+def test_several_rules_are_named_with_their_places():
+    result = run("pause")
+    assert result.exit_code == 0
+    assert "partitions.has_majority, hawb/rules/partitions.py: pause_minority\n" in result.output
+
+
+@pytest.mark.parametrize(("given", "hint"), [("autohael", "there is autoheal"), ("qzx", "data/rules.md")])
+def test_what_no_rule_is_about_is_refused_with_what_comes_near(given: str, hint: str):
+    result = run(given)
+    assert result.exit_code == 2
+    assert f"no rule is about '{given}'" in result.output
+    assert hint in result.output

@@ -1,0 +1,120 @@
+"""Every exercise: its solution in the notebook is accepted, and typical wrong answers are refused with a reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from answer_steps import stories
+from wrong_answers_mirrored import ON_MIRRORED_QUEUES
+from wrong_answers_planning import ON_PLANNING
+from wrong_answers_quorum import ON_QUORUM_QUEUES
+
+from hawb.lessons import exercises
+from hawb.lessons.exercises import AS_TOLD, HELD_BACK, MOST_STEPS, judged
+from hawb.lessons.notebook import EXERCISES
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+LESSONS = sorted([*NOTEBOOKS.glob("1[0-9]-*.ipynb"), *NOTEBOOKS.glob("20-*.ipynb")])
+TAKES_CHECK = re.compile(r"from hawb\.lessons import check\b")
+WITH_EXERCISES = [file for file in sorted(NOTEBOOKS.glob("*.ipynb")) if TAKES_CHECK.search(file.read_text("utf-8"))]
+"""The exercises of the other notebooks are in tests/lessons/test_study_exercises.py."""
+CELLS = [
+    cell for file in WITH_EXERCISES for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"
+]
+SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+\)', re.DOTALL)
+MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20)-[a-z-]+)"', re.DOTALL)
+
+
+def solutions() -> dict[str, object]:
+    """What the notebooks give as answers, by the exercises' keys."""
+    found = {}
+    for cell in CELLS:
+        if match := SOLUTION.search(cell.source):
+            code, key = match.groups()
+            found[key] = ast.literal_eval(ast.parse(code).body[-1].value)
+    return found
+
+
+WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING
+REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]
+NO_ANSWERS = [
+    (..., "There is no answer yet"),
+    (None, "There is no answer yet"),
+    (7, "7 is not"),
+    ("pattern: [", "The answer cannot be read: line 2: not YAML"),
+    (b"a", "cannot be read"),
+    ({1: 2}, "cannot be read"),
+    ("", "There is no answer yet"),
+]
+
+
+@pytest.mark.parametrize("key", EXERCISES)
+def test_the_solution_is_right(key):
+    verdict = judged(EXERCISES[key], solutions()[key])
+    assert verdict.right, verdict
+    assert repr(verdict).startswith("✓ Right, in this cluster and in 3 others")
+
+
+@pytest.mark.parametrize(("key", "answer", "says"), REFUSALS)
+def test_a_wrong_answer_is_told_what_is_wrong(key, answer, says):
+    verdict = judged(EXERCISES[key], answer)
+    assert not verdict.right
+    assert re.search(says, verdict.says), verdict.says
+
+
+@pytest.mark.parametrize("key", EXERCISES)
+@pytest.mark.parametrize(("answer", "says"), NO_ANSWERS)
+def test_what_is_no_answer_is_told_what_one_is(key, answer, says):
+    verdict = judged(EXERCISES[key], answer)
+    assert not verdict.right
+    assert says in verdict.says
+
+
+def test_every_exercise_has_wrong_answers_hints_and_a_place_in_its_lesson():
+    assert list(WRONG) == list(EXERCISES) == list(solutions())
+    for key, each in EXERCISES.items():
+        assert len(WRONG[key]) >= 2
+        assert len(each.hints) >= 2
+    assert {key.partition("-")[0] for key in EXERCISES} == {file.name.partition("-")[0] for file in WITH_EXERCISES}
+    assert {*LESSONS} <= {*WITH_EXERCISES}
+
+
+def test_answers_of_steps_are_bounded_and_their_refusals_name_the_step():
+    several = judged(EXERCISES["11-lose"], stories("stop b") * (MOST_STEPS + 1))
+    assert f"These are {MOST_STEPS + 1} steps" in several.says
+    unknown = judged(EXERCISES["11-lose"], stories("stop b", "start x"))
+    assert "Step 2 cannot be played: start: " in unknown.says
+    late = judged(EXERCISES["11-lose"], [{"stop": "b"}, {"start": "b", "at": "soon"}])
+    assert "Step 2 cannot be played: at: not accepted" in late.says
+
+
+def test_node_names_of_an_answer_are_translated_with_the_clusters():
+    names = dict(zip(AS_TOLD.nodes, HELD_BACK[0].nodes, strict=True))
+    given = [{"publish": {"queue": "abc", "node": "a"}}, {"stop": ["b", "c"]}, {"wait": 3}]
+    wanted = [{"publish": {"queue": "abc", "node": "w3"}}, {"stop": ["w1", "w2"]}, {"wait": 3}]
+    assert exercises.renamed(given, names) == wanted
+
+
+def test_held_back_clusters_differ_in_everything():
+    assert all(len(set(each)) == len(each) for each in zip(AS_TOLD, *HELD_BACK, strict=True))
+    orders = {tuple(sorted(range(3), key=each.nodes.__getitem__)) for each in (AS_TOLD, *HELD_BACK)}
+    assert len(orders) >= 3
+
+
+def test_every_prediction_has_its_truth_among_its_choices_and_after_it():
+    asked, told = {}, []
+    for cell in CELLS:
+        for function, key in MENTIONED.findall(cell.source):
+            text = "".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs)
+            if function == "predict":
+                asked[key] = re.search(r"\[(.*)\]$", text)[1]
+            else:
+                told.append(key)
+                value = re.search(r"It is: (.*)\.$", text)[1]
+                assert value.isdecimal() if asked[key] == "a number" else value in asked[key], key
+    assert list(asked) == told
+    assert len(told) >= 6 * len(LESSONS)

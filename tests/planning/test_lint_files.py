@@ -1,0 +1,167 @@
+"""The policy linter on what it is handed: a real cluster's files, a scenario, and whatever strangers may write."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import FILES, HA, REAL, ROOT, cluster, codes, policy, queue
+
+from hawb.broker.untrusted import ImportRefused
+from hawb.planning import assignments, inventory
+from hawb.planning.assignments import MOST_GIVEN_UP, assign
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.lint import Report, lint
+from hawb.rules.patterns import Match
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.load import load
+from hawb.scenario.run import Run
+from hawb.views.planning import findings
+
+# Real files
+
+
+def test_each_queue_of_a_real_cluster_is_under_the_policy_that_its_broker_says():
+    assigned = assign(inventory.of_files(FILES)).assignments
+    assert len(assigned) == 31
+    for one in assigned:
+        assert one.in_force.policy == one.queue.facts.policy
+        assert one.in_force.definition == one.queue.facts.effective_definition
+
+
+def test_what_is_found_of_a_real_cluster():
+    found = lint(inventory.of_files(FILES))
+    told = {(finding.code, finding.name) for finding in found.findings if finding.severity != "note"}
+    assert told == {
+        ("mirroring-silenced", "orders.tmp.carts"),
+        ("one-replica", "orders.tmp.carts"),
+        ("promotes-always-on-shutdown", "always"),
+        ("no-policy", "plain.dlx"),
+        ("no-policy", "plain.durable"),
+        ("no-policy", "plain.transient"),
+        ("even-members", "qq.pair"),
+        ("one-replica", "qq.single"),
+    }
+    assert [policy.name for policy in found.assigned.assignments[8].silenced] == ["orders-safe"]
+
+
+def told_of(given: Inventory, found: Report) -> list[tuple]:
+    """What a report says of each queue: its names, what is in force, the policies and the findings."""
+    one_by_one = zip(given.queues, found.assigned.assignments, found.queues, strict=True)
+    return [
+        (queue.full_name, one.in_force, one.policies, [finding.plain() for finding in findings])
+        for queue, one, findings in one_by_one
+    ]
+
+
+@pytest.mark.parametrize("files", [FILES, FILES[:1], FILES[1:2]], ids=["both", "export", "listing"])
+def test_queues_looked_at_together_are_told_what_each_alone_is(files: list[Path]):
+    """Queues that differ in their names alone are looked at once."""
+    given = inventory.of_files(files)
+    given.queues += [Queue(vhost, f"{one.name}.2", one.facts) for one in given.queues for vhost in (one.vhost, "other")]
+    found = lint(given)
+    assert len(found.kinds) < len(given.queues)
+    alone = []
+    for one in given.queues:
+        just = msgspec.structs.replace(given, queues=[one])
+        alone += told_of(just, lint(just))
+    assert told_of(given, found) == alone
+
+
+def test_queues_under_one_policy_that_silences_another_for_some_are_told_apart():
+    silenced = policy("mirrors", "^qa", priority=0, **HA)
+    found = lint(cluster(policy("ttl", "^q", priority=1, message_ttl=9), silenced, queues=[queue("q"), queue("qa")]))
+    one, other = ({finding.code for finding in findings} for findings in found.queues)
+    assert other - one == {"mirroring-silenced"}
+
+
+def test_a_listing_alone_tells_what_is_in_force():
+    found = lint(inventory.of_files([REAL / "api-queues.json"]))
+    assert {one.in_force.policy for one in found.assigned.assignments} >= {"ha-all", "ttl-10min", None}
+    assert {"even-members", "when-synced-needs-confirms"} <= codes(found)
+    assert not {"no-policy", "policy-differs", "matches-nothing"} & codes(found)
+
+
+def test_a_scenario_is_taken_as_it_stands_at_its_end():
+    played = Run.of(load(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"))
+    told = inventory.of_run(played)
+    assert told.nodes == {"a": False, "b": True, "c": False}
+    [standing] = told.queues
+    assert (standing.facts.node, standing.facts.mirrors, standing.facts.message_bytes) == ("b", [], 10_240)
+    [finding] = lint(told).findings
+    assert (finding.code, finding.name) == ("one-replica", "ha.orders")
+
+
+def test_two_exports_are_not_one_cluster(tmp_path: Path):
+    (tmp_path / "other.json").write_text('{"queues": []}')
+    with pytest.raises(ImportRefused, match="second definitions export"):
+        inventory.of_files([*FILES, tmp_path / "other.json"])
+
+
+# Files of strangers
+
+
+def test_a_pattern_that_takes_for_ever_is_given_up_for_good(monkeypatch: pytest.MonkeyPatch):
+    names = [f"{'a' * 40}{n}" for n in range(MOST_GIVEN_UP + 3)]
+    searched = []
+
+    def gives_up(pattern: str, name: str):
+        searched.append(name)
+        return Match.GAVE_UP
+
+    monkeypatch.setattr(assignments, "searched", gives_up)
+    found = lint(cluster(policy(pattern="(a+)+$", **HA), queues=[queue(name) for name in names]))
+    assert searched == names[:MOST_GIVEN_UP]
+    [finding] = [finding for finding in found.findings if finding.code == "pattern-gives-up"]
+    assert finding.detail["queues"] == names[:MOST_GIVEN_UP]
+
+
+def test_no_name_reaches_beyond_its_place():
+    hostile = "\x1b[2Jq\n\u202e{0}"
+    policies = policy(hostile, "q", priority=1, max_length=1), policy("ha", "q", **HA)
+    found = lint(cluster(*policies, queues=[queue(hostile)]))
+    for part in (findings.report(found), json.dumps(findings.plain(found))):
+        assert "\x1b" not in part and "\u202e" not in part
+    assert "mirroring-silenced" in codes(found)
+
+
+ODD = [None, True, 0, -1, 1, 2, 2**63 - 1, 1.5, 1e300, "x", "all", "exactly", "nodes", "(", "", [], ["a", 1], {"a": 1}]
+KEYS = sorted(PROFILES["3.13"].policy_settings)
+
+
+@given(st.integers(0, 2**32))
+def test_whatever_stands_in_an_export_or_a_listing_is_judged_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+):
+    draw, export = random.Random(seed), json.loads(FILES[0].read_text())
+    listing = json.loads(FILES[1].read_text())
+    bodies = copy.deepcopy(export["policies"])
+    export["parameters"] = [
+        {"component": "operator_policy", "name": body.pop("name"), "vhost": body.pop("vhost"), "value": body}
+        for body in bodies[:3]
+    ]
+    told = [policy["definition"] for policy in export["policies"]] + [body["definition"] for body in bodies[:3]]
+    told_of_queues = [queue["arguments"] for queue in export["queues"]]
+    told_of_queues += [queue["effective_policy_definition"] for queue in listing]
+    for _ in range(draw.randint(1, 9)):
+        place = draw.choice(draw.choice([told, export["policies"], listing, told_of_queues]))
+        keys = list(place) if draw.random() < 0.3 and place else KEYS + [f"x-{key}" for key in KEYS] + ["pattern"]
+        if isinstance(place, dict):
+            place[draw.choice(keys)] = draw.choice(ODD)
+    export["rabbitmq_version"] = draw.choice(["3.8.9", "3.10.8", "3.13.7", "4.0.5"])
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "definitions.json").write_text(json.dumps(export))
+    (folder / "queues.json").write_text(json.dumps(listing))
+    for files in (["definitions.json", "queues.json"], ["queues.json"]):
+        try:
+            found = lint(inventory.of_files([folder / file for file in files]))
+        except ImportRefused:
+            continue
+        assert findings.report(found)
+        json.dumps(findings.plain(found))

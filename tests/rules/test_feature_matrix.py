@@ -1,0 +1,102 @@
+"""The matrix of features: every cell is there, and what the rules decide when a queue is declared is what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hawb.rules import queue_arguments, quorum_declaration
+from hawb.rules.feature_matrix import Feature, read_matrix
+from hawb.rules.profiles import PROFILES, Profile
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+TEXT = (Path(__file__).parents[2] / "data" / "feature-matrix.yaml").read_text(encoding="utf-8")
+MATRIX = read_matrix(TEXT)
+NAMED = "queue 'q' in vhost '/'"
+
+GUIDES_ROWS = {
+    "Non-durable queues", "Exclusivity", "Per message persistence", "Membership changes", "TTL", "Queue length limits",
+    "Lazy behaviour", "Priority", "Dead letter exchanges", "Adheres to policies", "Reacts to memory alarms",
+}  # fmt: skip
+
+each_version = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.version)
+each_declared = pytest.mark.parametrize(
+    "feature", [feature for feature in MATRIX.values() if feature.declare], ids=lambda feature: feature.feature
+)
+
+
+def test_every_row_of_the_guide_is_there():
+    assert {feature.guide.row for feature in MATRIX.values() if feature.guide} == GUIDES_ROWS
+
+
+def test_no_feature_stands_twice():
+    assert len(MATRIX) == TEXT.count("\n- feature: ")
+
+
+def refused(feature: Feature, queue_type: str, profile: Profile) -> str | None:
+    """With what RabbitMQ refuses the feature when a queue of this type is declared, as the rules have it."""
+    asked = feature.declare
+    if queue_type == "classic":
+        reason = queue_arguments.refusal(asked.arguments, NAMED, profile)
+    else:
+        reason = quorum_declaration.refusal(
+            asked.arguments, NAMED, profile,
+            durable=asked.durable, exclusive=asked.exclusive, auto_delete=asked.auto_delete,
+        )  # fmt: skip
+    return reason and f"PRECONDITION_FAILED - {reason}"
+
+
+@each_version
+@each_declared
+def test_quorum_queues_are_declared_as_the_matrix_says(feature: Feature, profile: Profile):
+    cell = feature.cell("quorum", profile.version)
+    text = refused(feature, "quorum", profile)
+    assert text == (cell.refused.text.format(queue=NAMED) if cell.refused else None)
+    if text is None:
+        ignored = quorum_declaration.ignored_arguments(feature.declare.arguments, profile)
+        assert bool(ignored) == cell.ignored
+
+
+@each_version
+@each_declared
+def test_classic_queues_are_refused_as_the_matrix_says(feature: Feature, profile: Profile):
+    cell = feature.cell("classic", profile.version)
+    if cell.refused:
+        assert refused(feature, "classic", profile) == cell.refused.text.format(queue=NAMED)
+
+
+@each_version
+@pytest.mark.parametrize(
+    "feature", [feature for feature in MATRIX.values() if feature.policy], ids=lambda feature: feature.feature
+)
+def test_policies_can_ask_for_what_there_is(feature: Feature, profile: Profile):
+    """A setting that a quorum queue reads does not make a policy pass it over."""
+    read = feature.policy in dict(QUORUM_PROFILES[profile.version].settings)
+    assert read == (feature.cell("quorum", profile.version).answer == "yes")
+    if read:
+        assert feature.policy not in profile.unsupported_by("quorum")
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("[{feature: f, what: w, classic: [], quorum: []}]", "classic: each of 3.8, 3.10, 3.13, 4.0 once"),
+        ("[{feature: f, what: w, classic: [{versions: ['3.8'], answer: maybe, source: s}], quorum: []}]", "answer"),
+        ("[{feature: f, what: w, colour: red, classic: [], quorum: []}]", "colour"),
+        (
+            "[{feature: f, what: w, quorum: [],"
+            " classic: [{versions: ['3.8'], answer: 'no', source: s, ignored: true, refused: {code: 1, text: t}}]}]",
+            "at most one",
+        ),
+        (
+            "[{feature: f, what: w, quorum: [],"
+            " classic: [{versions: ['3.8'], answer: 'yes', source: s, ignored: true}]}]",
+            "neither refused nor ignored",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(given: str, place: str):
+    with pytest.raises(msgspec.ValidationError, match=place):
+        read_matrix(given)

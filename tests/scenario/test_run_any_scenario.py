@@ -1,0 +1,36 @@
+"""Any scenario that the loader takes either plays to an outcome that can be told, or is refused by name."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
+from scenario_strategies import scenarios
+
+from hawb.scenario.actions import ACTIONS
+from hawb.scenario.document import Scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Expect, Wait
+from hawb.views.story.run_report import report
+
+
+def with_rules(scenario: Scenario) -> Scenario:
+    """The scenario without what is refused before it could play."""
+    steps = tuple(step for step in scenario.steps if type(step.verb) in ACTIONS or isinstance(step.verb, Wait | Expect))
+    return replace(scenario, operator_policies=(), policies=(), steps=steps)
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(scenarios)
+def test_it_plays_or_is_refused(scenario: Scenario):
+    try:
+        run = Run.of(with_rules(scenario))
+    except ScenarioRefused as refused:
+        assert len(str(refused).splitlines()) <= 4
+        return
+    told = outcome(run)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert report(told)

@@ -1,0 +1,108 @@
+"""Each story of `data/scenarios` with steps of chance put in, some of its own left out, and under any release: whatever
+comes of it, it settles, what must be so is so after every event, and its outcome can be told.
+
+A failing story is printed as a scenario that `hawb run` takes.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from conftest import LONG, SEED
+from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import strategies as st
+from invariants import watched
+from msgspec.structs import replace
+from programs import CONSUMERS, QUEUES, steps
+from settled_invariants import check_settled, check_trace
+
+from hawb.scenario.beginning import settings_of
+from hawb.scenario.document import Scenario
+from hawb.scenario.dump import dump
+from hawb.scenario.load import load, read_step
+from hawb.scenario.outcome import outcome
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Expect, Join
+from hawb.views.story.run_report import report
+
+STORIES = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
+VERSIONS = ("3.8", "3.10", "3.13", "4.0")
+FOUND = Path(__file__).parents[2] / "build" / "found-in-a-story.yaml"
+"""Where the shortest story that failed is left."""
+
+
+@cache
+def story(file: Path) -> Scenario:
+    """A scenario without what it expects. Nor does anybody hold messages at its start, which the checks know from the
+    consumers alone."""
+    told = load(file)
+    steps = tuple(step for step in told.steps if not isinstance(step.verb, Expect))
+    queues = tuple(replace(entry, unacknowledged=0) for entry in told.queues)
+    return replace(told, expect=None, steps=steps, queues=queues)
+
+
+def named(told: Scenario, field: str, otherwise: tuple[str, ...]) -> list[str]:
+    """What the steps of a story call its queues or its consumers."""
+    found = {getattr(step.verb, field, None) for step in told.steps}
+    return sorted(name for name in found if name) or list(otherwise)
+
+
+def renamed(value: object, names: dict[str, str]) -> object:
+    """A step written as in a file, with the story's own names."""
+    if isinstance(value, dict):
+        return {key: renamed(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [renamed(inner, names) for inner in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@st.composite
+def varied(draw) -> Scenario:
+    """A story with steps of chance between its own, of which some are left out; all its nodes stay."""
+    told = story(draw(st.sampled_from(STORIES)))
+    nodes, known = told.cluster.nodes, settings_of(told).names
+    queues = [entry.queue for entry in told.queues] + named(told, "queue", QUEUES)
+    consumers = named(told, "consumer", CONSUMERS)
+    own = [step for step in told.steps if isinstance(step.verb, Join) or draw(st.integers(0, 9))]
+    for _ in range(draw(st.integers(1, 8))):
+        names = {name: draw(st.sampled_from(queues)) for name in QUEUES}
+        names |= {name: draw(st.sampled_from(consumers)) for name in CONSUMERS} | {"^q": ".*"}
+        step = renamed(draw(steps(nodes if len(nodes) > 1 else (*nodes, *nodes), quorum=True)), names)
+        at = draw(st.integers(0, len(own)))
+        with suppress(ScenarioRefused):
+            own.insert(at, read_step(step, known))
+    version = draw(st.sampled_from([told.cluster.version] * 4 + list(VERSIONS)))
+    return replace(told, steps=tuple(own), cluster=replace(told.cluster, version=version))
+
+
+def check(run: Run, scenario: Scenario) -> None:
+    """Plays a story's steps and looks after each."""
+    with watched():
+        for step in scenario.steps:
+            run.apply(step)
+            check_settled(run.settings, run.moment(), found=[entry.queue for entry in scenario.queues])
+            check_trace(run.moment())
+    told = outcome(run)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert report(told)
+
+
+@seed(SEED)
+@settings(max_examples=5_000 if LONG else 300, suppress_health_check=list(HealthCheck))
+@given(varied())
+def test_any_turn_of_a_story_settles_and_can_be_told(scenario):
+    try:
+        run = Run(scenario)
+    except ScenarioRefused:
+        return
+    try:
+        check(run, scenario)
+    except BaseException:
+        FOUND.parent.mkdir(exist_ok=True)
+        FOUND.write_text(dump(scenario), encoding="utf-8")
+        note(f"It is in {FOUND}, the seed was {SEED}:\n{dump(scenario)}")
+        raise

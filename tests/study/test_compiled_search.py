@@ -1,0 +1,221 @@
+"""The compiled search counts, tells and finds what the engine's does: state for state, step for step, story for story.
+
+Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import LONG, SEED
+
+from hawb.planning import explore as room
+from hawb.planning.explore import Progress, Question, explore, followers
+from hawb.planning.goals import GOALS
+from hawb.planning.moves import MOVES, Spent, instants, moves
+from hawb.scenario.document import Step
+from hawb.scenario.load import load, read_scenario
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Partition, Wipe
+from hawb.study import compiled_search, moments
+from hawb.study.compiled_search import Compiled, refused
+from hawb.study.kernel import search, search_moves
+
+SCENARIOS = Path(__file__).parents[2] / "data" / "scenarios"
+
+CASES = 2_000 if LONG else 150
+PART = 50
+PARTS = range(CASES // PART)
+"""Tests of a size that ends within pytest's limit for one."""
+ALL = frozenset(MOVES)
+NO_STOPS = ALL - {"stop", "kill", "power_off"}
+PARTED = frozenset({"partition", "wait", "publish", "heal", "start"})
+TWO = {"ha-mode": "exactly", "ha-params": 2}
+WHEN_SYNCED = TWO | {"ha-promote-on-failure": "when-synced"}
+HANDLINGS = ("ignore", "autoheal", "pause_minority", {"pause_if_all_down": ["a"], "recover": "autoheal"})
+
+
+def cluster(definition: dict, handling: object = "ignore", nodes: str = "abc", messages: int = 5, **more) -> Run:
+    """A queue with some messages on a cluster."""
+    policies = [{"name": "p", "pattern": "^q", "definition": definition}] if definition else []
+    steps = [{"declare": {"queue": "q", "node": "a"}}]
+    steps += [{"publish": {"queue": "q", "count": messages}}] if messages else []
+    described = {"nodes": list(nodes), "version": "3.10", "cluster_partition_handling": handling} | more
+    return Run.of(read_scenario({"scenario": "x", "cluster": described, "policies": policies, "steps": steps}))
+
+
+def by_engine(run: Run, question: Question) -> list[Progress]:
+    return list(explore(run, question))
+
+
+def compiled(run: Run, question: Question) -> list[Progress]:
+    search = Compiled(run, question)
+    return list(explore(run, question, search.expand, name=search.name))
+
+
+TABLE = {
+    **{f"partitions, {handling}": (lambda handling=handling: cluster(TWO, handling), "lost-confirmed", (1, 2),
+                                   PARTED | {"kill"}) for handling in ("ignore", "autoheal", "pause_minority")},
+    "the benchmark's": (lambda: cluster(WHEN_SYNCED), "unavailable", (1, 2), NO_STOPS),
+    "all verbs": (lambda: cluster(WHEN_SYNCED), "unavailable", (1, 1), ALL),
+    "ha-mode all": (lambda: cluster({"ha-mode": "all", "ha-sync-mode": "automatic"}), "diverged", (1, 1),
+                    ALL - {"partition"}),
+    "a rolling restart": (lambda: cluster({"ha-mode": "all", "ha-promote-on-shutdown": "when-synced"}),
+                          "lost-confirmed", (0, 4), frozenset({"stop", "start"})),
+    "lost disks": (lambda: cluster(TWO), "diverged", (2, 1),
+                   frozenset({"kill", "wipe", "start", "power_off", "wait"})),
+    "four nodes": (lambda: cluster(TWO, nodes="abcd"), "lost-confirmed", (2, 1),
+                   frozenset({"kill", "start", "sync_queue"})),
+    "no mirrors": (lambda: cluster({}), "unavailable", (1, 2),
+                   frozenset({"publish", "wait", "partition", "heal", "kill"})),
+    "minorities that pause": (lambda: cluster(TWO, "pause_minority"), "diverged", (1, 1), ALL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_same_search(name):
+    make, goal, most, verbs = TABLE[name]
+    question = Question(goal, Spent(*most), verbs)
+    assert compiled(make(), question) == by_engine(make(), question)
+
+
+# Searches that are drawn
+
+
+def drawn_run(draw: random.Random) -> Run:
+    """A cluster after a few steps of those that a search may take, at any of their moments."""
+    nodes = "abcd"[: draw.randint(2, 4)]
+    modes = [{}, {"ha-mode": "all"}, TWO, TWO | {"ha-params": 3}, {"ha-mode": "nodes", "ha-params": ["b", "a"]}]
+    definition = dict(draw.choice(modes))
+    for key, values in (("ha-sync-mode", ("automatic", "manual")), ("ha-promote-on-failure", ("always", "when-synced")),
+                        ("ha-promote-on-shutdown", ("always", "when-synced"))):  # fmt: skip
+        if definition and draw.random() < 0.5:
+            definition[key] = draw.choice(values)
+    version = draw.choice(("3.8", "3.10", "3.13"))
+    run = cluster(definition, draw.choice(HANDLINGS), nodes, draw.randint(0, 6), version=version)
+    for _ in range(draw.randint(0, 4)):
+        then = draw.choice(list(instants(run)))
+        kinds: dict[type, list] = {}
+        for move in moves(then.moment, run.settings, Spent(9, 9), ALL):
+            kinds.setdefault(type(move.verb), []).append(move.verb)
+        if kinds:
+            run.apply(Step(draw.choice(draw.choice(list(kinds.values()))), then.at))
+    return run
+
+
+def drawn(number: int) -> tuple[Run, Question]:
+    """A search, the same for the same number."""
+    draw = random.Random(f"{SEED} {number}")
+    verbs = frozenset(draw.sample(sorted(ALL), draw.randint(3, 10)))
+    most = Spent(*draw.choice([(1, 1), (2, 0), (0, 2), (1, 0)]))
+    return drawn_run(draw), Question(draw.choice(list(GOALS)), most, verbs)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_same_search_from_anywhere(part):
+    for number in range(part * PART, (part + 1) * PART):
+        run, question = drawn(number)
+        if refused(run) is None:
+            assert compiled(run, question) == by_engine(run, question), number
+
+
+def test_few_of_them_are_refused():
+    reasons = Counter(refused(drawn(number)[0]) for number in range(CASES))
+    assert reasons[None] >= 0.9 * CASES, reasons
+
+
+# How it does
+
+
+def test_verbs_and_goals_have_their_places():
+    names = [verb.__name__.lower() for verb in compiled_search.VERBS]
+    assert names == [verb.replace("_", "") for verb in MOVES]
+    assert compiled_search.VERBS[search_moves.PARTITION] is Partition
+    assert compiled_search.VERBS[search_moves.WIPE] is Wipe
+    assert list(GOALS)[search.UNAVAILABLE] == "unavailable" and list(GOALS)[search.DIVERGED] == "diverged"
+
+
+def test_states_are_told_apart_as_the_engine_tells_them_apart():
+    """Each by what the engine has played, so that this is the name alone."""
+    run, question = cluster(TWO, "pause_minority"), Question("lost-confirmed", Spent(1, 1), ALL)
+    kernel, names, places = Compiled(run, question), {}, [room.Place()]
+    while places:
+        following = {}
+        for found in followers(run, question, places):
+            at, played = found.place.at, found.place.played
+            moment = played.moment() if at is None else played.moment_at(at)
+            if found.digest not in names:
+                following[found.digest] = found.place
+            names.setdefault(found.digest, set()).add(kernel.name(moment, run))
+        places = list(following.values())
+    assert len(names) > 100
+    assert all(len(named) == 1 for named in names.values())
+    assert len(set().union(*names.values())) == len(names)
+
+
+def test_what_does_not_fit_the_engine_plays(monkeypatch):
+    run, question = cluster(TWO, "autoheal"), Question("lost-confirmed", Spent(1, 2), PARTED)
+    played, followed = [], search.followers
+
+    def too_much(*given):
+        played.append(given)
+        if len(played) % 3 == 0:
+            raise OverflowError("too much")
+        return followed(*given)
+
+    monkeypatch.setattr(search, "followers", too_much)
+    assert compiled(run, question) == by_engine(run, question)
+    assert len(played) > 30
+
+
+def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
+    run, question = cluster(TWO, "autoheal"), Question("lost-confirmed", Spent(1, 2), PARTED | {"kill", "sync_queue"})
+    kept = compiled(run, question)
+    monkeypatch.setattr(room, "AT_HAND", 5)
+    assert compiled(run, question) == kept
+
+
+def test_each_verb_has_its_number_and_back():
+    run = cluster(TWO)
+    kernel = Compiled(run, Question("diverged", Spent(2, 2), ALL))
+    for verb in (move.verb for move in moves(run.moment(), run.settings, Spent(9, 9), ALL)):
+        assert kernel._verb(*kernel._code(verb)) == verb
+
+
+REFUSED = {
+    "clients": lambda: after(cluster(TWO), {"consume": {"consumer": "c", "queue": "q"}}),
+    "quorum queues": lambda: after(
+        cluster({}, messages=0),
+        {"delete": {"queue": "q"}},
+        {"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum"}}},
+    ),
+    "limits of queues": lambda: cluster(TWO | {"max-length": 9}),
+    "transient messages": lambda: after(cluster(TWO), {"publish": {"queue": "q", "count": 1, "persistent": False}}),
+    "alarms": lambda: after(cluster(TWO), {"alarm": {"node": "a", "resource": "memory"}}),
+    "crashed processes": lambda: after(cluster(TWO), {"crash": {"queue": "q", "node": "b"}, "at": 99}),
+    "changed policies": lambda: after(
+        cluster({"ha-mode": "exactly", "ha-params": 1}), {"kill": "a"}, {"wipe": "a"}, {"clear_policy": "p"}
+    ),
+    "or changed policies": lambda: Run.of(load(SCENARIOS / "policy-cleared-while-mirrors-wait.yaml")),
+    "no queue or several": lambda: after(cluster(TWO), {"declare": {"queue": "r"}}),
+    "more than 5 nodes": lambda: cluster(TWO, nodes="abcdef"),
+    "so much that waits": lambda: cluster(TWO, messages=10**12),
+    "another order": lambda: cluster(TWO, nodes="bac"),
+}
+
+
+def after(run: Run, *steps: dict) -> Run:
+    for step in steps:
+        run.apply_plain(step)
+    return run
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_it_cannot_do_it_says(reason):
+    run = REFUSED[reason]()
+    assert reason in refused(run)
+    with pytest.raises(moments.SearchRefused):
+        Compiled(run, Question("diverged", Spent(1, 0), ALL))

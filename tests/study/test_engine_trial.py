@@ -1,0 +1,276 @@
+"""A history played by the engine is the scenario that a person would have written, and its record that outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from random_studies import HORIZON_US, SEED, any_case
+
+from hawb.engine import runs
+from hawb.engine.ledger import imbalance
+from hawb.engine.state import RUNNING
+from hawb.scenario.document import Step
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import (
+    Close,
+    Consume,
+    Cut,
+    ForgetClusterNode,
+    Heal,
+    Join,
+    Kill,
+    Partition,
+    PowerOff,
+    Publisher,
+    Start,
+    Stop,
+    Wipe,
+)
+from hawb.study import histories
+from hawb.study.design import QUEUE, Design, Upgrade
+from hawb.study.engine_trial import Played, play, scenario
+from hawb.study.environment import Bursts, Calendar, Distribution, Environment, Traffic
+from hawb.study.histories import (
+    BURST,
+    CONSUMERS_AWAY,
+    CONSUMERS_BACK,
+    CUT,
+    CUT_LINK,
+    HEAL,
+    KILL,
+    LOSE_DISK,
+    MAINTENANCE,
+    POWER_OFF,
+    ROLLING_UPGRADE,
+    START,
+    STOP,
+)
+from hawb.study.trial_record import Record
+
+DESIGN = Design(
+    queue_type="classic", nodes=3, replicas=2, version="3.10",
+    policy={"ha-sync-mode": "manual", "ha-promote-on-shutdown": "always"},
+    upgrade=Upgrade(between_s=7),
+)  # fmt: skip
+A_WHILE = Distribution(mean_s=1)
+WORK = Calendar(every_days=1, down_s=10)
+ENVIRONMENT = Environment(
+    traffic=Traffic(
+        publish_per_s=10.0, consume_per_s=20.0, bursts=Bursts(every=A_WHILE, lasts=A_WHILE, publish_times=3)
+    ),
+    maintenance=WORK,
+    rolling_upgrades=WORK,
+)
+HORIZON_S = 300
+
+
+def played(*events: tuple[float, int, int]) -> Record:
+    """The record of a history, in seconds."""
+    rows = np.array([(round(time_s * 1e6), kind, about) for time_s, kind, about in events], np.int64).reshape(-1, 3)
+    return play(DESIGN, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
+
+
+def written(*steps: Step) -> Record:
+    """The record that the outcome of a scenario gives."""
+    begins = (publisher(1, "a", 0), consumer("a", 0))
+    run = Run.of(replace(scenario(DESIGN, ENVIRONMENT, 5), steps=(*begins, *steps)))
+    ended = outcome(run, run.moment_at(HORIZON_S))
+    ledger, availability = ended["ledger"][QUEUE], ended["availability"][QUEUE]
+    counts = {
+        name: sum(last - first + 1 for first, last in ledger[name])
+        for name in ("confirmed", "nacked", "refused", "lost", "delivered_twice")
+    }
+    names = ("promotions", "unsynchronised_promotions", "publish_down_s", "consume_down_s", "sync_blocked_s")
+    return Record(
+        published=ledger["published"], lost_confirmed=ledger["lost_confirmed"], **counts,
+        **{name: availability[name] for name in (*names, "bytes_replicated")},
+        outages=sum(event["event"] == "master_down" for event in ended["events"]),
+        messages=ended["queues"][QUEUE]["messages"],
+    )  # fmt: skip
+
+
+def publisher(number: int, node: str, at: float, rate: float = 10.0) -> Step:
+    """A publisher connects."""
+    return Step(Publisher(name=f"publisher {number}", queue=QUEUE, node=node, rate=rate), at=at)
+
+
+def consumer(node: str, at: float) -> Step:
+    """The consumer connects."""
+    return Step(Consume(consumer="consumer", queue=QUEUE, node=node, rate=20.0), at=at)
+
+
+def test_clients_connect_to_the_next_node_a_second_after_they_lost_theirs():
+    found = played((100.25, KILL, 0b001), (160, START, 0b001))
+    assert found == written(
+        Step(Kill(("a",)), at=100.25), publisher(2, "b", 101), consumer("b", 101), Step(Start(("a",)), at=160)
+    )
+    assert found.promotions == found.outages == 1
+
+
+def test_consumers_stay_away_and_come_back():
+    found = played((50, CONSUMERS_AWAY, 0), (90.5, CONSUMERS_BACK, 0))
+    assert found == written(Step(Close("consumer"), at=50), consumer("a", 91))
+    assert found.messages == 0
+
+
+def test_another_rate_is_another_publisher():
+    found = played((50, BURST, 1), (60, BURST, 0))
+    steps = (
+        Step(Close("publisher 1"), at=50), publisher(2, "a", 50, 30.0),
+        Step(Close("publisher 2"), at=60), publisher(3, "a", 60),
+    )  # fmt: skip
+    assert found == written(*steps)
+
+
+def test_maintenance_takes_a_node_down_with_the_next_second_and_brings_it_back():
+    found = played((50.5, MAINTENANCE, 0b100))
+    assert found == written(Step(Stop(("c",)), at=51), Step(Start(("c",)), at=61))
+
+
+def test_a_rolling_upgrade_takes_one_node_after_another():
+    found = played((50, ROLLING_UPGRADE, 0b111))
+    assert found == written(
+        Step(Stop(("a",)), at=51), publisher(2, "b", 52), consumer("b", 52), Step(Start(("a",)), at=61),
+        Step(Stop(("b",)), at=75), publisher(3, "a", 76), consumer("a", 76), Step(Start(("b",)), at=85),
+        Step(Stop(("c",)), at=99), Step(Start(("c",)), at=109),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_procedure_that_awaits_one_more_than_a_quorum_waits_for_a_member_and_then_drains(drain: bool):
+    faults = [(40_000_000, KILL, 0b100), (50_000_000, MAINTENANCE, 0b010), (100_000_000, START, 0b100)]
+    down_s = {}
+    for awaits in (False, True):
+        procedure = Upgrade(drain=drain, await_online_quorum_plus_one=awaits)
+        design = Design(queue_type="quorum", nodes=3, replicas=3, version="3.10", upgrade=procedure)
+        trial = Played(design, ENVIRONMENT, 5)
+        trial.through(faults, 150_000_000)
+        down_s[awaits] = trial.record().publish_down_s
+    assert down_s[False] > 10 > 1 > down_s[True]
+
+
+def test_a_rolling_upgrade_that_waits_for_nothing_goes_on_with_the_next_second():
+    design = replace(DESIGN, policy=DESIGN.policy | {"ha-sync-mode": "automatic"}, upgrade=Upgrade())
+    trial = Played(design, ENVIRONMENT, 5)
+    trial.through([(50_000_000, ROLLING_UPGRADE, 0b111)], 120_000_000)
+    assert trial._work.left == []
+
+
+def test_a_node_stopped_twice_is_started_when_nothing_keeps_it_down():
+    found = played((50, STOP, 0b010), (50.5, START, 0b010))
+    assert found == written(Step(Stop(("b",)), at=50), Step(Start(("b",)), at=52))
+
+
+def test_a_node_that_lost_power_is_missed_after_net_ticktime():
+    found = played((100, POWER_OFF, 0b001), (110, START, 0b001))
+    assert found == written(
+        Step(PowerOff(("a",)), at=100), publisher(2, "b", 101), Step(Start(("a",)), at=110), consumer("a", 117)
+    )
+    assert found.publish_down_s == 15
+    assert played((100, POWER_OFF, 0b001)).publish_down_s == 60
+
+
+def test_a_node_without_its_disk_is_forgotten_and_joins_again():
+    found = played((100, KILL, 0b001), (100, LOSE_DISK, 0b001), (160.5, START, 0b001))
+    assert found == written(
+        Step(Kill(("a",)), at=100), Step(Wipe("a"), at=100), publisher(2, "b", 101), consumer("b", 101),
+        Step(ForgetClusterNode("a"), at=161), Step(Join("a"), at=161),
+    )  # fmt: skip
+    assert found.lost == 0
+
+
+def test_who_waits_for_a_node_without_its_disk_is_made_to_boot():
+    everybody_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
+    assert played(*everybody_down).publish_down_s == 200
+    assert played(*everybody_down, (120, START, 0b111)).publish_down_s == 200
+    trial = Played(DESIGN, ENVIRONMENT, 5)
+    rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in (*everybody_down, (120, START, 0b111))]
+    trial.through(rows, 1_000_000_000)
+    assert [(node.status, node.virgin, node.member) for node in trial.turn.nodes] == [(RUNNING, False, True)] * 3
+    assert trial.queue.up
+
+
+def test_a_queue_that_is_gone_with_its_disk_is_declared_again():
+    unmirrored = replace(DESIGN, replicas=1, policy={})
+    rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
+    found = play(unmirrored, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
+    assert (found.refused, found.lost_confirmed, found.messages) == (1001, 1000, 0)
+    assert found.publish_down_s == 101
+
+
+def test_a_lone_node_without_its_disk_begins_anew():
+    lone = replace(DESIGN, nodes=1, replicas=1, policy={})
+    rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
+    assert 100 < play(lone, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000).publish_down_s < 120
+
+
+def test_a_quorum_queue_has_a_member_on_a_node_that_joined_again():
+    trial = Played(replace(DESIGN, queue_type="quorum", replicas=3, policy={}), ENVIRONMENT, 5)
+    trial.through([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (120_000_000, START, 1)], 300_000_000)
+    told = [entry.event for entry in trial.turn.entries if entry.event.startswith(("member_", "node_"))]
+    assert trial.queue.members == (0, 1, 2)
+    assert told.index("node_joined") < told.index("member_added")
+    assert trial.record().lost == 0
+
+
+@pytest.mark.parametrize("handling", ["ignore", "autoheal", "pause_minority"])
+def test_a_partition_is_one_cluster_again_once_it_has_healed(handling: str):
+    trial = Played(replace(DESIGN, cluster_partition_handling=handling), ENVIRONMENT, 5)
+    trial.through([(100_000_000, CUT, 0b001), (200_000_000, HEAL, 0b001)], 300_000_000)
+    assert (len(trial.turn.sides), trial.turn.cuts) == (1, {})
+    assert [node.status for node in trial.turn.nodes] == [RUNNING] * 3
+    assert trial.record().promotions == 1
+
+
+def test_a_side_is_given_up_by_hand_where_partitions_are_ignored():
+    found = played((100, CUT, 0b001), (200.5, HEAL, 0b001))
+    assert found.outages == 0  # the trace has each side's, the record those of the queue
+    assert replace(found, outages=2) == written(
+        Step(Partition((("a",), ("b", "c"))), at=100), Step(Heal(), at=200.5),
+        Step(Stop(("b", "c")), at=201), Step(Start(("b", "c")), at=203),
+    )  # fmt: skip
+
+
+def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
+    found = played((100, CUT_LINK, 0b011), (130, HEAL, 0b011))
+    assert found == written(Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130))
+    assert found.promotions == found.lost == found.outages == 0
+
+
+@pytest.mark.parametrize("quorum", [False, True])
+def test_whatever_happens_the_books_balance(quorum: bool):
+    mended = Counter()
+    for number in range(20):
+        given = any_case(number, quorum=quorum)
+        trial = Played(given.design, given.environment, number)
+        history = histories.history(given.environment, given.design.nodes, SEED, number, HORIZON_US)
+        trial.through(history.tolist(), HORIZON_US)
+        contents = [side.queues[QUEUE].content for side in trial.turn.sides.values() if QUEUE in side.queues]
+        assert imbalance(trial.account, runs.normal(pair for content in contents for pair in content)) is None
+        mended.update({entry.event for entry in trial.turn.entries})
+    assert min(mended[event] for event in ("disk_lost", "node_joined", "links_timed_out", "node_lost_power")) >= 1
+
+
+# The first leader
+
+QUORUM = Design(queue_type="quorum", nodes=3, replicas=3, version="3.13")
+STEADY = Environment(traffic=Traffic(publish_per_s=10.0, consume_per_s=20.0))
+
+
+def leader_deaths(count: int) -> np.ndarray:
+    """Each node in turn dies twice a minute, for ten seconds: all nodes, so the leader among them."""
+    rows = [((10 + 30 * turn + 10 * back) * 1_000_000, (KILL, START)[back], 1 << turn % 3)
+            for turn in range(count) for back in (0, 1)]  # fmt: skip
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+@pytest.mark.parametrize("deaths", [0, 6])
+def test_a_quorum_queue_has_an_outage_for_each_leader_that_dies_and_none_for_its_first_election(deaths: int):
+    history, horizon_us = leader_deaths(deaths), HORIZON_S * 1_000_000
+    found = play(QUORUM, STEADY, history, 5, horizon_us)
+    assert found.outages == found.nacked == 0 if not deaths else 2 <= found.outages <= deaths
+    assert (found.publish_down_s == 0) == (deaths == 0)

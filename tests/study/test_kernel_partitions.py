@@ -1,0 +1,137 @@
+"""The kernel and the engine make the same of the same history of a classic queue whose nodes' links fail: every field
+of the record, to the message and to the microsecond, and the counter behind all that was planned and drawn.
+
+Random designs in random environments (`random_studies.cut_case`): 200, or 5,000 with HAWB_LONG. They are counted by how
+partitions are handled × what is cut off, and the table is printed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import LONG
+from msgspec.structs import replace
+from random_studies import HORIZON_US, SEED, Case, cut_case
+from test_kernel_agreement import agreed, by_kernel, classic, history_of, with_traffic
+
+from hawb.study import histories, trial_rows
+from hawb.study.design import Design
+from hawb.study.environment import Distribution, Partitions
+from hawb.study.kernel import block
+from hawb.study.load import load
+from hawb.study.trial_record import Record
+
+CASES = 5_000 if LONG else 200
+PART = 100
+PARTS = range(CASES // PART)
+"""Tests of a size that ends within pytest's limit for one."""
+CROWDED = 618
+"""A case in which more operations wait for the queue than a trial has room for."""
+LEAST_PER_PAIR = 30 if LONG else 2
+LEAST_LOSSES = 0.1
+MOST_HANDED_OVER = 0.25
+"""The share of the cases, in a good part of which disks are lost every few minutes."""
+
+SECOND = 1_000_000
+HANDLINGS = ("ignore", "autoheal", "pause_minority", "pause_if_all_down")
+
+
+def handling_of(design: Design) -> str:
+    """How a design's nodes handle partitions."""
+    handling = design.cluster_partition_handling
+    return handling if isinstance(handling, str) else "pause_if_all_down"
+
+
+@cache
+def compared(part: int) -> tuple[Counter, int, int]:
+    """`PART` cases compared: how often each pair of a handling and of what is cut off occurred, how many lost messages,
+    and how many the kernel handed over, which count for no pair."""
+    pairs, losses, handed_over = Counter(), 0, 0
+    for number in range(part * PART, (part + 1) * PART):
+        given = cut_case(number)
+        told = agreed(given, history_of(given))
+        if told is None:
+            handed_over += 1
+        else:
+            losses += told.lost > 0
+            pairs[handling_of(given.design), given.environment.partitions.cut] += given.design.nodes > 1
+    return pairs, losses, handed_over
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_same_of_random_histories(part):
+    compared(part)
+
+
+def test_a_trial_for_which_a_table_is_too_small_is_handed_over():
+    given = cut_case(CROWDED)
+    assert by_kernel(given, history_of(given)) is None
+
+
+def test_each_handling_meets_each_cut(capsys):
+    pairs = sum((compared(part)[0] for part in PARTS), Counter())
+    with capsys.disabled():
+        print(f"\n{CASES:,} histories by cluster_partition_handling and what is cut off")
+        print(f"{'':<20}" + "".join(f"{cut:>12}" for cut in histories.CUTS))
+        for handling in HANDLINGS:
+            print(f"{handling:<20}" + "".join(f"{pairs[handling, cut]:>12,}" for cut in histories.CUTS))
+    assert min(pairs[handling, cut] for handling in HANDLINGS for cut in histories.CUTS) >= LEAST_PER_PAIR
+
+
+def test_some_of_them_end_in_a_loss():
+    assert sum(compared(part)[1] for part in PARTS) >= LEAST_LOSSES * CASES
+
+
+def test_few_of_them_are_handed_over():
+    assert sum(compared(part)[2] for part in PARTS) <= MOST_HANDED_OVER * CASES
+
+
+def cut_for(seconds: int, handling: str) -> Record:
+    """What comes of node a, where the master and the clients are, cut off from two others for so long."""
+    partitions = Partitions(every=Distribution(mean_s=9), lasts=Distribution(mean_s=9))
+    given = Case(
+        0, classic(cluster_partition_handling=handling, policy={"ha-promote-on-failure": "always"}),
+        replace(with_traffic(publish_per_s=10.0, consume_per_s=1.0), partitions=partitions), (),
+    )  # fmt: skip
+    return agreed(given, np.array([
+        (10 * SECOND, histories.CUT, 1), ((10 + seconds) * SECOND, histories.HEAL, 0),
+    ]))  # fmt: skip
+
+
+def test_links_that_are_back_in_time_cost_nothing():
+    told = cut_for(59, "autoheal")
+    assert (told.lost, told.promotions, told.outages, told.delivered_twice) == (0, 0, 0, 0)
+
+
+def test_of_two_sides_one_gives_in():
+    """Under autoheal the side with the clients wins, and what the other promoted is forgotten; under ignore a person
+    restarts it."""
+    for handling in ("autoheal", "ignore"):
+        told = cut_for(100, handling)
+        assert (told.promotions, told.outages, told.lost) == (1, 0, 0)
+
+
+def test_a_minority_that_pauses_takes_along_what_only_it_had():
+    """Its master serves on for net_ticktime, and what it has taken meanwhile is lost when it comes back as a mirror."""
+    told = cut_for(100, "pause_minority")
+    assert told.promotions == 1 and told.lost > 0
+
+
+@pytest.mark.parametrize("design", ["classic-1", "classic-2"])
+def test_a_year_with_the_presets_own_figures_is_the_same(design: str):
+    asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
+    given = asked.designs[design], asked.environments["datacentre"], asked.seed, 0, 1, 365 * histories.DAY_US
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_a_trial_is_the_same_after_others_and_alone():
+    for number in range(20):
+        given = cut_case(number)
+        together = block.rows(given.design, given.environment, SEED, number, 4, HORIZON_US)
+        alone = [block.rows(given.design, given.environment, SEED, number + k, 1, HORIZON_US)[0] for k in range(4)]
+        assert together.tolist() == np.array(alone).tolist(), f"case {number}: {dict(given.chosen)}"

@@ -1,0 +1,76 @@
+"""Who searches in one process: the engine at first, the compiled search where there is much to look at; nobody sees
+from the answer who did."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+
+import pytest
+
+from hawb.planning.explore import Progress, Question, explore
+from hawb.planning.moves import Spent
+from hawb.scenario.load import load
+from hawb.scenario.run import Run
+from hawb.study import local_search
+
+STORY = """
+scenario: A queue
+cluster: {{nodes: [a, b, c], version: "3.10"}}
+policies: [{{name: ha, pattern: ^q, definition: {{ha-mode: exactly, ha-params: 2}}}}]
+steps:
+  - declare: {{queue: q, node: a, arguments: {arguments}}}
+  - publish: {{queue: q, count: 5}}
+"""
+ASKED = Question("lost-confirmed", Spent(1, 2), frozenset({"partition", "wait", "publish", "heal"}))
+
+
+def run(arguments: str = "{}") -> Run:
+    return Run.of(load(STORY.format(arguments=arguments)))
+
+
+def searched(of: Run) -> tuple[list[Progress], int]:
+    """How a search goes, and how often it was said that it is compiled."""
+    said = []
+    return list(local_search.search(of, ASKED, lambda: said.append(1))), len(said)
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """Much is little; the runs of which the search was compiled."""
+    from hawb.study import compiled_search
+
+    begun, made = [], compiled_search.Compiled
+    monkeypatch.setattr(local_search, "MANY", 50)
+    monkeypatch.setattr(compiled_search, "Compiled", lambda of, question: begun.append(of) or made(of, question))
+    return begun
+
+
+def test_what_is_small_is_the_engines(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(local_search, "compiled", lambda *asked: pytest.fail("it is over before"))
+    assert searched(run()) == (list(explore(run(), ASKED)), 0)
+
+
+def test_it_goes_on_compiled_and_is_the_same(soon: list[Run], monkeypatch: pytest.MonkeyPatch):
+    from hawb.study import compiled_search
+
+    monkeypatch.setattr(compiled_search, "is_compiled", lambda: False)
+    told, said = searched(run())
+    assert (len(soon), said) == (1, 1)
+    assert [one for place, one in enumerate(told) if one not in told[:place]] == list(explore(run(), ASKED))
+    assert all(one.tried <= other.tried for one, other in pairwise(told))
+    monkeypatch.setattr(compiled_search, "is_compiled", lambda: True)
+    assert searched(run())[1] == 0
+
+
+def test_what_the_kernel_refuses_the_engine_ends(soon: list[Run]):
+    quorum = "{x-queue-type: quorum}"
+    assert searched(run(quorum)) == (list(explore(run(quorum), ASKED)), 0)
+    assert soon == []
+
+
+def test_without_the_extra_the_engine_ends_it(soon: list[Run], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "hawb.study.compiled_search", None)
+    monkeypatch.delattr("hawb.study.compiled_search")
+    assert searched(run()) == (list(explore(run(), ASKED)), 0)
+    assert soon == []

@@ -1,0 +1,191 @@
+"""`hawb import --numbers`: what listings measured of a cluster, what is assumed, and what is left to a study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hawb.broker.untrusted import ImportRefused
+from hawb.cli import main
+from hawb.scenario.load import load, read_file
+from hawb.study.measured import PRICES, Begun, begin
+from hawb.study.numbers import ORIGINS, leaves, read_numbers
+from hawb.study.question import source_of
+
+REAL = Path(__file__).parents[2] / "data" / "real"
+RATES = {"orders.new": (41.2, 39.0), "orders.paid": (7.5, 31.0), "shop::cart.03": (41.2, 0.0), "ha.audit": (0.2, 0.0)}
+
+
+def listed(rates: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
+    """The real cluster's queues, with rates of publishing and delivering for some of them."""
+    rows = json.loads((REAL / "api-queues.json").read_text())
+    for row in rows:
+        name = row["name"] if row["vhost"] == "/" else f"{row['vhost']}::{row['name']}"
+        if name in rates:
+            published, delivered = rates[name]
+            row["message_stats"] = {
+                "publish": 900, "publish_details": {"rate": published}, "deliver_get_details": {"rate": delivered},
+                "ack_details": {"rate": delivered / 2}, "redeliver": 3,
+            }  # fmt: skip
+    return rows
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Path:
+    """A listing of the real cluster while it works."""
+    (tmp_path / "busy.json").write_text(json.dumps(listed(RATES)))
+    return tmp_path / "busy.json"
+
+
+def begun(*listings: Path, queue: str | None = None) -> Begun:
+    return begin(REAL / "definitions.json", listings, queue)
+
+
+def hawb(*arguments: object) -> Result:
+    given = map(str, ("import", REAL / "definitions.json", *arguments))
+    return CliRunner().invoke(main, list(given), catch_exceptions=False)
+
+
+def test_what_was_measured_of_the_busiest_queue_and_what_is_assumed(busy: Path):
+    found = begun(busy, REAL / "api-nodes.json")
+    assert found.numbers.environment == {
+        "traffic": {"publish_per_s": 41.2, "consume_per_s": 164.8, "message_size_bytes": 256},
+        "node_failures": {
+            "every": {"mean_s": 2592000}, "repair": {"mean_s": 3600, "distribution": "lognormal", "shape": 1},
+        },
+        "timing": {"fsync_s": 0.000265},
+    }  # fmt: skip
+    assert (found.numbers.design, found.numbers.prices) == ({"net_ticktime": 60}, None)
+    sources = found.numbers.sources
+    rate = "measured: busy.json, message_stats.publish_details.rate of orders.new"
+    assert sources["environment.traffic.publish_per_s"] == rate
+    assert sources["environment.traffic.message_size_bytes"].startswith("measured: busy.json, message_bytes")
+    consumed = sources["environment.traffic.consume_per_s"]
+    assert consumed.startswith("assumed: 4 times what is published") and "took 39 a second (busy.json" in consumed
+    assert sources["environment.node_failures"].startswith("assumed: ")
+    assert sources["environment.timing.fsync_s"] == "measured: api-nodes.json, io_sync_avg_time of the slowest node"
+    assert found.notes == ["3 nodes by api-nodes.json: how many a design has is the study's to say"]
+
+
+def test_consumers_that_take_more_than_is_assumed_are_measured(busy: Path):
+    found = begun(busy, queue="orders.paid").numbers
+    assert found.environment["traffic"] == {"publish_per_s": 7.5, "consume_per_s": 31.0, "message_size_bytes": 256}
+    source = found.sources["environment.traffic.consume_per_s"]
+    assert source.startswith("measured: busy.json, message_stats.deliver_get_details.rate of orders.paid")
+
+
+def test_a_queue_of_another_virtual_host(busy: Path):
+    found = begun(busy, queue="shop::cart.03").numbers
+    assert "shop::cart.03" in found.sources["environment.traffic.publish_per_s"]
+    with pytest.raises(ImportRefused, match=r"given: 'cart.03'\n  accepted: one that listings tell of: 'avail.pres"):
+        begun(busy, queue="cart.03")
+    with pytest.raises(ImportRefused, match="none does"):
+        begun(queue="orders.new")
+
+
+def test_of_an_idle_cluster_the_traffic_is_the_studys():
+    found = begun(REAL / "api-queues.json")
+    assert found.numbers.environment["traffic"] == {"message_size_bytes": 256}
+    assert found.notes == [
+        "ha.audit: nothing is published in api-queues.json, publish_per_s and consume_per_s are the study's"
+    ]
+
+
+def test_what_no_listing_tells_is_said():
+    found = begun(REAL / "list_queues.txt")
+    assert list(found.numbers.environment) == ["node_failures"]
+    assert any("no listing tells what is published" in note for note in found.notes)
+    assert any("no listing tells the size of its messages" in note for note in found.notes)
+    assert begun().notes == ["no listing tells of a queue: the traffic is the study's"]
+
+
+def test_queues_that_no_study_plays_are_passed_over(tmp_path: Path):
+    stats = {"message_stats": {"publish_details": {"rate": 9}}}
+    rows = [
+        {"name": "log", "vhost": "/", "type": "stream", "messages": 9, **stats},
+        {"name": "mine", "vhost": "/", "exclusive": True, "messages": 9, **stats},
+        {"name": "b", "vhost": "/", "messages": 1, "message_stats": []},
+        {"name": "a", "vhost": "/", "messages": 1},
+        {"name": "deep", "vhost": "/", "messages": 8, "message_bytes": 12, "message_stats": {"publish_details": {}}},
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    assert begun(tmp_path / "rows.json").numbers.environment["traffic"] == {"message_size_bytes": 2}
+    (tmp_path / "rows.json").write_text(json.dumps(rows[:2]))
+    assert "traffic" not in begun(tmp_path / "rows.json").numbers.environment
+
+
+def test_the_later_listing_stands_and_each_number_names_its_own(busy: Path, tmp_path: Path):
+    later = [{"name": "orders.new", "vhost": "/", "messages": 10, "message_bytes": 700}]
+    (tmp_path / "later.json").write_text(json.dumps(later))
+    found = begun(busy, tmp_path / "later.json", queue="orders.new").numbers
+    traffic = found.environment["traffic"]
+    assert (traffic["publish_per_s"], traffic["message_size_bytes"]) == (41.2, 70)
+    assert "busy.json" in found.sources["environment.traffic.publish_per_s"]
+    assert "later.json" in found.sources["environment.traffic.message_size_bytes"]
+
+
+@pytest.mark.parametrize("listings", ["", "api-queues.json", "api-queues.json api-nodes.json", "list_queues.txt"])
+def test_what_is_begun_reads_back_and_every_number_has_a_source(listings: str):
+    found = begun(*(REAL / name for name in listings.split()))
+    assert read_file(found.text, None, read_numbers) == found.numbers
+    for path, _ in leaves(found.numbers.environment, "environment"):
+        assert source_of(found.numbers.sources, path).startswith(tuple(ORIGINS))
+
+
+def test_the_prices_at_its_end_are_prices_without_their_signs(busy: Path):
+    text = begun(busy).text
+    assert text.endswith(PRICES)
+    priced = "\n".join(line.removeprefix("#") for line in text.splitlines())
+    numbers = read_file(priced, None, read_numbers)
+    assert (numbers.prices.currency, numbers.prices.replicated_gb) == ("EUR", 0.02)
+    assert numbers.environment == begun(busy).numbers.environment
+
+
+def test_a_name_cannot_reach_beyond_its_line(tmp_path: Path):
+    name = "a: b\n\x1b[31m'\"#"
+    stats = {"message_stats": {"publish_details": {"rate": 0.1}}}
+    (tmp_path / "rows.json").write_text(json.dumps([{"name": name, "vhost": "/", "messages": 1, **stats}]))
+    found = begun(tmp_path / "rows.json")
+    assert "\x1b" not in found.text and not [note for note in found.notes if not note.isprintable()]
+    assert read_file(found.text, None, read_numbers) == found.numbers
+
+
+# The command
+
+
+def test_the_command_begins_a_file_and_leaves_one_that_is_there(busy: Path, tmp_path: Path):
+    own = tmp_path / "own.yaml"
+    result = hawb("--queues", busy, "--queues", REAL / "api-nodes.json", "--numbers", own)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "note: 3 nodes by api-nodes.json: how many a design has is the study's to say\n"
+    assert read_file(own, None, read_numbers).environment["traffic"]["publish_per_s"] == 41.2
+    own.write_text("precious")
+    again = hawb("--queues", busy, "--numbers", own, "-o", tmp_path / "cluster.yaml")
+    assert (again.exit_code, again.stderr) == (2, f"{own}: the file cannot be written: File exists\n")
+    assert (own.read_text(), (tmp_path / "cluster.yaml").exists()) == ("precious", False)
+
+
+def test_the_command_writes_scenario_and_numbers(busy: Path, tmp_path: Path):
+    result = hawb("--queues", busy, "--numbers", "-", "--queue", "orders.paid", "-o", tmp_path / "cluster.yaml")
+    assert result.exit_code == 0
+    assert read_file(result.stdout, None, read_numbers).environment["traffic"]["publish_per_s"] == 7.5
+    assert len(load(tmp_path / "cluster.yaml").queues) == 31
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "'-o' / '--output', or '--numbers'"),
+        (["-o", "-", "--queue", "orders.new"], "'--queue' goes with '--numbers'"),
+        (["-o", "-", "--numbers", "-"], "are two files"),
+        (["--numbers", "-", "--queue", "orders.old"], "given: 'orders.old'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: list[str], said: str):
+    result = hawb("--queues", REAL / "api-queues.json", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr

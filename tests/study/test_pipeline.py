@@ -1,0 +1,373 @@
+"""A study on Spark: a stream that goes on, grows and is told of, whatever is killed, by made-up trials."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import NoReturn
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from conftest import LONG
+from made_up_trials import CELLS, TRIALS_ASKED, expected, made_up, opened, row, study
+from pyspark.sql import DataFrame, SparkSession
+from spark_servers import PYTHONPATH, READ, cluster
+from study_processes import KILLS_ITSELF, program
+
+from hawb import cli
+from hawb.cli import spark as spark_commands
+from hawb.study import pipeline
+from hawb.study.failures import StudyFailed
+from hawb.study.kept import kept
+from hawb.study.pipeline import CHECKPOINT, run
+from hawb.study.progress import Progress
+from hawb.study.tables import CELLS as CELLS_TABLE
+from hawb.study.tables import TRIALS, TableRefused
+
+ROOT = Path(__file__).parents[2]
+
+
+def told(rows: DataFrame) -> list[tuple]:
+    names = ["design", "environment", *row(3, CELLS[0], 0)]
+    return sorted(tuple(one) for one in rows.select(names).collect())
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.parquet")}
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "gate")
+    return tmp_path / "gate"
+
+
+# Played, gone on with, grown
+
+
+@pytest.mark.spark
+def test_a_study_is_a_table_that_any_reader_reads(spark: SparkSession, tmp_path: Path):
+    progress: list[Progress] = []
+    rows = run(spark, study(TRIALS_ASKED), tmp_path, progress.append, "made-up", made_up())
+    assert told(rows) == expected(TRIALS_ASKED)
+    assert (progress[-1].done, progress[-1].total, progress[-1].played) == (1600, 1600, 1600)
+    assert [one.done for one in progress] == sorted(one.done for one in progress)
+    read = pq.read_table(tmp_path / "trials")
+    assert (read.num_rows, set(read.column_names)) == (1600, set(TRIALS.schema.names))
+    assert {(one["study"], one["design"]) for one in read.select(["study", "design"]).to_pylist()} == {
+        ("made-up", "one"), ("made-up", "two"),
+    }  # fmt: skip
+    assert len(list((tmp_path / CHECKPOINT / "commits").glob("[0-9]*"))) > 1
+
+
+@pytest.mark.spark
+def test_what_is_there_is_not_played_again(spark: SparkSession, tmp_path: Path):
+    progress: list[Progress] = []
+    run(spark, study(), tmp_path, source=made_up())
+    kept = files(tmp_path)
+    again = run(spark, study(), tmp_path, progress.append, source=made_up(breaks=("one", 5)))
+    assert (told(again), files(tmp_path)) == (expected(25), kept)
+    assert (progress[-1].done, progress[-1].played) == (100, 0)
+
+
+@pytest.mark.spark
+def test_a_study_grows_by_trials_and_cells(spark: SparkSession, tmp_path: Path):
+    run(spark, study(14, designs=("one",)), tmp_path, source=made_up())
+    kept = files(tmp_path)
+    assert told(run(spark, study(25), tmp_path, source=made_up())) == expected(25)
+    assert {name for name in kept if "trials/" in name} <= files(tmp_path).keys()
+    fewer = run(spark, study(10, designs=("two",)), tmp_path, source=made_up())
+    assert told(fewer) == expected(10, CELLS[2:])
+
+
+@pytest.mark.spark
+def test_a_setting_that_is_tried_and_taken_back_is_played_once(spark: SparkSession, tmp_path: Path):
+    run(spark, study(), tmp_path, source=made_up())
+    progress: list[Progress] = []
+    run(spark, study(replicas=3), tmp_path, progress.append, source=made_up())
+    assert (progress[0].done, progress[-1].played) == (50, 50)  # those of the design that is the same
+    run(spark, study(), tmp_path, progress.append, source=made_up())
+    assert (progress[-1].done, progress[-1].played) == (100, 0)
+    cells = spark.read.parquet(str(tmp_path / "cells")).collect()
+    assert sorted((one.design, one.environment, one.design_replicas) for one in cells) == [
+        ("one", "calm", 2), ("one", "calm", 3), ("one", "rough", 2), ("one", "rough", 3), ("two", "calm", 3),
+        ("two", "rough", 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.spark
+def test_two_studies_in_a_folder_may_ask_for_the_same(spark: SparkSession, tmp_path: Path):
+    first = run(spark, study(), tmp_path, label="first", source=made_up())
+    second = run(spark, study(30), tmp_path, label="second", source=made_up())
+    assert (told(first), told(second)) == (expected(25), expected(30))
+
+
+@pytest.mark.spark
+def test_the_table_of_cells_has_every_setting(spark: SparkSession, tmp_path: Path):
+    asked = study(designs=("two",))
+    run(spark, asked, tmp_path, source=made_up())
+    for one in CELLS_TABLE.read(spark, tmp_path).collect():
+        assert (one.title, one.seed, one.horizon_days) == ("made up", 3, 365)
+        assert (one.design_queue_type, one.design_replicas, one.environment_traffic_mode) == ("classic", 3, "tx")
+        assert (one.design_policy, one.environment_traffic_publish_per_s) == ("{}", "1.0")
+        assert one.environment_node_failures_every_mean_s is None
+
+
+@pytest.mark.spark
+def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tmp_path: Path):
+    run(spark, study(), tmp_path, label="2024", source=made_up())
+    kept = files(tmp_path / "trials")
+    shutil.rmtree(tmp_path / "cells")
+    assert told(run(spark, study(), tmp_path, label="2024", source=made_up())) == expected(25)
+    assert CELLS_TABLE.read(spark, tmp_path).count() == len(CELLS)
+    assert files(tmp_path / "trials") == kept
+
+
+# Whatever is killed
+
+
+@pytest.mark.spark
+def test_a_study_that_is_interrupted_goes_on(spark: SparkSession, tmp_path: Path):
+    def interrupt(progress: Progress) -> None:
+        if progress.done > 1200:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(spark, study(TRIALS_ASKED), tmp_path, interrupt, source=made_up())
+    kept = files(tmp_path / "trials")
+    assert told(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
+    assert kept and kept.items() <= files(tmp_path / "trials").items()
+
+
+@pytest.mark.spark
+def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path):
+    dies = tmp_path / "dies"
+    dies.touch()
+    progress: list[Progress] = []
+    rows = run(spark, study(TRIALS_ASKED), tmp_path / "study", progress.append, source=made_up(dies=dies))
+    assert told(rows) == expected(TRIALS_ASKED)
+    assert (dies.exists(), progress[-1].tried_again in (1, 2)) == (False, True)
+
+
+@pytest.mark.spark
+def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: Path):
+    with pytest.raises(StudyFailed) as caught:
+        run(spark, study(TRIALS_ASKED), tmp_path, source=made_up(breaks=("two", 380)))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "the study stopped: ZeroDivisionError: half way"
+    # Two tasks fail side by side; which of them ends the study is a race.
+    assert re.fullmatch(r" +in trials \d+ to \d+ of two in (calm|rough)", lines[1])
+    assert lines[2:] == [
+        f"  kept: the trials that are written in {tmp_path}", "  to go on: the same once more, when that is mended",
+    ]  # fmt: skip
+    kept = files(tmp_path / "trials")
+    assert kept and told(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
+    assert kept.items() <= files(tmp_path / "trials").items()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, unavailable: Callable[[str], NoReturn]) -> Iterator[Path]:
+    """A file system of a few pages."""
+    place = tmp_path / "small"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=250k", "tmpfs", place], capture_output=True, text=True)
+    if made.returncode:
+        unavailable(f"a small disk takes root: {made.stderr}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.mark.spark
+def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: Path):
+    with pytest.raises(StudyFailed, match="the study stopped: the disk is full\\n  kept: "):
+        run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())
+    subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
+    assert told(run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())) == expected(TRIALS_ASKED)
+
+
+@pytest.mark.spark
+def test_a_driver_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: Path):
+    """Killed in the middle of its second batch; Spark's Java and workers end with it."""
+    killed = subprocess.run([sys.executable, "-c", program(tmp_path, KILLS_ITSELF)], capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    kept = files(tmp_path / "trials")
+    assert kept
+    rows = run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())
+    assert told(rows) == expected(TRIALS_ASKED)
+    assert pq.read_table(tmp_path / "trials").num_rows == 4 * TRIALS_ASKED
+
+
+@pytest.mark.spark
+def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_path: Path, gate: Path):
+    """The first holds its shares at the gate until the second has said that it waits."""
+    opens: list[int] = []
+    waited: list[Progress] = []
+
+    def tell(progress: Progress) -> None:
+        if progress.waits and not opens:
+            opens.append(opened(gate))
+        waited.extend([progress] if progress.waits else [])
+
+    folder, says = tmp_path / "study", "print('plays', flush=True) if progress.elapsed_s > 2 else None"
+    command = [sys.executable, "-c", program(folder, says, gate)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "plays\n"
+        second = run(spark, study(TRIALS_ASKED), folder, tell, source=made_up())
+        assert first.stdout.read().splitlines()[-1] == "1600 1600"
+    assert (first.returncode, bool(waited)) == (0, True)
+    assert told(second) == expected(TRIALS_ASKED)
+
+
+# A folder with something else
+
+
+@pytest.mark.spark
+def test_trials_that_come_out_otherwise_are_refused(spark: SparkSession, tmp_path: Path):
+    run(spark, study(), tmp_path, source=made_up())
+    kept = files(tmp_path)
+    with pytest.raises(TableRefused, match=r"in (calm|rough), which comes out otherwise now"):
+        run(spark, study(30), tmp_path, source=made_up(shift=1))
+    assert files(tmp_path) == kept
+
+
+@pytest.mark.spark
+def test_trials_that_somebody_took_away_are_missed(spark: SparkSession, tmp_path: Path):
+    run(spark, study(), tmp_path, source=made_up())
+    next((tmp_path / "trials").rglob("cell=two.calm.*/batch=*/*.parquet")).unlink()
+    with pytest.raises(TableRefused, match=r"given: \d+ rows for 25 trials of two in calm"):
+        run(spark, study(), tmp_path, source=made_up())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows.drop_columns("outages"), "no column outages"),
+        (lambda rows: rows.rename_columns([{"outages": "breaks"}.get(one, one) for one in rows.column_names]),
+         "no column outages"),
+        (lambda rows: rows.set_column(rows.column_names.index("lost"), "lost", rows["lost"].cast("string")),
+         "column lost, string"),
+        (lambda rows: rows.append_column("more", rows["lost"]), "column more"),
+    ],
+)  # fmt: skip
+def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played(
+    change: Callable, said: str, spark: SparkSession, tmp_path: Path
+):
+    run(spark, study(), tmp_path, source=made_up())
+    for file in (tmp_path / "trials").rglob("*.parquet"):
+        pq.write_table(change(pq.ParquetFile(file).read()), file)
+        (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(TableRefused, match=f"given: {said}"):
+        run(spark, study(30), tmp_path, source=made_up(breaks=("one", 1)))
+
+
+# Precision
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("precision", "trials"), [({"relative": 0.1}, 250), ({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500)]
+)
+def test_a_study_ends_when_it_is_precise_enough(
+    precision: dict, trials: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pipeline, "FIRST_LOOK", 250)
+    asked = study(1000, precision={"measure": "publish_down_s"} | precision, designs=("one",))
+    rows = run(spark, asked, tmp_path, source=made_up())
+    assert rows.count() == 2 * trials
+    assert told(rows) == expected(trials, CELLS[:2])
+
+
+# The command
+
+
+@pytest.mark.spark
+def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    file = tmp_path / "two-or-three.yaml"
+    for count in (64, 96):
+        file.write_text(FILE.replace("trials: 20", f"trials: {count}"))
+        result = command(file, "--output", tmp_path / "out")
+        assert result.exit_code == 0
+        assert "Two copies or three?" in result.stdout
+        assert "publish_down_s" in result.stdout and "more than two" in result.stdout
+        assert spark.read.parquet(str(tmp_path / "out" / "trials")).count() == 2 * count
+    told = json.loads(command(file, "--json", "--output", tmp_path / "out", "--baseline", "quorum").stdout)
+    assert {(one["design"], one["trials"]) for one in told} == {("two", 96), ("quorum", 96)}
+    assert {one["difference"] for one in told if one["design"] == "quorum"} == {0.0}
+    kept_in = tmp_path / "results.json"
+    assert command(file, "--output", tmp_path / "out", "--keep", kept_in, "--faults", 3).exit_code == 0
+    results = kept("results", tmp_path)
+    assert (results.played, results.trials, results.estimates[0]["measure"]) == (0, 96, "lost_confirmed")
+    assert results.command == f"hawb study {file} --output {tmp_path / 'out'} --keep {kept_in}"
+    faults = spark.read.parquet(str(tmp_path / "out" / "faults"))
+    assert {one.trial for one in faults.select("trial").distinct().collect()} == {0, 1, 2}
+    refused = command(file, "--output", tmp_path / "out", "--baseline", "three")
+    assert (refused.exit_code, "--baseline three: is none of two, quorum" in refused.stderr) == (2, True)
+
+
+def test_a_bad_study_is_refused_before_spark_starts(tmp_path: Path):
+    file = tmp_path / "study.yaml"
+    file.write_text(FILE.replace("replicas: 2", "replicas: 4"))
+    result = command(file, "--output", tmp_path / "out")
+    assert (result.exit_code, "replicas: 4 do not fit on 3 nodes" in result.stderr) == (2, True)
+
+
+def command(*arguments: object):
+    return CliRunner().invoke(cli.main, ["study", *map(str, arguments)], catch_exceptions=False)
+
+
+FILE = """\
+study: Two copies or three?
+designs:
+  two: {queue_type: classic, nodes: 3, replicas: 2, version: "3.13"}
+  quorum: {queue_type: quorum, nodes: 3, replicas: 3, version: "3.13"}
+environments:
+  rack:
+    node_failures: {every: {mean_s: 2592000}, repair: {mean_s: 3600}}
+    traffic: {publish_per_s: 50, consume_per_s: 200}
+trials: 20
+horizon_days: 365
+sources: {environments.rack: "assumed: round numbers"}
+"""
+
+
+# A cluster
+
+READS = """
+few = {{"environments": "kills", "trials": 3}}
+read = spark.read.format
+print([read(f"hawb-{{name}}").options(**few).load("data/studies/policies.yaml").select("design").distinct().count()
+       for name in ("trials", "faults", "losses")]
+      + [read(f"rabbitmq-{{name}}").load("data/real").count() for name in ("queues", "definitions")])
+"""
+KILLS_A_WORKER = "progress.done and not gates and gates.append((os.killpg({victim}, 9), opened(Path(gate))))"
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not LONG, reason="starts a Spark cluster: a part of make test-long")
+def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_trials(spark: SparkSession, tmp_path: Path, gate: Path):
+    """A standalone master with two workers of one core. All but the first shares wait until one worker is killed, so
+    that it dies with tasks under way."""
+    folder = tmp_path / "study"
+    config = {
+        "spark.executor.memory": "512m", "spark.cores.max": "2",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(PYTHONPATH),
+    }  # fmt: skip
+    with cluster(tmp_path) as (master, workers):
+        text = program(folder, KILLS_A_WORKER.format(victim=workers[0]), gate, master, READS.format(), **config)
+        ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-2:] == ["1600 1600", str(READ)]
+    assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)

@@ -1,0 +1,61 @@
+"""What of a study takes no Spark: columns of cells, its lock, its looks at precision, its rate, and why it failed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from made_up_trials import study
+
+from hawb.study.failures import why
+from hawb.study.pipeline import alone, cell_rows, looks
+from hawb.study.progress import Progress
+from hawb.study.tables import CELLS as CELLS_TABLE
+
+
+def test_every_setting_of_a_cell_has_a_column():
+    from hawb.study.cells import cells_of
+    from hawb.study.load import load
+
+    for file in sorted((Path(__file__).parents[2] / "data" / "studies").glob("*.yaml")):
+        asked = load(file)
+        for one in cell_rows(cells_of(asked), asked):
+            values = {name for name, value in one.items() if value is not None}
+            assert values <= set(CELLS_TABLE.schema.names), file
+            CELLS_TABLE.of([one])
+
+
+def test_a_lock_goes_with_its_process(tmp_path: Path):
+    holds = "from pathlib import Path; from hawb.study.pipeline import alone; import os, sys\n"
+    holds += f"with alone(Path({str(tmp_path)!r}), print): os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", holds]).returncode == -signal.SIGKILL
+    with alone(tmp_path, lambda: pytest.fail("waits")):
+        pass
+
+
+def test_a_precision_is_looked_at_more_and_more_rarely():
+    asked = study(9_000, precision={"measure": "downtime_s", "relative": 0.02})
+    assert [one.trials for one in looks(asked)] == [563, 1125, 2250, 4500, 9000]
+    assert [one.trials for one in looks(study(9_000))] == [9000]
+    assert asked.precision.column == "publish_down_s"
+
+
+def test_progress_tells_rate_and_time_left():
+    assert (Progress(60, 100, 50, 10.0).rate, Progress(60, 100, 50, 10.0).left_s) == (5.0, 8.0)
+    assert Progress(10, 100, 0, 10.0).left_s is None
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("Caused by: a.B: one\n\tat x\nCaused by: java.io.IOException: two\n\tat y", "java.io.IOException: two"),
+        ("x\nCaused by: java.io.IOException: No space left on device", "the disk is full"),
+        ("[SOME] plain\nmore", "[SOME] plain"),
+        ("Python worker exited unexpectedly (crashed)\nCaused by: java.io.EOFException", "a Python worker died again"),
+    ],
+)
+def test_a_reason_is_found_among_many_lines(message: str, reason: str):
+    assert why(message).startswith(reason)

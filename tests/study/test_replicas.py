@@ -1,0 +1,192 @@
+"""1 to 7 replicas for one's own queues: each number from where it is known, what nobody can say left open, the rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from html_pages import FETCHING, Page
+from inventories import FILES, cluster, policy, queue
+from views_outcomes import HOSTILE
+
+from hawb.cli import main
+from hawb.planning import inventory
+from hawb.rules.quorum import majority
+from hawb.study import replicas as room
+from hawb.study import trial_rows as kernel_records
+from hawb.study.live import live, smaller
+from hawb.study.replicas import WhatIf, study, what_if
+from hawb.study.throughput import one_queue
+from hawb.study.trial_rows import records
+from hawb.views.rules.features import matrix
+from hawb.views.study import replica_costs as view
+
+MATRIX = matrix()
+HOLDS = {"messages": 1000, "message_bytes": 1_000_000}
+
+
+def found(*policies, failures: int = 1, trials: int = 0, **made) -> WhatIf:
+    made.setdefault("queues", [queue(**HOLDS)])
+    return what_if(cluster(*policies, **made), MATRIX, failures, trials)
+
+
+def cells(answer: WhatIf) -> dict:
+    return {(cell.queue_type, cell.replicas): cell for cell in answer.cells}
+
+
+def test_failures_bytes_and_network():
+    told = cells(found())
+    assert len(told) == 14
+    for replicas in range(1, 8):
+        classic, quorum = told["classic", replicas], told["quorum", replicas]
+        assert quorum.tolerated == replicas - majority(replicas)
+        assert classic.tolerated == replicas - 1
+        assert classic.disk_bytes == quorum.disk_bytes == replicas * 1_000_000
+        assert classic.network == quorum.network == replicas - 1
+        assert (classic.memory_bytes, quorum.memory_bytes) == (None, 0)
+
+
+def test_3_8_keeps_bodies_in_memory_and_4_0_mirrors_nothing():
+    assert cells(found(version="3.8"))["quorum", 3].memory_bytes == 3_000_000
+    assert {key for key in cells(found(version="4.0")) if key[0] == "classic"} == {("classic", 1)}
+
+
+def test_rates_are_the_models_with_their_error_or_not_there():
+    told = cells(found())
+    assert told["quorum", 3].rate.error == one_queue("quorum").rate(
+        setup="GKE e2-standard-16 3.10.1", size_bytes=1000, replicas=3, in_flight=6000
+    ).error  # fmt: skip
+    assert told["classic", 7].rate is None, "nobody has measured seven"
+    assert told["classic", 5].rate.warnings
+    text = view.report(found())
+    assert view.NOT_MEASURED in text and "median error on figures that were held out: classic" in " ".join(text.split())
+
+
+def test_a_small_study_is_played_and_the_same_again():
+    once, again = (cells(found(trials=3)) for _ in range(2))
+    assert {key: cell.played for key, cell in once.items()} == {key: cell.played for key, cell in again.items()}
+    down = {key: cell.played.down.mean_s for key, cell in once.items()}
+    assert down["quorum", 2] > down["quorum", 1] > 1000 * down["quorum", 3], "two members are worse than one"
+    assert once["classic", 1].played.lost.some == 3, "what is published to a node that is away is confirmed and lost"
+    assert {(cell.played.lost.trials, cell.played.down.low_s) for cell in once.values()} == {(3, None)}
+
+
+def test_what_is_played_is_what_the_trials_rows_tell():
+    asked = study(cluster(queues=[queue(**HOLDS)]), trials=70, seed=3)
+    told = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
+    for key in (("classic", 1), ("quorum", 2)):
+        rows = {row["measure"]: row for row in live(smaller(asked, 70, [f"{key[0]}-{key[1]}"]))}
+        lost, down = rows["lost_confirmed"], rows["publish_down_s"]
+        played = told[key].played
+        assert played.lost.interval == pytest.approx((lost["share_low"], lost["share_high"]))
+        assert (played.down.mean_s, played.down.low_s, played.down.high_s) == tuple(
+            down[name] for name in ("mean", "mean_low", "mean_high")
+        )
+        assert played.down.low_s < played.down.mean_s < played.down.most_s
+
+
+def test_what_the_kernel_does_not_play_the_engine_plays_less_often(monkeypatch: pytest.MonkeyPatch):
+    counts = []
+    monkeypatch.setattr(room, "records", lambda asked, name, around, first, count: (
+        counts.append((name, count)) or records(asked, name, around, first, 1)
+    ))  # fmt: skip
+    answer = found(trials=1_000, version="4.0")
+    assert counts == [("classic-1", 1_000), *((f"quorum-{members}", 20) for members in range(1, 8))]
+    legend = " ".join(" ".join(view.legend(answer)).split())
+    assert "1,000 trials a row; 20 in each of 7 rows, by the engine, as the kernel does not play version" in legend
+    assert view.rows(answer)[1][-2].startswith("0 of 20 (0 % to 16.1 %)")
+    assert "by the engine" not in " ".join(view.legend(found(trials=1)))
+
+
+@pytest.mark.parametrize(
+    ("failures", "nodes", "members"), [(1, 3, 3), (2, 5, 5), (3, 7, 7), (2, 3, 3), (1, 2, 2), (0, 9, 3), (3, 6, 5)]
+)
+def test_the_recommendation(failures: int, nodes: int, members: int):
+    answer = found(failures=failures, nodes=dict.fromkeys("abcdefghi"[:nodes], True))
+    assert answer.members == members
+    text = " ".join(view.recommendation(answer).split())
+    assert f"quorum queues of {members} members" in text
+    assert ("too few" in text) == (failures > members - majority(members))
+    assert "majority" in text and "at most 7" in text
+
+
+def test_what_cannot_be_a_quorum_queue_is_mirrored_on_a_majority():
+    queues = [queue("q.ok", mirrors=["b", "c"]), queue("q.temporary", durable=False), queue("z", auto_delete=True)]
+    answer = found(policy(ha_mode="all"), queues=queues, nodes=dict.fromkeys("abcde", True))
+    assert [(one.type, one.replicas, one.has) for one in answer.advice] == [
+        ("quorum", 3, 3), ("classic", 3, None), ("classic", 1, None),
+    ]  # fmt: skip
+    assert "is not durable" in view.report(answer)
+
+
+def test_every_number_says_what_it_leaves_out():
+    for trials in (0, 1):
+        legend = " ".join(" ".join(text.split()) for text in view.legend(found(trials=trials)))
+        assert legend.count("Left out:") == 3 + bool(trials)
+    assert "seed 0" in legend and "Wilson" in legend and "1 trials a row" in legend
+
+
+def test_the_command(tmp_path: Path):
+    file = tmp_path / "report.html"
+    result = CliRunner().invoke(main, ["replicas", *map(str, FILES), "--trials", "0", "-o", str(file), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["members"], told["nodes"], len(told["replicas"]), len(told["queues"])) == (3, 3, 14, 31)
+    assert told["replicas"][0]["lost_confirmed"] is None
+    page = Page(file.read_text())
+    assert "Recommended for 1 failure" in page.said and "not played" in page.said
+    used = {attributes["xlink:href"][0] for tag, attributes in page.elements if tag == "use"}
+    assert not [tag for tag, _ in page.elements if tag in {*FETCHING} - {"use"}] and used == {"#"}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_command_says_that_it_compiles_first(kept: bool, monkeypatch: pytest.MonkeyPatch):
+    compiled = []
+    monkeypatch.setattr(kernel_records, "is_compiled", lambda asked: kept)
+    monkeypatch.setattr(kernel_records, "compile_kernel", compiled.append)
+    result = CliRunner().invoke(main, ["replicas", str(FILES[0]), "--trials", "1"])
+    assert (result.exit_code, len(compiled)) == (0, 1)
+    assert ("the kernel is compiled first" in result.stderr) == (not kept)
+
+
+def test_names_stay_names():
+    page = Page(view.page(found(queues=[queue(name) for name in HOSTILE])))
+    assert not [tag for tag, _ in page.elements if tag == "script"]
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path):
+    result = CliRunner().invoke(main, ["replicas", str(tmp_path / "none.json")])
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_what_no_network_carries_is_not_played():
+    huge = queue(messages=3, message_bytes=3 * 2**40)
+    answer = found(trials=1, queues=[huge])
+    assert {cell.played for cell in answer.cells} == {cell.rate for cell in answer.cells} == {None}
+    assert "network could not carry" in " ".join(view.report(answer).split())
+    assert "<svg" in view.page(answer)
+
+
+def test_three_queues_of_the_real_cluster_by_hand():
+    """Three nodes, 3.10.8, one failure to be tolerated: a majority of three outlives one, a majority of two none.
+
+    qq.pair is a quorum queue of two members: it lacks one. ha.audit is mirrored to all three nodes, durable, and lazy,
+    which a quorum queue need not be told: three members in the place of three copies. orders.paid has priorities, of
+    which a quorum queue of 3.10 knows none: it stays mirrored, on a majority of the nodes, which is the two it has.
+
+    Each message is 256 bytes in every queue, and 15,802 wait: so many bytes once for every replica."""
+    answer = what_if(inventory.of_files(FILES), MATRIX, trials=0)
+    advised = {one.queue.full_name: (one.has, one.type, one.replicas) for one in answer.advice}
+    assert advised["qq.pair"] == (2, "quorum", 3)
+    assert advised["ha.audit"] == (3, "quorum", 3)
+    assert advised["orders.paid"] == (2, "classic", 2)
+    assert [cell.disk_bytes for cell in cells(answer).values()][:7] == [n * 15_802 * 256 for n in range(1, 8)]
+    assert [cells(answer)["quorum", n].tolerated for n in range(1, 8)] == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_the_page_has_figure_and_notes():
+    page = view.page(what_if(inventory.of_files(FILES[:1]), MATRIX, trials=0))
+    assert page.count('<svg role="img"') == 1 and "not played" in page
+    assert view.page(found()).count("<h2>") == 2

@@ -1,0 +1,240 @@
+"""hawb's sources of data for Spark: what they give, what options leave unplayed, and files that are bad."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from hawb.study.cells import Cell, cells_of
+from hawb.study.failures import why
+from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES
+from hawb.study.load import load
+from hawb.study.shares import Share, costs, next_offset, shares
+from hawb.study.sources import QUESTION, StudyReader, StudyStream, Trials, as_option, counts
+from hawb.study.tables import FAULTS, LOSSES, TRIALS
+from hawb.study.trial_rows import records
+
+DATA = Path(__file__).parents[2] / "data"
+FILE = DATA / "studies" / "policies.yaml"
+LOSING = {"designs": "manual-stop-when-kill-always", "environments": "kills-nightly-batch"}
+
+
+def read(spark: SparkSession, source: str, path: Path = FILE, **options: object) -> DataFrame:
+    return spark.read.format(source).options(**options).load(str(path))
+
+
+# Studies
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("table", [TRIALS, FAULTS, LOSSES], ids=lambda table: table.name)
+def test_columns_say_what_they_mean(spark: SparkSession, table):
+    schema = read(spark, f"hawb-{table.name}").schema
+    assert schema.names == table.own.names
+    assert all(field.metadata["comment"] for field in schema)
+
+
+@pytest.mark.spark
+def test_trials_are_those_of_the_kernel(spark: SparkSession):
+    study = load(FILE)
+    found = read(spark, "hawb-trials", **LOSING, first=20, trials=60).collect()
+    (cell,) = [one for one in cells_of(study, "policies") if one.key == found[0].cell]
+    expected = records(study, "manual-stop-when-kill-always", "kills-nightly-batch", 20, 40).to_pylist()
+    assert sorted((row.asDict() for row in found), key=lambda row: row["trial"]) == [
+        {"study": "policies", "cell": cell.key, "design": cell.design, "environment": cell.environment} | row
+        for row in expected
+    ]
+
+
+@pytest.mark.spark
+def test_queries_of_one_dataframe_have_nothing_to_do_with_each_other(spark: SparkSession):
+    """As they would have if filters were handed down: Spark 4.3.0 keeps what one query's filter leaves for all."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    rows = read(spark, "hawb-trials", environments="kills, controlled-stops", trials=3)
+    few = rows.where("environment = 'kills' AND trial < 2 AND design LIKE 'manual%'")
+    other = rows.where("environment = 'controlled-stops' AND trial = 1")
+    assert [one.count() for one in (rows, few, rows, other, few.union(other))] == [48, 8, 48, 8, 16]
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def played(shares: Iterable[Share]) -> set[tuple[str, str, int, int]]:
+    """(design, environment, first trial, one after the last), shares that meet taken together."""
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for share in sorted(shares, key=lambda share: share.first):
+        runs = found.setdefault((share.cell.design, share.cell.environment), [])
+        end = share.first + share.count
+        runs.append((runs.pop()[0], end) if runs and runs[-1][1] == share.first else (share.first, end))
+    return {(*cell, *run) for cell, runs in found.items() for run in runs}
+
+
+@pytest.mark.parametrize(
+    ("options", "cells", "trials"),
+    [
+        ({}, 32, (0, 10_000)),
+        ({"designs": "manual-stop-when-kill-when"}, 4, (0, 10_000)),
+        ({"environments": "kills, controlled-stops", "trials": "40"}, 16, (0, 40)),
+        ({**LOSING, "first": "7", "trials": "8"}, 1, (7, 8)),
+        ({"first": "20", "trials": "20"}, 0, None),
+        ({"first": "30", "trials": "20"}, 0, None),
+    ],
+)
+def test_options_say_what_is_played(options: Mapping[str, str], cells: int, trials: tuple[int, int] | None):
+    found = played(StudyReader(Trials({"path": str(FILE)} | options)).partitions())
+    assert len(found) == cells and {run[2:] for run in found} == ({trials} if trials else set())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"designs": "manual"}, "designs: manual is none of manual-stop-when-kill-when, "),
+        ({"environments": "kills,"}, "environments:  is none of controlled-stops, "),
+    ],
+)
+def test_what_is_in_no_study_is_refused_by_name(options: Mapping[str, str], said: str):
+    with pytest.raises(ValueError, match=said):
+        Trials({"path": str(FILE)} | options)
+
+
+@pytest.mark.spark
+def test_losses_add_up_to_what_trials_lost(spark: SparkSession):
+    """By the engine, which knows why; whatever is lost again is one loss."""
+    trials = read(spark, "hawb-trials", **LOSING, trials=60).where("lost_confirmed > 0 OR lost > 0")
+    found = {row.trial: row for row in trials.collect()}
+    losses = read(spark, "hawb-losses", **LOSING, trials=60).collect()
+    assert found and {row.trial for row in losses} == set(found)
+    for trial, row in found.items():
+        of_trial = [loss for loss in losses if loss.trial == trial]
+        assert sum(loss.messages for loss in of_trial if loss.cause != "no_queue") == row.lost
+        assert sum(loss.confirmed for loss in of_trial) == row.lost_confirmed
+        assert sorted(loss.loss for loss in of_trial) == list(range(len(of_trial)))
+    assert {(loss.cause, loss.node is None) for loss in losses} == {("unsynchronised_promotion", False)}
+
+
+@pytest.mark.spark
+def test_what_no_queue_took_is_a_loss_of_its_own(spark: SparkSession):
+    one = {"designs": "classic-1", "environments": "many-failures", "trials": 3}
+    file = DATA / "studies" / "replica-counts.yaml"
+    rows = {row.trial: row for row in read(spark, "hawb-trials", file, **one).collect()}
+    for loss in read(spark, "hawb-losses", file, **one).collect():
+        assert (loss.cause, loss.at_s, loss.confirmed) == ("no_queue", None, rows[loss.trial].lost_confirmed)
+
+
+@pytest.mark.spark
+def test_faults_are_the_same_for_all_designs(spark: SparkSession):
+    faults = read(spark, "hawb-faults", environments="kills", trials=5)
+    rows = [(row.trial, row.event, row.at_s, row.kind, tuple(row.nodes)) for row in faults.collect()]
+    assert len(rows) == 8 * len(set(rows))
+    assert {kind for _, _, _, kind, _ in rows} == {"kill", "start", "consumers_away", "consumers_back"}
+    assert all(0 < at_s < 365 * 86_400 and len(nodes) == (kind in ("kill", "start")) for *_, at_s, kind, nodes in rows)
+
+
+# As a stream
+
+
+def test_a_stream_goes_from_offset_to_offset_to_the_end():
+    stream = StudyStream(Trials({"path": str(DATA / "studies" / "monthly-failures.yaml"), "cores": "1"}))
+    offset, total, batches = stream.initialOffset(), set(), 0
+    while (end := stream.latestOffset(offset, stream.getDefaultReadLimit())) != offset:
+        total |= played(stream.partitions(offset, end))
+        offset, batches = end, batches + 1
+    assert (batches > 1, stream.partitions(offset, offset)) == (True, [])
+    assert sum(last - first for _, _, first, last in total) == 1_000_000 == sum(counts(offset).values())
+    assert len({run[:3] for run in total}) == len(total)
+
+
+def test_a_batch_that_was_planned_is_the_same_whatever_the_file_says_by_then():
+    stream = StudyStream(Trials({"path": str(FILE)}))
+    end = stream.latestOffset({}, stream.getDefaultReadLimit())
+    other = StudyStream(Trials({"path": str(DATA / "studies" / "monthly-failures.yaml")}))
+    assert played(other.partitions({}, end)) == played(stream.partitions({}, end))
+    assert json.loads(end[QUESTION])["study"].startswith("Both promote keys")
+
+
+def test_cells_that_are_behind_catch_up_and_others_stay():
+    cells = cells_of(load(FILE))[:3]
+    done = {cells[0].place: 40, cells[1].place: 10, "another study's": 7}
+    assert next_offset(cells, costs(cells), done, 40, 1) == {one.place: 40 for one in cells} | {"another study's": 7}
+    assert next_offset(cells, costs(cells), {one.place: 40 for one in cells}, 30, 1) == {one.place: 40 for one in cells}
+    assert played(shares(cells, costs(cells), done, {one.place: 40 for one in cells})) == {
+        (cells[1].design, cells[1].environment, 10, 40), (cells[2].design, cells[2].environment, 0, 40),
+    }  # fmt: skip
+
+
+def test_a_cell_is_named_by_all_that_decides_it():
+    study = load(FILE)
+    keys = {one.key for one in cells_of(study)}
+    assert len(keys) == 32
+    again = load(as_option(study))
+    assert {one.key for one in cells_of(again, "another name")} == keys
+    for name, value in (("seed", 9), ("horizon_days", 30)):
+        changed = json.loads(as_option(study)) | {name: value}
+        assert not keys & {one.key for one in cells_of(load(json.dumps(changed)))}
+    first = Cell.of("x", study, *study.cells[0])
+    assert first.key.startswith("manual-stop-when-kill-when.controlled-stops.")
+
+
+@pytest.mark.spark
+def test_what_is_no_study_is_refused_in_a_few_words(spark: SparkSession, tmp_path: Path):
+    (tmp_path / "bad.yaml").write_text("study: x\n")
+    for given, said in ((tmp_path / "bad.yaml", "missing"), (tmp_path / "none.yaml", "the file cannot be read")):
+        with pytest.raises(PySparkException) as caught:
+            read(spark, "hawb-trials", given).count()
+        assert said in why(str(caught.value))
+
+
+# Exports
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> Path:
+    """A cluster that can be read, one that cannot, and one with a bad file beside a good one."""
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    queue = {"name": "q", "vhost": "/", "durable": True, "arguments": {"x-max-length": 5}}
+    users = [{"name": "ops", "password_hash": "secret"}]
+    for name in ("berlin", "rome"):
+        told = {"rabbitmq_version": "3.10.8", "queues": [queue], "users": users, "vhosts": [{"name": "/"}]}
+        policy = {"name": "p", "vhost": "/", "pattern": "^q", "definition": {"ha-mode": "all"}}
+        (folder / f"{name}.definitions.json").write_text(json.dumps(told | {"policies": [policy]}))
+    (folder / "rome.queues.txt").write_text("name\tnode\nq\ta\textra\n")
+    (folder / "oslo.json").write_text('{"queues": [')
+    return folder
+
+
+@pytest.mark.spark
+def test_queues_and_definitions_are_rows_and_so_is_a_file_that_cannot_be_read(spark: SparkSession, exports: Path):
+    for table, good in ((EXPORTED_QUEUES, {"berlin": 1, "rome": 1}), (EXPORTED_DEFINITIONS, {"berlin": 3, "rome": 3})):
+        rows = read(spark, table.name, exports)
+        assert all(field.metadata["comment"] for field in rows.schema)
+        found = [row.asDict() for row in rows.collect()]
+        assert "secret" not in repr(found)
+        told = [Path(row["cluster"]).name for row in found if row["refused_file"] is None]
+        assert {name: told.count(name) for name in set(told)} == good
+        refused = {Path(row["refused_file"]).name for row in found if row["refused_file"]}
+        assert refused == {"oslo.json", "rome.queues.txt"}
+    (queue,) = read(spark, "rabbitmq-queues", exports / "berlin.definitions.json").collect()
+    assert (queue.queue, queue.arguments, queue.durable, queue.messages) == ("q", '{"x-max-length":5}', True, None)
+
+
+@pytest.mark.spark
+def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Path):
+    rows = spark.read.format("rabbitmq-queues").option("mode", "dropMalformed").load(str(exports))
+    assert rows.where("refused_file IS NOT NULL").count() == 0 and rows.count() == 2
+    for mode, said in (("FAILFAST", "oslo.json: the file, line 1"), ("often", "mode: OFTEN is none of PERMISSIVE")):
+        with pytest.raises(PySparkException) as caught:
+            spark.read.format("rabbitmq-queues").option("mode", mode).load(str(exports / "oslo.json")).collect()
+        assert said in why(str(caught.value))
+
+
+@pytest.mark.spark
+def test_several_paths_and_none(spark: SparkSession, exports: Path):
+    both = spark.read.format("rabbitmq-queues").load([str(exports / "berlin.definitions.json"), str(DATA / "real")])
+    assert both.select("cluster").distinct().count() == 2
+    with pytest.raises(PySparkException) as caught:
+        spark.read.format("rabbitmq-queues").load().count()
+    assert "no exports" in why(str(caught.value))

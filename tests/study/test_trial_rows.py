@@ -1,0 +1,127 @@
+"""The rows of trials: the kernel's and the engine's are the same, and what the one does not play the other does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from numba import config, njit
+
+from hawb.study import histories, trial_rows
+from hawb.study.kernel import block
+from hawb.study.kernel.trial import HANDED_OVER
+from hawb.study.load import load, read_study
+from hawb.study.question import Study
+
+TRAFFIC = {"publish_per_s": 10, "consume_per_s": 20}
+FAILURES = {"every": {"mean_s": 86400}, "repair": {"mean_s": 600}}
+
+
+def study(**environment: object) -> Study:
+    return read_study({
+        "study": "rows",
+        "seed": 7,
+        "designs": {
+            "mirrored": {"queue_type": "classic", "nodes": 3, "replicas": 2, "version": "3.10"},
+            "quorum": {"queue_type": "quorum", "nodes": 3, "replicas": 3, "version": "3.10"},
+        },
+        "environments": {"one": {"node_failures": FAILURES, "traffic": TRAFFIC} | environment},
+        "trials": 3,
+        "horizon_days": 5,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
+    rows = trial_rows.records(study(), design, "one", 0, 3).to_pylist()
+    assert rows[1:] == trial_rows.records(study(), design, "one", 1, 2).to_pylist()
+    assert [row["trial"] for row in rows] == [0, 1, 2]
+    assert sum(row["outages"] for row in rows) > 0
+
+
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_kernel_and_engine_tell_the_same(design: str):
+    asked = study()
+    given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_a_first_election_is_no_outage():
+    """By kernel as by engine: where nothing fails a quorum queue is never down."""
+    asked = study(node_failures=None)
+    (row,) = trial_rows.records(asked, "quorum", "one", 0, 1).to_pylist()
+    assert (row["outages"], row["publish_down_s"], row["nacked"], row["refused"]) == (0, 0, 0, 0)
+    given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 1, 5 * histories.DAY_US
+    assert [column.tolist() for column in trial_rows.by_kernel(*given)] == [
+        list(column) for column in trial_rows.by_engine(*given)
+    ]
+
+
+def test_what_the_kernel_does_not_play_the_engine_does():
+    asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
+    given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US
+    rows = trial_rows.records(asked, "quorum", "one", 0, 2)
+    assert rows.drop_columns(["trial", "weight"]).to_pydict() == {
+        name: list(column) for name, column in zip(trial_rows.NAMES, trial_rows.by_engine(*given), strict=True)
+    }
+    assert trial_rows.slow(asked) == {"partitions: links between a quorum queue's nodes that drop everything": 1}
+    assert trial_rows.slow(study()) == {}
+
+
+@pytest.mark.parametrize("design", ["classic-1", "classic-2"])
+def test_a_year_of_lost_power_and_disks_is_the_same(design: str):
+    asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
+    given = asked.designs[design], asked.environments["many-failures"], asked.seed, 0, 1, 365 * histories.DAY_US
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_what_the_kernel_hands_over_the_engine_plays():
+    asked = study(node_failures=FAILURES | {"every": {"mean_s": 900}, "disk_loss_share": 0.5})
+    given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, histories.DAY_US
+    rows = block.rows(*given)
+    assert 0 < sum(rows[:, 0] == HANDED_OVER) <= len(rows)
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_a_trial_counts_for_what_its_history_weighs():
+    asked = study(failure_biasing={"times": 100, "after_s": 60})
+    rows = trial_rows.records(asked, "mirrored", "one", 1, 2).to_pylist()
+    weights = histories.weights_of(asked.environments["one"], 3, 7, 1, 2, 5 * histories.DAY_US)
+    assert [row["weight"] for row in rows] == weights.tolist() != [1.0, 1.0]
+    assert {row["weight"] for row in trial_rows.records(study(), "mirrored", "one", 0, 3).to_pylist()} == {1.0}
+
+
+@pytest.mark.parametrize("design", ["mirrored", "quorum"])
+def test_kernel_and_engine_tell_the_same_of_biased_failures(design: str):
+    asked = study(failure_biasing={"times": 300, "after_s": 60})
+    given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.MonkeyPatch):
+    played = []
+    monkeypatch.setattr(trial_rows.block, "rows", lambda *asked: played.append(asked))
+    asked = study()
+    trial_rows.compile_kernel(asked)
+    designs = [asked.designs["mirrored"], asked.designs["quorum"]]
+    assert sorted(((one[0], one[3], one[4]) for one in played), key=repr) == [(one, 0, 1) for one in designs]
+    trial_rows.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
+    assert len(played) == 3, "the quorum queue's partitions are the engine's"
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_whether_a_kernel_was_compiled_before_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    player = njit(cache=True)(compiled_soon)
+    monkeypatch.setattr(block, "PLAYERS", {kind: (player, words) for kind, (_, words) in block.PLAYERS.items()})
+    assert not trial_rows.is_compiled(study())
+    player(1)
+    assert trial_rows.is_compiled(study())
+
+
+def compiled_soon(number: int) -> int:
+    return number + 1

@@ -1,0 +1,60 @@
+"""Drafts kept between stories that begin alike: whatever was told before, each is told as if it were the first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from views_outcomes import UNSYNCHRONISED
+
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views.story.drafts import Drafts
+from hawb.views.story.telling import sentences
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
+
+
+def after(*steps: dict) -> dict:
+    """The outcome of UNSYNCHRONISED and more steps."""
+    run = Run.of(load(UNSYNCHRONISED))
+    for step in steps:
+        run.apply_plain(step)
+    return outcome(run)
+
+
+@pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)
+def test_each_beginning_of_a_story_is_told_alike_after_any_other(file):
+    told, drafts = outcome(Run.of(load(file))), Drafts()
+    ends = list(range(len(told["events"]) + 1))
+    Random(1).shuffle(ends)
+    for end in ends[:40]:
+        beginning = told | {"events": told["events"][:end]}
+        assert sentences(beginning, drafts=drafts) == sentences(beginning)
+
+
+def test_a_story_that_ends_otherwise_is_told_anew_from_there_on_only():
+    drafts = Drafts()
+    for more in ([{"kill": "b"}], [{"start": "a"}], [{"stop": "b"}, {"start": "a"}], []):
+        told = after(*more)
+        assert sentences(told, drafts=drafts) == sentences(told)
+        assert sentences(told, 3, drafts) == sentences(told)[-3:]
+
+
+def test_what_is_alike_is_not_drafted_again(monkeypatch):
+    told, drafts, added = after({"kill": "b"}), Drafts(), []
+    add = Drafts._add
+
+    def counted(self: Drafts, events: list[dict], index: int) -> None:
+        added.append(index)
+        add(self, events, index)
+
+    monkeypatch.setattr(Drafts, "_add", counted)
+    drafts.of(told["events"])
+    assert added == list(range(len(told["events"])))
+    added.clear()
+    drafts.of(told["events"][:5])
+    drafts.of(told["events"])
+    assert added == []

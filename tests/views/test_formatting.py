@@ -1,0 +1,81 @@
+"""Names, numbers and times as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hawb.views import formatting
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a", "a"), ("a\nb", r"a\nb"), ("\u202ex", r"\u202ex"), ("\x1b[0m", r"\x1b[0m"), ("\u05d0", "\u2068\u05d0\u2069")],
+)
+def test_what_does_not_print_is_escaped(name, shown):
+    assert formatting.shown(name) == shown
+
+
+@given(st.text())
+def test_no_name_brings_a_line_break_or_a_control_character(name):
+    told = formatting.shown(name)
+    assert len(told.splitlines()) <= 1
+    assert all(character.isprintable() or character in "\u2068\u2069" for character in told)
+
+
+@given(st.text(min_size=1), st.integers(min_value=3, max_value=40))
+def test_shortened_text_keeps_its_ends_and_its_length(text, length):
+    told = formatting.shortened(text, length)
+    assert len(told) <= length
+    assert told[0] == text[0]
+    assert told[-1] == text[-1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        ([], "no messages"),
+        ([[5, 5]], "message 5"),
+        ([[1, 1000]], "messages 1 to 1,000"),
+        ([[1, 2], [4, 4], [6, 9]], "messages 1 to 2, 4 and 6 to 9"),
+        ([[n, n] for n in (1, 3, 5, 7, 9)], "5 messages between 1 and 9"),
+    ],
+)
+def test_runs_of_messages(ids, told):
+    assert formatting.messages(ids) == told
+
+
+def test_many_names_are_summed_up():
+    assert formatting.listing("ab") == "a and b"
+    assert formatting.listing("abcd") == "a, b, c and d"
+    assert formatting.listing("abcdef") == "a, b, c and 3 more"
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "no messages"), (1, "1 message"), (12_345, "12,345 messages")])
+def test_counted(number, told):
+    assert formatting.counted(number) == told
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(9999, "9999"), (10_000, "10k"), (12_399, "12.3k"), (999_999, "999k"), (2_500_000_000, "2.5G")]
+)
+def test_brief_numbers_are_cut_not_rounded(number, told):
+    assert formatting.brief(number) == told
+
+
+@pytest.mark.parametrize(("t", "told"), [(0, "0.0"), (7.006126, "7.006"), (12.0, "12.0"), (0.25, "0.25")])
+def test_seconds(t, told):
+    assert formatting.seconds(t) == told
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(5, "5 s"), (99, "99 s"), (720, "12 min"), (12_000, "3 h 20 min")])
+def test_time_left(seconds: float, shown: str):
+    assert formatting.left(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0, "0 %"), (0.0004, "0.04 %"), (0.012, "1.2 %"), (0.25, "25.0 %"), (1, "100.0 %")]
+)
+def test_shares(value: float, shown: str):
+    assert formatting.percent(value) == shown

@@ -1,0 +1,244 @@
+"""Lanes: states and roles over time, and an axis that stays readable."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, recorded, steps
+
+from hawb.raft.member import ROLES
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views.cluster.replicas import seen_by
+from hawb.views.story import lanes
+from hawb.views.story.roles import node_states, roles
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def titles(svg: str) -> list[str]:
+    return [title.text for title in ElementTree.fromstring(svg).iter(f"{SVG}title")]
+
+
+def test_node_states_follow_the_events():
+    spans = node_states(play(UNSYNCHRONISED))
+    assert [what for _, what in spans["b"]] == ["running", "down", "booting", "running"]
+    assert [what for _, what in spans["a"]] == ["running", "down"]
+
+
+def test_a_node_that_was_down_from_the_start_is_down():
+    told = play("scenario: s\ncluster: {nodes: [a, b, c], down: {b: stopped, c: stopped}}\nsteps: [{start: b}]")
+    spans = node_states(told)
+    assert [what for _, what in spans["b"]] == ["down", "booting", "running"]
+    assert [what for _, what in spans["c"]] == ["down"]
+
+
+def test_roles_follow_the_events():
+    spans = roles(play(UNSYNCHRONISED), "ha.orders")
+    assert [what for _, what in spans["a"]] == ["none", "master", "none"]
+    assert [what for _, what in spans["b"]] == [
+        "none", "unsynchronised", "synchronised", "none", "unsynchronised", "master",
+    ]  # fmt: skip
+    assert spans["b"][-1] == (7.006126, "master")
+
+
+def test_roles_end_as_the_outcome_has_them():
+    told = play(UNSYNCHRONISED)
+    last = {node: spans[-1][1] for node, spans in roles(told, "ha.orders").items()}
+    assert last == {"a": "none", "b": "master", "c": "none"}
+
+
+def test_a_queue_that_stood_at_the_start_has_the_roles_that_can_be_known():
+    told = play(
+        """
+scenario: standing
+cluster: {nodes: [a, b, c]}
+policies: [{name: p, pattern: q, definition: {ha-mode: all}}]
+queues: [{queue: q, master: a, mirrors: [b, c], synchronised_mirrors: [b, c], messages: 5}]
+steps: [{kill: a}]
+"""
+    )
+    spans = roles(told, "q")
+    assert [what for _, what in spans["a"]] == ["master", "none"]
+    assert [what for _, what in spans["c"]] == ["synchronised"]
+
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_states_and_roles_end_as_the_outcome_has_them_for_each_node_by_its_own_account(file):
+    run = Run.of(load(file))
+    told = outcome(run)
+    for node, spans in node_states(told).items():
+        assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
+    for name, queue in told["queues"].items():
+        if queue["type"] == "quorum":
+            assert {node: spans[-1][1] for node, spans in roles(told, name).items()} == members_of(run, name)
+        else:
+            last = {node: spans[-1][1] for node, spans in roles(told, name).items()}
+            assert {node: role for node, role in last.items() if role not in role_of(queue, node)} == {}
+
+
+def members_of(run: Run, name: str) -> dict[str, str]:
+    """What each node's member of a quorum queue takes itself for. A leader is alone where the queue has another, or
+    where it cannot commit."""
+    state = run.moment().state
+    group, found = state.groups[name], {}
+    leaders = {side.queues[name].master for side in state.sides if name in side.queues and side.queues[name].up}
+    for index, node in enumerate(run.settings.names):
+        member = group.members.get(index)
+        runs = member is not None and state.nodes[index].status == "running" and not group.stopped >> index & 1
+        found[node] = "none" if not runs else ROLES[member.role]
+        if found[node] == "leader" and index not in leaders:
+            found[node] = "leader_alone"
+    return found
+
+
+def test_the_roles_of_members_follow_elections_majorities_and_links():
+    spans = roles(play(QUORUM_PARTED), "q")
+    assert [what for _, what in spans["e"]] == ["none", "follower", "leader", "leader_alone"]
+    assert [what for _, what in spans["c"]] == ["none", "follower", "leader", "leader_alone"]
+    assert [what for _, what in spans["b"]] == ["none", "follower", "none"]
+    healed = roles(play(QUORUM_PARTED + "  - heal: true\n"), "q")
+    assert [healed[node][-1][1] for node in "abcde"] == ["follower", "none", "leader", "follower", "follower"]
+
+
+def test_a_leader_that_others_do_not_hear_of_stays_one_in_its_own_eyes():
+    told = steps(QUORUM, {"cut": [["a", "c"]]}, {"wait": 75})
+    assert {node: spans[-1][1] for node, spans in roles(told, "q").items() if spans[-1][1] != "follower"} in (
+        {"a": "leader_alone", "c": "leader"}, {"a": "leader"},
+    )  # fmt: skip
+
+
+def test_members_come_and_go_with_their_nodes_and_by_hand():
+    told = steps(
+        {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
+        {"delete_member": {"queue": "q", "node": "c"}},
+        {"add_member": {"queue": "q", "node": "c"}},
+        {"drain": "b"},
+        {"revive": "b"},
+        {"crash": {"queue": "q", "node": "a"}},
+        {"wait": 5},
+        {"delete": {"queue": "q"}},
+    )
+    spans = roles(told, "q")
+    assert [what for _, what in spans["c"]][:4] == ["none", "follower", "none", "follower"]
+    assert "follower" in [what for _, what in spans["b"]]
+    assert {spans[node][-1][1] for node in "abc"} == {"none"}
+
+
+def test_a_leader_without_a_majority_has_a_hollow_band_and_elections_a_mark():
+    drawn = lanes.svg(play(QUORUM_PARTED), "q")
+    assert "e: leader without a majority from 60.009 to 75.015 s" in titles(drawn)
+    assert "66.609 s: c was elected to lead q, in term 2." in titles(drawn)
+    assert sum("take each other for dead" in title for title in titles(drawn)) == 5
+
+
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+
+
+def role_of(queue: dict, node: str) -> tuple[str, ...]:
+    """The role of a node as its side of the cluster sees it; a view leaves open which mirrors are synchronised."""
+    seen = seen_by(queue, [node])
+    if node == seen["master"] and seen["state"] != "down":
+        return ("master",)
+    if node not in seen["mirrors"]:
+        return ("none",)
+    if seen["synchronised_mirrors"] is None:
+        return "synchronised", "unsynchronised"
+    return ("synchronised" if node in seen["synchronised_mirrors"] else "unsynchronised",)
+
+
+PAUSED = """
+scenario: s
+cluster: {nodes: [a, b, c], cluster_partition_handling: pause_minority}
+steps:
+  - set_policy: {name: p, pattern: q, definition: {ha-mode: all}}
+  - declare: {queue: q, node: b}
+  - partition: [[a], [b, c]]
+  - wait: 80
+"""
+
+
+def test_a_node_that_pauses_is_paused_and_has_no_role():
+    told = play(PAUSED)
+    assert node_states(told)["a"][-1][1] == "paused"
+    assert roles(told, "q")["a"][-1][1] == "none"
+    told = play(PAUSED.replace("node: b", "node: c").replace("partition: [[a], [b, c]]", "cut: [[a, b]]"))
+    assert [what for _, what in roles(told, "q")["a"]] == ["none", "unsynchronised", "synchronised", "none"]
+    assert any(title.startswith("a: paused from") for title in titles(lanes.svg(told)))
+
+
+def test_a_node_that_loses_power_is_down_at_once_and_has_no_role():
+    told = play(PAUSED.replace("partition: [[a], [b, c]]", "power_off: b").replace("wait: 80", "wait: 1"))
+    assert [what for _, what in node_states(told)["b"]] == ["running", "down"]
+    assert [what for _, what in roles(told, "q")["b"]] == ["none", "master", "none"]
+
+
+def test_links_that_go_down_and_work_again_are_marked_on_the_lanes_at_their_ends():
+    told = titles(
+        lanes.svg(
+            play(
+                "scenario: s\ncluster: {nodes: [a, b, c]}\n"
+                "steps: [{cut: [[a, b]], at: 1}, {wait: 2}, {heal: true}, {wait: 1}]"
+            )
+        )
+    )
+    assert len([title for title in told if title.startswith("1.0 s")]) == 2
+    assert len([title for title in told if title.startswith("3.0 s")]) == 3
+
+
+def test_an_unknown_queue_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'ha"):
+        lanes.svg(play(UNSYNCHRONISED), "x")
+
+
+def test_faults_promotions_and_losses_are_marked_with_their_sentences():
+    told = titles(lanes.svg(play(UNSYNCHRONISED), "ha.orders"))
+    assert "7.006 s: a was killed." in told
+    assert any(title.startswith("7.006 s: b, a mirror that was not synchronised, took over") for title in told)
+    assert "7.006 s: Messages 1 to 100 of ha.orders were lost: the new master does not have them." in told
+    assert "a: master from 0.0 to 7.006 s" in told
+
+
+def test_marks_of_other_queues_are_left_out():
+    other = UNSYNCHRONISED.replace("  - stop: b\n", "  - declare: {queue: other, node: b}\n  - stop: b\n")
+    assert any("other is down" in title for title in titles(lanes.svg(play(other))))
+    assert not any("other is down" in title for title in titles(lanes.svg(play(other), "ha.orders")))
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1e6), min_size=2, max_size=30, unique=True))
+def test_the_axis_keeps_order_and_no_gap_is_lost_or_swallows_the_rest(moments):
+    scale = lanes.axis(sorted(moments))
+    steps = [right - left for left, right in pairwise(scale.places.values())]
+    assert min(steps) >= lanes.MOMENT * (1 - 1e-9)
+    assert max(steps) <= min(steps) * lanes.GAP / lanes.MOMENT * (1 + 1e-9)
+    assert scale.width >= lanes.WIDTH - 1e-6
+
+
+def test_idle_time_is_cut_and_the_cut_is_shown():
+    assert lanes.axis([0.0, 1.0, 1.5]).cuts == []
+    assert len(lanes.axis([0.0, 1.0, 3600.0]).cuts) == 1
+
+
+def test_nothing_happened():
+    told = play("scenario: s\ncluster: {nodes: [a]}\nsteps: []")
+    ElementTree.fromstring(lanes.svg(told))
+
+
+def test_a_recorded_outcome_has_lanes():
+    assert "took over" in lanes.svg(recorded(play(UNSYNCHRONISED)), "ha.orders")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_cannot_leave_their_place(name):
+    for svg in (lanes.svg(hostile(name)), lanes.svg(hostile(name), name)):
+        ElementTree.fromstring(svg)
+        assert "<script" not in svg

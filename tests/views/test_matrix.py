@@ -1,0 +1,240 @@
+"""The replica matrix, its shapes and its words."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, before_last_step, hostile, play, recorded, steps
+
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views import style
+from hawb.views.cluster import matrix
+from hawb.views.cluster.replicas import replicas
+
+SYNCHRONISING = """
+scenario: A synchronisation is under way at the last step
+cluster: {nodes: [a, b]}
+steps:
+  - set_policy: {name: p, pattern: q, definition: {ha-mode: all, ha-sync-mode: automatic}}
+  - declare: {queue: q, node: a}
+  - stop: b
+  - publish: {queue: q, count: 1000000, node: a}
+  - {start: b, at: 20}
+  - {kill: a, at: 30}
+"""
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def titles(svg: str) -> list[str]:
+    return [title.text for title in ElementTree.fromstring(svg).iter(f"{SVG}title")]
+
+
+def test_text_names_every_replica_with_its_glyph_and_messages():
+    was, _ = before_last_step(UNSYNCHRONISED)
+    assert matrix.text(was) == (
+        "nodes: a running, b running, c down\n"
+        "ha.orders (running): a ■ master, 110 messages; b ◔ unsynchronised mirror, 10 messages; "
+        "c ✕ left over on disk, 110 messages"
+    )
+
+
+@pytest.mark.parametrize(("share", "glyph"), [(0, "○"), (0.001, "◔"), (0.375, "◔"), (0.5, "◑"), (0.7, "◕"), (1, "◕")])
+def test_the_ring_is_empty_only_when_nothing_is_held(share, glyph):
+    assert style.ring(share) == glyph
+
+
+def test_roles_differ_by_glyph_or_word_and_never_by_colour_alone():
+    looks = list(style.LOOKS.values())
+    assert len({look.word for look in looks}) == len(looks)
+    for role, other in (("master", "synchronised"), ("synchronised", "unsynchronised"), ("leader", "follower")):
+        assert style.LOOKS[role].glyph != style.LOOKS[other].glyph
+
+
+def test_every_cell_has_its_words_as_title():
+    was, _ = before_last_step(UNSYNCHRONISED)
+    assert "b: unsynchronised mirror, 10 messages" in titles(matrix.svg(was))
+
+
+def test_changes_are_told_was_and_now():
+    was, now = before_last_step(UNSYNCHRONISED)
+    told = titles(matrix.svg(now, was))
+    assert "a: running → down" in told
+    assert "b: unsynchronised mirror, 10 messages → master, 10 messages" in told
+    assert style.CHANGED in matrix.svg(now, was)
+
+
+def test_without_a_moment_before_nothing_is_marked():
+    assert style.CHANGED not in matrix.svg(play(UNSYNCHRONISED))
+
+
+def test_counts_are_shown_was_and_now():
+    was = steps({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 40}})
+    now = steps({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 70}})
+    assert ">40→70</text>" in matrix.svg(now, was)
+
+
+def test_a_queue_that_has_gone_keeps_its_row():
+    was = steps({"declare": {"queue": "q", "node": "a"}})
+    now = steps({"declare": {"queue": "q", "node": "a"}}, {"delete": {"queue": "q"}})
+    assert "q: running → gone" in titles(matrix.svg(now, was))
+    assert "q: not there → running" in titles(matrix.svg(was, now))
+
+
+def test_a_mirror_that_is_being_synchronised_says_so():
+    run = Run.of(load(SYNCHRONISING))
+    told = outcome(run, run.moment_of(5))
+    assert told["queues"]["q"]["state"] == "syncing"
+    assert replicas(told["queues"]["q"])["b"].description == "unsynchronised mirror, being synchronised, no messages"
+    assert matrix.summary(told).endswith("; syncing: q.")
+
+
+def test_a_quorum_queue_has_a_leader_and_followers():
+    queue = {"type": "quorum", "state": "running", "leader": "a", "members": ["a", "b", "c"], "online": ["a", "b"]}
+    told = {"nodes": {"a": "running", "b": "running", "c": "down"}, "queues": {"q": queue}}
+    assert matrix.text(told).endswith("q (running, 2 of 3 members online): a ⬢ leader; b ● follower; c ✕ down")
+
+
+def test_a_quorum_queue_shows_leader_term_majority_what_is_behind_and_what_is_uncommitted():
+    told = play(QUORUM_PARTED)
+    assert matrix.text(told).splitlines()[1] == (
+        "q (running, 4 of 5 members online, 10 messages uncommitted): a ● follower, 15 messages; b ✕ down, 15 "
+        "messages; c ⬡ leader without a majority in term 2, 15 messages; d ● follower, 10 messages, 6 entries behind; "
+        "e ● follower, 10 messages, 6 entries behind"
+    )
+    svg = matrix.svg(told)
+    assert "q: running, 4 of 5 members online, 10 messages uncommitted" in titles(svg)
+    assert ">4/5, 10 uncommitted</text>" in svg
+    assert ">t2 15</text>" in svg
+    assert ">10, 6 behind</text>" in svg
+
+
+def test_a_leader_has_another_shape_once_it_reaches_no_majority():
+    alone = steps(QUORUM, {"kill": ["b", "c"]})
+    assert "a ⬡ leader without a majority in term 1" in matrix.text(alone)
+    assert ">minority, 1/3</text>" in matrix.svg(alone)
+    shape = matrix.HEXAGON.format(f'fill="none" stroke="{style.LOOKS["leader"].colour}" stroke-width="2"')
+    assert shape in matrix.svg(alone)
+    assert shape not in matrix.svg(steps(QUORUM, {"kill": "b"}))
+
+
+def test_each_side_sees_its_own_leader_and_members():
+    told = steps(QUORUM, {"publish": {"queue": "q", "count": 4}}, {"partition": [["a"], ["b", "c"]]}, {"wait": 75})
+    ours, theirs = matrix.text(told).splitlines()[1:]
+    assert ours.startswith("q (minority, 1 of 3 members online, as a sees it): a ⬡ leader without a majority in term 1")
+    assert theirs.startswith("q (running, 2 of 3 members online, as b and c see it): b ")
+    assert theirs.count("⬢ leader in term 2") == 1
+    healed = matrix.text(steps(QUORUM, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"heal": True}))
+    assert healed.count("follower") == 2
+
+
+def test_what_is_behind_is_said_shortly_where_there_is_no_room():
+    nodes = tuple("abcdefgh")
+    told = steps(
+        {"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}}},
+        {"kill": "b"}, {"publish": {"queue": "q", "count": 2000}}, nodes=nodes,
+    )  # fmt: skip
+    assert ">0 -2000</text>" in matrix.svg(told)
+
+
+def test_a_member_of_a_node_that_is_drained_is_down():
+    assert "a ✕ down" in matrix.text(steps(QUORUM, {"drain": "a"}))
+
+
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+
+
+def test_a_recorded_outcome_has_roles_but_no_contents_of_mirrors():
+    was, _ = before_last_step(UNSYNCHRONISED)
+    assert matrix.text(recorded(was)).endswith("a ■ master, 110 messages; b ○ unsynchronised mirror; c ✕ down")
+    assert ElementTree.fromstring(matrix.svg(recorded(was)))
+
+
+DISPUTED = {
+    "nodes": {"a": "running", "b": "running", "c": "running"},
+    "partitions": [["a"], ["b", "c"]],
+    "queues": {
+        "q": {
+            "type": "classic", "state": "running", "durable": True, "policy": "p", "master": "a", "mirrors": [],
+            "synchronised_mirrors": [], "recoverable_mirrors": ["b", "c"], "messages": 110, "ids": [[1, 110]],
+            "replicas": {"a": {"role": "master", "online": True, "synchronised": True, "syncing": False,
+                               "messages": 110}},
+            "views": [
+                {"nodes": ["a"], "state": "running", "master": "a", "mirrors": [], "ids": [[1, 110]]},
+                {"nodes": ["b", "c"], "state": "running", "master": "b", "mirrors": ["c"], "ids": [[101, 110]]},
+            ],
+        }
+    },
+}  # fmt: skip
+"""By hand: two sides of a partition, each with a master."""
+
+
+def test_a_queue_that_two_sides_see_differently_has_a_row_for_each_of_them():
+    assert matrix.text(DISPUTED).splitlines()[1:] == [
+        "q (running, as a sees it): a ■ master, 110 messages",
+        "q (running, as b and c see it): b ■ master, 10 messages; c ◍ mirror",
+    ]
+    told = titles(matrix.svg(DISPUTED))
+    assert "q: running, as seen by b, c" in told
+    assert told[-3:] == ["a: on another side", "b: master, 10 messages", "c: mirror"]
+    assert matrix.summary(DISPUTED).endswith("; not the same on all sides: q.")
+
+
+def test_beside_a_queue_in_a_partition_there_is_room_for_what_is_uncommitted():
+    apart = {"queue": "orders", "count": 5, "node": "a"}
+    declared = {"declare": {"queue": "orders", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+    told = steps(declared, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"publish": apart})
+    texts = [text.text for text in ElementTree.fromstring(matrix.svg(told)).iter(f"{SVG}text")]
+    assert {"by a, 1/3, 5 uncommitted", "by b+c, 5 uncommitted"} <= set(texts)
+
+
+def test_a_side_that_tells_more_than_the_contract_asks_for_is_shown_with_it():
+    replica = {"online": True, "synchronised": True, "syncing": False, "messages": 10}
+    replicas_seen = {"b": replica | {"role": "master"}, "c": replica | {"role": "mirror"}}
+    queue = DISPUTED["queues"]["q"]
+    views = [queue["views"][0], queue["views"][1] | {"replicas": replicas_seen}]
+    told = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
+    assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror, 10 messages")
+    views = [queue["views"][0], queue["views"][1] | {"synchronised_mirrors": ["c"]}]
+    told = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
+    assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror")
+
+
+def test_sides_are_compared_with_the_whole_that_they_were():
+    whole = {key: value for key, value in DISPUTED["queues"]["q"].items() if key != "views"}
+    was = DISPUTED | {"queues": {"q": whole}}
+    assert "b: no replica → master, 10 messages" in titles(matrix.svg(DISPUTED, was))
+    assert [row.side for row in matrix.rows(was, DISPUTED)] == [()]
+
+
+def test_alarms_and_maintenance_stand_with_a_nodes_state():
+    told = steps() | {"alarms": [{"node": "b", "resource": "memory"}], "maintenance": ["b", "c"]}
+    assert matrix.text(told) == "nodes: a running, b running (memory alarm, maintenance), c running (maintenance)"
+    assert "b is running (memory alarm, maintenance)" in matrix.summary(told)
+    assert ">running, maintenance</text>" in matrix.svg(told)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_cannot_leave_their_place(name):
+    svg = matrix.svg(hostile(name))
+    ElementTree.fromstring(svg)
+    assert "<script" not in svg
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e]", svg)
+    assert len(matrix.text(hostile(name)).splitlines()) == 3
+
+
+def test_the_picture_can_be_read_aloud():
+    root = ElementTree.fromstring(matrix.svg(play(UNSYNCHRONISED)))
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == "Replica matrix of 3 nodes and 1 queue; a is down; c is down."
+    assert root.find(f"{SVG}desc").text == matrix.text(play(UNSYNCHRONISED))
+
+
+def test_a_prefix_that_all_nodes_share_is_left_out_of_the_header():
+    assert matrix.common_prefix(["rabbit@a", "rabbit@b"]) == "rabbit@"
+    assert matrix.common_prefix(["rabbit@a", "hare@b"]) == ""
+    assert matrix.common_prefix(["a", "b"]) == ""

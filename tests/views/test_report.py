@@ -1,0 +1,77 @@
+"""The report: one page with everything in it, which fetches nothing, runs nothing and keeps names to their places."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from html_pages import FETCHING, Page
+from views_outcomes import HOSTILE, UNSYNCHRONISED, play, steps
+
+from hawb import Cluster
+from hawb.views.story import report
+from hawb.views.story.telling import sentences
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
+ADDRESSES = ("src", "href", "srcset", "action", "data", "xlink:href", "background", "poster", "style")
+
+
+def page_of(told: dict, scenario: str = "scenario: x") -> Page:
+    return Page(report.page(told, scenario))
+
+
+def test_it_has_the_story_the_figures_the_ledger_and_the_reasons():
+    told = play(UNSYNCHRONISED)
+    page = page_of(told, "scenario: <x>")
+    assert [one.text for one in sentences(told) if one.text not in page.said] == []
+    for said in ("Messages 1 to 100 of ha.orders were lost", "scenario: <x>", "publishes written"):
+        assert said in page.said
+    headings = re.findall("<h2>(.*?)</h2>", report.page(told, ""))
+    assert headings == [
+        *("Who has what", "When", "In figures", "What was lost, and why", "What happened", "The same as a scenario"),
+    ]
+    assert [tag for tag, _ in page.elements].count("svg") == 3  # the matrix, the nodes, the queue that lost
+
+
+def test_it_fetches_and_runs_nothing():
+    for file in SCENARIOS[::25]:
+        for tag, attributes in page_of(Cluster.load(file).outcome, file.read_text()).elements:
+            assert tag not in FETCHING
+            assert not [name for name in attributes if name.startswith("on")]
+            assert not [one for one in ADDRESSES if "//" in (attributes.get(one) or "")]
+            assert not [one for one in ADDRESSES if "url(" in (attributes.get(one) or "")]
+    assert "default-src 'none'" in report.page(play(UNSYNCHRONISED), "")
+
+
+def test_names_from_outside_stay_text():
+    for name in HOSTILE:
+        told = steps({"declare": {"queue": name, "node": "a"}}, {"publish": {"queue": name, "count": 2}}, {"kill": "a"})
+        page = page_of(told | {"scenario": name}, name)
+        assert not [tag for tag, _ in page.elements if tag == "script"]
+        assert "\u202e" not in report.page(told, "")
+
+
+@pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)
+def test_every_story_makes_a_page_whose_pictures_can_be_drawn(file):
+    text = Cluster.load(file).html()
+    assert Page(text).said.count("In figures") == 1
+    assert "td { white-space: normal !important; }" in text
+    for svg in re.findall(r"<svg.*?</svg>", text, re.S):
+        ElementTree.fromstring(svg)
+
+
+def test_the_lanes_are_of_the_queues_that_came_off_worst():
+    told = play(UNSYNCHRONISED)
+    assert report.worst(told) == ["ha.orders"]
+    assert report.worst(steps({"declare": {"queue": "q", "node": "a"}})) == []
+    many = [{"declare": {"queue": f"q{number}", "node": "a"}} for number in range(9)]
+    publish = {"publish": {"queue": "q7", "count": 5, "persistent": False}}
+    assert len(report.worst(steps(*many, publish, {"kill": "a"}))) == report.MOST_LANES
+    assert report.worst(steps(*many, publish, {"kill": "a"}, {"start": "a"}))[0] == "q7"
+
+
+def test_refusals_are_told():
+    page = page_of(Cluster("a", version="3.10").declare("q", node="a").delete("q").declare("q", passive=True).outcome)
+    assert "step 2: 404 NOT_FOUND" in page.said

@@ -1,0 +1,222 @@
+"""One look: whatever draws takes its colours, shapes and letters from `hawb.views.style`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from cycler import cycler
+from matplotlib.artist import Artist
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex, to_rgba_array
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+from msgspec.structs import replace
+
+import hawb.views
+from hawb.broker.queue_rows import QueueFacts
+from hawb.broker.wide_campaigns import Pair
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.upgrade import Stage
+from hawb.rules.profiles import PROFILES
+from hawb.study.intervals import Share
+from hawb.study.replicas import Down, Played, what_if
+from hawb.study.throughput import cluster, one_queue
+from hawb.views import style
+from hawb.views.broker.agreement import heat_map
+from hawb.views.planning.upgrade_figure import upgrade_figure
+from hawb.views.rules.features import matrix
+from hawb.views.study.estimate_figures import estimates_figure
+from hawb.views.study.estimates import LOSS, LOST
+from hawb.views.study.replica_figure import replica_figure
+from hawb.views.study.sync_duration import duration_figure
+from hawb.views.study.throughput_figures import throughput_figure
+
+HAWB = Path(hawb.views.__file__).parents[1]
+COLOURS = {look.colour for look in style.LOOKS.values()}
+ALLOWED = {
+    *(colour.lower() for colour in COLOURS),
+    *(colour.lower() for colour in (style.PAPER, style.PRINTED, style.PRINTED_FAINT, style.LINE, style.GRID)),
+}
+ANOTHER_TASTE = {
+    "font.family": "serif",
+    "font.size": 20,
+    "text.color": "red",
+    "axes.facecolor": "pink",
+    "axes.prop_cycle": cycler(color=["red", "lime"]),
+    "axes.labelcolor": "red",
+    "figure.facecolor": "black",
+    "lines.linewidth": 9,
+    "legend.facecolor": "lime",
+    "xtick.labelsize": 20,
+    "ytick.color": "red",
+}
+TYPES = ("classic", "quorum")
+
+
+def predicted() -> Figure:
+    """The throughput of queues and clusters."""
+    return throughput_figure({name: one_queue(name) for name in TYPES}, {name: cluster(name) for name in TYPES})
+
+
+def upgraded() -> Figure:
+    """A rolling upgrade of two nodes, of which the second does not come back."""
+    stages = [
+        Stage("rabbit@a", "ready", (), 0.0, 0.0, 1.0, 31.0, 36.0),
+        Stage("$b$", "synced", ("q",), 31.0, 40.0, 41.0, 71.0, None),
+    ]
+    return upgrade_figure(stages)
+
+
+def estimated() -> Figure:
+    """What a study comes to, of both types, with none in one of the cells."""
+    ends = [("classic", 3.0, 1.0, 400.0), ("quorum", 0.0, 0.0, 0.1)]
+    rows = [
+        {"environment": "r", "design": name, "measure": "lost_confirmed", "trials": 9, "share": value, "share_low": low,
+         "share_high": high, "mean": value, "mean_low": low, "mean_high": high}
+        for name, value, low, high in ends
+    ]  # fmt: skip
+    return estimates_figure(rows, [LOSS, LOST], {name: name for name in TYPES})
+
+
+def counted() -> Figure:
+    """One to seven replicas of a queue, each of which has lost something in one trial and was away in both."""
+    one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
+    made = what_if(one, matrix(), trials=0)
+    downs = [Down(cell.replicas / 2, None, None, cell.replicas) for cell in made.cells[1:]]
+    told = [Played(Share(1, 2), down) for down in (Down(9.0, -1.0, 19.0, 90.0), *downs)]
+    cells = [replace(cell, played=played) for cell, played in zip(made.cells, told, strict=True)]
+    return replica_figure(replace(made, cells=cells))
+
+
+def agreed() -> Figure:
+    """Two settings that were asked together and of which a tenth differed, and one that was asked less."""
+    pairs = [("consumer", "one", "queue", "durable", 50, 45), ("consumer", "none", "queue", "durable", 4, 4)]
+    return heat_map([Pair(*pair) for pair in pairs])
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
+    "heat_map": agreed, "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
+}  # fmt: skip
+each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
+
+
+def test_every_figure_of_matplotlib_is_drawn_here() -> None:
+    names = [module.name for module in pkgutil.walk_packages(hawb.views.__path__, "hawb.views.")]
+    modules = [importlib.import_module(name) for name in names]
+    found = {
+        name
+        for module in modules
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__annotations__.get("return") == "Figure" and function.__module__ == module.__name__
+    }
+    using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
+    assert found == set(FIGURES)
+    assert sorted(using) == [
+        "agreement.py", "embedded.py", "estimate_figures.py", "planned_upgrade.py", "replica_figure.py",
+        "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
+    ]  # fmt: skip
+
+
+@each
+def test_colours_letters_and_markers_of_a_figure_are_those_of_the_style(draw: Callable[[], Figure]) -> None:
+    figure = draw()
+    figure.draw_without_rendering()
+    shown = [artist for artist in figure.findobj() if artist.get_visible()]
+    assert {colour for artist in shown for colour in colours(artist)} <= ALLOWED
+    words = [artist for artist in shown if isinstance(artist, Text) and artist.get_text()]
+    assert {family for text in words for family in text.get_fontfamily()} == {"DejaVu Sans"}
+    assert {text.get_fontsize() for text in words} <= {8, 8.5, 9}
+    marks = {line.get_marker() for axes in figure.axes for line in axes.lines} - {"None", "", None}
+    assert marks <= set(style.MARKERS.values())
+
+
+@each
+def test_a_figure_is_the_same_whatever_the_reader_has_set(draw: Callable[[], Figure]) -> None:
+    usual = pixels(draw())
+    with plt.rc_context(ANOTHER_TASTE):
+        figure = draw()
+    assert pixels(figure) == usual
+
+
+def test_no_other_module_names_a_colour_or_a_font() -> None:
+    for file in HAWB.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if file.name != "style.py":
+            assert re.findall(r"#[0-9A-Fa-f]{6}\b", text) == [], file
+            assert re.findall(r"font-family\W+\w+", text.replace('font-family="{style.FONT}', "")) == [], file
+    css = (HAWB / "lab" / "lab.css").read_text(encoding="utf-8")
+    assert set(re.findall(r"#[0-9A-Fa-f]{6}\b", css)) <= COLOURS
+    mixed = {tuple(map(int, found.split())) for found in re.findall(r"rgb\(([^)/]*)", css)}
+    assert mixed <= {tuple(bytes.fromhex(style.CHANGED[1:])), (0, 0, 0)}  # what has changed, and shadows
+
+
+def test_looks_that_are_alike_mean_the_same() -> None:
+    alike = defaultdict(set)
+    for name, look in style.LOOKS.items():
+        alike[look.colour, look.glyph].add(name)
+    assert sorted(map(sorted, alike.values()), key=len)[-3:] == [
+        ["classic", "master"],
+        ["down", "left_over"],
+        ["follower", "running", "synchronised"],
+    ]
+
+
+def test_colour_alone_tells_nothing_but_a_fault_from_a_node_that_is_down() -> None:
+    glyphs = defaultdict(set)
+    for look in style.LOOKS.values():
+        glyphs[look.glyph].add(look.colour)
+    told_by_colour = {glyph for glyph, several in glyphs.items() if len(several) > 1}
+    assert told_by_colour == {style.LOOKS["fault"].glyph, style.LOOKS["quorum"].glyph}
+
+
+def test_types_of_queues_differ_in_print_without_colours() -> None:
+    classic, quorum = (lightness(style.LOOKS[name].colour) for name in TYPES)
+    assert abs(classic - quorum) > 0.25
+    assert style.LOOKS["classic"].glyph != style.LOOKS["quorum"].glyph
+
+
+def colours(artist: Artist) -> Iterator[str]:
+    """The colours that an artist shows, without their opacity; of a scale from one to another both."""
+    given: list[object] = []
+    if isinstance(artist, ScalarMappable) and artist.get_array() is not None:
+        given = [artist.cmap(0.0), artist.cmap(1.0)]
+    elif isinstance(artist, Line2D):
+        given = [artist.get_color()] if artist.get_linestyle() != "None" else []
+        if artist.get_marker() not in ("None", ""):
+            given += [artist.get_markerfacecolor(), artist.get_markeredgecolor()]
+    elif isinstance(artist, Patch):
+        given = [artist.get_facecolor(), *([artist.get_edgecolor()] if artist.get_linewidth() else [])]
+    elif isinstance(artist, Collection):
+        given = [*artist.get_facecolor(), *artist.get_edgecolor()]
+    elif isinstance(artist, Text):
+        given = [artist.get_color()] if artist.get_text() else []
+    for colour in given:
+        for rgba in to_rgba_array(colour):
+            if rgba[3]:
+                yield to_hex(rgba)
+
+
+def pixels(figure: Figure) -> bytes:
+    """A figure as it is drawn."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="raw", dpi=50)
+    return drawn.getvalue()
+
+
+def lightness(colour: str) -> float:
+    """What is left of a colour in a grey print, from 0 to 1."""
+    red, green, blue, _ = to_rgba_array(colour)[0]
+    return 0.299 * red + 0.587 * green + 0.114 * blue

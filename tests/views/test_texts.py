@@ -1,0 +1,111 @@
+"""What the broker says, beside what the model says today: the kept table and its page are what the recordings give."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from recorded_scenarios import DATA, OF_A_MACHINE, scenario_of
+
+from hawb.broker import node_logs, recordings
+from hawb.views.broker import texts
+from hawb.views.broker.text_page import as_csv, as_page
+from hawb.views.broker.texts import Reason, Row, Said, form, reason_for
+
+LOGS = sorted((DATA / "recorded").glob("*/*.log"))
+WHY = texts.reasons(DATA / "text-differences.yaml")
+ANEW = "write it anew: python -m hawb.views.broker.text_page"
+
+
+@cache
+def rows() -> list[Row]:
+    """The table as recordings and model give it now."""
+    return texts.table(DATA, WHY)
+
+
+def test_the_table_is_what_model_and_broker_say() -> None:
+    assert (DATA / "texts.csv").read_text(encoding="utf-8") == as_csv(rows()), ANEW
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert (DATA / "texts.md").read_text(encoding="utf-8") == as_page(rows()), ANEW
+
+
+def test_where_model_and_broker_differ_the_reason_is_told() -> None:
+    assert [row.said for row in rows() if not row.said.equal and row.reason is None] == []
+
+
+def test_every_reason_is_needed() -> None:
+    given = {row.reason for row in rows()}
+    assert [known for known in WHY if known.reason not in given] == []
+
+
+@pytest.mark.parametrize("kind", texts.KINDS)
+@pytest.mark.parametrize("release", ["3.8", "3.10", "4.0"])
+def test_each_release_has_been_asked_for_each_kind(release: str, kind: str) -> None:
+    assert any(row.said.equal for row in rows() if (row.said.release, row.said.kind) == (release, kind))
+
+
+@pytest.mark.parametrize("file", LOGS, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_a_log_is_of_the_scenario_as_it_stands_and_tells_nothing_of_the_machine(file: Path) -> None:
+    played, lines = node_logs.read(file)
+    command = f"hawb record --log --broker {file.parent.name} data/scenarios/{file.stem}.yaml"
+    assert played == recordings.digest(scenario_of(file)), f"its steps have changed: {command}"
+    text = "\n".join(line.text for line in lines)
+    for node in scenario_of(file).known_nodes:  # a scenario may name its nodes as Erlang does
+        text = re.sub(rf"\b{re.escape(node)}\b", "", text)
+    assert OF_A_MACHINE.findall(text) == []
+
+
+# --- what the table is made of ---
+
+
+@pytest.mark.parametrize(
+    ("text", "its_form"),
+    [
+        ("NOT_FOUND - no queue 'q' in vhost '/'", "NOT_FOUND - no queue '…' in vhost '…'"),
+        ("rabbit on node a down", "rabbit on node … down"),
+        ("Promoting mirror <b> to leader", "Promoting mirror <…> to leader"),
+        ("This node is being revived from maintenance (drain) mode",) * 2,
+        ("Node 'b' thinks it's clustered with node 'd'", "Node '…' thinks it's clustered with node '…'"),
+        ("a new leader {'%2F_q',a} in term 1", "a new leader {'…',…} in term …"),
+        ("Autoheal: we were selected to restart; winner is a", "Autoheal: we were selected to restart; winner is …"),
+        ("Autoheal: I am the winner, waiting for [c,b] to stop", "Autoheal: I am the winner, waiting for … to stop"),
+        ("[\"throw\", \"not_found\"]",) * 2,
+        ("Validation failed\n\n<<\"x\">> is not a valid max age", "Validation failed\n\n… is not a valid max age"),
+        (None, None),
+    ],
+)
+def test_a_form_has_neither_names_nor_numbers(text: str | None, its_form: str | None) -> None:
+    assert form(text) == its_form
+
+
+def test_a_text_is_laid_as_it_would_stand_in_one_line() -> None:
+    assert texts.laid('Error:\nno [{<<"a">>,\n    1}]\n') == 'no [{<<"a">>,1}]'
+
+
+def test_a_reason_is_for_texts_of_its_kind_and_releases_that_both_patterns_are_found_in() -> None:
+    said = Said("3.8", "ctl", "x", 0, "the last node cannot be removed: last_node", "last_node")
+    known = Reason("ctl", "why", model="last node", broker="^last_node$", releases=("3.8",))
+    assert reason_for(said, [known]) == "why"
+    assert reason_for(said._replace(release="4.0"), [known]) is None
+    assert reason_for(said, [replace(known, scenarios=("y",))]) is None
+    assert reason_for(said._replace(broker=None), [known]) is None
+    assert reason_for(said._replace(kind="log"), [known]) is None
+    assert reason_for(said._replace(model="last_node"), [known]) is None
+
+
+def test_a_file_of_reasons_with_another_key_is_refused(tmp_path) -> None:
+    (tmp_path / "why.yaml").write_text("- {kind: log, reason: x, text: y}\n")
+    with pytest.raises(msgspec.ValidationError, match="text"):
+        texts.reasons(tmp_path / "why.yaml")
+
+
+def test_a_log_line_of_only_one_side_is_told_as_of_that_side() -> None:
+    told = {"version": "3.10", "events": [], "errors": []}
+    found = list(texts.logged(Said("3.10", "", "x", 0, None, None), told, [node_logs.LogLine(1, "a", "text")]))
+    assert found == [Said("3.10", "log", "x", 1, None, "text")]

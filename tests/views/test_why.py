@@ -1,0 +1,104 @@
+"""Why a message is where it is: there, held, delivered twice, gone or refused, and in every case one that has words."""
+
+from __future__ import annotations
+
+import pytest
+from views_outcomes import DECLARE, HOSTILE, UNSYNCHRONISED, hostile, play, policy, publish, recorded, steps
+
+from hawb.engine.ledger import REMOVALS
+from hawb.engine.trace import CAUSES, EVENTS
+from hawb.views.story.why import REMOVED, why, whys
+
+HOLD = {"get": {"queue": "q", "count": 1, "ack": False, "consumer": "h"}}
+
+
+def test_a_message_that_is_there():
+    told = steps(policy(ha_mode="all"), DECLARE, publish(5), nodes=("a", "b"))
+    assert why(told, "q", 5) == "Message 5 of q is in the queue, ready, on a and b. The broker confirmed it."
+
+
+def test_an_unsynchronised_mirror_has_what_came_after_it():
+    told = steps(
+        policy(ha_mode="all"), DECLARE, publish(5), {"stop": "b"}, {"start": "b"}, publish(5), nodes=("a", "b")
+    )
+    assert "ready, on a." in why(told, "q", 1)
+    assert "ready, on a and b." in why(told, "q", 6)
+
+
+def test_a_message_that_a_consumer_holds():
+    told = steps(DECLARE, publish(5), {"consume": {"consumer": "c1", "queue": "q", "prefetch": 2}})
+    assert "is in the queue, delivered to c1 and not acknowledged, on a." in why(told, "q", 2)
+    assert "is in the queue, ready, on a." in why(told, "q", 3)
+
+
+def test_a_message_that_was_delivered_twice():
+    told = steps(
+        policy(ha_mode="all"),
+        DECLARE,
+        publish(1),
+        {"consume": {"consumer": "c1", "queue": "q", "node": "b"}},
+        {"kill": "a"},
+        {"ack": {"consumer": "c1", "count": 1}},
+        nodes=("a", "b"),
+    )
+    assert (
+        "It was delivered 2 times: to consumer c1 at 0.003 s, then b took over at 0.004 s, to which its predecessor's "
+        "deliveries are unknown, to consumer c1 at 0.004 s."
+    ) in why(told, "q", 1)
+
+
+@pytest.mark.parametrize(
+    ("steps_", "words"),
+    [
+        ([{"get": {"queue": "q", "count": 1}}], "was acknowledged at 0.0"),
+        (
+            [{"consume": {"consumer": "c", "queue": "q", "ack": "auto"}}],
+            "was taken with automatic acknowledgement by c",
+        ),
+        ([{"purge": "q"}], "was purged at 0.0"),
+        ([{"delete": {"queue": "q"}}], "was deleted with its queue at 0.0"),
+        (
+            [HOLD, {"nack": {"consumer": "h", "requeue": False}}],
+            "was rejected for good by h at 0.0",
+        ),
+    ],
+)
+def test_a_message_that_has_left(steps_, words):
+    assert f"Message 1 of q {words}" in why(steps(DECLARE, publish(1), *steps_), "q", 1)
+
+
+def test_every_way_out_of_a_queue_has_words():
+    assert REMOVED.keys() == set(REMOVALS)
+    assert {event for event, _ in REMOVED.values()} <= {None, *EVENTS}
+
+
+def test_a_refused_message_that_was_confirmed():
+    told = steps(DECLARE, {"kill": "a"}, publish(2, node="b"))
+    assert why(told, "q", 1) == (
+        "At 0.001 s: No queue took message 1: the node of q is down, and it has no mirrors. The master on a was killed "
+        "at 0.0 s. The broker confirmed it."
+    )
+    assert whys(told) == ["No queue took messages 1 to 2 of q, and the broker confirmed all of them."]
+
+
+def test_what_does_not_exist_is_refused_with_what_does():
+    told = steps(DECLARE, publish(3))
+    with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'q'"):
+        why(told, "x", 1)
+    with pytest.raises(ValueError, match="there is no message 4 of 'q': it has messages 1 to 3"):
+        why(told, "q", 4)
+
+
+def test_a_recorded_outcome_is_told_without_what_it_lacks():
+    told = recorded(play(UNSYNCHRONISED))
+    assert whys(told) == whys(play(UNSYNCHRONISED))
+    silent = told | {"events": [], "losses": [loss | {"event": None} for loss in told["losses"]]}
+    cause = CAUSES["unsynchronised_promotion"]
+    assert whys(silent) == [f"Messages 1 to 100 of ha.orders were lost. {cause} The broker confirmed all of them."]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_breaks_a_paragraph(name):
+    told = hostile(name)
+    for number in (1, 2, 3):
+        assert len(why(told, name, number).splitlines()) == 1

@@ -1,0 +1,253 @@
+"""Why messages were lost: every clause true, whoever had them before."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from views_outcomes import DECLARE, UNSYNCHRONISED, play, policy, publish, steps
+
+from hawb.engine.trace import EVENTS
+from hawb.views.story import losses
+from hawb.views.story.losses import MASTER_ENDS
+from hawb.views.story.why import why, whys
+
+
+def test_an_unsynchronised_promotion():
+    assert whys(play(UNSYNCHRONISED)) == [
+        "Messages 1 to 100 of ha.orders were lost at 7.006 s. The last running replica that had them was the master on "
+        "a, which was killed at 7.006 s. Of the other replicas that had had them, b was shut down at 0.003 s, c was "
+        "shut down at 6.006 s. b, the oldest mirror that was left, had joined at 6.004 s, after them, and was not "
+        "synchronised: ha-sync-mode is manual (its default), and nobody asked for a synchronisation. "
+        "ha-promote-on-failure is always (its default), so b took over with the 10 messages that it had. What a and c "
+        "have of them on disk is deleted on return. The broker confirmed all of them."
+    ]
+
+
+def test_one_message_is_told_with_those_that_were_lost_with_it():
+    told = play(UNSYNCHRONISED)
+    assert why(told, "ha.orders", 50) == whys(told)[0]
+
+
+def test_parts_of_a_loss_with_different_histories_are_told_apart():
+    told = steps(
+        policy(ha_mode="all", ha_promote_on_shutdown="always"),
+        DECLARE,
+        publish(5),
+        {"stop": "b"},
+        publish(5),
+        {"start": "b"},
+        publish(5),
+        {"stop": "a"},
+        nodes=("a", "b"),
+    )
+    first, second = whys(told)
+    assert "Messages 1 to 5 of q" in first
+    assert "Of the other replicas that had had them, b was shut down at 0.0" in first
+    assert "Messages 6 to 10 of q" in second
+    assert "other replicas" not in second
+    assert "ha-promote-on-shutdown is always and ha-promote-on-failure is always (its default), so b" in second
+
+
+def test_a_synchronisation_that_its_master_did_not_survive():
+    told = steps(
+        policy(ha_mode="all", ha_sync_mode="automatic"),
+        DECLARE,
+        publish(500_000),
+        {"stop": "b"},
+        {"start": "b", "at": 40},
+        {"kill": "a", "at": 48},
+        nodes=("a", "b"),
+    )
+    assert (
+        "b, the oldest mirror that was left, had been emptied by a synchronisation that ended early at 48.0 s."
+        in (whys(told)[0])
+    )
+    assert "b took over empty." in whys(told)[0]
+
+
+def test_a_mirror_that_was_sent_everything_had_it():
+    told = steps(
+        policy(ha_mode="all"),
+        DECLARE,
+        {"stop": "b"},
+        publish(5),
+        {"start": "b"},
+        {"sync_queue": "q"},
+        {"stop": "b"},
+        {"stop": "c"},
+        {"start": "c"},
+        {"kill": "a"},
+    )
+    assert re.search(r"that had had them, c was shut down at 7\.\d+ s, b was shut down at 6\.\d+ s\.", whys(told)[0])
+
+
+def test_a_mirror_that_refused_to_take_over_had_them_until_then():
+    told = steps(
+        policy(ha_mode="all", ha_promote_on_failure="when-synced"),
+        DECLARE,
+        publish(5),
+        {"stop": "b"},
+        {"start": "b"},
+        publish(5),
+        {"kill": "a"},
+        {"start": "a"},
+        policy(ha_mode="all"),
+        {"kill": "a"},
+        nodes=("a", "b"),
+    )
+    assert "Messages 6 to 10 of q were lost" in whys(told)[1]
+    assert "had had them, b deleted its copy instead of taking over at 6.0" in whys(told)[1]
+
+
+def test_a_master_that_came_back_had_them_until_it_went_again():
+    told = steps(
+        policy(ha_mode="all"),
+        DECLARE,
+        publish(5),
+        {"stop": "b"},
+        {"kill": "a"},
+        {"start": "a"},
+        {"start": "b"},
+        {"sync_queue": "q"},
+        {"stop": "a"},
+        {"start": "a"},
+        {"kill": "b"},
+        nodes=("a", "b"),
+    )
+    assert "was the master on b, which was killed" in whys(told)[0]
+    assert re.search(r"that had had them, a was shut down at \d\d\.", whys(told)[0])
+
+
+def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_joined_late():
+    told = steps(
+        policy(ha_mode="all"),
+        DECLARE,
+        {"stop": "b"},
+        publish(500_000),
+        {"start": "b"},
+        {"sync_queue": "q", "at": 30},
+        {"cancel_sync_queue": "q", "at": 31},
+        {"stop": "b"},
+        {"start": "b"},
+        {"kill": "a"},
+        nodes=("a", "b"),
+    )
+    assert "b, the oldest mirror that was left, had joined at 37.0" in whys(told)[0]
+
+
+def test_a_mirror_that_comes_back_after_its_master_died_had_nobody_to_synchronise_with():
+    told = steps(
+        policy(ha_mode="nodes", ha_params=["a", "b"], ha_sync_mode="automatic"),
+        DECLARE,
+        publish(5),
+        {"stop": "b"},
+        {"kill": "a"},
+        {"start": "b"},
+        nodes=("a", "b", "c"),
+    )
+    [loss] = whys(told)
+    assert "a, which was killed at 1.0" in loss
+    assert "b joined at 6.0" in loss and "when there was nobody left to get them from. ha-promote-on-failure is" in loss
+    assert "so b took over empty. What a has of them on disk is deleted on return." in loss
+
+
+def test_a_synchronised_mirror_in_the_record_lets_an_older_one_take_over():
+    told = steps(
+        policy(ha_mode="all", ha_promote_on_failure="when-synced"),
+        DECLARE,
+        {"stop": "b"},
+        publish(5),
+        {"start": "b"},
+        {"kill": ["a", "c"]},
+    )
+    assert (
+        "ha-promote-on-failure is when-synced, but that only asks whether the queue's record lists any synchronised "
+        "mirror, and it did, so b took over empty."
+    ) in whys(told)[0]
+
+
+def test_a_policy_that_was_in_force_from_the_start_is_quoted():
+    told = play(
+        """
+scenario: policies from the start
+cluster: {nodes: [a, b]}
+policies:
+  - {name: p, pattern: q, definition: {ha-mode: all}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [], messages: 5}
+steps:
+  - kill: a
+"""
+    )
+    assert whys(told) == [
+        "Messages 1 to 5 of q were lost at 0.001 s. The master on a, which had them, was killed at 0.0 s. b, the "
+        "oldest mirror that was left, was not synchronised. ha-promote-on-failure is always (its default), so b took "
+        "over empty. What a has of them on disk is deleted on return. Whether their publishers had a confirm is not "
+        "known: they were there from the start."
+    ]
+
+
+def test_a_master_that_was_moved_left_nothing_on_disk():
+    told = steps(
+        policy(ha_mode="all"),
+        DECLARE,
+        publish(5),
+        {"declare": {"queue": "q.longer", "node": "a"}},
+        {"publish": {"queue": "q.longer", "count": 9, "node": "a"}},
+        {"stop": "b"},
+        {"start": "b"},
+        {"rebalance": True},
+        nodes=("a", "b"),
+    )
+    (told_of_q,) = whys(told)
+    assert "which was dropped so that another takes over" in told_of_q
+    assert "on disk" not in told_of_q
+
+
+def test_transient_messages_of_a_queue_that_waits_for_its_master():
+    told = steps(
+        policy(ha_mode="all", ha_promote_on_failure="when-synced"),
+        DECLARE,
+        publish(5),
+        publish(5, persistent=False),
+        {"stop": "b"},
+        {"start": "b"},
+        {"kill": "a"},
+        nodes=("a", "b"),
+    )
+    assert whys(told) == [
+        "Messages 6 to 10 of q were lost at 6.004 s. They were not persistent, so they were gone with the last process "
+        "that had them. The master on a was killed at 6.004 s. No mirror was synchronised, and ha-promote-on-failure "
+        "is when-synced, so none took over. The broker confirmed all of them."
+    ]
+    assert why(told, "q", 1).startswith(
+        "Message 1 of q is on the disk of a: the queue is down until that node is back. If it is delivered, it will be "
+        "marked as redelivered."
+    )
+
+
+@pytest.mark.parametrize(("field", "words"), [("exclusive", "exclusive"), ("durable", "not durable")])
+def test_queues_that_go_with_their_node(field, words):
+    declared = {"declare": {"queue": "q", "node": "a", field: field == "exclusive"}}
+    told = steps(declared, publish(3), {"kill": "a"})
+    assert f"The queue was {words}, and" in whys(told)[0]
+
+
+def test_a_cause_without_an_explanation_is_told_by_its_chain(monkeypatch):
+    monkeypatch.setattr(losses, "EXPLANATIONS", {})
+    assert (
+        "7.006 s: a was killed. 7.006 s: b learnt that a is gone. 7.006 s: b, a mirror that was not synchronised"
+    ) in whys(play(UNSYNCHRONISED))[0]
+
+
+def test_what_nobody_was_left_to_learn_is_not_told():
+    publish = {"publish": {"queue": "q", "count": 1}}
+    told = steps({"declare": {"queue": "q", "node": "a"}}, publish, {"stop": ["b", "c"]}, {"wipe": "a"})
+    assert "s: a was killed." in why(told, "q", 1)
+    assert "learnt that" not in why(told, "q", 1)
+
+
+def test_every_way_in_which_a_master_ends_has_words():
+    reasons = re.search(r"reason: (.+)\.", EVENTS["master_down"]).group(1).split(", ")
+    assert set(reasons) <= set(MASTER_ENDS)

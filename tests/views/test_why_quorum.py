@@ -1,0 +1,59 @@
+"""Why a message of a quorum queue is where it is: by its majority, its leaders, and disks that were lost."""
+
+from __future__ import annotations
+
+from views_outcomes import QUORUM_PARTED, play, publish, recorded, steps
+
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.why import nodes_with, why
+
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+
+
+def test_a_committed_message_is_told_with_its_majority_and_the_leaders_since():
+    told = play(QUORUM_PARTED)
+    assert why(told, "q", 3) == (
+        "Message 3 of q is in the queue, ready, on a, c, d and e. A majority (a, b, c and 2 more) committed it at "
+        "0.008 s, in term 1. At 60.009 s: q commits nothing any more: e leads it and reaches no majority of its "
+        "members. At 66.609 s: c was elected to lead q, in term 2. At 75.013 s: q commits nothing any more: c leads it "
+        "and reaches no majority of its members. The broker confirmed it."
+    )
+    assert "on a and c. A majority (a, b and c) committed it at 75.011 s, in term 2." in why(told, "q", 11)
+
+
+def test_an_uncommitted_message_is_told_with_what_keeps_it_from_being_committed():
+    told = play(QUORUM_PARTED)
+    assert why(told, "q", 21) == (
+        "Message 21 of q is not committed: no majority of the queue's members has it. At 75.013 s: q commits nothing "
+        "any more: c leads it and reaches no majority of its members. The broker has told nobody anything about it so "
+        "far."
+    )
+
+
+def test_what_went_with_its_client_is_told_with_the_election_that_came_in_between():
+    told = steps(
+        QUORUM,
+        publish(1),
+        {"partition": [["a"], ["b", "c"]]},
+        publish(5),
+        {"kill": "a"},
+        {"wait": 60},
+        {"heal": True},
+        {"start": "a"},
+    )
+    text = why(told, "q", 2)
+    assert "Message 2 did not reach q: the node that the publisher was connected to is gone." in text
+    assert "q commits nothing any more: a leads it and reaches no majority of its members." in text
+    assert "was elected to lead q, in term 2." in text
+    assert text.endswith("The publisher was never told what became of it.")
+
+
+def test_a_disk_that_was_lost_has_a_message_no_more():
+    told = steps(QUORUM, publish(5), {"stop": ["b", "c"]}, {"wipe": "b"}, {"start": "c"})
+    assert nodes_with(Chronicle(told), "q", 1) == ["a", "c"]
+    gone = steps(QUORUM, publish(5), {"kill": ["a", "b"]}, {"wipe": "b"}, {"kill": "c"})
+    assert "is in the queue, ready, on no running node." in why(gone, "q", 1)
+
+
+def test_of_a_recorded_quorum_queue_it_is_known_who_is_online():
+    assert nodes_with(Chronicle(recorded(steps(QUORUM, publish(5), {"kill": "b"}))), "q", 1) == ["a", "c"]
