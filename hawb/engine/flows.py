@@ -85,9 +85,12 @@ def flow_through(turn: Turn, name: str) -> None:
     beats = {one.name: beats_heard(turn, queue, one) for one in consumers}
     useful = {one.name: useful_beats(turn, queue, one, beats[one.name]) for one in consumers}
     late = turn.settings.profile.late_answers_count
-    room = {one.name: room_made(one, useful[one.name], late_answers_count=late) for one in consumers}
+    room = {
+        one.name: room_made(one, count, late_answers_count=late) if (count := useful[one.name]) else 0
+        for one in consumers
+    }
     more_room = sum(room.values())
-    sending = [one for one in turn.publishers.values() if one.queue == name]
+    sending = [one for one in turn.publishers.values() if one.queue == name and not one.closed]
     arrived = sum([leave(turn, queue, one, more_room) for one in sending])
     for consumer, count in beats.items():
         if count:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hawb.engine.state import QUORUM, RUNNING, Node
+from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node
 from hawb.engine.turn import Turn
 from hawb.scenario.verbs import AddMember, Declare, ForceBoot, ForgetClusterNode, Join, Reset, Stop
 from hawb.study.design import QUEUE, Design
@@ -40,7 +40,7 @@ class Repairs:
 
     def left(self, turn: Turn) -> bool:
         """Whether there is anything to mend, empty nodes that are down apart."""
-        return bool(self._without_member or self._parted(turn) or (turn.first_running() >= 0 and self._is_gone(turn)))
+        return bool(self._without_member or self._parted(turn) or (self._is_gone(turn)))
 
     def go_on(self, played: Mended) -> None:
         """The next thing is done that can be done now."""
@@ -51,7 +51,7 @@ class Repairs:
         self._let_one_boot(played)
         if parted := self._parted(turn):
             played.do(Stop(played.names(parted)))
-        if turn.first_running() >= 0 and self._is_gone(turn):
+        if self._is_gone(turn):
             played.do(Declare(QUEUE, arguments=self._arguments))
         self._add_members(played)
 
@@ -94,8 +94,11 @@ class Repairs:
         return [node for node, value in enumerate(turn.nodes) if value.status == RUNNING and value.side != shown]
 
     def _is_gone(self, turn: Turn) -> bool:
-        """Whether the first running node knows of no queue."""
-        return not turn.sides[turn.nodes[turn.first_running()].side].queues
+        """Whether a node runs, and the first that does knows of no queue."""
+        if all(side.queues for side in turn.sides.values()):
+            return False
+        first = turn.first_running()
+        return first != NOWHERE and not turn.sides[turn.nodes[first].side].queues
 
     def _quorum_queue(self, turn: Turn):
         turn.look_from_outside()
