@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hawb
+from hawb.engine import enqueuers
 from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
 from hawb.engine.nodes import ports as node_ports
@@ -26,7 +27,7 @@ MOST_LINES = 400
 PORTS = {
     name
     for module in (node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports,
-                   group_ports)
+                   group_ports, enqueuers)
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}
 """What is other for the kernel on purpose."""

@@ -1,0 +1,16 @@
+"""What clients ask until a leader has it: `hawb.engine.quorum.asking` and `registration` with the kernel's ports."""
+
+from __future__ import annotations
+
+from hawb.engine import enqueuers as enqueuers_of_turns
+from hawb.engine.quorum import asking, registration
+from hawb.study.compiled import Binding
+from hawb.study.kernel import enqueuers
+from hawb.study.kernel.hosting import HOST
+
+ASKING = Binding(enqueuers_of_turns.PORTS, enqueuers, HOST)
+
+ask, offer_again, drop_orphans = map(ASKING.of, (asking.ask, asking.offer_again, asking.drop_orphans))
+is_registered, register, registration_given_up = map(
+    ASKING.of, (registration.is_registered, registration.register, registration.registration_given_up)
+)  # fmt: skip
