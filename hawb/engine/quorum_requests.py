@@ -149,9 +149,7 @@ def committed(turn: Turn) -> Iterator[object]:
         if name not in turn.groups or name not in turn.queues:
             continue
         group = turn.groups.own(name)
-        waits = any(one.number == proposal.number and one.node != GONE for one in group.waiting)
-        group.withdraw(proposal.number)
-        turn.unschedule(ProposalGivenUp(name, proposal.number, group.number))
+        waits = asking.end_waiting(turn, group, proposal.number)
         turn.because, turn.step = cause, proposal.step
         yield proposal.operation if waits else for_nobody(proposal.operation)
         limits.tell_publishers(turn, name)

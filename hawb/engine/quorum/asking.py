@@ -72,6 +72,17 @@ def drop_orphans(t, g):
             k += 1
 
 
+def end_waiting(t, g, number):
+    """A proposal is committed, and waits no more. Whether its channel is still there, which has not given it up."""
+    waits = False
+    for p in waiting_of(t, g):
+        if p.number == number:
+            waits = p.node != GONE
+    withdraw(t, g, number)
+    unplan(t, g, PROPOSAL_GIVEN_UP, number)
+    return waits
+
+
 def is_in_any_log(t, g, number):
     """Whether any member has a proposal that is not applied in its log."""
     for node in range(t.setup.nodes):

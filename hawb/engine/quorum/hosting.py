@@ -114,7 +114,7 @@ def finish(t, g, member, out, before):
     node = member.id
     end_step(out, member, last, generation)
     for wish in wishes(out):
-        do(t, g, member, wish)
+        do(t, g, wish)
     retired = retire(t, g)
     if retired:
         plan(t, g, 0, LOG_CUT, node)
@@ -140,7 +140,7 @@ def finish(t, g, member, out, before):
         await_handover(t, g, node)
 
 
-def do(t, g, member, wish):
+def do(t, g, wish):
     """One thing that a member wants done. Term and vote are written before anything leaves; the queue is one for all
     members, and a snapshot changes nothing in it."""
     if wish.wish == SEND:
@@ -150,7 +150,7 @@ def do(t, g, member, wish):
     elif wish.wish == COMMITTED:
         commit(t, g, wish)
     elif wish.wish == START_TIMER:
-        arm(t, g, member.id)
+        arm(t, g, wish.source)
     else:
         say_refused_by(t, wish)
 

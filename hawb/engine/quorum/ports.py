@@ -23,7 +23,7 @@ from hawb.engine.quorum.group import Group, Proposal
 from hawb.engine.quorum_losses import end_with_log
 from hawb.engine.quorum_view import change_members
 from hawb.engine.runs import size
-from hawb.engine.state import Queue, bits_of, nodes_of
+from hawb.engine.state import RUNNING, Queue, bits_of, nodes_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.log import Run
 from hawb.raft.member import Member, start
@@ -63,9 +63,9 @@ def member_of(_: Turn, g: Group, node: int) -> Member:
 
 def hosted(t: Turn, g: Group) -> int:
     """The nodes whose members run."""
-    bits = 0
+    bits, nodes = 0, t.nodes
     for node in g.members:
-        if t.runs_anywhere(node):
+        if nodes[node].status == RUNNING:
             bits |= 1 << node
     return bits & ~g.stopped
 

@@ -10,7 +10,9 @@ from hawb.study.kernel.hosting import HOST
 
 ASKING = Binding(enqueuers_of_turns.PORTS, enqueuers, HOST)
 
-ask, offer_again, drop_orphans = map(ASKING.of, (asking.ask, asking.offer_again, asking.drop_orphans))
+ask, offer_again, end_waiting, drop_orphans = map(
+    ASKING.of, (asking.ask, asking.offer_again, asking.end_waiting, asking.drop_orphans)
+)  # fmt: skip
 is_registered, register, registration_given_up = map(
     ASKING.of, (registration.is_registered, registration.register, registration.registration_given_up)
 )  # fmt: skip

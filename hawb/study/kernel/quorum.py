@@ -6,7 +6,7 @@ from __future__ import annotations
 from hawb.engine.quorum import registration
 from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner
-from hawb.study.kernel.asking import ask, is_registered, offer_again, register
+from hawb.study.kernel.asking import ask, end_waiting, is_registered, offer_again, register
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.enqueuers import channel_at, to_be_known
 from hawb.study.kernel.fifo import (
@@ -33,7 +33,6 @@ from hawb.study.kernel.quorum_state import (
     CONSUMES,
     ENQUEUE,
     ENQUEUED,
-    GONE,
     IN_VAIN,
     NO_PROCESS,
     PROPOSAL_GIVEN_UP,
@@ -51,7 +50,6 @@ from hawb.study.kernel.state import (
     link_us,
     next_number,
     schedule,
-    unschedule,
 )
 
 BEYOND_TICKTIME_US = registration.BEYOND_TICKTIME_US
@@ -225,12 +223,8 @@ def do_committed(t):
         number, asks, client = entry.number, entry.asks, entry.client
         after, count = entry.after, entry.count
         done += 1
-        row = row_of(t, number)
-        waits_for_it = row != NOBODY and t.waiting[row].node != GONE
-        if row != NOBODY:
-            withdraw(t, t.queue, number)
-        unschedule(t, PROPOSAL_GIVEN_UP, number)
-        if asks == CONSUMES and not waits_for_it:
+        waits = end_waiting(t, t.queue, number)
+        if asks == CONSUMES and not waits:
             asks = IN_VAIN
         apply(t, asks, client, after, count)
         cut(t, asks == ENQUEUE)

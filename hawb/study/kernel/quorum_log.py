@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.rules import quorum_costs
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.fifo import has_of, move_row_to, note_row, waits, within
+from hawb.study.kernel.fifo import has_of, move_row_to, note_row, note_staying, waits
 from hawb.study.kernel.quorum_group import pending
 from hawb.study.kernel.quorum_state import ENQUEUE
 from hawb.study.kernel.raft_log import compact, has_entry, is_member
@@ -80,7 +80,7 @@ def note_requeued(t):
     if not queue.moved and not queue.requeued:
         return
     for k in range(queue.requeued):
-        count = within(t, t.staying, count, t.requeued[k, 0], t.requeued[k, 1], t.requeued[k, 2])
+        count = note_staying(t, t.staying, count, t.requeued[k, 0], t.requeued[k, 1], t.requeued[k, 2])
     windows.clear(t.fresh)
     for k in range(queue.moved):
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])

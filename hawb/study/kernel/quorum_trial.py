@@ -148,7 +148,7 @@ def chosen(t, everybody):
 
 
 @inner
-def begin_again(t, words, beginning):
+def clean_up(t, words, beginning):
     """Takes out of a trial's memory what the last one left there."""
     for k in range(len(beginning)):
         words[k] = beginning[k]
