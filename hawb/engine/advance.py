@@ -16,11 +16,11 @@ from hawb.engine import (
     consuming,
     crashes,
     dead_letters,
-    enqueuers,
     events,
     exchanges,
     fetching,
     flows,
+    held_back,
     held_sync,
     limits,
     links,
@@ -31,6 +31,7 @@ from hawb.engine import (
     queues,
     quorum_requests,
     quorum_sight,
+    quorum_view,
     raft_inputs,
     settling,
     subscriptions,
@@ -41,6 +42,7 @@ from hawb.engine.classic.journal import DRAINED
 from hawb.engine.clients import NEVER_US
 from hawb.engine.nodes import partition_handling
 from hawb.engine.quorum import events as raft_events
+from hawb.engine.quorum import registration
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
 from hawb.engine.steady.changes import next_change_us
 from hawb.engine.steady.publishing import react
@@ -73,6 +75,13 @@ def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
     operation = quorum_requests.give_up(turn, event)
     if isinstance(operation, operations.Delete):
         queues.delete(turn, operation)
+
+
+def registration_given_up(turn: Turn, event: raft_events.RegistrationGivenUp) -> None:
+    """A channel has waited long enough to be known."""
+    proposal = quorum_view.waiting(turn, event)
+    if proposal is not None:
+        registration.registration_given_up(turn, turn.groups.own(event.queue), proposal)
 
 
 def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
@@ -144,7 +153,7 @@ HANDLERS: dict[type, Callable] = {
     raft_events.HandoverDue: raft_inputs.handover_due,
     raft_events.LinksSuspected: raft_inputs.suspect,
     raft_events.LeaderElected: quorum_sight.send_again,
-    raft_events.RegistrationGivenUp: enqueuers.registration_given_up,
+    raft_events.RegistrationGivenUp: registration_given_up,
     raft_events.ProposalGivenUp: proposal_given_up,
     operations.Consume: subscriptions.consume,
     operations.Resume: subscriptions.resume,
@@ -205,7 +214,7 @@ def step(turn: Turn, until_us: float = inf) -> bool:
         flow(turn, due_us)
         if turn.next_time_us() == due_us:  # what flows may have taken it off the agenda
             happen(turn, turn.take())
-    enqueuers.go_on(turn)
+    held_back.go_on(turn)
     react(turn)
     return True
 

@@ -19,10 +19,10 @@ from hawb.engine import (
     bookkeeping,
     confirms,
     dead_letters,
-    enqueuers,
     expiry,
     fifo,
     flow_control,
+    held_back,
     limits,
     places,
     quorum_requests,
@@ -57,7 +57,7 @@ def publish(turn: Turn, operation: Publish) -> None:
         park(turn, busy, operation)
         return
     operation = within_credit(turn, operation, queues)
-    operation = operation and enqueuers.let_through(turn, operation)
+    operation = operation and held_back.let_through(turn, operation)
     if operation is None:
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)

@@ -115,9 +115,10 @@ def choose_leader(turn: Turn, locator: int, client: int, members: list[int]) -> 
 def disband(turn: Turn, queue: Queue) -> None:
     """A queue's group is gone with it. What had not been committed was never taken."""
     turn.groups.pop(queue.name, None)
-    if queue.pending:
+    pending = queue.pending
+    if pending:
         turn.change_queue(queue.name, pending=EMPTY)
-        bookkeeping.refuse(turn, queue.name, queue.pending, "no_queue")
+        bookkeeping.refuse(turn, queue.name, pending, "no_queue")
 
 
 # As they stand at the start

@@ -2,10 +2,8 @@
 
 What a client asks goes to the leader as a command of the group's log (a `Proposal`). When it is committed the queue
 does what a classic queue does when it is asked, by the same handlers (`hawb.engine.advance`), and where rabbit_fifo
-does otherwise that is in `hawb.engine.fifo`. Until then its channel sends it again to each new leader that it hears of,
-which takes only what its log lacks. (A real one takes all of it, and `rabbit_fifo:apply_enqueue` passes over a sequence
-number that it has had: done once either way.) Without a majority it waits: publishes and acknowledgements for as long
-as it takes, whatever a client waits for until its channel gives up.
+does otherwise that is in `hawb.engine.fifo`. Without a majority it waits (`hawb.engine.quorum.asking`): publishes and
+acknowledgements for as long as it takes, whatever a client waits for until its channel gives up.
 
 A message has its number when its channel has sent it, and stands in the queue as pending until it is committed. One
 whose client goes before any member has it was never taken.
@@ -15,7 +13,7 @@ Source: `rabbit_quorum_queue`, `rabbit_fifo_client`, `ra`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -52,9 +50,9 @@ from hawb.engine.operations import (
     Purge,
     Settle,
 )
-from hawb.engine.quorum import flowing, hosting, leadership
+from hawb.engine.quorum import asking, flowing, leadership, registration
 from hawb.engine.quorum.events import ProposalGivenUp
-from hawb.engine.quorum.group import GONE, Proposal, proposals
+from hawb.engine.quorum.group import GONE, Proposal
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, STOPPING, Batch, Queue
 from hawb.engine.turn import Turn
@@ -122,12 +120,10 @@ def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMP
         )  # fmt: skip
         batches = with_batch(queue.batches, sent)
         turn.change_queue(name, pending=runs.union(queue.pending, numbers), batches=batches)
-    if not enqueuers.is_registered(turn, name, operation):
-        enqueuers.await_registration(turn, name, enqueuers.channel_of(turn, operation))
     if isinstance(operation, AWAITED):
-        event = ProposalGivenUp(name, group.number, proposal.number)
+        event = ProposalGivenUp(name, proposal.number, group.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
-    offer(turn, name, proposal)
+    asking.ask(turn, group, proposal)
 
 
 def is_in_reach(turn: Turn, name: str, node: int) -> bool:
@@ -142,34 +138,7 @@ def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
     if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
         return 0
     fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
-    return fixed_us.get(type(operation), turn.setup.ticktime_us + enqueuers.BEYOND_TICKTIME_US)
-
-
-def offer(turn: Turn, name: str, proposal: Proposal) -> None:
-    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it leaves it
-    waiting for the next."""
-    queue = turn.queues[name]
-    if queue.master == NOWHERE or not (proposal.node == NOWHERE or turn.linked(proposal.node, queue.master)):
-        return
-    if queue.up:
-        enqueuers.register(turn, name, proposal.operation)
-    if enqueuers.is_rejected(turn, name, proposal):
-        enqueuers.reject(turn, name, proposal, proposal.numbers, "max_length")
-    elif enqueuers.is_registered(turn, name, proposal.operation):
-        hosting.command(turn, turn.groups.own(name), queue.master, proposal)
-
-
-def offer_again(turn: Turn, name: str, leader: int, chosen: Callable[[Proposal], bool]) -> None:
-    """The chosen of the proposals that wait and that a leader has not in its log get to it. A channel that knows of
-    another leader, since it does not hear of this one, has sent that what it has, and sends it nothing again."""
-    group = turn.groups[name]
-    member = group.members[leader]
-    logged = {proposal.number for proposal in proposals(member.log, member.commit_index)}
-    sendable = (one for one in group.waiting if one.number not in logged and one.node != GONE)
-    for proposal in list(filter(chosen, sendable)):
-        turn.look_from(leader if proposal.node == NOWHERE else proposal.node)
-        if turn.queues[name].master == leader:
-            offer(turn, name, proposal)
+    return fixed_us.get(type(operation), turn.setup.ticktime_us + registration.BEYOND_TICKTIME_US)
 
 
 def committed(turn: Turn) -> Iterator[object]:
@@ -180,9 +149,7 @@ def committed(turn: Turn) -> Iterator[object]:
         if name not in turn.groups or name not in turn.queues:
             continue
         group = turn.groups.own(name)
-        waits = any(one.number == proposal.number and one.node != GONE for one in group.waiting)
-        group.withdraw(proposal.number)
-        turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
+        waits = asking.end_waiting(turn, group, proposal.number)
         turn.because, turn.step = cause, proposal.step
         yield proposal.operation if waits else for_nobody(proposal.operation)
         limits.tell_publishers(turn, name)
@@ -238,21 +205,21 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         persistent=operation.persistent, priority=operation.priority, numbers=numbers,
         mode=operation.mode,
     )  # fmt: skip
-    channel = enqueuers.channel_of(turn, order)
+    group, channel = turn.groups.own(queue.name), enqueuers.channel_over(turn, order)
     in_reach = is_in_reach(turn, queue.name, operation.node)
-    if channel is not None and in_reach:
-        enqueuers.register(turn, queue.name, order)
-    if channel is not None and limits.rejects(turn, turn.queues[queue.name], channel):
+    if in_reach:
+        registration.register(turn, group, channel)
+    if enqueuers.rejects(turn, group, channel):
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
-    known = enqueuers.is_registered(turn, queue.name, order)
+    known = registration.is_registered(turn, group, channel)
     if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
-        flowing.commit_at_once(turn, turn.groups.own(queue.name), "enqueue", operation.count, operation.size_bytes)
+        flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
-    if turn.queues[queue.name].master != NOWHERE and turn.groups[queue.name].waiting:
+    if turn.queues[queue.name].master != NOWHERE and group.waiting:
         publisher = enqueuers.sender(order)
-        offer_again(turn, queue.name, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
+        asking.offer_again(turn, group, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)
     return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))
@@ -320,5 +287,3 @@ def channel_down(turn: Turn, name: str, reason: str) -> None:
             turn.look_from(leader.id)
     put(turn, consumer.queue, ChannelDown(consumer.queue, consumer.node, consumer=name, reason=reason), NOWHERE)
     turn.focus = focus
-
-

@@ -9,19 +9,21 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, consuming, enqueuers, fifo, limits, policy_changes, runs
+from hawb.engine import consuming, fifo, limits, policy_changes
 from hawb.engine.clients import Consumer
+from hawb.engine.enqueuers import channel_of
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
+from hawb.engine.quorum.asking import drop_orphans, offer_again
 from hawb.engine.quorum.events import (
     LeaderElected,
     LogCut,
     MajorityReached,
     MembersAbreast,
-    ProposalGivenUp,
 )
 from hawb.engine.quorum.group import GONE, Proposal
-from hawb.engine.quorum_requests import offer_again, put, suspect
+from hawb.engine.quorum.registration import is_registered
+from hawb.engine.quorum_requests import put, suspect
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
 
@@ -38,8 +40,8 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
         policy_changes.watch(turn, event.queue)
         suspect_unreached(turn, event.queue, event.node)
         look_for_channels(turn, event.queue, event.node)
-        drop_orphans(turn, event.queue)
-        offer_again(turn, event.queue, event.node, lambda proposal: True)
+        drop_orphans(turn, turn.groups.own(event.queue))
+        offer_again(turn, turn.groups.own(event.queue), event.node, lambda proposal: True)
 
 
 def majority_reached(turn: Turn, event: MajorityReached) -> None:
@@ -64,10 +66,13 @@ def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
     """What the leader, whose side is in focus, has noticed itself and what channels there have waited with gets to
     it. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
 
-    def hears(one: Proposal) -> bool:
-        return one.node == NOWHERE or turn.is_here(one.node) or not enqueuers.is_registered(turn, name, one.operation)
+    group, side = turn.groups.own(name), turn.focus.number
 
-    offer_again(turn, name, leader, hears)
+    def hears(one: Proposal) -> bool:
+        in_sight = one.node == NOWHERE or turn.nodes[one.node].side == side
+        return in_sight or not is_registered(turn, group, channel_of(turn, one))
+
+    offer_again(turn, group, leader, hears)
 
 
 def channels_gone(turn: Turn, node: int) -> None:
@@ -78,26 +83,13 @@ def channels_gone(turn: Turn, node: int) -> None:
             if enqueuer.channel[1] == node:
                 limits.unregister(turn, name, enqueuer.channel)
         group.waiting = tuple(replace(one, node=GONE) if one.node == node else one for one in group.waiting)
-        drop_orphans(turn, name)
-
-
-def drop_orphans(turn: Turn, name: str) -> None:
-    """Withdraws what no member has in its log and nobody is left to send."""
-    group = turn.groups.own(name)
-    logged = {proposal.number for member in group.members.values() for proposal in group.undecided(member.log)}
-    for proposal in group.waiting:
-        if proposal.node == GONE and proposal.number not in logged:
-            group.withdraw(proposal.number)
-            turn.unschedule(ProposalGivenUp(name, group.number, proposal.number))
-            if proposal.numbers and name in turn.queues:
-                turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, proposal.numbers))
-                bookkeeping.refuse(turn, name, proposal.numbers, "client_node_gone")
+        drop_orphans(turn, group)
 
 
 def log_cut(turn: Turn, event: LogCut) -> None:
     """What a log no longer has may be nowhere any more."""
     if event.queue in turn.groups:
-        drop_orphans(turn, event.queue)
+        drop_orphans(turn, turn.groups.own(event.queue))
 
 
 def out_of_reach(turn: Turn, nodes: Iterable[int]) -> None:

@@ -162,7 +162,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "max-length-drops-the-head max-length-with-mirrors"),
         _of("reject-publish: a full classic queue", publishing.reject, "",
             "reject-publish rejects-survive-the-master"),
-        _of("reject-publish: a full quorum queue", enqueuers.is_rejected, "",
+        _of("reject-publish: a full quorum queue", enqueuers.rejects, "",
             "quorum-reject-publish quorum-reject-publish-in-a-batch"),
         _of("message TTL: expired messages go at the head", expiry.drop_expired, "",
             "message-ttl message-ttl-outlasts-failover"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import hawb
+from hawb.engine import enqueuers
 from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
 from hawb.engine.nodes import ports as node_ports
@@ -31,7 +32,7 @@ PORTS = {
     name
     for module in (
         node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports, publisher_ports,
-        consumer_ports, publishing, group_ports,
+        consumer_ports, publishing, group_ports, enqueuers,
     )
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}

@@ -9,5 +9,7 @@ compiled (`hawb.study.kernel.host_ports`); members are `hawb.raft`'s.
 - `leadership`: who leads, whether that can commit, and who has come how far
 - `elections`: when members stand for election
 - `hosting`: what happens at members, and what they want done
+- `asking`, `registration`: what clients ask until a leader has it, and channels that are to be known for that;
+  `hawb.engine.enqueuers` is what the engine has for them
 - `flowing`: what is committed without time passing
 """

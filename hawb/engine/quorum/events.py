@@ -85,13 +85,13 @@ class RegistrationGivenUp(Struct, frozen=True):
     of this `number`."""
 
     queue: str
-    group: int
     number: int
+    group: int
 
 
 class ProposalGivenUp(Struct, frozen=True):
     """The time is over that a channel waits for a quorum queue's answer."""
 
     queue: str
-    group: int
     number: int
+    group: int

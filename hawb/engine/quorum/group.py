@@ -129,9 +129,11 @@ class Groups(dict[str, Group]):
 
     def frozen(self) -> dict[str, Group]:
         """The groups as values, those that are as they were before the very same ones."""
-        before = self._before
+        groups = dict(self)
+        for name in self._written & self.keys():
+            groups[name] = self._before[name] if self._before.get(name) == self[name] else self[name]
         self._written.clear()
-        return {name: before[name] if before.get(name) == group else group for name, group in self.items()}
+        return groups
 
 
 def proposals(log: Log, after: int) -> Iterator[Proposal]:

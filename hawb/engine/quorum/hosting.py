@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from hawb.engine.nodes.ports import linked
 from hawb.engine.quorum.elections import arm, call_elections, misses_leader
+from hawb.engine.quorum.group import GONE
 from hawb.engine.quorum.leadership import hosts, latest_leader, level, refresh
 from hawb.engine.quorum.ports import (
     ELECTION_DUE,
@@ -24,7 +25,6 @@ from hawb.engine.quorum.ports import (
     behind_us,
     crown,
     enter,
-    has_orphans,
     hosted,
     is_committing,
     is_member,
@@ -40,6 +40,7 @@ from hawb.engine.quorum.ports import (
     take_committed,
     transfer_us,
     unplan,
+    waiting_of,
     wishes,
 )
 from hawb.raft.election import begin_again, on_election_timeout
@@ -113,7 +114,7 @@ def finish(t, g, member, out, before):
     node = member.id
     end_step(out, member, last, generation)
     for wish in wishes(out):
-        do(t, g, member, wish)
+        do(t, g, wish)
     retired = retire(t, g)
     if retired:
         plan(t, g, 0, LOG_CUT, node)
@@ -139,7 +140,7 @@ def finish(t, g, member, out, before):
         await_handover(t, g, node)
 
 
-def do(t, g, member, wish):
+def do(t, g, wish):
     """One thing that a member wants done. Term and vote are written before anything leaves; the queue is one for all
     members, and a snapshot changes nothing in it."""
     if wish.wish == SEND:
@@ -149,7 +150,7 @@ def do(t, g, member, wish):
     elif wish.wish == COMMITTED:
         commit(t, g, wish)
     elif wish.wish == START_TIMER:
-        arm(t, g, member.id)
+        arm(t, g, wish.source)
     else:
         say_refused_by(t, wish)
 
@@ -171,8 +172,10 @@ def commit(t, g, wish):
 def apply_up_to(t, g, index):
     """What is committed is taken in. What stands in other logs at the same places is nowhere any more."""
     g.applied = index
-    if has_orphans(t, g):
-        plan(t, g, 0, LOG_CUT, NOWHERE)
+    for p in waiting_of(t, g):
+        if p.node == GONE:
+            plan(t, g, 0, LOG_CUT, NOWHERE)
+            break
 
 
 # Members that come and go

@@ -19,11 +19,11 @@ from hawb.engine.quorum.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.quorum.group import GONE, Group, Proposal
+from hawb.engine.quorum.group import Group, Proposal
 from hawb.engine.quorum_losses import end_with_log
 from hawb.engine.quorum_view import change_members
 from hawb.engine.runs import size
-from hawb.engine.state import Queue, bits_of, nodes_of
+from hawb.engine.state import RUNNING, Queue, bits_of, nodes_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.log import Run
 from hawb.raft.member import Member, start
@@ -63,9 +63,9 @@ def member_of(_: Turn, g: Group, node: int) -> Member:
 
 def hosted(t: Turn, g: Group) -> int:
     """The nodes whose members run."""
-    bits = 0
+    bits, nodes = 0, t.nodes
     for node in g.members:
-        if t.runs_anywhere(node):
+        if nodes[node].status == RUNNING:
             bits |= 1 << node
     return bits & ~g.stopped
 
@@ -200,9 +200,9 @@ def is_committing(t: Turn, g: Group) -> bool:
     return any(entry[0] == g.name for entry in t.committed)
 
 
-def has_orphans(_: Turn, g: Group) -> bool:
-    """Whether anything waits whose channel is gone."""
-    return any(proposal.node == GONE for proposal in g.waiting)
+def waiting_of(_: Turn, g: Group) -> tuple[Proposal, ...]:
+    """What waits, in the order in which it was asked."""
+    return g.waiting
 
 
 def offset_of(leader: Member, says: object) -> int:
@@ -339,7 +339,7 @@ PORTS = (
     "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
     "hosted", "reached", "in_sight", "has_given_up", "drawn", "plan", "unplan", "is_planned", "await_handover",
     "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us", "plan_arrival", "plan_write",
-    "enter", "take_committed", "is_committing", "has_orphans", "offset_of", "extend", "ask_who_leads", "start_anew",
+    "enter", "take_committed", "is_committing", "waiting_of", "offset_of", "extend", "ask_who_leads", "start_anew",
     "has_record", "record", "say_available", "count_times", "crown", "note_members", "retire", "note_abreast",
 )  # fmt: skip
 """The names of what others have to have."""

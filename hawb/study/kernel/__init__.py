@@ -45,8 +45,9 @@ until the other is compiled.
   own (`hawb.study.compiled.Binding`)
 - `hosting`, `host_ports`: what carries their messages, writes their logs and calls elections, and what is committed
   without time passing, which is `hawb.engine.quorum` compiled
+- `asking`, `enqueuers`: what clients ask until a leader has it, which is `hawb.engine.quorum` compiled
 - `quorum_group`, `quorum_log`: what waits and what is in logs, where logs are cut
-- `quorum`, `enqueuers`: what clients ask, and what comes of it once it is committed
+- `quorum`: what clients ask, and what comes of it once it is committed
 - `fifo`: the queue's messages and its consumer
 - `channels`: what publishers are told
 - `quorum_nodes`, `quorum_flows`, `quorum_trial`: what of a trial is otherwise than with a classic queue

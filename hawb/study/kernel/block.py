@@ -12,7 +12,7 @@ from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import cut_state, cut_trial, quorum_state, quorum_trial, setup, state
-from hawb.study.kernel.trial import begin_again, play, told
+from hawb.study.kernel.trial import clean_up, play, told
 from hawb.study.trial_record import Record
 
 FIELDS = len(Record.__struct_fields__)
@@ -41,7 +41,7 @@ def played(trials, words, beginning, table, seed, first, count, horizon_us):
     t = trials[0]
     told_of = np.empty((count, FIELDS), np.int64)
     for k in range(count):
-        begin_again(t, words, beginning)
+        clean_up(t, words, beginning)
         t.setup.seed = own_seed(seed, first + k)
         play(t, drawn(table, t.setup.nodes, seed, first + k, horizon_us), horizon_us)
         told(t, told_of[k])
@@ -54,7 +54,7 @@ def own_seed(seed, number):
     return np.int64(draw(seed, np.uint64(PLACEMENT), np.uint64(number), np.uint64(0)) >> np.uint64(2))
 
 
-quorum_played = with_parts(played, quorum_trial.PARTS | {begin_again: quorum_trial.begin_again})
+quorum_played = with_parts(played, quorum_trial.PARTS | {clean_up: quorum_trial.clean_up})
 """The rows of a quorum queue's trials."""
 
 cut_played = with_parts(played, cut_trial.PARTS)

@@ -149,14 +149,14 @@ def settle_each(t):
         if heard:
             tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
         if heard < row[HOW_MANY]:
-            skip(row, heard)
+            shorten(row, heard)
             move_row(t.unanswered, k, left)
             left += 1
     t.moment.unanswered = left
 
 
 @inner
-def skip(row, count):
+def shorten(row, count):
     """A row without its first `count` messages."""
     row[FROM_BEAT] += count
     row[FROM_AFTER] += count
@@ -198,7 +198,7 @@ def split(t, k, count):
     for other in range(t.moment.unanswered, k, -1):
         move_row(t.unanswered, other - 1, other)
     t.unanswered[k, HOW_MANY] = count
-    skip(t.unanswered[k + 1], count)
+    shorten(t.unanswered[k + 1], count)
     t.moment.unanswered += 1
 
 

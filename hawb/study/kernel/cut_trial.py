@@ -61,7 +61,7 @@ from hawb.study.kernel.upkeep import idle, look
 CUT, CUT_LINK, HEAL = histories.CUT, histories.CUT_LINK, histories.HEAL
 stand_together, does_what_can_be_done, acts = trial.stand, upkeep.go_on, upkeep.act
 has_what_they_want = upkeep.is_content
-cleans_up, mends = trial.begin_again, upkeep.mend
+cleans_up, mends = trial.clean_up, upkeep.mend
 
 
 @inner
@@ -75,7 +75,7 @@ def stand(t):
 
 
 @inner
-def begin_again(t, words, beginning):
+def clean_up(t, words, beginning):
     """Takes out of a trial's memory what the last one left there."""
     cleans_up(t, words, beginning)
     windows.clear(t.behind)
@@ -194,7 +194,7 @@ PARTS = {
     node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
     node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
     arrival.settle_stalled: cut_nodes.settle_stalled, arrival.find_records: sides.find_records,
-    trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.begin_again: begin_again,
+    trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.clean_up: clean_up,
     disks.lose_disk: lose_disk, upkeep.mend: mend,
     upkeep.is_content: is_content, upkeep.go_on: go_on, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip

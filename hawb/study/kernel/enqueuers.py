@@ -1,70 +1,110 @@
-"""Channels that publish, which the queue gets to know first: `hawb.engine.enqueuers` for a queue without limits."""
+"""Channels that publish, and proposals that wait: `hawb.engine.enqueuers`, for a queue without limits.
+
+A channel is a whole number, which tells its publisher and its node. `registered` has a row for each: the channel, and
+NOBODY once the queue knows it, or else the node that it asks, or NEVER.
+"""
 
 from __future__ import annotations
 
-from hawb.engine import enqueuers
 from hawb.study.compiled import inner
 from hawb.study.kernel.channels import answer
-from hawb.study.kernel.host_ports import hosted, is_planned
-from hawb.study.kernel.quorum_group import is_from, row_of, withdraw
-from hawb.study.kernel.quorum_state import (
-    AT_NODE,
-    GONE,
-    MAJORITY_REACHED,
-    OWNER,
-    PROPOSAL,
-    PUT_AFTER,
-    PUT_COUNT,
-    REGISTRATION_GIVEN_UP,
-    SENT_BY,
-)
-from hawb.study.kernel.raft_log import bits_in
+from hawb.study.kernel.quorum_group import is_in_log, withdraw
+from hawb.study.kernel.quorum_state import ENQUEUE, PROPOSAL_GIVEN_UP, REGISTRATION_GIVEN_UP
+from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
     KIND,
+    MOST_NODES,
     NEVER,
     NOBODY,
     PUBLISH,
     REACTION,
     TIMER,
     D,
-    is_running,
-    link_us,
     move_row,
     next_number,
     put,
-    schedule,
 )
 
-BEYOND_TICKTIME_US = enqueuers.BEYOND_TICKTIME_US
+__all__ = ["PROPOSAL_GIVEN_UP", "REGISTRATION_GIVEN_UP", "is_in_log", "withdraw"]
+"""The ports that stand elsewhere."""
 
+NO_CHANNEL = NOBODY
+rejects = nothing
+"""The queue is never full."""
 
-# Channels that are to be known
+# Channels
 
 
 @inner
-def is_registered(t, owner):
-    """Whether the queue knows a publisher's channel, as far as it has to."""
-    if not t.setup.registers:
-        return True
-    for k in range(t.queue.registered):
-        if t.registered[k, 0] == owner:
-            return t.registered[k, 2] == NOBODY
+def channel_at(owner, node):
+    """A publisher's channel."""
+    return owner * MOST_NODES + node
+
+
+@inner
+def node_of(channel):
+    """The node at which a channel is."""
+    return channel % MOST_NODES
+
+
+@inner
+def to_be_known(t, channel):
+    """A channel, if it has to be known to the queue."""
+    return channel if t.setup.registers else NO_CHANNEL
+
+
+@inner
+def channel_of(t, p):
+    """The channel that has to be known before what it asks gets to a leader; NO_CHANNEL where none has to be."""
+    return to_be_known(t, p.channel)
+
+
+@inner
+def is_known(t, g, channel):
+    """Whether the queue knows a channel."""
+    for k in range(g.registered):
+        if t.registered[k, 0] == channel:
+            return t.registered[k, 1] == NOBODY
     return False
 
 
 @inner
-def registration(t, owner, node):
-    """Which row says what is known of a publisher's channel: its number, its node, and NOBODY once the queue knows it;
-    or else the leader that it asks."""
+def note_known(t, g, channel):
+    """The queue gets to know a channel."""
+    t.registered[registration(t, channel), 1] = NOBODY
+
+
+@inner
+def whom_it_asks(t, g, channel):
+    """The node of the leader that a channel asks for its version; NOBODY where no channel does."""
+    if not t.setup.asks_leader_first:
+        return NOBODY
+    for k in range(g.registered):
+        if t.registered[k, 0] == channel and t.registered[k, 1] >= 0 and t.registered[k, 1] != NEVER:
+            return t.registered[k, 1]
+    return g.holder
+
+
+@inner
+def note_asked(t, g, channel):
+    """A channel goes on asking the leader that there is now, or was last."""
+    row = registration(t, channel)
+    if t.registered[row, 1] == NEVER:
+        t.registered[row, 1] = g.holder
+
+
+@inner
+def registration(t, channel):
+    """Which row says what is known of a channel."""
     for k in range(t.queue.registered):
-        if t.registered[k, 0] == owner:
+        if t.registered[k, 0] == channel:
             return k
     if t.queue.registered > len(t.registered) // 2:
         forget_channels(t)
     row = t.queue.registered
     if row == len(t.registered):
         raise OverflowError("more channels than a trial has room for")
-    t.registered[row, 0], t.registered[row, 1], t.registered[row, 2] = owner, node, NEVER
+    t.registered[row, 0], t.registered[row, 1] = channel, NEVER
     t.queue.registered += 1
     return row
 
@@ -81,12 +121,13 @@ def forget_channels(t):
 
 
 @inner
-def is_needed(t, owner):
-    """Whether a publisher is there, or something of it is on its way."""
+def is_needed(t, channel):
+    """Whether a channel's publisher is there, or something of it is on its way."""
+    owner = channel // MOST_NODES
     if owner == t.publisher.number:
         return True
     for row in range(t.queue.waiting):
-        if is_from(t.waiting[row], owner):
+        if t.waiting[row].channel == channel:
             return True
     for row in range(t.moment.agenda):
         if t.agenda[row, KIND] == PUBLISH and t.agenda[row, D] == owner:
@@ -94,65 +135,36 @@ def is_needed(t, owner):
     return False
 
 
-@inner
-def register(t, owner, node):
-    """A leader that can commit makes a channel known to the queue."""
-    if t.setup.registers and not is_registered(t, owner) and not asks_in_vain(t, owner):
-        t.registered[registration(t, owner, node), 2] = NOBODY
+# Proposals
 
 
 @inner
-def asks_in_vain(t, owner):
-    """Whether a channel asks the leader that there was for its version, whose node is down."""
-    if not t.setup.asks_leader_first:
-        return False
-    for k in range(t.queue.registered):
-        if t.registered[k, 0] == owner and t.registered[k, 2] >= 0 and t.registered[k, 2] != NEVER:
-            return not is_running(t, t.registered[k, 2])
-    return not is_running(t, t.queue.holder)
+def is_chosen(p, by):
+    """Whether a channel has sent a proposal; NOBODY stands for all."""
+    return by == NOBODY or p.channel == by
 
 
 @inner
-def registration_us(t, owner):
-    """How long a channel waits to be known: it asks one member after the other that it reaches."""
-    if asks_in_vain(t, owner):
-        return 0
-    return bits_in(hosted(t, t.queue)) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
+def plan_giving_up(t, g, p, patience_us):
+    """A channel waits so long to be known before it sends a message."""
+    put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, p.number, 0, 0, 0)
 
 
 @inner
-def await_registration(t, owner, node):
-    """A channel waits to be known, with the first message that it wants to send."""
-    first = NOBODY
-    for row in range(t.queue.waiting):
-        if is_from(t.waiting[row], owner) and t.waiting[row, AT_NODE] != GONE:
-            first = row
-            break
-    if first != NOBODY and not is_planned(t, t.queue, REGISTRATION_GIVEN_UP, t.waiting[first, PROPOSAL]):
-        number, patience_us = t.waiting[first, PROPOSAL], registration_us(t, owner)
-        put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, number, 0, 0, 0)
-        if patience_us and t.queue.up:
-            schedule(t, link_us(t, t.waiting[first, AT_NODE], t.queue.master), MAJORITY_REACHED, t.queue.master)
-    known = t.registered[registration(t, owner, node)]
-    if known[2] == NEVER:
-        known[2] = t.queue.holder
+def refuse_orphan(t, g, p):
+    """The messages of a proposal were never taken, since their client's node is gone."""
+    if p.asks == ENQUEUE:
+        t.book.refused += p.count
 
 
 @inner
-def registration_given_up(t, number):
-    """Nobody has made a channel known in time: the message that waited for it is rejected, and the channel tries again
-    with the next, where it has nobody to ask with all of them."""
-    row = row_of(t, number)
-    if row == NOBODY or is_registered(t, t.waiting[row, OWNER]):
-        return
-    proposal = t.waiting[row]
-    owner, node, client = proposal[OWNER], proposal[AT_NODE], proposal[SENT_BY]
-    after, count = proposal[PUT_AFTER], proposal[PUT_COUNT]
-    failed = min(1, count) if registration_us(t, owner) else count
-    t.book.refused += failed
-    if failed == count:
-        withdraw(t, row)
-    answer(t, node, after, failed, 1, 0)
-    if failed < count:
-        proposal[PROPOSAL], proposal[PUT_AFTER], proposal[PUT_COUNT] = next_number(t), after + failed, count - failed
-    await_registration(t, owner, client)
+def reject_first(t, g, p, most):
+    """A channel does not send up to `most` messages of a proposal, and says so to their publisher; the rest stands in
+    its place."""
+    node, after, count, left = p.node, p.after, min(most, p.count), p.count - min(most, p.count)
+    t.book.refused += count
+    if not left:
+        withdraw(t, g, p.number)
+    answer(t, node, after, count, 1, 0)
+    if left:
+        p.number, p.after, p.count = next_number(t), after + count, left

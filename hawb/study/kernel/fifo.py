@@ -183,7 +183,7 @@ def move_row_to(row, to):
 
 
 @inner
-def within(t, rows, count, index, after, last):
+def note_staying(t, rows, count, index, after, last):
     """Writes rows of those messages that are still in the queue behind others; how many rows there are then."""
     for k in range(1, t.ready[0, 0] + 1):
         count = overlap(rows, count, index, after, last, t.ready[k])

@@ -10,22 +10,16 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.draws import below
 from hawb.study.kernel.quorum_group import enter_entries
 from hawb.study.kernel.quorum_state import (
-    ASKS,
-    AT_NODE,
     ELECTION_DUE,
     ENQUEUE,
-    ENTRY_FIRST,
-    ENTRY_LAST,
     FIFTH,
     FIRST,
     FOURTH,
-    GONE,
     LEADER_ELECTED,
     LOG_CUT,
     MAJORITY_REACHED,
     MEMBERS_ABREAST,
     PROPOSED,
-    PUT_COUNT,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
     SECOND,
@@ -141,9 +135,9 @@ def transfer_us(t, g, message):
         return 0
     for k in range(g.entries):
         entry = t.entries[k]
-        is_in_it = before < entry[ENTRY_LAST] and entry[ENTRY_FIRST] <= last
-        if is_in_it and entry[ASKS] == ENQUEUE and has_entry(t, message.source, entry, before):
-            count += min(entry[ENTRY_LAST], last) - max(entry[ENTRY_FIRST], before + 1) + 1
+        is_in_it = before < entry.last and entry.first <= last
+        if is_in_it and entry.asks == ENQUEUE and has_entry(t, message.source, entry, before):
+            count += min(entry.last, last) - max(entry.first, before + 1) + 1
     sent_bytes = count * t.setup.size_bytes
     count_replicated(t, g, sent_bytes)
     return sent_bytes * 1_000_000 // t.setup.network_bytes_per_s
@@ -190,7 +184,7 @@ def plan_write(t, g, wish):
 def enter(t, g, leader, out, proposal):
     """A member that leads has what a client asks, a row of `waiting`, in its log."""
     if leader.role == LEADER:
-        count = max(1, proposal[PUT_COUNT]) if proposal[ASKS] == ENQUEUE else 1
+        count = max(1, proposal.count) if proposal.asks == ENQUEUE else 1
         enter_entries(t, proposal, leader.last_index + 1, leader.last_index + count, leader.term)
         append(out, leader, PROPOSED, count, 0)
 
@@ -203,11 +197,10 @@ def take_committed(t, g, wish):
         return 0
     for k in range(g.entries):
         entry = t.entries[k]
-        if entry[ENTRY_FIRST] <= last and has_entry(t, wish.source, entry, max(first - 1, g.applied)):
+        if entry.first <= last and has_entry(t, wish.source, entry, max(first - 1, g.applied)):
             if g.committed == len(t.committed):
                 raise OverflowError("more is committed at once than a trial has room for")
-            for column in range(len(entry)):
-                t.committed[g.committed, column] = entry[column]
+            t.committed[g.committed] = entry
             g.committed += 1
     return last
 
@@ -218,13 +211,10 @@ def is_committing(t, g):
     return g.committed > 0
 
 
-@inner
-def has_orphans(t, g):
-    """Whether anything waits whose channel is gone."""
-    for k in range(g.waiting):
-        if t.waiting[k, AT_NODE] == GONE:
-            return True
-    return False
+@with_arrays
+def waiting_of(t, g):
+    """What waits, in the order in which it was asked."""
+    return t.waiting[: g.waiting]
 
 
 @inner

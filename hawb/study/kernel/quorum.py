@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from hawb.engine.classic import confirming
+from hawb.engine.quorum import registration
 from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner, rule
+from hawb.study.kernel.asking import ask, end_waiting, is_registered, offer_again, register
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.closing import UNHINDERED, lag_us
-from hawb.study.kernel.enqueuers import BEYOND_TICKTIME_US, await_registration, is_registered, register
+from hawb.study.kernel.enqueuers import channel_at, to_be_known
 from hawb.study.kernel.fifo import (
     NOT_LATE,
     deliver,
@@ -22,28 +24,20 @@ from hawb.study.kernel.fifo import (
     take_late,
     unsubscribe,
 )
-from hawb.study.kernel.hosting import command, commit_at_once, is_led, refresh
+from hawb.study.kernel.hosting import commit_at_once, is_led, refresh
 from hawb.study.kernel.node_rules import is_up
-from hawb.study.kernel.quorum_group import is_from, is_in_any_log, is_in_log, row_of, withdraw
+from hawb.study.kernel.quorum_group import row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
 from hawb.study.kernel.quorum_state import (
-    ASKS,
-    AT_NODE,
     CHANNEL_DOWN,
     CONNECTION_FAILS,
     CONSUMES,
     ENQUEUE,
     ENQUEUED,
-    GONE,
     IN_VAIN,
     NO_PROCESS,
-    OWNER,
-    PROPOSAL,
     PROPOSAL_GIVEN_UP,
-    PUT_AFTER,
-    PUT_COUNT,
     REACHES,
-    SENT_BY,
     SETTLES,
     SUSPECTS,
 )
@@ -57,8 +51,9 @@ from hawb.study.kernel.state import (
     link_us,
     next_number,
     schedule,
-    unschedule,
 )
+
+BEYOND_TICKTIME_US = registration.BEYOND_TICKTIME_US
 
 # What is asked
 
@@ -66,64 +61,18 @@ group_answer_us = rule(confirming.group_answer_us)
 
 
 @inner
-def ask_for(t, asks, node, owner, after, count):
+def ask_for(t, asks, node, channel, after, count):
     """A channel at `node` (NOWHERE: the leader itself) wants something done."""
     row = t.queue.waiting
     if row == len(t.waiting):
         raise OverflowError("more waits for the queue than a trial has room for")
     proposal = t.waiting[row]
-    proposal[PROPOSAL], proposal[ASKS], proposal[AT_NODE], proposal[SENT_BY] = next_number(t), asks, node, node
-    proposal[OWNER], proposal[PUT_AFTER], proposal[PUT_COUNT] = owner, after, count
-    number = proposal[PROPOSAL]
+    proposal.number, proposal.asks, proposal.node, proposal.client = next_number(t), asks, node, node
+    proposal.channel, proposal.after, proposal.count = channel, after, count
     t.queue.waiting += 1
-    if asks == ENQUEUE and not is_registered(t, owner):
-        await_registration(t, owner, node)
     if asks == CONSUMES:
-        schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, number)
-    offer(t, number)
-
-
-@inner
-def offer(t, number):
-    """A proposal gets to the leader. One that does not take it leaves it waiting for the next."""
-    queue = t.queue
-    if queue.master == NOWHERE:
-        return
-    proposal = t.waiting[row_of(t, number)]
-    asks, owner = proposal[ASKS], proposal[OWNER]
-    if asks == ENQUEUE and queue.up:
-        register(t, owner, proposal[SENT_BY])
-    if asks != ENQUEUE or is_registered(t, owner):
-        command(t, queue, queue.master, proposal)
-
-
-@inner
-def offer_again(t, leader, owner):
-    """The proposals that wait and that a leader has not in its log get to it, if it is the one that channels know of;
-    of one publisher, or all (NOBODY)."""
-    k, last = 0, t.moment.counter
-    while k < t.queue.waiting:
-        proposal = t.waiting[k]
-        number = proposal[PROPOSAL]
-        chosen = number <= last and proposal[AT_NODE] != GONE and (owner == NOBODY or is_from(proposal, owner))
-        if chosen and t.queue.master == leader and not is_in_log(t, leader, number, t.members[leader].commit_index):
-            offer(t, number)
-        k += 1
-
-
-@inner
-def drop_orphans(t):
-    """Withdraws what no member has in its log and nobody is left to send."""
-    row = 0
-    while row < t.queue.waiting:
-        proposal = t.waiting[row]
-        if proposal[AT_NODE] == GONE and not is_in_any_log(t, proposal[PROPOSAL]):
-            unschedule(t, PROPOSAL_GIVEN_UP, proposal[PROPOSAL])
-            if proposal[ASKS] == ENQUEUE:
-                t.book.refused += proposal[PUT_COUNT]
-            withdraw(t, row)
-        else:
-            row += 1
+        schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, proposal.number)
+    ask(t, t.queue, proposal)
 
 
 @inner
@@ -131,8 +80,8 @@ def give_up_proposal(t, number):
     """A client that consumes has waited long enough, and its connection ends."""
     row = row_of(t, number)
     if row != NOBODY:
-        node = t.waiting[row, SENT_BY]
-        withdraw(t, row)
+        node = t.waiting[row].client
+        withdraw(t, t.queue, number)
         schedule(t, 0, CONNECTION_FAILS, node)
 
 
@@ -159,7 +108,7 @@ def consumer_lost(t):
 def is_told(t, asks, node):
     """Whether what a leader has noticed is not decided yet, of a node or of any (NOBODY)."""
     for row in range(t.queue.waiting):
-        if t.waiting[row, ASKS] == asks and node in (NOBODY, t.waiting[row, PUT_AFTER]):
+        if t.waiting[row].asks == asks and node in (NOBODY, t.waiting[row].after):
             return True
     return False
 
@@ -218,37 +167,38 @@ def publish(t, count, node, owner):
     if not is_running(t, node):
         t.book.refused += count
         return
+    channel = channel_at(owner, node)
     if t.queue.up:
-        register(t, owner, node)
-    ask_to_take(t, node, owner, after, count)
+        register(t, t.queue, to_be_known(t, channel))
+    ask_to_take(t, node, channel, after, count)
     if t.setup.confirms:
         await_batch(t, node, owner, after, count)
 
 
 @inner
-def ask_to_take(t, node, owner, after, count):
+def ask_to_take(t, node, channel, after, count):
     """A channel sends messages, behind what it has sent and is not decided."""
     if t.queue.master != NOWHERE and t.queue.waiting:
-        offer_again(t, t.queue.master, owner)
-    ask_for(t, ENQUEUE, node, owner, after, count)
+        offer_again(t, t.queue, t.queue.master, channel)
+    ask_for(t, ENQUEUE, node, channel, after, count)
 
 
 @inner
 def come(t, q, p, count, more_room):
     """Messages of the steady publisher reach its channel one after the other; those to a queue that can commit are
     committed by now."""
-    publisher, after = t.publisher, t.book.published
+    publisher, after, channel = t.publisher, t.book.published, channel_at(t.publisher.number, t.publisher.node)
     t.book.published += count
     if t.queue.up:
-        register(t, publisher.number, publisher.node)
-    if t.queue.up and is_registered(t, publisher.number):
+        register(t, t.queue, to_be_known(t, channel))
+    if t.queue.up and is_registered(t, t.queue, to_be_known(t, channel)):
         commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
         answers_us = group_answer_us(t, q, p.node, bits_in(t.setup.members) - 1, t.setup.persistent)
         await_each(t, after, count, lag_us(t, p) + answers_us)
         return
-    ask_to_take(t, publisher.node, publisher.number, after, count)
+    ask_to_take(t, publisher.node, channel, after, count)
     await_each(t, after, count, NEVER)
 
 
@@ -267,15 +217,11 @@ def do_committed(t):
     done = 0
     while done < t.queue.committed:
         entry = t.committed[done]
-        number, asks, client = entry[PROPOSAL], entry[ASKS], entry[SENT_BY]
-        after, count = entry[PUT_AFTER], entry[PUT_COUNT]
+        number, asks, client = entry.number, entry.asks, entry.client
+        after, count = entry.after, entry.count
         done += 1
-        row = row_of(t, number)
-        waits_for_it = row != NOBODY and t.waiting[row, AT_NODE] != GONE
-        if row != NOBODY:
-            withdraw(t, row)
-        unschedule(t, PROPOSAL_GIVEN_UP, number)
-        if asks == CONSUMES and not waits_for_it:
+        waits = end_waiting(t, t.queue, number)
+        if asks == CONSUMES and not waits:
             asks = IN_VAIN
         apply(t, asks, client, after, count)
         cut(t, asks == ENQUEUE)

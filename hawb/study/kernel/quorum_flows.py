@@ -9,7 +9,7 @@ from hawb.study.kernel.closing import lag_us
 from hawb.study.kernel.fifo import come_back, deliver, settle, waits
 from hawb.study.kernel.hosting import commit_at_once
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
-from hawb.study.kernel.quorum_state import ASKS, PUT_COUNT, SETTLED, SETTLES
+from hawb.study.kernel.quorum_state import SETTLED, SETTLES
 from hawb.study.kernel.state import NEVER, NOBODY, link_us
 from hawb.study.kernel.steady import beats_heard, due_us, publishes
 from hawb.study.kernel.steady_ports import is_heard
@@ -54,8 +54,8 @@ def answer_later(t, beats):
         return
     has = windows.size(t.held)
     for row in range(t.queue.waiting):
-        if t.waiting[row, ASKS] == SETTLES:
-            has -= t.waiting[row, PUT_COUNT]
+        if t.waiting[row].asks == SETTLES:
+            has -= t.waiting[row].count
     if min(beats, has) > 0:
         ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(beats, has))
 

@@ -5,21 +5,13 @@ from __future__ import annotations
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
-    ASKS,
     ENQUEUE,
-    ENTRY_FIRST,
-    ENTRY_LAST,
-    ENTRY_TERM,
     FIRST,
-    OWNER,
-    PROPOSAL,
-    PUT_COUNT,
     RAFT_ARRIVES,
-    SENT_BY,
     THIRD,
 )
 from hawb.study.kernel.raft_log import has_entry, is_member
-from hawb.study.kernel.state import KIND, NOBODY, C, move_row
+from hawb.study.kernel.state import KIND, NOBODY, C
 
 FEW_ENTRIES = 8
 """So many entries are not looked through for those that no log has any more."""
@@ -29,23 +21,19 @@ FEW_ENTRIES = 8
 def row_of(t, number):
     """Where a proposal waits; NOBODY if it is decided."""
     for row in range(t.queue.waiting):
-        if t.waiting[row, PROPOSAL] == number:
+        if t.waiting[row].number == number:
             return row
     return NOBODY
 
 
 @inner
-def withdraw(t, row):
-    """A proposal does not wait any more."""
-    for other in range(row, t.queue.waiting - 1):
-        move_row(t.waiting, other + 1, other)
-    t.queue.waiting -= 1
-
-
-@inner
-def is_from(proposal, owner):
-    """Whether a publisher has sent it."""
-    return proposal[ASKS] == ENQUEUE and proposal[OWNER] == owner
+def withdraw(t, g, number):
+    """A proposal is decided, or waits no more."""
+    row = row_of(t, number)
+    if row != NOBODY:
+        g.waiting -= 1
+        for other in range(row, g.waiting):
+            t.waiting[other] = t.waiting[other + 1]
 
 
 @inner
@@ -53,8 +41,8 @@ def pending(t):
     """How many messages are not decided yet."""
     count = 0
     for row in range(t.queue.waiting):
-        if t.waiting[row, ASKS] == ENQUEUE:
-            count += t.waiting[row, PUT_COUNT]
+        if t.waiting[row].asks == ENQUEUE:
+            count += t.waiting[row].count
     return count
 
 
@@ -70,9 +58,10 @@ def enter_entries(t, proposal, first, last, term):
     row = t.queue.entries
     if row == len(t.entries):
         raise OverflowError("logs have more in them than a trial has room for")
-    for column in range(SENT_BY + 1):
-        t.entries[row, column] = proposal[column]
-    t.entries[row, ENTRY_FIRST], t.entries[row, ENTRY_LAST], t.entries[row, ENTRY_TERM] = first, last, term
+    entry = t.entries[row]
+    entry.number, entry.asks, entry.node, entry.client = proposal.number, proposal.asks, proposal.node, proposal.client
+    entry.channel, entry.after, entry.count = proposal.channel, proposal.after, proposal.count
+    entry.first, entry.last, entry.term = first, last, term
     t.queue.entries += 1
 
 
@@ -86,8 +75,8 @@ def forget_entries(t):
             least = min(least, planned[FIRST]) if least else planned[FIRST]
     left = 0
     for k in range(t.queue.entries):
-        if is_logged(t, t.entries[k]) or (least and t.entries[k, ENTRY_LAST] > least):
-            move_row(t.entries, k, left)
+        if is_logged(t, t.entries[k]) or (least and t.entries[k].last > least):
+            t.entries[left] = t.entries[k]
             left += 1
     t.queue.entries = left
 
@@ -102,18 +91,9 @@ def is_logged(t, entry):
 
 
 @inner
-def is_in_log(t, node, number, after):
+def is_in_log(t, g, node, number, after):
     """Whether a member's log has a proposal behind an index."""
     for k in range(t.queue.entries):
-        if t.entries[k, PROPOSAL] == number and has_entry(t, node, t.entries[k], after):
-            return True
-    return False
-
-
-@inner
-def is_in_any_log(t, number):
-    """Whether any member has a proposal that is not applied in its log."""
-    for node in range(t.setup.nodes):
-        if is_member(t, t.queue, node) and is_in_log(t, node, number, t.queue.applied):
+        if t.entries[k].number == number and has_entry(t, node, t.entries[k], after):
             return True
     return False

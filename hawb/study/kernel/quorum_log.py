@@ -5,9 +5,9 @@ from __future__ import annotations
 from hawb.rules import quorum_costs
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.fifo import has_of, move_row_to, note_row, waits, within
+from hawb.study.kernel.fifo import has_of, move_row_to, note_row, note_staying, waits
 from hawb.study.kernel.quorum_group import pending
-from hawb.study.kernel.quorum_state import ASKS, ENQUEUE, ENTRY_FIRST, PUT_AFTER, PUT_COUNT
+from hawb.study.kernel.quorum_state import ENQUEUE
 from hawb.study.kernel.raft_log import compact, has_entry, is_member
 from hawb.study.kernel.state import NEVER
 
@@ -63,13 +63,13 @@ def brought_by(t):
     leader, first = t.queue.holder, NEVER
     for k in range(t.queue.entries):
         entry = t.entries[k]
-        if entry[ASKS] == ENQUEUE and has_entry(t, leader, entry, t.members[leader].snapshot_index):
-            after, last = entry[PUT_AFTER], entry[PUT_AFTER] + entry[PUT_COUNT]
+        if entry.asks == ENQUEUE and has_entry(t, leader, entry, t.members[leader].snapshot_index):
+            after, last = entry.after, entry.after + entry.count
             staying = has_of(t, after, last)
             for j in range(t.queue.requeued):
                 staying -= max(0, min(last, t.requeued[j, 2]) - max(after, t.requeued[j, 1]))
             if staying:
-                first = min(first, max(entry[ENTRY_FIRST], t.members[leader].snapshot_index + 1))
+                first = min(first, max(entry.first, t.members[leader].snapshot_index + 1))
     return 1 if first == NEVER else first
 
 
@@ -80,7 +80,7 @@ def note_requeued(t):
     if not queue.moved and not queue.requeued:
         return
     for k in range(queue.requeued):
-        count = within(t, t.staying, count, t.requeued[k, 0], t.requeued[k, 1], t.requeued[k, 2])
+        count = note_staying(t, t.staying, count, t.requeued[k, 0], t.requeued[k, 1], t.requeued[k, 2])
     windows.clear(t.fresh)
     for k in range(queue.moved):
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])

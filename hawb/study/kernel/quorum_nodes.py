@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from hawb.raft.member import LEADER
 from hawb.study.compiled import inner
+from hawb.study.kernel.asking import drop_orphans
 from hawb.study.kernel.channels import client_gone
+from hawb.study.kernel.enqueuers import node_of
 from hawb.study.kernel.host_ports import note_hosts
 from hawb.study.kernel.hosting import call_elections, member_down, member_up, stop_member
-from hawb.study.kernel.quorum import channel_down, consumer_lost, drop_orphans, node_back
-from hawb.study.kernel.quorum_state import AT_NODE, GONE
+from hawb.study.kernel.quorum import channel_down, consumer_lost, node_back
+from hawb.study.kernel.quorum_state import GONE
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, move_row
 
@@ -41,14 +43,14 @@ def channels_gone(t, node):
     """The channels at a node are gone: nobody sends again what they have asked."""
     left = 0
     for k in range(t.queue.registered):
-        if t.registered[k, 1] != node:
+        if node_of(t.registered[k, 0]) != node:
             move_row(t.registered, k, left)
             left += 1
     t.queue.registered = left
     for row in range(t.queue.waiting):
-        if t.waiting[row, AT_NODE] == node:
-            t.waiting[row, AT_NODE] = GONE
-    drop_orphans(t)
+        if t.waiting[row].node == node:
+            t.waiting[row].node = GONE
+    drop_orphans(t, t.queue)
 
 
 @inner
@@ -65,8 +67,8 @@ def drain(t, node):
         return
     client_gone(t, node)
     for k in range(t.queue.registered):
-        if t.registered[k, 1] == node and t.registered[k, 2] != NOBODY:
-            t.registered[k, 2] = NEVER
+        if node_of(t.registered[k, 0]) == node and t.registered[k, 1] != NOBODY:
+            t.registered[k, 1] = NEVER
     if t.consumer.node == node and t.consumer.state != CLOSED:
         channel_down(t)
     if is_member(t, t.queue, node) and (t.members[node].role == LEADER or t.setup.drain_stops_members):

@@ -62,11 +62,12 @@ ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS
 """What a client asks, and what a leader has noticed: that a channel is gone, that a node is out of reach or back, that
 of a channel there is no process."""
 
-PROPOSAL, ASKS, AT_NODE, OWNER, PUT_AFTER, PUT_COUNT, SENT_BY = range(7)
-"""The columns of `waiting`: a number, what is asked, where the channel is that asks and sends again, which publisher it
-is, of which messages or how many answers it is, and the node where it was first. `entries` and `committed` have the
-same, and behind it where they stand in logs."""
-ENTRY_FIRST, ENTRY_LAST, ENTRY_TERM = 7, 8, 9
+PROPOSAL = record("number asks node channel after count client")
+"""What waits (`hawb.engine.quorum.group.Proposal`): a number, what is asked, where the channel is that asks and sends
+again, which channel of a publisher it is (`enqueuers.channel_at`), of which messages or how many answers it is, and the
+node where it was first."""
+ENTRY = record(" ".join(PROPOSAL.names) + " first last term")
+"""The same, and where it stands in logs."""
 
 NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
 """The columns of `awaiting`: a batch that waits for the queue's answer (`hawb.engine.confirms`)."""
@@ -119,8 +120,8 @@ QUORUM_TRIAL = with_letter(
         ("out", LETTER, (MOST_WISHES,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
         ("terms", np.int64, (MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
         ("places", np.int64, (MOST_PLACES,)),
-        ("waiting", np.int64, (MOST_ASKED, SENT_BY + 1)), ("entries", np.int64, (MOST_ENTRIES, ENTRY_TERM + 1)),
-        ("committed", np.int64, (MOST_ASKED, ENTRY_TERM + 1)), ("registered", np.int64, (MOST_ASKED, 3)),
+        ("waiting", PROPOSAL, (MOST_ASKED,)), ("entries", ENTRY, (MOST_ENTRIES,)),
+        ("committed", ENTRY, (MOST_ASKED,)), ("registered", np.int64, (MOST_ASKED, 2)),
         ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
         *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "staying")),
         *((name, np.int64, (MOST_WINDOWS, 2)) for name in (

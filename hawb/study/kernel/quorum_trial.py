@@ -21,9 +21,9 @@ from hawb.study.kernel import (
     upkeep,
     windows,
 )
+from hawb.study.kernel.asking import drop_orphans, offer_again, registration_given_up
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
-from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
 from hawb.study.kernel.going_down import node_gone, shut_down, stopped
 from hawb.study.kernel.host_ports import hosted, note_hosts
@@ -43,14 +43,12 @@ from hawb.study.kernel.quorum import (
     connection_fails,
     credit,
     do_committed,
-    drop_orphans,
     give_up_proposal,
     look_for_channels,
-    offer_again,
     publish,
 )
 from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
-from hawb.study.kernel.quorum_group import pending
+from hawb.study.kernel.quorum_group import pending, row_of
 from hawb.study.kernel.quorum_nodes import drain
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
@@ -152,7 +150,7 @@ def chosen(t, everybody):
 
 
 @inner
-def begin_again(t, words, beginning):
+def clean_up(t, words, beginning):
     """Takes out of a trial's memory what the last one left there."""
     for k in range(len(beginning)):
         words[k] = beginning[k]
@@ -227,21 +225,22 @@ def handle(t, event):
         if hosts(t, t.queue, a) and t.nodes[a].boots == b:
             written(t, t.queue, a, t.letter)
     elif kind == LOG_CUT:
-        drop_orphans(t)
+        drop_orphans(t, t.queue)
     elif kind == ELECTION_DUE:
         election_due(t, t.queue, a)
     elif kind == LEADER_ELECTED:
         deliver_missing(t)
         look_for_channels(t)
-        drop_orphans(t)
-        offer_again(t, a, NOBODY)
+        drop_orphans(t, t.queue)
+        offer_again(t, t.queue, a, NOBODY)
     elif kind == MAJORITY_REACHED:
         if t.queue.master == a:
-            offer_again(t, a, NOBODY)
+            offer_again(t, t.queue, a, NOBODY)
     elif kind == MEMBERS_ABREAST:
         deliver_missing(t)
     elif kind == REGISTRATION_GIVEN_UP:
-        registration_given_up(t, a)
+        if row_of(t, a) != NOBODY:
+            registration_given_up(t, t.queue, t.waiting[row_of(t, a)])
     elif kind == PROPOSAL_GIVEN_UP:
         give_up_proposal(t, a)
     elif kind == CONNECTION_FAILS:

@@ -7,9 +7,6 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
-    ENTRY_FIRST,
-    ENTRY_LAST,
-    ENTRY_TERM,
     MOST_RUNS,
     MOST_TERMS,
     NOOP,
@@ -119,4 +116,4 @@ def compact(t, member, index):
 @inner
 def has_entry(t, node, entry, after):
     """Whether a member's log has an entry behind an index."""
-    return entry[ENTRY_LAST] > after and term_at(t, t.members[node], entry[ENTRY_FIRST]) == entry[ENTRY_TERM]
+    return entry.last > after and term_at(t, t.members[node], entry.first) == entry.term

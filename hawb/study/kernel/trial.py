@@ -95,7 +95,7 @@ def stand(t):
 
 
 @inner
-def begin_again(t, words, beginning):
+def clean_up(t, words, beginning):
     """Takes out of a trial's memory what the last one left there."""
     for k in range(len(beginning)):
         words[k] = beginning[k]

@@ -1,0 +1,91 @@
+"""What clients ask of a queue, until a leader has it in its log: a proposal waits, and its channel sends it again to
+each new leader that it hears of, which takes only what its log lacks. (A real one takes all of it, and
+`rabbit_fifo:apply_enqueue` passes over a sequence number that it has had: done once either way.)
+
+Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `ra`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.enqueuers import (
+    ALL,
+    PROPOSAL_GIVEN_UP,
+    channel_of,
+    is_chosen,
+    is_in_log,
+    refuse_orphan,
+    reject_first,
+    rejects,
+    withdraw,
+)
+from hawb.engine.nodes.ports import linked, look_from
+from hawb.engine.quorum.group import GONE
+from hawb.engine.quorum.hosting import command
+from hawb.engine.quorum.ports import is_member, member_of, record, unplan, waiting_of
+from hawb.engine.quorum.registration import await_registration, is_registered, register
+from hawb.raft.member import NOWHERE
+
+
+def ask(t, g, p):
+    """A channel, or the leader itself (NOWHERE), wants something done."""
+    channel = channel_of(t, p)
+    if not is_registered(t, g, channel):
+        await_registration(t, g, channel)
+    offer(t, g, p)
+
+
+def offer(t, g, p):
+    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it leaves it
+    waiting for the next."""
+    leader, channel = record(t, g).master, channel_of(t, p)
+    if leader == NOWHERE or not (p.node == NOWHERE or linked(t, p.node, leader)):
+        return
+    if record(t, g).up:
+        register(t, g, channel)
+    if rejects(t, g, channel):
+        reject_first(t, g, p, ALL)
+    elif is_registered(t, g, channel):
+        command(t, g, leader, p)
+
+
+def offer_again(t, g, leader, by):
+    """The chosen of the proposals that wait and that a leader has not in its log get to it. A channel that knows of
+    another leader, since it does not hear of this one, has sent that what it has, and sends it nothing again."""
+    for p in waiting_of(t, g):
+        known = member_of(t, g, leader).commit_index
+        if p.node != GONE and is_chosen(p, by) and not is_in_log(t, g, leader, p.number, known):
+            look_from(t, leader if p.node == NOWHERE else p.node)
+            if record(t, g).master == leader:
+                offer(t, g, p)
+
+
+def drop_orphans(t, g):
+    """Withdraws what no member has in its log and nobody is left to send."""
+    k = 0
+    while k < len(waiting_of(t, g)):
+        p = waiting_of(t, g)[k]
+        if p.node == GONE and not is_in_any_log(t, g, p.number):
+            unplan(t, g, PROPOSAL_GIVEN_UP, p.number)
+            refuse_orphan(t, g, p)
+            withdraw(t, g, p.number)
+        else:
+            k += 1
+
+
+def end_waiting(t, g, number):
+    """A proposal is committed, and waits no more. Whether its channel is still there, which has not given it up."""
+    waits = False
+    for p in waiting_of(t, g):
+        if p.number == number:
+            waits = p.node != GONE
+    withdraw(t, g, number)
+    unplan(t, g, PROPOSAL_GIVEN_UP, number)
+    return waits
+
+
+def is_in_any_log(t, g, number):
+    """Whether any member has a proposal that is not applied in its log."""
+    for node in range(t.setup.nodes):
+        if is_member(t, g, node) and is_in_log(t, g, node, number, g.applied):
+            return True
+    return False

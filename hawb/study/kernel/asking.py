@@ -1,0 +1,18 @@
+"""What clients ask until a leader has it: `hawb.engine.quorum.asking` and `registration` with the kernel's ports."""
+
+from __future__ import annotations
+
+from hawb.engine import enqueuers as enqueuers_of_turns
+from hawb.engine.quorum import asking, registration
+from hawb.study.compiled import Binding
+from hawb.study.kernel import enqueuers
+from hawb.study.kernel.hosting import HOST
+
+ASKING = Binding(enqueuers_of_turns.PORTS, enqueuers, HOST)
+
+ask, offer_again, end_waiting, drop_orphans = map(
+    ASKING.of, (asking.ask, asking.offer_again, asking.end_waiting, asking.drop_orphans)
+)  # fmt: skip
+is_registered, register, registration_given_up = map(
+    ASKING.of, (registration.is_registered, registration.register, registration.registration_given_up)
+)  # fmt: skip
