@@ -42,6 +42,17 @@ def test_a_member_that_is_removed_is_deleted_before_that_is_committed(version):
     assert not told(run, "leader_elected")[1:]
 
 
+@pytest.mark.parametrize("version", ["3.8", "3.10"])
+@pytest.mark.parametrize("fault", ["stop", "kill", "power_off"])
+@pytest.mark.parametrize("fault_first", [True, False])
+def test_a_member_is_not_deleted_when_its_leader_goes_before_it_has_that_on_disk(fault_first, fault, version):
+    steps = [{fault: "a", "at": 5}, {"shrink": "b", "at": 5}]
+    run = played(DECLARE, publish(3), *(steps if fault_first else steps[::-1]), {"wait": 90}, {"start": "a"},
+                 {"wait": 30}, nodes="ab", version=version)  # fmt: skip
+    assert queue(run).up and queue(run).content == runs.run(1, 3)
+    assert queue(run).members == (0, 1), "a has never heard that b was to go"
+
+
 def test_who_leads_after_a_leader_that_left_keeps_no_copy_there():
     run = played(DECLARE, publish(3), {"delete_member": {"queue": "q", "node": "a"}})
     assert queue(run).contents == (None, runs.run(1, 3), runs.run(1, 3))

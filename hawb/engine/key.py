@@ -41,7 +41,7 @@ from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread, 
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
-NODE_FIELDS = {"node", "master", "forgotten"}
+NODE_FIELDS = {"node", "master", "forgotten", "removed"}
 NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
 
