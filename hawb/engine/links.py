@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hawb.engine import (
+    alarms,
     confirms,
     consuming,
     metadata,
@@ -146,6 +147,7 @@ def give_up_links(turn: Turn, links: Iterable[Link]) -> None:
             fall_apart(turn)
     for name in sorted(turn.groups):
         quorum_view.refresh(turn, name)
+    alarms.links_gone(turn)
     dead_deliveries(turn)
     metadata.release(turn)
     partition_handling.look_again(turn)
