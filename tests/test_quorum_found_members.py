@@ -22,6 +22,14 @@ def test_a_leader_that_removes_itself_keeps_what_it_commits_with_that(steps):
     assert queue(run).up and queue(run).content == runs.run(1, 15) == run.moment().ledger["q"].confirmed
 
 
+def test_a_leader_that_has_removed_itself_and_suspects_a_consumer_meanwhile_asks_itself_nothing_more():
+    run = played(
+        {"declare": DECLARE["declare"] | {"node": "b"}}, {"consume": {"consumer": "c", "queue": "q", "node": "a"}},
+        {"shrink": "b", "at": 5}, {"kill": "a", "at": 5.001}, {"start": "a"}, nodes="ab",
+    )  # fmt: skip
+    assert queue(run).members == (0,) and queue(run).up
+
+
 def test_a_leader_that_removes_itself_keeps_the_queue_as_short_as_it_may_be():
     run = played(declared(max_length=3), {"stop": "b"}, publish(18), {"shrink": "a"}, {"start": "b"}, nodes="ab")
     assert queue(run).content == runs.run(16, 3)

@@ -149,10 +149,12 @@ def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
 
 
 def offer(turn: Turn, name: str, proposal: Proposal) -> None:
-    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it leaves it
-    waiting for the next."""
+    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it, or has just
+    left its group, leaves it waiting for the next."""
     queue = turn.queues[name]
-    if queue.master == NOWHERE or not (proposal.node == NOWHERE or turn.linked(proposal.node, queue.master)):
+    if queue.master not in turn.groups[name].members:
+        return
+    if proposal.node != NOWHERE and not turn.linked(proposal.node, queue.master):
         return
     if queue.up:
         enqueuers.register(turn, name, proposal.operation)
