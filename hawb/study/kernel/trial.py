@@ -63,7 +63,6 @@ from hawb.study.kernel.state import (
     D,
     due_us,
     earliest,
-    hand_over,
     strike,
 )
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
@@ -217,16 +216,7 @@ def before(t, time_us):
 @compiled
 def play(t, history, horizon_us):
     """One trial, a row of `state.TRIAL` as `setup.begin` makes it. It is changed in place; `told` says what has come of
-    it. One for which a table is too small is handed over."""
-    try:
-        through(t, history, horizon_us)
-    except Exception:  # numba knows no narrower one
-        hand_over(t)
-
-
-@inner
-def through(t, history, horizon_us):
-    """What happens up to a horizon."""
+    it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
     stand(t)
     k = 0
     while True:
