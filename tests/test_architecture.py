@@ -12,6 +12,7 @@ import pytest
 import hawb
 from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
+from hawb.engine.network import ports as network_ports
 from hawb.engine.nodes import ports as node_ports
 from hawb.engine.stopping import departure
 from hawb.raft import ports as raft_ports
@@ -24,7 +25,8 @@ ROOMS = ("rules", "raft", "engine", "scenario", "cluster", "broker", "planning",
 MOST_LINES = 400
 PORTS = {
     name
-    for module in (node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports)
+    for module in (node_ports, network_ports, departure, arrival, ports, failover_ports, record_ports, copies,
+                   raft_ports)
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}
 """What is other for the kernel on purpose."""

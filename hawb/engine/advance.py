@@ -23,7 +23,6 @@ from hawb.engine import (
     flows,
     held_sync,
     limits,
-    links,
     maintenance,
     operations,
     policy_changes,
@@ -41,9 +40,11 @@ from hawb.engine import (
 from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
+from hawb.engine.network import links
+from hawb.engine.network.ports import ends_of
 from hawb.engine.nodes import partition_handling
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
-from hawb.engine.stopping import going_down
+from hawb.engine.stopping import draining, going_down
 from hawb.engine.turn import Turn
 
 
@@ -64,7 +65,7 @@ def alarms_changed(turn: Turn, event: events.AlarmsChanged) -> None:
 
 def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
     """A synchronisation parts the nodes that it keeps busy."""
-    links.give_up_links(turn, held_sync.too_slow(turn, event))
+    links.give_up_links(turn, ends_of(turn, held_sync.too_slow(turn, event)))
 
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
@@ -160,7 +161,7 @@ HANDLERS: dict[type, Callable] = {
     events.NodeForgotten: lambda turn, event: clustering.forget_cluster_node(turn, event.forgotten, event.node),
     events.NodeReset: lambda turn, event: clustering.reset(turn, event.node),
     events.ClearPolicy: lambda turn, event: policy_changes.clear_policy(turn, event.name, event.vhost, event.kind),
-    events.LinksTimeOut: links.time_out,
+    events.LinksTimeOut: lambda turn, event: links.time_out(turn, event.number),
     events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
     events.BootAttempt: lambda turn, event: boot_order.boot(turn, event.node, event.boot),
     events.BootGivesUp: lambda turn, event: boot_order.give_up(turn, event.node, event.boot),
@@ -184,7 +185,7 @@ HANDLERS: dict[type, Callable] = {
     events.SyncPauses: held_sync.pause,
     events.SyncTooSlow: sync_too_slow,
     events.AlarmsChanged: alarms_changed,
-    events.NodeDrains: maintenance.node_drains,
+    events.NodeDrains: lambda turn, event: draining.drain(turn, event.node),
     events.TransferLeadership: maintenance.transfer_leadership,
     events.TransferAnswered: maintenance.answer_transfer,
     events.Rebalance: maintenance.rebalance,

@@ -15,16 +15,14 @@ from hawb.study.kernel import (
     disks,
     flows,
     links,
-    metadata,
+    network_rules,
     node_ports,
     publishing,
-    sides,
     state,
     trial,
     upkeep,
     windows,
 )
-from hawb.study.kernel.copies import lose
 from hawb.study.kernel.cut_nodes import parted, stop_parted
 from hawb.study.kernel.cut_state import (
     FIRST_SIDE,
@@ -32,15 +30,15 @@ from hawb.study.kernel.cut_state import (
     NO_SIDE,
     SIDE,
     focus_on,
+    is_about_queue,
+    is_of_side,
     look_from,
     look_from_outside,
     oldest,
 )
 from hawb.study.kernel.flows import drains_us, flow_through
-from hawb.study.kernel.going_down import kill
-from hawb.study.kernel.links import cut, heal, time_out
+from hawb.study.kernel.network_rules import cut, heal, time_out
 from hawb.study.kernel.publishing import close_with_node
-from hawb.study.kernel.sides import drop_unheld, is_about_queue, is_of_side
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     CONSUME,
@@ -188,24 +186,17 @@ def mend(t):
 
 
 @inner
-def lose_disk(t, bits):
-    """The disks of nodes are lost, and what runs there with them. Of a queue that waits for such a node nothing is
-    left, on whatever side."""
-    kill(t, bits)
-    t.moment.virgin |= bits
-    look_from_outside(t)
-    focus = t.net.focus
-    for number in range(1, t.net.last_side + 1):
-        if focus_on(t, number) and t.queue.abandoned and bits >> t.queue.master & 1:
-            lose(t, 0, t.queue.taken)
-    focus_on(t, focus)
-    drop_unheld(t)
-
-
-@inner
 def connect(t, node):
     """A client's connection leads to a node."""
     t.net.connected |= 1 << node
+
+
+@inner
+def cut_between(t, bits, others):
+    """From now on the links between some nodes and others drop everything."""
+    for node in range(t.setup.nodes):
+        t.lost_links[node] = others * (bits >> node & 1) | bits * (others >> node & 1)
+    cut(t, t.lost_links)
 
 
 @inner
@@ -213,9 +204,9 @@ def act(t, kind, about):
     """The history goes on."""
     everybody = (1 << t.setup.nodes) - 1
     if kind == CUT:
-        cut(t, about & everybody, everybody & ~about)
+        cut_between(t, about & everybody, everybody & ~about)
     elif kind == CUT_LINK:
-        cut(t, about & -about & everybody, about & about - 1)
+        cut_between(t, about & -about & everybody, about & about - 1)
     elif kind == HEAL:
         heal(t)
     if kind in (CUT, CUT_LINK, HEAL):
@@ -235,13 +226,12 @@ PARTS = {
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
     copies.purged_at: links.purged_at, flows.lacked_up_to: links.lacked_up_to,
     answers.client_gone: cut_nodes.client_gone,
-    metadata.release_stalled: cut_nodes.release_stalled_of_sides,
     node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
     node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
-    arrival.settle_stalled: cut_nodes.settle_stalled, arrival.find_records: sides.find_records,
+    arrival.find_records: network_rules.find_records,
     publishing.is_unhindered: is_unhindered, flows.flow: flow, flows.next_change_us: next_change_us,
     trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.begin_again: begin_again,
-    disks.lose_disk: lose_disk, upkeep.mend: mend,
+    disks.keep_sides: network_rules.drop_unheld, upkeep.mend: mend,
     upkeep.is_content: is_content, upkeep.go_on: go_on, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip
 """What a trial in a network that may be cut does in place of what one in a whole network does."""

@@ -13,6 +13,7 @@ from hawb.study.kernel import (
     disks,
     flows,
     going_down,
+    node_rules,
     publishing,
     quorum_nodes,
     silence,
@@ -24,7 +25,7 @@ from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.enqueuers import registration_given_up
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
-from hawb.study.kernel.going_down import node_gone, shut_down, stopped
+from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.publishing import react
 from hawb.study.kernel.quorum import (
@@ -41,7 +42,6 @@ from hawb.study.kernel.quorum import (
 )
 from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
 from hawb.study.kernel.quorum_group import pending
-from hawb.study.kernel.quorum_nodes import drain
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
@@ -300,14 +300,15 @@ def tell(t, row):
 
 NEVER_HAPPENS = (
     departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers, departure.bury_replicas,
-    departure.release, arrival.settle_stalled,
+    node_rules.release_stalled, arrival.settle_stalled,
 )  # fmt: skip
 """What goes and comes with replicas of classic queues."""
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, flows.next_change_us: next_change_us,
-    publishing.credit: credit, going_down.power_off: going_down.kill, disks.lose_disk: going_down.kill,
+    publishing.credit: credit, going_down.power_off: going_down.kill, disks.lose_nodes: going_down.kill,
     departure.members_down: member_down, departure.members_missed: call_elections,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
+    departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
     upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip

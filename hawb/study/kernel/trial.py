@@ -11,10 +11,9 @@ from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
-from hawb.study.kernel.disks import declare
+from hawb.study.kernel.disks import declare_again
 from hawb.study.kernel.flows import flow, next_change_us
-from hawb.study.kernel.going_down import node_gone, shut_down, stopped
-from hawb.study.kernel.maintenance import drain
+from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
 from hawb.study.kernel.mirror_ports import wanted
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.publishing import publish, react
@@ -157,7 +156,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == CONSUMER_CLOSES:
         close(t)
     elif kind == DECLARE:
-        declare(t, a)
+        declare_again(t, a)
 
 
 @inner

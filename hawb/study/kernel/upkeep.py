@@ -6,7 +6,7 @@ from __future__ import annotations
 from hawb.rules import health_checks
 from hawb.study import histories
 from hawb.study.compiled import inner, rule
-from hawb.study.kernel.disks import lose_disk, replace
+from hawb.study.kernel.disks import lose_nodes, replace
 from hawb.study.kernel.flows import next_change_us
 from hawb.study.kernel.going_down import kill, power_off, start, stop
 from hawb.study.kernel.publishing import close_publisher, close_with_node, open_publisher
@@ -322,7 +322,7 @@ def keep_down(t, kind, nodes):
     elif kind == POWER_OFF:
         power_off(t, nodes)
     elif kind == LOSE_DISK:
-        lose_disk(t, nodes)
+        lose_nodes(t, nodes)
 
 
 @inner
