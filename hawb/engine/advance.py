@@ -23,12 +23,12 @@ from hawb.engine import (
     held_back,
     held_sync,
     limits,
-    links,
     maintenance,
     operations,
     policy_changes,
     publishing,
     queues,
+    quorum_membership,
     quorum_requests,
     quorum_sight,
     quorum_view,
@@ -40,13 +40,15 @@ from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
 from hawb.engine.clients import NEVER_US
+from hawb.engine.network import links
+from hawb.engine.network.ports import ends_of
 from hawb.engine.nodes import partition_handling
 from hawb.engine.quorum import events as raft_events
 from hawb.engine.quorum import registration
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
 from hawb.engine.steady.changes import next_change_us
 from hawb.engine.steady.publishing import react
-from hawb.engine.stopping import going_down
+from hawb.engine.stopping import draining, going_down
 from hawb.engine.turn import Turn
 
 
@@ -67,7 +69,7 @@ def alarms_changed(turn: Turn, event: events.AlarmsChanged) -> None:
 
 def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
     """A synchronisation parts the nodes that it keeps busy."""
-    links.give_up_links(turn, held_sync.too_slow(turn, event))
+    links.give_up_links(turn, ends_of(turn, held_sync.too_slow(turn, event)))
 
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
@@ -149,6 +151,7 @@ HANDLERS: dict[type, Callable] = {
     events.LettersRetried: dead_letters.retry,
     raft_events.RaftArrives: raft_inputs.arrive,
     raft_events.RaftWritten: raft_inputs.written,
+    raft_events.RemovalWritten: quorum_membership.removal_written,
     raft_events.ElectionDue: raft_inputs.election_due,
     raft_events.HandoverDue: raft_inputs.handover_due,
     raft_events.LinksSuspected: raft_inputs.suspect,
@@ -169,7 +172,7 @@ HANDLERS: dict[type, Callable] = {
     events.NodeForgotten: lambda turn, event: clustering.forget_cluster_node(turn, event.forgotten, event.node),
     events.NodeReset: lambda turn, event: clustering.reset(turn, event.node),
     events.ClearPolicy: lambda turn, event: policy_changes.clear_policy(turn, event.name, event.vhost, event.kind),
-    events.LinksTimeOut: links.time_out,
+    events.LinksTimeOut: lambda turn, event: links.time_out(turn, event.number),
     events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
     events.BootAttempt: lambda turn, event: boot_order.boot(turn, event.node, event.boot),
     events.BootGivesUp: lambda turn, event: boot_order.give_up(turn, event.node, event.boot),
@@ -193,7 +196,7 @@ HANDLERS: dict[type, Callable] = {
     events.SyncPauses: held_sync.pause,
     events.SyncTooSlow: sync_too_slow,
     events.AlarmsChanged: alarms_changed,
-    events.NodeDrains: maintenance.node_drains,
+    events.NodeDrains: lambda turn, event: draining.drain(turn, event.node),
     events.TransferLeadership: maintenance.transfer_leadership,
     events.TransferAnswered: maintenance.answer_transfer,
     events.Rebalance: maintenance.rebalance,

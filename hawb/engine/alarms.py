@@ -56,6 +56,12 @@ def clear_alarm(turn: Turn, node: int, resource: str) -> None:
         tell_all(turn)
 
 
+def links_gone(turn: Turn) -> None:
+    """Nodes have given each other up, and no longer count each other's alarms."""
+    if turn.alarms:
+        tell_all(turn)
+
+
 def node_gone(turn: Turn, node: int) -> None:
     """Nodes that saw another go no longer count its alarms; one that does not run has none."""
     theirs = sorted(resource for at, resource in turn.alarms if at == node)

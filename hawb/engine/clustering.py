@@ -13,17 +13,18 @@ from hawb.engine import (
     bookkeeping,
     disks,
     membership,
-    metadata,
     queues,
     quorum_membership,
     quorum_sight,
     runs,
-    sides,
 )
 from hawb.engine.booting import boot_order
 from hawb.engine.booting.arrival import INCONSISTENT
 from hawb.engine.events import NodeForgotten, NodeReset
 from hawb.engine.naming import described
+from hawb.engine.network import sides
+from hawb.engine.network.disks import lose_disks
+from hawb.engine.nodes import metadata
 from hawb.engine.nodes.ports import running_bits
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING, with_content
@@ -258,25 +259,8 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
     bookkeeping.take_back(turn, name, returned)
 
 
-def lose_copies(turn: Turn, node: int, cause: str) -> None:
-    """What a node that is down had on its disk is gone. Of a queue that waits for that node nothing is left; where the
-    others have not noticed that it is down, that is told when they do."""
-    because = turn.because
+def lose_copies(turn: Turn, node: int, why: str) -> None:
+    """What a node that is down had on its disk is gone."""
+    cause = turn.because
     quorum_membership.lose_disk(turn, node)
-    for _side in turn.each_side():
-        turn.because = because
-        lose_copies_here(turn, node, cause)
-    sides.drop_unheld(turn, because)
-
-
-def lose_copies_here(turn: Turn, node: int, cause: str) -> None:
-    """The same for the queues of the side in focus."""
-    for name in turn.queue_names():
-        queue = turn.queues[name]
-        if queue.type != "classic" or queue.contents[node] is None:
-            continue
-        if queue.master != node:
-            turn.change_queue(name, contents=with_content(queue.contents, {node: None}))
-        elif queue.abandoned:
-            bookkeeping.lose(turn, name, queue.content, cause)
-            turn.change_queue(name, contents=with_content(queue.contents, {node: EMPTY}), redelivered=EMPTY)
+    lose_disks(turn, 1 << node, why, cause)

@@ -5,7 +5,7 @@ Source: `rabbit_amqqueue_sup`, `rabbit_mirror_queue_mode_exactly`, `rabbit_mirro
 
 from __future__ import annotations
 
-from hawb.engine import queues
+from hawb.engine import transient
 from hawb.engine.access import leaves_memory
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.state import Queue
@@ -20,7 +20,7 @@ def fall_with_node(t: Turn, q: Queue) -> bool:
         return False
     q.failed, q.absent = False, leaves_memory(t, q)
     if not q.durable and not is_replicated(q):
-        queues.remove(t, q.name, "node_down")
+        transient.remove(t, q)
     return True
 
 

@@ -41,7 +41,7 @@ from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread, 
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
-NODE_FIELDS = {"node", "master", "forgotten"}
+NODE_FIELDS = {"node", "master", "forgotten", "removed"}
 NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
 
@@ -81,8 +81,8 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
 
 
 def _remembered(state: State, side: Side | None, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
-    """What a node remembers, without synchronisations: they have ended by the time it boots (`sides.as_on_disk`), and
-    would only grow older until then."""
+    """What a node remembers, without synchronisations: they have ended by the time it boots (`remembered.as_on_disk`),
+    and would only grow older until then."""
     if side is None:
         return ()
     queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}

@@ -11,7 +11,7 @@ away. It takes no clients, and the locators random and min-masters pass it over.
 
 from __future__ import annotations
 
-from hawb.engine import chance, confirms, quorum_membership, runs
+from hawb.engine import quorum_membership, runs
 from hawb.engine.access import park
 from hawb.engine.classic.journal import JOINED, TRANSFER
 from hawb.engine.classic.mirrors import drop_master, drop_mirrors, enlist, synchronise_drained
@@ -19,7 +19,6 @@ from hawb.engine.classic.ports import ALL_REPLICAS, wanted
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
 from hawb.engine.state import QUORUM, Queue, bits_of
-from hawb.engine.stopping import departure
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
 
@@ -112,24 +111,6 @@ def drain(turn: Turn, node: int) -> None:
     turn.change_node(node, drained=True)
     turn.because = turn.emit("node_drained", node=node)
     turn.schedule(0, NodeDrains(node))
-
-
-def node_drains(turn: Turn, event: NodeDrains) -> None:
-    """A node closes its clients' connections and gives masters away where its version does so: each to a random node
-    that runs and is not being drained itself, whether that has a replica or not."""
-    node = event.node
-    if not turn.is_running(node):
-        return
-    confirms.client_gone(turn, node, "connection_closed")
-    departure.close_clients(turn, node, "drained")
-    quorum_membership.drain(turn, node)
-    peers = [other for other in turn.running() if other != node and not turn.nodes[other].drained]
-    if not turn.settings.profile.drain_moves_masters or not peers:
-        return
-    for name in departure.masters_on(turn, node):
-        if is_replicated(turn.queues[name]):
-            draw = chance.below(len(peers), turn.settings.seed, chance.DRAIN_DESTINATION, turn.next_number(), 0)
-            turn.schedule(0, TransferLeadership(name, peers[draw]))
 
 
 def revive(turn: Turn, node: int) -> None:

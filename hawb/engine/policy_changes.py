@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import consuming, expiry, metadata, quorum_requests
+from hawb.engine import consuming, expiry, quorum_requests
 from hawb.engine import limits as lengths
 from hawb.engine.classic.ports import on_record
 from hawb.engine.classic.record_ports import is_replicated
@@ -25,6 +25,7 @@ from hawb.engine.events import (
     SetPolicy,
 )
 from hawb.engine.naming import split_queue
+from hawb.engine.nodes import metadata
 from hawb.engine.operations import AdoptPolicy
 from hawb.engine.state import CLASSIC, NOWHERE, bits_of
 from hawb.engine.turn import TIMER, Turn

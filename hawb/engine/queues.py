@@ -15,7 +15,6 @@ from hawb.engine import (
     confirms,
     expiry,
     limits,
-    metadata,
     quorum_queues,
     quorum_view,
     runs,
@@ -30,6 +29,7 @@ from hawb.engine.classic.ports import listed_by, wanted
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, QueueExpires
 from hawb.engine.naming import described, split_queue
+from hawb.engine.nodes import metadata
 from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY

@@ -13,7 +13,9 @@ from collections.abc import Callable
 
 from hawb.engine import raft_inputs
 from hawb.engine.naming import described, split_queue
+from hawb.engine.quorum.events import RemovalWritten
 from hawb.engine.quorum.hosting import member_up, stop_member
+from hawb.engine.quorum.leadership import hosts
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.raft.member import LEADER, start
@@ -65,16 +67,29 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
 
 
 def remove(turn: Turn, name: str, node: int) -> None:
-    """A leader takes in that a member is to go, which is deleted at once with what it has on disk, whatever becomes of
-    that (`ra:remove_member`, after_log_append, then `ra:force_delete_server`). A leader that is to go itself stays
-    until that is committed: a real one is deleted as soon as the others have been sent what it has."""
+    """A leader takes in that a member is to go, which counts at once (`ra:remove_member`, after_log_append)."""
     leader = turn.queues[name].master
     raft_inputs.ask_leader(turn, name, leader, Leave(node))
     group = turn.groups[name]
-    out_of_reach = turn.runs_anywhere(node) and not turn.linked(leader, node)
-    if node == leader or node in group.members[leader].members or out_of_reach:
+    if node != leader and node not in group.members[leader].members:
+        event = RemovalWritten(name, leader, group.number, node)
+        turn.schedule(turn.settings.timing.fsync_us, event)
+
+
+def removal_written(turn: Turn, event: RemovalWritten) -> None:
+    """The member is deleted with what it has on disk, whatever becomes of its removal (`ra:force_delete_server`), as
+    far as the leader reaches its node. That comes after a transaction on the queue's record, by the end of which the
+    leader has written the removal: a leader that goes before then comes back to a member that is still there. One that
+    is to go itself stays until that is committed: a real one is deleted as soon as the others have been sent what it
+    has."""
+    name, group = event.queue, turn.groups.get(event.queue)
+    if group is None or group.number != event.group or not hosts(turn, group, event.node):
         return
-    raft_inputs.lose_disk(turn, name, node)
+    log = group.members[event.node].log
+    index, members = log.configurations[-1]
+    out_of_reach = turn.runs_anywhere(event.removed) and not turn.linked(event.node, event.removed)
+    if index <= log.written and event.removed in set(group.members) - set(members) and not out_of_reach:
+        raft_inputs.lose_disk(turn, name, event.removed)
 
 
 def is_led(turn: Turn, queue: Queue) -> bool:

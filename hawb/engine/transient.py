@@ -24,17 +24,22 @@ def spared(t: Turn, q: Queue) -> int:
     return int(back) << q.master
 
 
+def remove(t: Turn, q: Queue) -> None:
+    """A queue goes with its node."""
+    queues.remove(t, q.name, "node_down")
+
+
 def go_with_node(t: Turn, q: Queue) -> None:
     """The node is back of a master that does not start again. Its record was kept by its policy alone: without that, it
     goes with what the node left behind, and nobody tells mirrors that wait for their master, nor who publishes to
     them."""
     if not is_replicated(q):
         strays.leave(t, q)
-        queues.remove(t, q.name, "node_down")
+        remove(t, q)
 
 
 def forget(t: Turn) -> None:
     """With the last node their records go too."""
     for name in t.queue_names():
         if t.queues[name].abandoned and not t.queues[name].durable:
-            queues.remove(t, name, "node_down")
+            remove(t, t.queues[name])

@@ -23,7 +23,6 @@ from hawb.engine import (
     expiry,
     fifo,
     held_sync,
-    links,
     maintenance,
     places,
     policy_changes,
@@ -34,14 +33,14 @@ from hawb.engine import (
     quorum_requests,
     quorum_sight,
     settling,
-    sides,
     single_active,
     strays,
     subscriptions,
 )
 from hawb.engine import limits as lengths
 from hawb.engine.booting import boot_order
-from hawb.engine.classic import confirming, failover, failover_ports, mirrors, outage, refusal, synchronisation
+from hawb.engine.classic import confirming, failover, mirrors, outage, refusal, synchronisation
+from hawb.engine.network import links, sides
 from hawb.engine.nodes import partition_handling
 from hawb.engine.steady import credit
 from hawb.raft import election, replication
@@ -150,7 +149,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("publisher confirms: when a message is confirmed", confirming.answer_us,
             "span-all-mirrors confirm-after-all-mirrors"),
         _of("nack: a message not confirmed since a process crashed", confirms.replica_crashed, "still-confirmed"),
-        _of("mirrors that wait and are told of nobody: publishers never answered", failover_ports.leave_strays, "",
+        _of("mirrors that wait and are told of nobody: publishers never answered", strays.leave, "",
             "strays-of-a-transient-queue"),
         _of("flow control: a publisher's channel without credit", credit.credit_towards,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),

@@ -7,6 +7,7 @@ master are on one node; so steps of the same moment all happen before anything r
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations, product
 
 from hawb.engine import (
     alarms,
@@ -14,7 +15,6 @@ from hawb.engine import (
     connections,
     crashes,
     events,
-    links,
     maintenance,
     membership,
     operations,
@@ -25,6 +25,8 @@ from hawb.engine import (
 )
 from hawb.engine.clients import Publisher
 from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.network import links
+from hawb.engine.network.ports import ends_of
 from hawb.engine.operations import Operation
 from hawb.engine.policy_changes import OPERATOR, USER
 from hawb.engine.state import NOWHERE, QUORUM
@@ -244,12 +246,12 @@ def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
 
 
 def partition(turn: Turn, verb: verbs.Partition) -> None:
-    links.cut(turn, links.between([turn.settings.node(name) for name in group] for group in verb.groups))
+    ends = (pair for one, other in combinations(verb.groups, 2) for pair in product(one, other))
+    links.cut(turn, ends_of(turn, (map(turn.settings.node, pair) for pair in ends)))
 
 
 def cut(turn: Turn, verb: verbs.Cut) -> None:
-    ends = [sorted((turn.settings.node(a), turn.settings.node(b))) for a, b in verb.links]
-    links.cut(turn, map(tuple, ends))
+    links.cut(turn, ends_of(turn, (map(turn.settings.node, pair) for pair in verb.links)))
 
 
 def on_mirrored_queue(turn: Turn, queue: str) -> str | None:

@@ -32,7 +32,8 @@ INNER = {
 }  # fmt: skip
 """How what only compiled functions call is compiled: Python is never to call it."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
-WRITTEN_ONCE = (RAFT, *(ENGINE / room for room in ("nodes", "stopping", "booting", "classic", "quorum", "steady")))
+ONCE_IN_ENGINE = ("nodes", "network", "stopping", "booting", "classic", "quorum", "steady")
+WRITTEN_ONCE = (RAFT, *(ENGINE / room for room in ONCE_IN_ENGINE))
 """Where what the engine runs as it stands is written, and the kernel compiles with ports of its own."""
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
 """Modules of studies that what is compiled is made from, too."""
@@ -105,16 +106,19 @@ def rule(function: FunctionType) -> Callable:
 
 class Binding:
     """Functions of what is written once, compiled with the `bodies` that a module has for its `ports`, by their names,
-    and with compiled forms of whatever else they call; `other` has bodies for further ports."""
+    and with compiled forms of whatever else they call; `others` have bodies for further ports."""
 
-    def __init__(self, ports: Iterable[str], bodies: ModuleType, other: Binding | None = None):
-        self._bodies = (other._bodies if other else {}) | {name: getattr(bodies, name) for name in ports}
-        self._known = dict(other._known) if other else {}
+    def __init__(self, ports: Iterable[str], bodies: ModuleType, *others: Binding):
+        self._bodies = {name: body for other in others for name, body in other._bodies.items()}
+        self._bodies |= {name: getattr(bodies, name) for name in ports}
+        self._known = {rule: form for other in others for rule, form in other._known.items()}
 
     def of(self, function: FunctionType) -> Callable:
         """One of them, for other compiled functions to call."""
         if function not in self._known:
             names = names_in(function) & function.__globals__.keys()
+            if mistaken := [name for name in names & self._bodies.keys() if is_beside(function, name)]:
+                raise TypeError(f"{name_of(function)} calls a rule beside it by the name of a port: {mistaken}")
             bound = {name: self._bound(name, function.__globals__[name]) for name in names}
             code = FunctionType(function.__code__, function.__globals__ | bound, function.__name__)
             code.__module__ = function.__module__
@@ -182,6 +186,11 @@ class Assembly:
 def names_in(function: FunctionType) -> set[str]:
     """The names of a module that a function reads, attributes apart."""
     return {read.argval for read in dis.get_instructions(function) if read.opname == "LOAD_GLOBAL"}
+
+
+def is_beside(function: FunctionType, name: str) -> bool:
+    """Whether what a function calls by a name stands in its own module."""
+    return getattr(function.__globals__[name], "__globals__", None) is function.__globals__
 
 
 def name_of(function: Callable) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
-from msgspec.structs import astuple, fields
+from msgspec.structs import astuple, fields, replace
 
 from hawb.study import engine_trial, histories
 from hawb.study.compiled import is_kept
@@ -37,10 +37,13 @@ SCHEMA = pa.schema([
 
 def records(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
     """The records of `count` trials from number `first` on, a row each with its number and what it counts for. A
-    trial's row depends on the study's seed and its number alone."""
+    trial's row depends on the study's seed and its number alone. Raises TrialFailed."""
     given, around = study.designs[design], study.environments[environment]
     play, horizon_us = player(given, around), round(study.horizon_days * histories.DAY_US)
-    columns = play(given, around, study.seed, first, count, horizon_us)
+    try:
+        columns = play(given, around, study.seed, first, count, horizon_us)
+    except block.TrialFailed as failed:
+        raise block.TrialFailed(f"{design} in {environment}, {failed}") from failed
     weights = histories.weights_of(around, given.nodes, study.seed, first, count, horizon_us)
     return pa.RecordBatch.from_arrays([np.arange(first, first + count), *columns, weights], schema=SCHEMA)
 
@@ -58,9 +61,9 @@ def slow(study: Study) -> Counter[str]:
 
 def compile_kernel(study: Study) -> None:
     """Plays one trial of the kernel for each kind of trial: what that takes is compiled then, and kept. Workers that
-    begin together would compile it each for itself."""
-    for design, environment in by_kind(study).values():
-        block.rows(design, environment, study.seed, 0, 1, histories.DAY_US)
+    begin together would compile it each for itself. Raises TrialFailed."""
+    for cell in by_kind(study).values():
+        records(replace(study, horizon_days=1), *cell, 0, 1)
 
 
 def is_compiled(study: Study) -> bool:
@@ -68,10 +71,10 @@ def is_compiled(study: Study) -> bool:
     return all(is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
 
 
-def by_kind(study: Study) -> dict[np.dtype, tuple[Design, Environment]]:
-    """A design and environment for each kind of trial that the kernel plays."""
-    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
-    return {setup.kind_of(*cell): cell for cell in reversed(cells) if setup.refused(*cell) is None}
+def by_kind(study: Study) -> dict[np.dtype, tuple[str, str]]:
+    """The names of a design and environment for each kind of trial that the kernel plays."""
+    cells = {cell: (study.designs[cell[0]], study.environments[cell[1]]) for cell in reversed(list(study.cells))}
+    return {setup.kind_of(*given): cell for cell, given in cells.items() if setup.refused(*given) is None}
 
 
 def by_kernel(

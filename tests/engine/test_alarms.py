@@ -82,6 +82,14 @@ def test_an_alarm_on_the_other_side_of_a_partition_blocks_nobody():
     assert outcome(noticed)["alarms"] == [{"node": "c", "resource": "memory"}]
 
 
+def test_an_alarm_behind_a_link_that_was_given_up_blocks_nobody_though_the_sides_still_reach_each_other():
+    """What lay between the ends of the link is cut off as well by then, and healed before that is noticed."""
+    cuts = ("cut: [[a, c]]", "{cut: [[a, b]], at: 29}", "{heal: true, at: 31}")
+    run = story("declare: {queue: p, node: a}", "{alarm: {node: c}, at: 0}", PUBLISH, *cuts)
+    assert times(run, "links_timed_out") == times(run, "connection_unblocked")
+    assert outcome(run)["ledger"]["p"]["confirmed"] == [[1, 1]]
+
+
 def test_a_synchronisation_is_held_after_the_batch_under_way_and_takes_what_was_left():
     run = story("{sync_queue: q, at: 0}", "{alarm: {node: b}, at: 0.2}", "{clear_alarm: {node: b}, at: 10}")
     assert times(run, "sync_held") == [0.274066]

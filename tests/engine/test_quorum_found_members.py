@@ -22,6 +22,14 @@ def test_a_leader_that_removes_itself_keeps_what_it_commits_with_that(steps):
     assert queue(run).up and queue(run).content == runs.run(1, 15) == run.moment().ledger["q"].confirmed
 
 
+def test_a_leader_that_has_removed_itself_and_suspects_a_consumer_meanwhile_asks_itself_nothing_more():
+    run = played(
+        {"declare": DECLARE["declare"] | {"node": "b"}}, {"consume": {"consumer": "c", "queue": "q", "node": "a"}},
+        {"shrink": "b", "at": 5}, {"kill": "a", "at": 5.001}, {"start": "a"}, nodes="ab",
+    )  # fmt: skip
+    assert queue(run).members == (0,) and queue(run).up
+
+
 def test_a_leader_that_removes_itself_keeps_the_queue_as_short_as_it_may_be():
     run = played(declared(max_length=3), {"stop": "b"}, publish(18), {"shrink": "a"}, {"start": "b"}, nodes="ab")
     assert queue(run).content == runs.run(16, 3)
@@ -40,6 +48,17 @@ def test_a_member_that_is_removed_is_deleted_before_that_is_committed(version):
                  {"start": "c"}, {"wait": 20}, version=version)  # fmt: skip
     assert not queue(run).up, "c does not know that b has left, and b has nothing to vote with"
     assert not told(run, "leader_elected")[1:]
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10"])
+@pytest.mark.parametrize("fault", ["stop", "kill", "power_off"])
+@pytest.mark.parametrize("fault_first", [True, False])
+def test_a_member_is_not_deleted_when_its_leader_goes_before_it_has_that_on_disk(fault_first, fault, version):
+    steps = [{fault: "a", "at": 5}, {"shrink": "b", "at": 5}]
+    run = played(DECLARE, publish(3), *(steps if fault_first else steps[::-1]), {"wait": 90}, {"start": "a"},
+                 {"wait": 30}, nodes="ab", version=version)  # fmt: skip
+    assert queue(run).up and queue(run).content == runs.run(1, 3)
+    assert queue(run).members == (0, 1), "a has never heard that b was to go"
 
 
 def test_who_leads_after_a_leader_that_left_keeps_no_copy_there():

@@ -14,6 +14,7 @@ import hawb
 from hawb.engine import enqueuers
 from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
+from hawb.engine.network import ports as network_ports
 from hawb.engine.nodes import ports as node_ports
 from hawb.engine.quorum import ports as group_ports
 from hawb.engine.steady import consumer_ports, publisher_ports, publishing
@@ -31,8 +32,8 @@ MOST_LINES = 400
 PORTS = {
     name
     for module in (
-        node_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports, publisher_ports,
-        consumer_ports, publishing, group_ports, enqueuers,
+        node_ports, network_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports,
+        publisher_ports, consumer_ports, publishing, group_ports, enqueuers,
     )
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}

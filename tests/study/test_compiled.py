@@ -3,11 +3,13 @@ with other parts."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numba import njit, types
 
-from hawb.raft import ports, replication
+from hawb.raft import election, ports, replication
 from hawb.study.compiled import Assembly, Binding, inner, with_parts
 from hawb.study.kernel import (
     arrival,
@@ -172,6 +174,12 @@ def test_what_a_protocol_calls_is_compiled_with_the_same_ports_and_once():
 def test_a_port_that_nobody_has_is_missed_at_once():
     with pytest.raises(AttributeError, match="no_such_port"):
         Binding([*ports.PORTS, "no_such_port"], raft_ports)
+
+
+def test_a_rule_may_not_have_the_name_of_a_port_that_its_module_calls():
+    named = Binding(["may_vote"], SimpleNamespace(may_vote=None))
+    with pytest.raises(TypeError, match=r"on_request_vote calls a rule beside it by the name of a port: .'may_vote'."):
+        named.of(election.on_request_vote)
 
 
 def test_a_port_may_be_one_of_the_other_parts():

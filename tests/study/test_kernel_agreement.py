@@ -77,7 +77,10 @@ def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     """The record of the kernel's trial, and its counter; None of one that it hands over."""
     begun = setup.begin(given.design, given.environment, given.number)
     kind = cut_trial if given.environment.partitions else trial
-    kind.play(begun[0], history, HORIZON_US)
+    try:
+        kind.play(begun[0], history, HORIZON_US)
+    except OverflowError:
+        return None
     if begun["moment"]["handed"][0]:
         return None
     return trial.record(begun[0], kind.told), int(begun["moment"]["counter"][0])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hawb.study.played import own_seed
 from numba import config, njit
 
 from hawb.study import histories, trial_rows
-from hawb.study.kernel import block
+from hawb.study.compiled import inner, with_parts
+from hawb.study.kernel import block, silence, state, trial, upkeep
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load, read_study
 from hawb.study.question import Study
@@ -86,6 +91,45 @@ def test_what_the_kernel_hands_over_the_engine_plays():
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
+@inner
+def overflows(t):
+    """A trial for which a table is too small."""
+    raise OverflowError("more than a trial has room for")
+
+
+@inner
+def fails(t):
+    """A trial in which the kernel does what it never should, where its own seed is odd; others it hands over."""
+    t.moment.handed = 1
+    if t.setup.seed & 1:
+        raise RuntimeError("two lead in the same term")
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, begins: Callable) -> None:
+    """Trials of a classic queue begin so, and nothing else happens in them, so that little is compiled."""
+    nothing = dict.fromkeys((trial.before, upkeep.look_after, upkeep.act), silence.nothing)
+    _, words = block.PLAYERS[state.TRIAL]
+    player = with_parts(block.played, {trial.stand: begins} | nothing)
+    monkeypatch.setitem(block.PLAYERS, state.TRIAL, (player, words))
+
+
+def test_a_trial_for_which_a_table_is_too_small_the_engine_plays(monkeypatch):
+    broken(monkeypatch, overflows)
+    asked = study()
+    given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
+    assert (block.rows(*given) == HANDED_OVER).all()
+    by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
+    assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+def test_a_fault_of_the_kernels_is_not_hidden_and_names_its_trial(monkeypatch):
+    broken(monkeypatch, fails)
+    first = next(number for number in range(100) if own_seed(7, number) & 1)
+    told = f"mirrored in one, trial {first} of seed 7, a fault of the kernel's: RuntimeError: two lead in the same term"
+    with pytest.raises(block.TrialFailed, match=f"^{re.escape(told)}$"):
+        trial_rows.records(study(), "mirrored", "one", 0, 100)
+
+
 def test_a_trial_counts_for_what_its_history_weighs():
     asked = study(failure_biasing={"times": 100, "after_s": 60})
     rows = trial_rows.records(asked, "mirrored", "one", 1, 2).to_pylist()
@@ -104,7 +148,12 @@ def test_kernel_and_engine_tell_the_same_of_biased_failures(design: str):
 
 def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.MonkeyPatch):
     played = []
-    monkeypatch.setattr(trial_rows.block, "rows", lambda *asked: played.append(asked))
+
+    def rows(*asked: object) -> np.ndarray:
+        played.append(asked)
+        return np.zeros((1, block.FIELDS), np.int64)
+
+    monkeypatch.setattr(trial_rows.block, "rows", rows)
     asked = study()
     trial_rows.compile_kernel(asked)
     designs = [asked.designs["mirrored"], asked.designs["quorum"]]

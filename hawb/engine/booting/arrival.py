@@ -6,11 +6,11 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`.
 
 from __future__ import annotations
 
-from hawb.engine import quorum_sight, raft_inputs, sides
+from hawb.engine import quorum_sight, raft_inputs
 from hawb.engine.classic.failover import bury
 from hawb.engine.classic.returning import load_record, return_to
 from hawb.engine.events import ReplicaGone
-from hawb.engine.state import CLASSIC, NOWHERE
+from hawb.engine.state import CLASSIC
 from hawb.engine.turn import Turn
 
 INCONSISTENT = "inconsistent_cluster: Node '{node}' thinks it's clustered with node '{other}', but '{other}' disagrees"
@@ -21,11 +21,6 @@ BOOT_REFUSALS = {
     (False, True): ("not_joined", "node '{node}' has not joined the cluster"),
 }
 """Why a node may not boot as one of the cluster, by whether it is a member and whether it is virgin."""
-
-
-def may_join(turn: Turn, node: int) -> bool:
-    """Whether a node that boots is one of the cluster, for the others and for itself."""
-    return turn.nodes[node].member and not turn.nodes[node].virgin
 
 
 def say_refused(turn: Turn, node: int) -> None:
@@ -39,15 +34,6 @@ def say_refused(turn: Turn, node: int) -> None:
     running = [other for other in asked if turn.runs_anywhere(other)]
     names = turn.settings.names
     turn.refuse(None, text.format(node=names[node], other=names[(running or asked or [node])[-1]]))
-
-
-def find_records(turn: Turn, node: int, found: int) -> None:
-    """A node that comes up has the records of the node that it has found, or else its own, and its side is in focus."""
-    if found != NOWHERE:
-        sides.take_over_records(turn, node, turn.nodes[found].side)
-    elif turn.nodes[node].may_boot_alone:
-        sides.go_back(turn, node)
-    turn.look_from(node)
 
 
 def settle_stalled(turn: Turn) -> None:
@@ -77,5 +63,5 @@ def return_to_queues(turn: Turn, node: int, others: int) -> None:
     quorum_sight.node_back(turn, node)
 
 
-PORTS = ("may_join", "say_refused", "settle_stalled", "find_records", "return_to_queues")
-"""The names of what others have to have."""
+PORTS = ("say_refused", "find_records", "settle_stalled", "return_to_queues")
+"""The names of what others have to have: what stands here, and whose records a node takes over."""

@@ -5,13 +5,11 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8
 
 from __future__ import annotations
 
-from hawb.engine.booting.arrival import find_records, may_join, return_to_queues, say_refused, settle_stalled
+from hawb.engine.booting.arrival import return_to_queues, say_refused, settle_stalled
+from hawb.engine.network.sides import find_records
 from hawb.engine.nodes.partition_handling import look_again
 from hawb.engine.nodes.ports import (
-    BOOTING,
-    DOWN,
-    RUNNING,
-    WAITING,
+    has_records,
     linked,
     ranked,
     running_bits,
@@ -19,7 +17,7 @@ from hawb.engine.nodes.ports import (
     say_gave_up,
     wait_with_boot,
 )
-from hawb.engine.state import NOTHING, NOWHERE
+from hawb.engine.state import BOOTING, DOWN, NOTHING, NOWHERE, RUNNING, WAITING
 from hawb.engine.stopping.going_down import miss_late
 
 BOOT_RETRIES = 10
@@ -31,7 +29,7 @@ def boot(t, node, number):
     it waits for."""
     if t.nodes[node].status != BOOTING or t.nodes[node].boots != number:
         return
-    if not may_join(t, node):
+    if not has_records(t, node):
         t.nodes[node].status = DOWN
         say_refused(t, node)
         return

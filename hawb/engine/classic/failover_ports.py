@@ -6,22 +6,10 @@ Source: `rabbit_mirror_queue_slave`, `rabbit_amqqueue:on_node_down`, `rabbit_vho
 
 from __future__ import annotations
 
-from hawb.engine import (
-    access,
-    bookkeeping,
-    crash_record,
-    limits,
-    metadata,
-    queues,
-    strays,
-    subscriptions,
-    transient,
-    waiting_publishes,
-)
+from hawb.engine import crash_record, limits, subscriptions, transient
+from hawb.engine.nodes import metadata
 from hawb.engine.state import Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
-
-COPIED, STRUCK = waiting_publishes.COPIED, waiting_publishes.STRUCK
 
 
 def listed(_: Turn, bits: int) -> list[int]:
@@ -52,37 +40,9 @@ def keep_disk_record(_: Turn, q: Queue, recorded: tuple[int, ...]) -> None:
     q.mirrors_on_disk = recorded
 
 
-# Queues that crash, and those that are not durable
-
-leaves_memory = access.leaves_memory
-"""Whether only disks have the record once the master's node is gone."""
-fall_with_node, forget_crashes = crash_record.fall_with_node, crash_record.forget_crashes
-has_room = crash_record.has_room
-remains, spared = transient.remains, transient.spared
-"""What the record says of processes that have crashed, and of a queue that is not durable."""
-
-
-def remove(t: Turn, q: Queue) -> None:
-    """The queue goes with its node."""
-    queues.remove(t, q.name, "node_down")
-
-
 def is_there(t: Turn, q: Queue) -> bool:
     """Whether the queue has not been removed."""
     return q.name in t.queues
-
-
-# Mirrors that wait for a master
-
-
-heed_strays, leave_strays, is_alone = strays.heed, strays.leave, strays.is_alone
-"""Whether one of those that stay on the record takes over, since another member of their group has died; they are told
-nothing of a master; and whether none of the mirrors takes over when the master dies."""
-
-
-answer_waiting, answer_unheld = waiting_publishes.answer, waiting_publishes.answer_unheld
-keep_waiting = waiting_publishes.keep
-"""What becomes of what publishers sent while nobody was master."""
 
 
 def heirless_bits(_: Turn, q: Queue) -> int:
@@ -110,10 +70,6 @@ def lose_master(t: Turn, q: Queue) -> None:
 def adopt_limits(t: Turn, q: Queue) -> None:
     """A master that begins goes by what the record says."""
     limits.adopt(t, q.name, starting=True)
-
-
-note_promotion = bookkeeping.note_promotion
-"""Counts that a mirror, synchronised or not, has become master."""
 
 
 # A node that is back
@@ -144,4 +100,5 @@ PORTS = (
     "keep_waiting", "detach", "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet",
     "may_return",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The names of what others have to have: what stands here, and what becomes of crashes, of queues that are not durable,
+of mirrors and publishes that wait for a master, and of what is counted, which stands in modules of their own."""

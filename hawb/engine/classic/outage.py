@@ -5,22 +5,9 @@ Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirro
 
 from __future__ import annotations
 
+from hawb.engine.access import leaves_memory
 from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_strays
-from hawb.engine.classic.failover_ports import (
-    STRUCK,
-    adopt_limits,
-    answer_unheld,
-    answer_waiting,
-    detach,
-    disk_record,
-    keep_waiting,
-    leave_strays,
-    leaves_memory,
-    lose_master,
-    on_disk_record,
-    remains,
-    remove,
-)
+from hawb.engine.classic.failover_ports import adopt_limits, detach, disk_record, lose_master, on_disk_record
 from hawb.engine.classic.journal import JOINED, blame, say_mirrors_replaced, say_queue_down, say_queue_recovered
 from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
@@ -28,6 +15,11 @@ from hawb.engine.classic.record import alive_bits, mirror_bits, waits_for_heir
 from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
 from hawb.engine.nodes.ports import is_running
 from hawb.engine.state import NOWHERE
+from hawb.engine.strays import leave as leave_strays
+from hawb.engine.transient import remains, remove
+from hawb.engine.waiting_publishes import STRUCK, answer_unheld
+from hawb.engine.waiting_publishes import answer as answer_waiting
+from hawb.engine.waiting_publishes import keep as keep_waiting
 
 
 def abandon(t, q, reason):

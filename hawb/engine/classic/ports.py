@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, chance, confirms, consuming, limits, metadata, sync_course
+from hawb.engine import bookkeeping, chance, confirms, consuming, limits, sync_course
 from hawb.engine.access import park
 from hawb.engine.access import release as release_waiting
 from hawb.engine.classic.record_ports import mirroring_of
 from hawb.engine.events import AutomaticSync, ManualSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
+from hawb.engine.nodes import metadata
 from hawb.engine.operations import Publish
 from hawb.engine.state import Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn

@@ -7,5 +7,6 @@ and records that have attributes: no None, no string, no list.
 
 - `ports`: all that is otherwise where it is compiled
 - `sight`: who takes whom for running, and who answers
+- `metadata`: changes that wait for nodes that do not answer
 - `partition_handling`: who pauses, and which side gives in
 """

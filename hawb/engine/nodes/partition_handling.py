@@ -11,16 +11,11 @@ Under autoheal the losing sides' nodes restart as soon as every member is up and
 
 from __future__ import annotations
 
-from hawb.engine.chance import CUT_OFF
+from hawb.engine.chance import CUT_OFF, below
 from hawb.engine.nodes.ports import (
-    BOOTING,
-    DOWN,
-    PAUSED,
     begin_to_boot,
     begin_to_pause,
     begin_to_stop,
-    below,
-    bits_in,
     connections_at,
     is_running,
     linked,
@@ -31,7 +26,8 @@ from hawb.engine.nodes.ports import (
     runs_anywhere,
     say_healing,
 )
-from hawb.engine.state import EVERYBODY, MAJORITY, NOTHING, NOWHERE, PREFERRED, RESTART
+from hawb.engine.state import BOOTING, DOWN, EVERYBODY, MAJORITY, NOTHING, NOWHERE, PAUSED, PREFERRED, RESTART
+from hawb.raft.ports import bits_in
 from hawb.rules.partitions import has_majority, is_preferred, wins
 
 POLL_US = 1_000_000

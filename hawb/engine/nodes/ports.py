@@ -6,14 +6,14 @@ What a port promises is said here for both.
 
 from __future__ import annotations
 
-from hawb.engine.chance import below
 from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, ShutDown
-from hawb.engine.state import BOOTING, DOWN, PAUSED, RUNNING, STOPPING, WAITING, bits_of, nodes_of
-from hawb.engine.turn import TIMER, Turn
-from hawb.raft.ports import bits_in
-
-__all__ = ["BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "below", "bits_in"]
-"""The ports that stand elsewhere."""
+from hawb.engine.state import (
+    NOWHERE,
+    Parked,
+    bits_of,
+    nodes_of,
+)
+from hawb.engine.turn import TIMER, Turn, place_of
 
 AWAITED = (None, "majority", "preferred", "everybody", "restart")
 """What the trace calls that for which a node waits."""
@@ -55,6 +55,11 @@ def focus_on(t: Turn, side: int) -> bool:
 def members(t: Turn) -> int:
     """The members of the cluster, as bits."""
     return bits_of(node for node, value in enumerate(t.nodes) if value.member)
+
+
+def has_records(t: Turn, node: int) -> bool:
+    """Whether a node is one of the cluster, for the others and for itself, with records on its disk."""
+    return t.nodes[node].member and not t.nodes[node].virgin
 
 
 def ranked(t: Turn, k: int) -> int:
@@ -130,10 +135,46 @@ def say_gave_up(t: Turn, node: int, awaited: int) -> None:
     t.emit("node_gave_up", node=node, waits_for=t.settings.named(nodes_of(awaited)))
 
 
+# Changes of the metadata that wait
+
+
+def is_stalled(t: Turn, change: object) -> bool:
+    """Whether a change waits already."""
+    return any(parked.operation == change for parked in t.stalled)
+
+
+def put_off(t: Turn, change: object) -> None:
+    """A change waits."""
+    t.stalled = (*t.stalled, Parked(t.next_number(), change, t.step))
+    t.emit("metadata_stalled", node=NOWHERE if place_of(change) is None else change.node)
+
+
+def count_stalled(t: Turn) -> int:
+    """How many changes wait."""
+    return len(t.stalled)
+
+
+def place_of_stalled(t: Turn, k: int) -> int:
+    """The node at which the k-th of them is made; NOWHERE for one of all sides."""
+    place = place_of(t.stalled[k].operation)
+    return NOWHERE if place is None else place
+
+
+def try_again(t: Turn, k: int) -> None:
+    """The k-th of them is tried again on the side in focus."""
+    t.schedule(0, t.stalled[k].operation, step=t.stalled[k].step)
+
+
+def keep_stalled(t: Turn, kept: int) -> None:
+    """Only these go on waiting, given as bits."""
+    t.stalled = tuple(parked for k, parked in enumerate(t.stalled) if kept >> k & 1)
+
+
 PORTS = (
     "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
     "linked", "look_from", "look_from_outside", "sides", "focused", "focus_on", "next_number", "below", "bits_in",
     "members", "ranked", "connections_at", "cause", "blame", "begin_to_boot", "begin_to_stop", "begin_to_pause",
-    "look_in", "wait_with_boot", "say_healing", "say_gave_up",
+    "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_stalled", "put_off",
+    "count_stalled", "place_of_stalled", "try_again", "keep_stalled",
 )  # fmt: skip
-"""The names of what others have to have: what stands here, and a node's statuses."""
+"""The names of what others have to have: what stands here, a node's statuses, draws, and how many bits a set has."""

@@ -5,8 +5,8 @@ Source: `rabbit_node_monitor`; Mnesia, whose transactions need every node that c
 
 from __future__ import annotations
 
-from hawb.engine.nodes.ports import STOPPING, is_running, linked, runs_anywhere
-from hawb.engine.state import NOTHING
+from hawb.engine.nodes.ports import is_running, linked, runs_anywhere
+from hawb.engine.state import NOTHING, STOPPING
 
 
 def is_up(t, node):

@@ -30,6 +30,15 @@ class RaftWritten(Struct, frozen=True):
     written: Written
 
 
+class RemovalWritten(Struct, frozen=True):
+    """The disk of the leader at `node` has by now that a member is to go, which is deleted at `removed`."""
+
+    queue: str
+    node: int
+    group: int
+    removed: int
+
+
 class ElectionDue(Struct, frozen=True):
     """A member that misses a leader asks for votes."""
 

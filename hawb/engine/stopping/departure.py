@@ -5,20 +5,27 @@ Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 
 from __future__ import annotations
 
-from hawb.engine import alarms, confirms, connections, disks, metadata, queues, quorum_sight, raft_inputs, transient
-from hawb.engine import sides as sides_of_turns
+from hawb.engine import (
+    alarms,
+    chance,
+    confirms,
+    connections,
+    disks,
+    queues,
+    quorum_sight,
+    raft_inputs,
+    transient,
+)
+from hawb.engine.access import is_replicated
 from hawb.engine.classic.failover import bury, shut_down_master
 from hawb.engine.classic.mirrors import end_master
-from hawb.engine.events import NodeGoneNoticed, ShutDown, Stopped
+from hawb.engine.events import NodeGoneNoticed, ShutDown, Stopped, TransferLeadership
 from hawb.engine.operations import NODE_DOWN
 from hawb.engine.state import CLASSIC, NOWHERE, Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 
 KILLED, LOST_POWER = "node_killed", "node_lost_power"
 """How a node goes from one moment to the next."""
-
-release, remember = metadata.release, sides_of_turns.remember
-"""What waited for nodes that do not answer is tried again; a node that goes keeps the records as they are now."""
 
 # What is told
 
@@ -108,8 +115,22 @@ def close_masters_consumers(t: Turn, node: int) -> bool:
     return bool(theirs)
 
 
-members_down, members_missed = raft_inputs.node_down, raft_inputs.node_missed
-"""Members of quorum queues are gone, noticed or not; somebody is known to be gone."""
+def disconnect(t: Turn, node: int) -> None:
+    """A node that is drained closes its clients' connections."""
+    confirms.client_gone(t, node, "connection_closed")
+    close_clients(t, node, "drained")
+
+
+def give_masters_away(t: Turn, node: int) -> None:
+    """A node that is drained gives masters of mirrored queues away where its version does so: each to a random one that
+    runs and is not being drained itself, whether that has a replica or not."""
+    peers = [other for other in t.running() if other != node and not t.nodes[other].drained]
+    if not t.settings.profile.drain_moves_masters or not peers:
+        return
+    for name in masters_on(t, node):
+        if is_replicated(t.queues[name]):
+            draw = chance.below(len(peers), t.settings.seed, chance.DRAIN_DESTINATION, t.next_number(), 0)
+            t.schedule(0, TransferLeadership(name, peers[draw]))
 
 
 def lose_unwritten(t: Turn, node: int) -> None:
@@ -180,9 +201,9 @@ def close_exclusive_queues(turn: Turn, node: int) -> None:
 
 
 PORTS = (
-    "KILLED", "LOST_POWER", "release", "remember", "say_stopping", "say_stopped", "say_paused", "say_struck",
+    "KILLED", "LOST_POWER", "remember", "say_stopping", "say_stopped", "say_paused", "say_struck",
     "say_missed", "be_missed", "withdraw_missed", "will_have_stopped", "end_masters", "shut_down_masters",
     "close_masters_consumers", "members_down", "members_missed", "lose_unwritten", "fall_silent", "publishers_gone",
-    "bury_replicas", "clients_gone",
+    "bury_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The names of what others have to have: what stands here, and what nodes remember and members of quorum queues do."""

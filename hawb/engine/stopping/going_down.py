@@ -6,11 +6,9 @@ Source: `rabbit` (stop, prep_stop), `rabbit_node_monitor:handle_dead_rabbit`, `r
 from __future__ import annotations
 
 from hawb.engine.agenda import REACTION, TIMER
+from hawb.engine.nodes.metadata import release_stalled
 from hawb.engine.nodes.partition_handling import boot_again, decide_who_pauses, look_again, pause
 from hawb.engine.nodes.ports import (
-    DOWN,
-    PAUSED,
-    STOPPING,
     begin_to_stop,
     blame,
     cause,
@@ -23,7 +21,10 @@ from hawb.engine.nodes.ports import (
     sides,
 )
 from hawb.engine.nodes.sight import is_believed, is_up
-from hawb.engine.state import NOTHING, RESTART
+from hawb.engine.raft_inputs import node_down as members_down
+from hawb.engine.raft_inputs import node_missed as members_missed
+from hawb.engine.remembered import remember
+from hawb.engine.state import DOWN, NOTHING, PAUSED, RESTART, STOPPING
 from hawb.engine.stopping.departure import (
     KILLED,
     LOST_POWER,
@@ -34,11 +35,7 @@ from hawb.engine.stopping.departure import (
     end_masters,
     fall_silent,
     lose_unwritten,
-    members_down,
-    members_missed,
     publishers_gone,
-    release,
-    remember,
     say_missed,
     say_paused,
     say_stopped,
@@ -171,7 +168,7 @@ def node_gone(t, node):
             blame(t, first)
             miss(t, 1 << node)
     focus_on(t, focus)
-    release(t)
+    release_stalled(t)
 
 
 def miss(t, gone):

@@ -20,10 +20,9 @@ and a mirror's what of it was taken after the mirror came (`since`).
   replicas, which are `hawb.engine.classic` compiled with ports of their own
 - `node_rules`, `node_ports`: what nodes do about each other, which is `hawb.engine.nodes` compiled with ports of its
   own (`hawb.study.compiled.Binding`)
-- `metadata`: what waits for nodes that do not answer
 - `going_down`, `departure`: nodes that go, and what goes with them, which is `hawb.engine.stopping` compiled
 - `boot_order`, `arrival`: nodes that come up, and what they find, which is `hawb.engine.booting` compiled
-- `maintenance`, `disks`: nodes that are drained, and those that come back as others
+- `disks`: nodes that come back as others
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
 
@@ -31,9 +30,11 @@ The same in a network whose links may fail, so far as it is otherwise, compiled 
 (`hawb.study.compiled.with_parts`), so that what has no partitions is as fast as if there were none.
 
 - `cut_state`: what a trial is made of, and whose records are in focus
-- `sides`, `books`: how one side becomes several, how they find together again, and what each has of the messages
-- `links`: links that drop everything, are given up, and work again
-- `cut_nodes`: nodes, and what waits for them, on each side
+- `network_rules`, `network_ports`: links that break, and how one side becomes several and several one, which is
+  `hawb.engine.network` compiled
+- `books`: what each side has of the messages
+- `links`: what lags behind links that drop everything, and what is on its way over them
+- `cut_nodes`: nodes on each side, and what a person does about them
 - `cut_trial`: what of a trial is otherwise, and which parts stand in which places
 
 The same for a quorum queue, message by message of its Raft group, so far as it is otherwise. What it shares with a

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.metadata import unstall_deaths
+from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.replicas import bury, load_record, return_to
-
-
-@inner
-def may_join(t, node):
-    """Whether a node that boots is one of the cluster, for the others and for itself."""
-    return not t.moment.virgin >> node & 1
+from hawb.study.kernel.state import REPLICA_GONE, move_row
 
 
 @inner
@@ -21,9 +16,26 @@ def say_refused(t, node):
 
 @inner
 def settle_stalled(t):
-    """What others had still to settle is settled."""
-    if unstall_deaths(t):
-        bury(t, t.queue, True)
+    """What others had still to settle is settled, on each side."""
+    focus = focused(t)
+    if take_deaths(t):
+        for side in sides(t):
+            if focus_on(t, side):
+                bury(t, t.queue, True)
+        focus_on(t, focus)
+
+
+@inner
+def take_deaths(t):
+    """Takes out of what is stalled that replicas have died; whether that was waiting."""
+    left = 0
+    for k in range(t.queue.stalled):
+        if t.stalled[k, 0] != REPLICA_GONE:
+            move_row(t.stalled, k, left)
+            left += 1
+    found = left < t.queue.stalled
+    t.queue.stalled = left
+    return found
 
 
 @inner

@@ -1,4 +1,8 @@
-"""A block of trials, compiled: each is drawn, played and told without Python in between, in the memory of the first."""
+"""A block of trials, compiled: each is drawn, played and told without Python in between, in the memory of the first.
+
+Only one for which a table is too small comes back to Python before its end, and is handed over. Whatever else a trial
+raises is a fault of the kernel's, which the engine is not to hide: it names the trial (`TrialFailed`).
+"""
 
 from __future__ import annotations
 
@@ -12,40 +16,54 @@ from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import cut_state, cut_trial, quorum_state, quorum_trial, setup, state
-from hawb.study.kernel.trial import clean_up, play, told
+from hawb.study.kernel.trial import HANDED_OVER, clean_up, play, told
 from hawb.study.trial_record import Record
 
 FIELDS = len(Record.__struct_fields__)
 
 
+class TrialFailed(RuntimeError):  # noqa: N818 - it reads as what happened
+    """A fault of the kernel's: in which trial, and what it was."""
+
+
 def rows(design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
     """What comes of `count` trials from number `first` on, with the study's `seed`: a row each, in the order of
     `Record`, times in microseconds; of a trial that the kernel hands over each number is `trial.HANDED_OVER`. Raises
-    ValueError with the reason for what the kernel cannot do."""
+    ValueError with the reason for what the kernel cannot do, TrialFailed."""
     table = histories.sources(environment, design.nodes)
     return rows_in(setup.begin(design, environment, 0), table, seed, first, count, horizon_us)
 
 
 def rows_in(begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
     """The rows of trials that are played in the memory of one that has begun (`setup.begin`), with the sources of their
-    histories. The last one is left there."""
-    words, seed = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
+    histories. The last one is left there. Raises TrialFailed."""
+    words, drawn_by = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
     play_them, words_before_tables = PLAYERS[begun.dtype]
-    return play_them(begun, words, words[:words_before_tables].copy(), table, seed, first, count, horizon_us)
+    beginning, told_of, done = words[:words_before_tables].copy(), np.empty((count, FIELDS), np.int64), np.zeros(1, int)
+    while done[0] < count:
+        try:
+            play_them(begun, words, beginning, table, drawn_by, first, horizon_us, told_of, done)
+        except OverflowError:
+            told_of[done[0]] = HANDED_OVER
+            done += 1
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
+            raise TrialFailed(f"trial {first + done[0]} of seed {seed}, a fault of the kernel's: {fault}") from error
+    return told_of
 
 
 @compiled
-def played(trials, words, beginning, table, seed, first, count, horizon_us):
-    """The rows of trials, given the sources of their histories and one trial that has begun, also as plain numbers
-    (`words`), which begin so."""
+def played(trials, words, beginning, table, seed, first, horizon_us, told_of, done):
+    """Plays trials from the one on of which so many are `done`, and writes their rows, given the sources of their
+    histories and one trial that has begun, also as plain numbers (`words`), which begin so."""
     t = trials[0]
-    told_of = np.empty((count, FIELDS), np.int64)
-    for k in range(count):
+    while done[0] < len(told_of):
+        k = done[0]
         clean_up(t, words, beginning)
         t.setup.seed = own_seed(seed, first + k)
         play(t, drawn(table, t.setup.nodes, seed, first + k, horizon_us), horizon_us)
         told(t, told_of[k])
-    return told_of
+        done[0] += 1
 
 
 @inner

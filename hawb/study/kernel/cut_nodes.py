@@ -1,14 +1,11 @@
-"""Nodes and sides in a network that may be cut: what is otherwise than in `node_ports`, `arrival` and `metadata`."""
+"""Nodes and sides in a network that may be cut: what is otherwise than in `node_ports`."""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import answers as publishers
-from hawb.study.kernel.cut_state import first_running, focus_on, look_from_outside, runs_anywhere
-from hawb.study.kernel.metadata import unstall_deaths
-from hawb.study.kernel.node_rules import answers
-from hawb.study.kernel.replicas import bury
-from hawb.study.kernel.state import MIRROR_JOINS, NOBODY, SHUT_DOWN, schedule
+from hawb.study.kernel.cut_state import first_running, look_from_outside, runs_anywhere
+from hawb.study.kernel.state import NOBODY, SHUT_DOWN, schedule
 
 publishers_gone = publishers.client_gone
 
@@ -36,39 +33,6 @@ def client_gone(t, node):
 def connections_at(t, node):
     """How many connections clients have to a node: one, or none."""
     return t.net.connected >> node & 1
-
-
-# What waits for nodes that do not answer
-
-
-@inner
-def release_stalled_of_sides(t):
-    """Somebody answers again or was missed: what has waited is tried again on the sides on which everybody answers."""
-    focus, left = t.net.focus, 0
-    for k in range(t.queue.stalled):
-        kind, node, waits = t.stalled[k, 0], t.stalled[k, 1], False
-        for number in range(1, t.net.last_side + 1):
-            if focus_on(t, number) and (kind != MIRROR_JOINS or t.nodes[node].side == number):
-                if answers(t):
-                    schedule(t, 0, kind, node, int(kind == MIRROR_JOINS))
-                else:
-                    waits = True
-        if waits:
-            t.stalled[left, 0], t.stalled[left, 1] = kind, node
-            left += 1
-    t.queue.stalled = left
-    focus_on(t, focus)
-
-
-@inner
-def settle_stalled(t):
-    """What others had still to settle as a node comes up is settled, on each side."""
-    focus = t.net.focus
-    if unstall_deaths(t):
-        for number in range(1, t.net.last_side + 1):
-            if focus_on(t, number):
-                bury(t, t.queue, True)
-        focus_on(t, focus)
 
 
 # By hand

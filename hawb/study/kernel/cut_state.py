@@ -11,15 +11,22 @@ import numpy as np
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.state import (
+    AUTOMATIC_SYNC,
+    CONSUMER_CLOSES,
+    DEPTH_FELL,
     GIVE_UP,
     KIND,
     LINKS_TIME_OUT,
+    LOOK_AROUND,
     MOST_NODES,
     MOST_PLANNED,
     MOST_WAITING,
     MOST_WINDOWS,
     NOBODY,
+    POLICY_TAKES_EFFECT,
     QUEUE,
+    REBALANCE,
+    REPLICA_GONE,
     RUNNING,
     SYNC_FINISHED,
     TRIAL,
@@ -115,7 +122,7 @@ def first_running(t):
 
 
 @inner
-def place_of(t, number):
+def place_of_side(t, number):
     """Where the records of a side are kept; NOBODY if there is no such side, or it is in focus."""
     for place in range(len(t.kept_side)):
         if t.kept_side[place] == number:
@@ -124,14 +131,20 @@ def place_of(t, number):
 
 
 @inner
+def is_side(t, number):
+    """Whether there is a side of that number."""
+    return number == t.net.focus or place_of_side(t, number) != NOBODY
+
+
+@inner
 def focus_on(t, number):
     """Puts a side in focus; whether there is one of that number."""
     if number == t.net.focus:
         return True
-    place = place_of(t, number)
+    place = place_of_side(t, number)
     if number == NO_SIDE or place == NOBODY:
         return False
-    keep(t, place_of(t, NO_SIDE), t.net.focus)
+    keep(t, place_of_side(t, NO_SIDE), t.net.focus)
     take_up(t, place)
     return True
 
@@ -224,6 +237,18 @@ def oldest(t):
 
 
 # The agenda
+
+
+@inner
+def is_about_queue(kind):
+    """Whether an event is one of the queue as such."""
+    return kind in (POLICY_TAKES_EFFECT, AUTOMATIC_SYNC, SYNC_FINISHED, DEPTH_FELL, REPLICA_GONE, GIVE_UP)
+
+
+@inner
+def is_of_side(kind):
+    """Whether an event happens on the side on which it was planned, and not where a node is."""
+    return is_about_queue(kind) or kind in (LOOK_AROUND, REBALANCE, CONSUMER_CLOSES, LINKS_TIME_OUT)
 
 
 @inner

@@ -14,9 +14,8 @@ from hawb.study.kernel import (
     deliveries,
     disks,
     links,
-    metadata,
+    network_rules,
     node_ports,
-    sides,
     state,
     steady_ports,
     trial,
@@ -24,7 +23,6 @@ from hawb.study.kernel import (
     windows,
 )
 from hawb.study.kernel.closing import close_with_nodes
-from hawb.study.kernel.copies import lose
 from hawb.study.kernel.cut_nodes import parted, stop_parted
 from hawb.study.kernel.cut_state import (
     FIRST_SIDE,
@@ -32,13 +30,13 @@ from hawb.study.kernel.cut_state import (
     NO_SIDE,
     SIDE,
     focus_on,
+    is_about_queue,
+    is_of_side,
     look_from,
     look_from_outside,
     oldest,
 )
-from hawb.study.kernel.going_down import kill
-from hawb.study.kernel.links import cut, heal, time_out
-from hawb.study.kernel.sides import drop_unheld, is_about_queue, is_of_side
+from hawb.study.kernel.network_rules import cut, heal, time_out
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     CONSUME,
@@ -143,24 +141,17 @@ def mend(t):
 
 
 @inner
-def lose_disk(t, bits):
-    """The disks of nodes are lost, and what runs there with them. Of a queue that waits for such a node nothing is
-    left, on whatever side."""
-    kill(t, bits)
-    t.moment.virgin |= bits
-    look_from_outside(t)
-    focus = t.net.focus
-    for number in range(1, t.net.last_side + 1):
-        if focus_on(t, number) and t.queue.abandoned and bits >> t.queue.master & 1:
-            lose(t, 0, t.queue.taken)
-    focus_on(t, focus)
-    drop_unheld(t)
-
-
-@inner
 def connect(t, node):
     """A client's connection leads to a node."""
     t.net.connected |= 1 << node
+
+
+@inner
+def cut_between(t, bits, others):
+    """From now on the links between some nodes and others drop everything."""
+    for node in range(t.setup.nodes):
+        t.lost_links[node] = others * (bits >> node & 1) | bits * (others >> node & 1)
+    cut(t, t.lost_links)
 
 
 @inner
@@ -168,9 +159,9 @@ def act(t, kind, about):
     """The history goes on."""
     everybody = (1 << t.setup.nodes) - 1
     if kind == CUT:
-        cut(t, about & everybody, everybody & ~about)
+        cut_between(t, about & everybody, everybody & ~about)
     elif kind == CUT_LINK:
-        cut(t, about & -about & everybody, about & about - 1)
+        cut_between(t, about & -about & everybody, about & about - 1)
     elif kind == HEAL:
         heal(t)
     if kind in (CUT, CUT_LINK, HEAL):
@@ -190,12 +181,11 @@ PARTS = {
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
     copies.purged_at: links.purged_at, steady_ports.lacked_up_to: links.lacked_up_to,
     answers.client_gone: cut_nodes.client_gone,
-    metadata.release_stalled: cut_nodes.release_stalled_of_sides,
     node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
     node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
-    arrival.settle_stalled: cut_nodes.settle_stalled, arrival.find_records: sides.find_records,
+    arrival.find_records: network_rules.find_records,
     trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.clean_up: clean_up,
-    disks.lose_disk: lose_disk, upkeep.mend: mend,
+    disks.keep_sides: network_rules.drop_unheld, upkeep.mend: mend,
     upkeep.is_content: is_content, upkeep.go_on: go_on, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip
 """What a trial in a network that may be cut does in place of what one in a whole network does."""

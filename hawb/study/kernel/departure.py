@@ -4,7 +4,7 @@ queue."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel import copies, metadata
+from hawb.study.kernel import copies
 from hawb.study.kernel.answers import client_gone
 from hawb.study.kernel.deliveries import close
 from hawb.study.kernel.record_rules import mirror_bits
@@ -15,10 +15,11 @@ from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPE
 KILLED, LOST_POWER = range(2)
 """How a node goes from one moment to the next, of which nobody is told."""
 
-release, lose_unwritten = metadata.release_stalled, copies.lose_unwritten
-"""What waited for nodes that do not answer is tried again; what a node had not written is on no disk."""
-say_stopping = say_stopped = say_paused = say_struck = say_missed = fall_silent = nothing
-"""Nobody is told, and there are no quorum queues whose members would suspect who is silent."""
+lose_unwritten = copies.lose_unwritten
+"""What a node had not written is on no disk."""
+say_stopping = say_stopped = say_paused = say_struck = say_missed = fall_silent = give_masters_away = nothing
+"""Nobody is told, there are no quorum queues whose members would suspect who is silent, and no releases whose nodes
+give masters away as they are drained."""
 
 
 @inner
@@ -88,6 +89,19 @@ def close_masters_consumers(t, node):
         close(t)
         schedule(t, 0, SHUT_DOWN, node)
     return closes
+
+
+@inner
+def disconnect(t, node):
+    """A node that is drained closes its clients' connections."""
+    client_gone(t, node)
+    if t.consumer.node == node:
+        close(t)
+
+
+@inner
+def stop_members(t, node):
+    """It has no members of quorum queues."""
 
 
 # What those learn that are left

@@ -7,26 +7,37 @@ that does not answer. A trial in which it happens is handed over: the engine pla
 
 from __future__ import annotations
 
-from hawb.study.compiled import inner
-from hawb.study.kernel.copies import lose
+from types import SimpleNamespace
+
+from hawb.engine.network import disks
+from hawb.study.compiled import Binding, inner
 from hawb.study.kernel.going_down import kill, miss_late, start
+from hawb.study.kernel.network_rules import NETWORK
 from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.state import (
     count_times,
     hand_over,
     is_running,
+    look_from_outside,
     running_bits,
 )
 
 
 @inner
-def lose_disk(t, bits):
-    """The disks of nodes are lost, and what runs there with them. Of a queue that waits for such a node nothing is
-    left."""
+def keep_sides(t, entry):
+    """In a whole network there is one side, whose records stay."""
+
+
+lose_disks = Binding(["drop_unheld"], SimpleNamespace(drop_unheld=keep_sides), NETWORK).of(disks.lose_disks)
+
+
+@inner
+def lose_nodes(t, bits):
+    """The disks of nodes are lost, and what runs there with them."""
     kill(t, bits)
     t.moment.virgin |= bits
-    if t.queue.abandoned and bits >> t.queue.master & 1:
-        lose(t, 0, t.queue.taken)
+    look_from_outside(t)
+    lose_disks(t, bits, 0, 0)
 
 
 @inner
@@ -38,14 +49,14 @@ def replace(t, node):
     elif not answers(t):
         hand_over(t)
     elif running:
-        forget(t, node)
+        forget_node(t, node)
         t.moment.virgin &= ~(1 << node)
         t.nodes[node].believes = running
         start(t, 1 << node)
 
 
 @inner
-def forget(t, node):
+def forget_node(t, node):
     """`rabbitmqctl forget_cluster_node`: the others have no such node any more. A queue without mirrors that waited for
     it is gone; its consumer was told when it fell, or waits."""
     miss_late(t, node)
@@ -56,7 +67,7 @@ def forget(t, node):
 
 
 @inner
-def declare(t, node):
+def declare_again(t, node):
     """A client at a node declares the queue again, empty, and there."""
     if not is_running(t, node) or not answers(t):
         hand_over(t)

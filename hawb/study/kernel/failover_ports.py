@@ -4,7 +4,7 @@ process crashes, and the record on disk names no mirrors."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner, with_arrays
-from hawb.study.kernel import deliveries, metadata, state
+from hawb.study.kernel import deliveries, node_rules, state
 from hawb.study.kernel.deliveries import subscribe
 from hawb.study.kernel.mailbox import is_awaited
 from hawb.study.kernel.publishing import keep
@@ -31,7 +31,7 @@ from hawb.study.kernel.state import (
 
 __all__ = ["COPIED", "STRUCK"]
 
-detach_consumer, stall_change, listed_in = deliveries.detach, metadata.stall, state.listed
+detach_consumer, stall_change, listed_in = deliveries.detach, node_rules.stall, state.listed
 
 
 @with_arrays
@@ -43,7 +43,7 @@ def listed(t, bits):
 @inner
 def stall(t, q, kind):
     """Whether something of the queue has to wait for a node that does not answer; then it does."""
-    return stall_change(t, kind, 0)
+    return stall_change(t, (kind, 0))
 
 
 @inner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.engine.stopping import departure as departure_of_turns
-from hawb.engine.stopping import going_down
+from hawb.engine.stopping import draining, going_down
 from hawb.study.compiled import Binding, inner
 from hawb.study.kernel import departure
 from hawb.study.kernel.node_rules import NODES, boot_again, look_again
@@ -11,6 +11,7 @@ from hawb.study.kernel.state import DOWN, look_from_outside
 
 GOING = Binding(departure_of_turns.PORTS, departure, NODES)
 
+drain = GOING.of(draining.drain)
 stop, kill, power_off = map(GOING.of, (going_down.stop, going_down.kill, going_down.power_off))
 shut_down, stopped = map(GOING.of, (going_down.shut_down, going_down.stopped))
 node_gone, miss, miss_late = map(GOING.of, (going_down.node_gone, going_down.miss, going_down.miss_late))

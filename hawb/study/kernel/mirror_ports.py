@@ -8,7 +8,7 @@ from hawb.rules import selection
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import answers, deliveries, state, windows
 from hawb.study.kernel.deliveries import park
-from hawb.study.kernel.metadata import stall
+from hawb.study.kernel.node_rules import stall
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
@@ -139,7 +139,7 @@ def join_later(t, q, node, returning, recorded):
 @inner
 def stall_join(t, q, node, returning, recorded):
     """A mirror that is started waits with it while a node that counts as running does not answer."""
-    stall(t, MIRROR_JOINS, node)
+    stall(t, (MIRROR_JOINS, node))
 
 
 # A synchronisation

@@ -12,6 +12,8 @@ from hawb.study.kernel.state import (
     BOOTING,
     DOWN,
     LOOK_AROUND,
+    MIRROR_JOINS,
+    NOBODY,
     PAUSED,
     RUNNING,
     SHUT_DOWN,
@@ -23,6 +25,7 @@ from hawb.study.kernel.state import (
     linked,
     look_from,
     look_from_outside,
+    move_row,
     next_number,
     put,
     running_bits,
@@ -61,6 +64,12 @@ def focus_on(t, side):
 def members(t):
     """The members of the cluster, as bits: all nodes."""
     return (1 << t.setup.nodes) - 1
+
+
+@inner
+def has_records(t, node):
+    """Whether a node is one of the cluster, for the others and for itself, with records on its disk."""
+    return not t.moment.virgin >> node & 1
 
 
 @inner
@@ -105,6 +114,56 @@ def look_in(t, delay_us):
 def wait_with_boot(t, node, awaited, delay_us):
     """A booting node waits for others, and after a while gives up."""
     put(t, delay_us, TIMER, BOOT_GIVES_UP, node, t.nodes[node].boots, 0, 0)
+
+
+# Changes of the metadata that wait: rows (kind, node)
+
+
+@inner
+def is_stalled(t, change):
+    """Whether a change waits already."""
+    kind, node = change
+    for k in range(t.queue.stalled):
+        if t.stalled[k, 0] == kind and t.stalled[k, 1] == node:
+            return True
+    return False
+
+
+@inner
+def put_off(t, change):
+    """A change waits."""
+    next_number(t)
+    t.stalled[t.queue.stalled, 0], t.stalled[t.queue.stalled, 1] = change
+    t.queue.stalled += 1
+
+
+@inner
+def count_stalled(t):
+    """How many changes wait."""
+    return t.queue.stalled
+
+
+@inner
+def place_of_stalled(t, k):
+    """The node at which the k-th of them is made; NOBODY for one of all sides."""
+    return t.stalled[k, 1] if t.stalled[k, 0] == MIRROR_JOINS else NOBODY
+
+
+@inner
+def try_again(t, k):
+    """The k-th of them is tried again on the side in focus."""
+    schedule(t, 0, t.stalled[k, 0], t.stalled[k, 1], int(t.stalled[k, 0] == MIRROR_JOINS))
+
+
+@inner
+def keep_stalled(t, kept):
+    """Only these go on waiting, given as bits."""
+    left = 0
+    for k in range(t.queue.stalled):
+        if kept >> k & 1:
+            move_row(t.stalled, k, left)
+            left += 1
+    t.queue.stalled = left
 
 
 # What nobody is told

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hawb.engine.nodes import partition_handling, ports, sight
+from hawb.engine.nodes import metadata, partition_handling, ports, sight
 from hawb.study.compiled import Binding
 from hawb.study.kernel import node_ports
 
 NODES = Binding(ports.PORTS, node_ports)
 
+stall, release_stalled = NODES.of(metadata.stall), NODES.of(metadata.release_stalled)
 decide_who_pauses, pause = NODES.of(partition_handling.decide_who_pauses), NODES.of(partition_handling.pause)
 look_again, look_around = NODES.of(partition_handling.look_again), NODES.of(partition_handling.look_around)
 boot_again, see_between = NODES.of(partition_handling.boot_again), NODES.of(partition_handling.see_between)

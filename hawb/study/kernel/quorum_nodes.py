@@ -1,5 +1,5 @@
-"""What goes and comes with nodes where members of a quorum queue are: what is otherwise than in `departure`, `arrival`
-and `maintenance`."""
+"""What goes and comes with nodes where members of a quorum queue are: what is otherwise than in `departure` and
+`arrival`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hawb.study.kernel.hosting import call_elections, member_down, member_up, st
 from hawb.study.kernel.quorum import channel_down, consumer_lost, node_back
 from hawb.study.kernel.quorum_state import GONE
 from hawb.study.kernel.raft_log import is_member
-from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, move_row
+from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, move_row
 
 
 @inner
@@ -61,16 +61,19 @@ def clients_gone(t, gone, dead):
 
 
 @inner
-def drain(t, node):
-    """A node in maintenance mode closes its clients' connections, and its member stops."""
-    if not is_running(t, node):
-        return
+def disconnect(t, node):
+    """A node that is drained closes its clients' connections."""
     client_gone(t, node)
     for k in range(t.queue.registered):
         if node_of(t.registered[k, 0]) == node and t.registered[k, 1] != NOBODY:
             t.registered[k, 1] = NEVER
     if t.consumer.node == node and t.consumer.state != CLOSED:
         channel_down(t)
+
+
+@inner
+def stop_members(t, node):
+    """Its member stops, in 3.8.9 only if it leads."""
     if is_member(t, t.queue, node) and (t.members[node].role == LEADER or t.setup.drain_stops_members):
         stop_member(t, t.queue, node)
 

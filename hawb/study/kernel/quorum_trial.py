@@ -14,6 +14,7 @@ from hawb.study.kernel import (
     disks,
     flows,
     going_down,
+    node_rules,
     quorum_nodes,
     silence,
     steady,
@@ -25,7 +26,7 @@ from hawb.study.kernel.asking import drop_orphans, offer_again, registration_giv
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
-from hawb.study.kernel.going_down import node_gone, shut_down, stopped
+from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
 from hawb.study.kernel.host_ports import hosted, note_hosts
 from hawb.study.kernel.hosting import (
     call_elections,
@@ -49,7 +50,6 @@ from hawb.study.kernel.quorum import (
 )
 from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
 from hawb.study.kernel.quorum_group import pending, row_of
-from hawb.study.kernel.quorum_nodes import drain
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
@@ -310,14 +310,15 @@ def tell(t, row):
 
 NEVER_HAPPENS = (
     departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers, departure.bury_replicas,
-    departure.release, arrival.settle_stalled,
+    node_rules.release_stalled, arrival.settle_stalled,
 )  # fmt: skip
 """What goes and comes with replicas of classic queues."""
 PARTS = {
     trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, steady.next_change_us: next_change_us,
-    closing.credit: credit, going_down.power_off: going_down.kill, disks.lose_disk: going_down.kill,
+    closing.credit: credit, going_down.power_off: going_down.kill, disks.lose_nodes: going_down.kill,
     departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
+    departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
     upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip

@@ -14,16 +14,15 @@ from hawb.study.kernel import (
     answers,
     arrival,
     books,
-    boot_order,
     copies,
     cut_state,
     cut_trial,
     deliveries,
     departure,
+    disks,
     failover_ports,
-    links,
-    metadata,
     mirror_ports,
+    network_ports,
     node_ports,
     search_books,
     search_copies,
@@ -31,7 +30,6 @@ from hawb.study.kernel import (
     search_queue,
     search_record,
     search_state,
-    sides,
     state,
     trial,
 )
@@ -70,7 +68,7 @@ NOW, THEN, FIRST_REACHED = range(3)
 
 
 @inner
-def reached(t, goal):
+def has_come_true(t, goal):
     """Whether a goal has come true (`hawb.planning.goals`)."""
     if goal == LOST_CONFIRMED:
         return t.ledger.confirmed & (t.ledger.lost | t.ledger.refused) != 0
@@ -135,7 +133,7 @@ def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
     if begun > len(then.begun):
         raise OverflowError("more synchronisations begin than a search has room for")
     tell(then, names, rows, found, row, verb, nodes)
-    rows[found, WHEN], rows[found, HARMED] = SETTLED, int(reached(then, goal))
+    rows[found, WHEN], rows[found, HARMED] = SETTLED, int(has_come_true(then, goal))
     found += 1
     if is_settled(t):
         return found
@@ -190,9 +188,8 @@ def middle_us(from_us, duration_us):
 PARTS = {
     **{part: cut_trial.PARTS[part] for part in (
         state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put,
-        state.unschedule, answers.client_gone, metadata.release_stalled, node_ports.connections_at,
-        node_ports.sides, node_ports.focused, node_ports.focus_on, arrival.settle_stalled, arrival.find_records,
-        trial.happen,
+        state.unschedule, answers.client_gone, node_ports.connections_at, node_ports.sides, node_ports.focused,
+        node_ports.focus_on, arrival.find_records, disks.keep_sides, trial.happen,
     )},
     cut_state.keep: search_state.keep, cut_state.take_up: search_state.take_up,
     state.count_times: search_books.count_times, answers.tell: search_books.tell,
@@ -208,11 +205,13 @@ PARTS = {
     mirror_ports.note_recoverable: search_record.note_recoverable,
     mirror_ports.note_returned: search_record.note_returned, mirror_ports.start_sync: search_record.start_sync,
     failover_ports.meet: search_record.meet,
-    departure.remember: search_nodes.remember, boot_order.come_up: search_nodes.come_up,
-    sides.bring_back: search_nodes.bring_back, sides.leave: search_nodes.leave,
-    sides.drop_unheld: search_nodes.drop_unheld,
-    links.catch_up: search_queue.catch_up, links.time_out: search_nodes.time_out,
-    links.send_held_up: search_books.count_times, links.forget_held_up: search_books.count_times,
+    departure.remember: search_nodes.remember, arrival.return_to_queues: search_nodes.return_to_queues,
+    **{getattr(network_ports, port): getattr(search_nodes, port) for port in (
+        "bring_back", "leave_side", "drop_side", "in_reach", "note_suspects", "has_copy", "lose_content",
+    )},
+    network_ports.hear_late: search_queue.hear_late, network_ports.forget_recoverable: search_queue.forget_recoverable,
+    network_ports.send_what_waited: search_books.count_times,
+    network_ports.give_up_what_waited: search_books.count_times,
     trial.handle: handle,
 }  # fmt: skip
 """What a search does in place of what a trial does."""

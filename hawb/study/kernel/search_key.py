@@ -7,7 +7,7 @@ Words are written behind their count. What is left out, and which nodes are inte
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.cut_state import NO_SIDE, SIDE, place_of
+from hawb.study.kernel.cut_state import NO_SIDE, SIDE, place_of_side
 from hawb.study.kernel.search_names import bit, place_in, rename, say, status
 from hawb.study.kernel.search_sets import say_messages
 from hawb.study.kernel.search_state import MOST_SIDES, REMEMBERED, order_sides, remember_at
@@ -50,7 +50,7 @@ def name(t, words):
     """Writes the name of a state."""
     words[0] = 0
     sides = order_sides(t)
-    here = place_of(t, NO_SIDE)
+    here = place_of_side(t, NO_SIDE)
     remember_at(t, here)
     rename(t, here, sides)
     for k in range(t.setup.nodes):

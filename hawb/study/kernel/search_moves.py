@@ -6,12 +6,13 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
+from hawb.study.kernel.cut_trial import cut_between
 from hawb.study.kernel.going_down import kill, node_gone, power_off, shut_down, start, stop, stopped
-from hawb.study.kernel.links import cut
+from hawb.study.kernel.network_rules import heal
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.replicas import bury, finish_sync, join, synchronise, synchronise_by_hand, take_effect
-from hawb.study.kernel.search_nodes import heal, wipe
+from hawb.study.kernel.search_nodes import lose_disk_of
 from hawb.study.kernel.search_queue import publish
 from hawb.study.kernel.search_state import order_sides, renumber
 from hawb.study.kernel.state import (
@@ -158,9 +159,9 @@ def act(t, verb, about, wait_us):
     elif verb == POWER_OFF:
         power_off(t, about)
     elif verb == PARTITION:
-        cut(t, about & GROUP, about >> SECOND_GROUP)
+        cut_between(t, about & GROUP, about >> SECOND_GROUP)
     elif verb == WIPE:
-        wipe(t, node_of(about))
+        lose_disk_of(t, node_of(about))
 
 
 @inner

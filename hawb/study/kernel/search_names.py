@@ -4,7 +4,7 @@ hold (`hawb.engine.key`)."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.cut_state import ELSEWHERE, place_of
+from hawb.study.kernel.cut_state import ELSEWHERE, place_of_side
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.state import RUNNING, is_among
 
@@ -19,7 +19,7 @@ def say(words, value):
 @inner
 def place_in(t, number, here):
     """Where the records of a side are, given where those of the one in focus are."""
-    return here if number == t.net.focus else place_of(t, number)
+    return here if number == t.net.focus else place_of_side(t, number)
 
 
 @inner

@@ -1,25 +1,22 @@
 """Nodes while stories are searched: what they remember as they go down, and what becomes of it as they come up among
-others: what is otherwise than in `departure`, `boot_order`, `sides` and `links`."""
+others: what is otherwise than in `departure`, `arrival` and `network_ports`."""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel import boot_order, links
-from hawb.study.kernel.cut_state import NO_SIDE, focus_on, place_of
+from hawb.study.kernel import arrival
+from hawb.study.kernel.cut_state import NO_SIDE, place_of_side
+from hawb.study.kernel.disks import lose_disks
 from hawb.study.kernel.search_books import give_up, lose, reclaim
 from hawb.study.kernel.search_state import (
     REMEMBERED,
     content,
-    delete_copies,
-    is_side,
     put_copy,
     remember_at,
 )
-from hawb.study.kernel.sides import is_held
 from hawb.study.kernel.state import look_from
 
-comes_up = boot_order.come_up
-heals, times_out = links.heal, links.time_out
+returns_to_queues = arrival.return_to_queues
 
 
 # Down
@@ -34,56 +31,60 @@ def remember(t, node):
 
 
 @inner
-def wipe(t, node):
-    """The disk of a node that is down is lost. Of a queue that waits for that node nothing is left."""
-    look_from(t, node)
+def lose_disk_of(t, node):
+    """The disk of a node that is down is lost."""
     t.moment.virgin |= 1 << node
     t.notes.remembers &= ~(1 << node)
-    focus = t.net.focus
-    for number in range(1, t.net.last_side + 1):
-        if focus_on(t, number) and t.queue.copies >> node & 1:
-            if t.queue.master != node:
-                delete_copies(t, 1 << node)
-            elif t.queue.abandoned:
-                lose(t, content(t))
-                put_copy(t, node, 0)
-                t.queue.redelivered = 0
-    focus_on(t, focus)
-    drop_unheld(t)
+    lose_disks(t, 1 << node, 0, 0)
+
+
+@inner
+def has_copy(t, q, node):
+    """Whether a node has a copy of the queue, be it on its disk."""
+    return q.copies >> node & 1 == 1
+
+
+@inner
+def lose_content(t, q, why):
+    """Nothing is left of what the queue holds, which waits for its master's node."""
+    lose(t, content(t))
+    put_copy(t, q.master, 0)
+    q.redelivered = 0
 
 
 # Up
 
 
 @inner
-def come_up(t, node):
-    """A node joins its cluster, and what it remembered does not matter any more."""
-    comes_up(t, node)
+def return_to_queues(t, node, others):
+    """What the queue makes of a node that is back: what that remembered does not matter any more."""
     t.notes.remembers &= ~(1 << node)
+    returns_to_queues(t, node, others)
     t.suspected[node] = 0
     for other in range(t.setup.nodes):
         t.suspected[other] &= ~(1 << node)
 
 
 @inner
-def bring_back(t, place):
-    """The master that a side waits for comes from the disk of a node that was on another."""
-    queue, node, had = t.queue, t.queue.master, content(t)
+def bring_back(t, q, old):
+    """The master that a side waits for comes from the disk of its node, which was on another."""
+    place, node, had = place_of_side(t, old), q.master, content(t)
     held = t.kept_contents[place, node]
     put_copy(t, node, held)
-    queue.stored |= t.kept[place].stored
-    queue.starts |= t.kept[place].starts
-    queue.redelivered = held
+    q.stored |= t.kept[place].stored
+    q.starts |= t.kept[place].starts
+    q.redelivered = held
     known = t.kept[REMEMBERED + node]
     if t.notes.remembers >> node & 1 and known.master == node and known.stopped and not known.up:
-        queue.redelivered = held & known.redelivered
+        q.redelivered = held & known.redelivered
     give_up(t, had)
     reclaim(t, held)
 
 
 @inner
-def leave(t, place, node):
-    """A node's copy is no part of a side any more that it has left."""
+def leave_side(t, old, node, entry):
+    """A node's copy is no part any more of the side that it has left."""
+    place = place_of_side(t, old)
     side, held = t.kept[place], t.kept_contents[place, node]
     t.kept_contents[place, node] = 0
     if side.master == node:
@@ -95,44 +96,26 @@ def leave(t, place, node):
 
 
 @inner
-def drop_unheld(t):
-    """Records that are on nobody's disk any more are gone, and what only they knew of."""
-    for number in range(1, t.net.last_side + 1):
-        if t.net.sides > 1 and is_side(t, number) and not is_held(t, number):
-            look_elsewhere(t, number)
-            place = place_of(t, number)
-            t.kept_side[place] = NO_SIDE
-            t.net.sides -= 1
-            for node in range(t.setup.nodes):
-                if t.nodes[node].side == number:
-                    t.nodes[node].side = t.net.focus
-            give_up(t, t.kept_contents[place, t.kept[place].master])
-
-
-@inner
-def look_elsewhere(t, number):
-    """Puts another side than one in focus."""
-    for other in range(1, t.net.last_side + 1):
-        if t.net.focus == number and other != number:
-            focus_on(t, other)
+def drop_side(t, side, entry):
+    """A side's records are gone, and what only they knew of."""
+    place = place_of_side(t, side)
+    t.kept_side[place] = NO_SIDE
+    t.net.sides -= 1
+    give_up(t, t.kept_contents[place, t.kept[place].master])
 
 
 # Links
 
 
 @inner
-def heal(t):
-    """All links work again."""
+def in_reach(t):
+    """Nobody suspects anybody any more."""
     for node in range(t.setup.nodes):
         t.suspected[node] = 0
-    heals(t)
 
 
 @inner
-def time_out(t, number):
-    """Links have been silent for net_ticktime: those at their ends suspect each other."""
+def note_suspects(t, ends):
+    """The nodes at the ends of links suspect each other."""
     for node in range(t.setup.nodes):
-        t.lost_links[node] = 0
-    times_out(t, number)
-    for node in range(t.setup.nodes):
-        t.suspected[node] |= t.lost_links[node]
+        t.suspected[node] |= ends[node]

@@ -1,54 +1,49 @@
 """What is published while stories are searched, and what lags behind links that work again: `hawb.engine.publishing`
-and `links`, where they decide what copies hold."""
+and `network`, where they decide what copies hold."""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.deliveries import park, release
+from hawb.study.kernel.deliveries import park
 from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.mailbox import keeps
 from hawb.study.kernel.publishing import answered
 from hawb.study.kernel.record_ports import is_alive
 from hawb.study.kernel.record_rules import is_mirror
-from hawb.study.kernel.replicas import finish_late
 from hawb.study.kernel.search_books import await_answers
 from hawb.study.kernel.search_state import MOST_PIECES, OWN_KIND, content, put_copy
 from hawb.study.kernel.state import (
     COPIED,
     ORPHANED,
-    POLICY_TAKES_EFFECT,
     PUBLISH,
     STRUCK,
     follows,
     is_running,
     runs_anywhere,
-    schedule,
     without,
 )
 
 
 @inner
-def catch_up(t):
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on. Nodes that
-    can be seen again and have no mirror here cannot be recovered."""
-    queue = t.queue
-    if queue.up:
-        late, queue.lagging = queue.lagging, 0
-        for k in range(late):
-            if is_alive(t, queue, t.lagging[k]):
-                node = t.lagging[k]
-                new = content(t) & -(1 << t.lag_from[node])
-                put_copy(t, node, (t.contents[node] | new) & content(t))
-        for k in range(late):
-            if is_alive(t, queue, t.lagging[k]):
-                replica_answers(t, t.lagging[k])
-        finish_late(t, queue)
-    release(t)
-    if queue.up:
-        schedule(t, t.setup.link_us, POLICY_TAKES_EFFECT, 0)
+def hear_late(t, q):
+    """Mirrors that nobody had missed yet get what was on its way to them, and answer."""
+    late, q.lagging = q.lagging, 0
+    for k in range(late):
+        if is_alive(t, q, t.lagging[k]):
+            node = t.lagging[k]
+            new = content(t) & -(1 << t.lag_from[node])
+            put_copy(t, node, (t.contents[node] | new) & content(t))
+    for k in range(late):
+        if is_alive(t, q, t.lagging[k]):
+            replica_answers(t, t.lagging[k])
+
+
+@inner
+def forget_recoverable(t, q):
+    """Nodes that can be seen again and have no mirror here cannot be recovered either."""
     for node in range(t.setup.nodes):
-        if runs_anywhere(t, node) and not is_mirror(t, t.queue, node):
-            queue.recoverable = without(t.recoverable, queue.recoverable, 1 << node)
+        if runs_anywhere(t, node) and not is_mirror(t, q, node):
+            q.recoverable = without(t.recoverable, q.recoverable, 1 << node)
 
 
 @inner

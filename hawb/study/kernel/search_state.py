@@ -20,7 +20,7 @@ from hawb.study.kernel.cut_state import (
     copy_rows,
     first_running,
     focus_on,
-    place_of,
+    is_side,
     show_nodes,
 )
 from hawb.study.kernel.state import (
@@ -154,12 +154,6 @@ def order_sides(t):
             t.order[at] = number
             count += 1
     return count
-
-
-@inner
-def is_side(t, number):
-    """Whether there is a side of that number."""
-    return number == t.net.focus or place_of(t, number) != NOBODY
 
 
 @inner

@@ -12,10 +12,9 @@ from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
-from hawb.study.kernel.disks import declare
+from hawb.study.kernel.disks import declare_again
 from hawb.study.kernel.flows import flow
-from hawb.study.kernel.going_down import node_gone, shut_down, stopped
-from hawb.study.kernel.maintenance import drain
+from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
 from hawb.study.kernel.mirror_ports import wanted
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.publishing import publish
@@ -64,7 +63,6 @@ from hawb.study.kernel.state import (
     D,
     due_us,
     earliest,
-    hand_over,
     strike,
 )
 from hawb.study.kernel.steady import next_change_us, react
@@ -160,7 +158,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == CONSUMER_CLOSES:
         close(t)
     elif kind == DECLARE:
-        declare(t, a)
+        declare_again(t, a)
 
 
 @inner
@@ -219,16 +217,7 @@ def before(t, time_us):
 @compiled
 def play(t, history, horizon_us):
     """One trial, a row of `state.TRIAL` as `setup.begin` makes it. It is changed in place; `told` says what has come of
-    it. One for which a table is too small is handed over."""
-    try:
-        through(t, history, horizon_us)
-    except Exception:  # numba knows no narrower one
-        hand_over(t)
-
-
-@inner
-def through(t, history, horizon_us):
-    """What happens up to a horizon."""
+    it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
     stand(t)
     k = 0
     while True:

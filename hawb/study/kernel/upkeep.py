@@ -8,7 +8,7 @@ from hawb.study import histories
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel.closing import close as close_publisher
 from hawb.study.kernel.closing import close_with_nodes
-from hawb.study.kernel.disks import lose_disk, replace
+from hawb.study.kernel.disks import lose_nodes, replace
 from hawb.study.kernel.going_down import kill, power_off, start, stop
 from hawb.study.kernel.publishing import open_publisher
 from hawb.study.kernel.state import (
@@ -325,7 +325,7 @@ def keep_down(t, kind, nodes):
     elif kind == POWER_OFF:
         power_off(t, nodes)
     elif kind == LOSE_DISK:
-        lose_disk(t, nodes)
+        lose_nodes(t, nodes)
 
 
 @inner
