@@ -253,7 +253,6 @@ class Played:
     def _publish_at(self, node: int) -> None:
         if self.rate == 0:
             return
-        self._forget_publishers()
         self._connections += 1
         self._rate, traffic = self.rate, self._traffic
         self.do(
@@ -262,11 +261,6 @@ class Played:
                 size=traffic.message_size_bytes, persistent=traffic.persistent, mode=traffic.mode,
             )
         )  # fmt: skip
-
-    def _forget_publishers(self) -> None:
-        """Publishers that are closed and hear nothing more are no matter to a trial, which has one after the other."""
-        known = self.turn.publishers
-        self.turn.publishers = {name: one for name, one in known.items() if not one.closed or one.unanswered}
 
     def _consume_at(self, node: int) -> None:
         traffic = self._traffic
