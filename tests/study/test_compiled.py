@@ -79,7 +79,7 @@ def test_a_function_with_other_parts_is_compiled_from_its_own_code():
         t.moment.now_us = time_us + t.moment.poll_us
 
     trials = np.zeros(1, TRIAL)
-    with_parts(trial.play, {trial.stand: stand, trial.before: before})(trials[0], history, horizon_us)
+    with_parts(trial.play, {trial.set_up: stand, trial.play_until: before})(trials[0], history, horizon_us)
     assert trials["moment"]["now_us"] == 12
     assert with_parts(trial.play, {}) is trial.play
 
@@ -98,15 +98,15 @@ def test_a_function_with_other_parts_is_never_taken_for_another_of_its_name():
     history, trials = np.empty((0, 3), np.int64), np.zeros(1, TRIAL)
     stand = inner(lambda t: None)
     for number in (3, 8):
-        with_parts(trial.play, {trial.stand: stand, trial.before: reads(number)})(trials[0], history, 0)
+        with_parts(trial.play, {trial.set_up: stand, trial.play_until: reads(number)})(trials[0], history, 0)
         assert trials["moment"]["now_us"] == number
 
 
 def test_what_is_kept_has_a_name_of_its_own():
-    parts = with_parts(trial.play, {trial.stand: quorum_trial.stand})
+    parts = with_parts(trial.play, {trial.set_up: quorum_trial.set_up})
     assert parts.py_func.__qualname__ != trial.play.py_func.__qualname__
     assert parts._cache.cache_path == trial.play._cache.cache_path
-    assert with_parts(trial.play, {trial.stand: reads(1)})._cache.cache_path is None
+    assert with_parts(trial.play, {trial.set_up: reads(1)})._cache.cache_path is None
 
 
 def test_parts_are_found_at_any_depth():
@@ -120,8 +120,8 @@ def test_parts_are_found_at_any_depth():
 
     parts = Assembly({flows.next_change_us: next_change_us, upkeep.look: look})
     assert parts.of(upkeep.next_us) is not upkeep.next_us
-    assert parts.of(trial.before).py_func.__globals__["next_us"] is parts.of(upkeep.next_us)
-    assert parts.of(trial.stand) is trial.stand
+    assert parts.of(trial.play_until).py_func.__globals__["next_us"] is parts.of(upkeep.next_us)
+    assert parts.of(trial.set_up) is trial.set_up
 
 
 def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
@@ -145,7 +145,7 @@ def test_a_part_that_calls_itself_by_way_of_others_is_refused():
 def test_a_function_with_other_parts_may_return_arrays_where_it_did():
     parts = {state.next_number: inner(lambda t: 1)}
     assert with_parts(mirror_ports.wanted, parts).targetoptions["_nrt"]
-    assert not with_parts(state.put, parts).targetoptions["_nrt"]
+    assert not with_parts(state.put_on_agenda, parts).targetoptions["_nrt"]
 
 
 # A protocol with ports of its own

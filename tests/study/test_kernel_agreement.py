@@ -75,7 +75,7 @@ def by_engine(given: Case, history: np.ndarray) -> tuple[Record, int]:
 
 def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     """The record of the kernel's trial, and its counter; None of one that it hands over."""
-    begun = setup.begin(given.design, given.environment, given.number)
+    begun = setup.begin_trial(given.design, given.environment, given.number)
     kind = cut_trial if given.environment.partitions else trial
     try:
         kind.play(begun[0], history, HORIZON_US)
@@ -243,7 +243,7 @@ def with_traffic(**fields: object) -> Environment:
 def test_what_the_kernel_cannot_do_is_refused_by_name(design, environment, named):
     assert setup.refused(design, environment).startswith(named)
     with pytest.raises(ValueError, match=named):
-        setup.begin(design, environment, 0)
+        setup.begin_trial(design, environment, 0)
 
 
 def test_every_refusal_is_tried_and_the_rest_is_played():
@@ -280,9 +280,9 @@ def changed(windows_, puts, after, last, limit, count):
     if puts:
         windows.add(windows_, after, last)
     else:
-        windows.cut(windows_, after, last)
+        windows.strike_out(windows_, after, last)
     return (
-        windows.size(windows_), windows.common(windows_, after, last), windows.reach(windows_, count),
+        windows.total(windows_), windows.count_between(windows_, after, last), windows.reach(windows_, count),
         windows.last_by(windows_, limit),
     )  # fmt: skip
 

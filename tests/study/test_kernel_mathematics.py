@@ -40,7 +40,7 @@ def estimates(design: Design, given: Environment, field: str, trials: int) -> tu
     """The mean of a field of the record over trials, and half of its interval."""
     found = []
     for number in range(trials):
-        begun = setup.begin(design, given, number)
+        begun = setup.begin_trial(design, given, number)
         trial.play(begun[0], histories.history(given, design.nodes, SEED, number, HORIZON_US), HORIZON_US)
         found.append(getattr(trial.record(begun[0]), field))
     return float(np.mean(found)), Z_99 * float(np.std(found, ddof=1)) / math.sqrt(trials)

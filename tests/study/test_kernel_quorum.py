@@ -56,7 +56,7 @@ def by_engine(given: Case, history: np.ndarray, horizon_us: int = HORIZON_US) ->
 
 def by_kernel(given: Case, horizon_us: int = HORIZON_US) -> Told:
     """What the kernel makes of it, which it draws itself."""
-    begun = setup.begin(given.design, given.environment, 0)
+    begun = setup.begin_trial(given.design, given.environment, 0)
     table = histories.sources(given.environment, given.design.nodes)
     (row,) = block.rows_in(begun, table, SEED, given.number, 1, horizon_us).tolist()
     told = dict(zip(Record.__struct_fields__, row, strict=True))

@@ -107,9 +107,9 @@ def fails(t):
 
 def broken(monkeypatch: pytest.MonkeyPatch, begins: Callable) -> None:
     """Trials of a classic queue begin so, and nothing else happens in them, so that little is compiled."""
-    nothing = dict.fromkeys((trial.before, upkeep.look_after, upkeep.act), silence.nothing)
+    nothing = dict.fromkeys((trial.play_until, upkeep.look_after, upkeep.act), silence.nothing)
     _, words = block.PLAYERS[state.TRIAL]
-    player = with_parts(block.played, {trial.stand: begins} | nothing)
+    player = with_parts(block.played, {trial.set_up: begins} | nothing)
     monkeypatch.setitem(block.PLAYERS, state.TRIAL, (player, words))
 
 

@@ -3,8 +3,8 @@
 The kernel plays what the engine plays, event by event: the same events at the same microseconds in the same order, with
 the same counter behind the same draws, for one queue, without a trace. What RabbitMQ decides it asks of the functions
 of `hawb.rules`, compiled. What it leaves out, `setup.refused` refuses by name; the few trials in which only what
-happens shows that the kernel cannot follow, or that a table is too small, it hands over (`state.hand_over`). That both
-do the same is what `tests/study/test_kernel_agreement.py`, `tests/study/test_kernel_partitions.py` and
+happens shows that the kernel cannot follow, or that a table is too small, it hands over (`state.hand_to_engine`). That
+both do the same is what `tests/study/test_kernel_agreement.py`, `tests/study/test_kernel_partitions.py` and
 `tests/study/test_kernel_quorum.py` hold.
 
 Messages are counted by those that the queue has taken, refused ones left out. So a queue's content is a few windows,

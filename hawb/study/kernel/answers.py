@@ -65,9 +65,9 @@ def tell_refused(t, node, count, answered):
 
 
 @inner
-def ask(t, row, client, count, from_us):
+def await_replicas(t, row, client, count, from_us):
     """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
-    ask_nobody(t, row)
+    await_nobody(t, row)
     about = count, t.setup.size_bytes, t.setup.persistent
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, t.queue, node):
@@ -76,14 +76,14 @@ def ask(t, row, client, count, from_us):
 
 
 @inner
-def ask_nobody(t, row):
+def await_nobody(t, row):
     """Nobody's answer is waited for."""
     for column in range(FIRST_NODE, FIRST_NODE + t.setup.nodes):
         row[column] = NOT_ASKED
 
 
 @inner
-def latest(t, row):
+def last_answer_us(t, row):
     """The last of the answers that are waited for; NOT_ASKED if there are none."""
     last_us = row[FIRST_NODE]
     for column in range(FIRST_NODE + 1, FIRST_NODE + t.setup.nodes):
@@ -92,7 +92,7 @@ def latest(t, row):
 
 
 @inner
-def room(rows, count):
+def reserve_row(rows, count):
     """There has to be room for one more row."""
     if count >= len(rows):
         raise OverflowError("more waits to be confirmed than a trial has room for")
@@ -105,15 +105,15 @@ def room(rows, count):
 def await_batch(t, client, publisher, after, count, answered):
     """A publisher's channel waits for the replicas that a batch was sent to; for nobody where no queue took it (`after`
     is NOT_TAKEN then), and `answered` is what it is told."""
-    room(t.awaiting, t.moment.awaiting)
+    reserve_row(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
     row[SENDER] = publisher
-    ask_nobody(t, row)
+    await_nobody(t, row)
     due_us = t.moment.now_us
     if after != NOT_TAKEN:
-        ask(t, row, client, count, t.moment.now_us)
+        await_replicas(t, row, client, count, t.moment.now_us)
         for node in range(t.setup.nodes):
             if row[FIRST_NODE + node] != NEVER:
                 due_us = max(due_us, row[FIRST_NODE + node])
@@ -127,8 +127,8 @@ def settle_batches(t, number):
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         chosen = is_here(t, row[AT]) if number == EVERY else row[NUMBERED] == number
-        if chosen and latest(t, row) <= t.moment.now_us:
-            answered = row[ANSWERED] == 1 or latest(t, row) != NOT_ASKED
+        if chosen and last_answer_us(t, row) <= t.moment.now_us:
+            answered = row[ANSWERED] == 1 or last_answer_us(t, row) != NOT_ASKED
             if row[AFTER] == NOT_TAKEN:
                 tell_refused(t, row[AT], row[COUNT], answered)
             else:
@@ -146,13 +146,13 @@ def settle_batches(t, number):
 def await_each(t, count, lag_us):
     """The publisher's channel waits for answers to its last `count` messages, which the queue has just taken."""
     publisher, last = t.publisher, t.moment.unanswered - 1
-    room(t.unanswered, last + 1)
+    reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
     row[NUMBERED], row[AT], row[ANSWERED] = publisher.number, publisher.node, 0
     clock = publisher.clock
     row[START_US], row[PER_BEATS], row[PER_US] = clock.start_us, clock.per_beats, clock.per_us
     row[BEAT], row[AFTER], row[COUNT] = publisher.beats - count + 1, t.queue.taken - count, count
-    ask(t, row, publisher.node, 1, lag_us)
+    await_replicas(t, row, publisher.node, 1, lag_us)
     if last >= 0 and goes_on(t, t.unanswered[last], row):
         t.unanswered[last, COUNT] += count
     else:
@@ -183,7 +183,7 @@ def settle_each(t):
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
-        heard = answered_for(t, row, latest(t, row)) if is_here(t, row[AT]) else 0
+        heard = answered_for(t, row, last_answer_us(t, row)) if is_here(t, row[AT]) else 0
         if heard:
             tell(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
@@ -202,7 +202,7 @@ def forget_in_each(t, node):
         if row[FIRST_NODE + node] != NOT_ASKED and is_here(t, row[AT]):
             heard = answered_for(t, row, row[FIRST_NODE + node])
             if 0 < heard < row[COUNT]:
-                split(t, k, heard)
+                split_row(t, k, heard)
             if heard > 0:
                 row[ANSWERED] = 1
             row[FIRST_NODE + node] = NOT_ASKED
@@ -211,9 +211,9 @@ def forget_in_each(t, node):
 
 
 @inner
-def split(t, k, heard):
+def split_row(t, k, heard):
     """A row becomes two: its first `heard` messages, and behind them the rest."""
-    room(t.unanswered, t.moment.unanswered)
+    reserve_row(t.unanswered, t.moment.unanswered)
     for other in range(t.moment.unanswered, k, -1):
         move_row(t.unanswered, other - 1, other)
     first, rest = t.unanswered[k], t.unanswered[k + 1]
@@ -228,7 +228,7 @@ def settle_forgotten(t):
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
-        if latest(t, row) == NOT_ASKED:
+        if last_answer_us(t, row) == NOT_ASKED:
             tell(t, row[AT], row[AFTER], row[COUNT], row[ANSWERED] == 1)
         else:
             move_row(t.unanswered, k, left)

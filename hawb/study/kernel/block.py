@@ -16,7 +16,7 @@ from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import cut_state, cut_trial, quorum_state, quorum_trial, setup, state
-from hawb.study.kernel.trial import HANDED_OVER, clean_up, play, told
+from hawb.study.kernel.trial import HANDED_OVER, clean_up, play, summarise
 from hawb.study.trial_record import Record
 
 FIELDS = len(Record.__struct_fields__)
@@ -31,12 +31,12 @@ def rows(design: Design, environment: Environment, seed: int, first: int, count:
     `Record`, times in microseconds; of a trial that the kernel hands over each number is `trial.HANDED_OVER`. Raises
     ValueError with the reason for what the kernel cannot do, TrialFailed."""
     table = histories.sources(environment, design.nodes)
-    return rows_in(setup.begin(design, environment, 0), table, seed, first, count, horizon_us)
+    return rows_in(setup.begin_trial(design, environment, 0), table, seed, first, count, horizon_us)
 
 
 def rows_in(begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
-    """The rows of trials that are played in the memory of one that has begun (`setup.begin`), with the sources of their
-    histories. The last one is left there. Raises TrialFailed."""
+    """The rows of trials that are played in the memory of one that has begun (`setup.begin_trial`), with the sources of
+    their histories. The last one is left there. Raises TrialFailed."""
     words, drawn_by = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
     play_them, words_before_tables = PLAYERS[begun.dtype]
     beginning, told_of, done = words[:words_before_tables].copy(), np.empty((count, FIELDS), np.int64), np.zeros(1, int)
@@ -62,7 +62,7 @@ def played(trials, words, beginning, table, seed, first, horizon_us, told_of, do
         clean_up(t, words, beginning)
         t.setup.seed = own_seed(seed, first + k)
         play(t, drawn(table, t.setup.nodes, seed, first + k, horizon_us), horizon_us)
-        told(t, told_of[k])
+        summarise(t, told_of[k])
         done[0] += 1
 
 

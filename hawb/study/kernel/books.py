@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import deliveries, windows
-from hawb.study.kernel.cut_state import MOST_SIDES, NO_SIDE, linked, without, without_elsewhere
+from hawb.study.kernel.cut_state import MOST_SIDES, NO_SIDE, linked, without_elsewhere, without_messages
 from hawb.study.kernel.record_rules import is_synchronised
-from hawb.study.kernel.state import count_times_of, hand_over
+from hawb.study.kernel.state import count_times_of, hand_to_engine
 
 take_out_here = deliveries.take_out
 
@@ -28,7 +28,7 @@ def lose(t, after, last):
     it."""
     windows.clear(t.gone)
     windows.copy(t.content, t.gone, after, last)
-    windows.cut(t.content, after, last)
+    windows.strike_out(t.content, after, last)
     lose_gone(t)
 
 
@@ -57,8 +57,8 @@ def give_up(t, some):
     in an orderly way."""
     windows.clear(t.gone)
     windows.copy_all(some, t.gone)
-    without(t.gone, t.content)
-    without(t.gone, t.left)
+    without_messages(t.gone, t.content)
+    without_messages(t.gone, t.left)
     lose_gone(t)
 
 
@@ -76,7 +76,7 @@ def inherit(t, q, heir, living, gone, entry):
             else:
                 t.since[node] = max(t.since[node], t.since[heir])
                 if behind and not lagging >> node & 1 and (not near or last_back > t.since[node]):
-                    hand_over(t)
+                    hand_to_engine(t)
                 elif near and not behind and lagging >> node & 1:
                     close_gap(t, node)
             lagging &= ~(int(near) << node)
@@ -84,8 +84,8 @@ def inherit(t, q, heir, living, gone, entry):
     if lagging:
         windows.clear(t.here)
         windows.copy_all(t.behind, t.here)
-        without(t.here, t.content)
-        without(t.behind, t.here)
+        without_messages(t.here, t.content)
+        without_messages(t.behind, t.here)
     windows.clear(t.unwritten)
 
 
@@ -93,10 +93,10 @@ def inherit(t, q, heir, living, gone, entry):
 def close_gap(t, node):
     """A mirror that the last messages did not reach gets those that come now. What lies between it lacks: then it holds
     all only after that, unless it has some of what was before."""
-    if windows.common(t.content, t.queue.lag_from, t.queue.taken):
+    if windows.count_between(t.content, t.queue.lag_from, t.queue.taken):
         for k in range(1, t.behind[0, 0] + 1):
-            if windows.common(t.content, max(t.behind[k, 0], t.since[node]), t.behind[k, 1]):
-                hand_over(t)
+            if windows.count_between(t.content, max(t.behind[k, 0], t.since[node]), t.behind[k, 1]):
+                hand_to_engine(t)
         t.since[node] = t.queue.taken
 
 
@@ -108,8 +108,8 @@ def turn_back(t, heir):
     windows.copy_all(t.content, t.gone)
     windows.clear(t.here)
     windows.copy(t.behind, t.here, t.since[heir], t.queue.taken)
-    without(t.gone, t.here)
-    without(t.here, t.content)
+    without_messages(t.gone, t.here)
+    without_messages(t.here, t.content)
     windows.clear(t.content)
     windows.copy(t.behind, t.content, t.since[heir], t.queue.taken)
     lose_gone(t)
@@ -125,9 +125,9 @@ def take_back(t, some):
     for k in range(1, some[0, 0] + 1):
         windows.clear(t.gone)
         windows.add(t.gone, some[k, 0], some[k, 1])
-        without(t.gone, t.lost)
+        without_messages(t.gone, t.lost)
         windows.copy_all(t.gone, t.left)
-        windows.cut(t.lost, some[k, 0], some[k, 1])
+        windows.strike_out(t.lost, some[k, 0], some[k, 1])
 
 
 @inner
@@ -139,7 +139,7 @@ def note_silent(t, q):
         silent |= int(not linked(t, q.master, t.mirrors[k])) << t.mirrors[k]
     silent &= ~q.lagging
     if silent and q.lagging:
-        hand_over(t)
+        hand_to_engine(t)
     if silent:
         windows.clear(t.behind)
         windows.copy_all(t.content, t.behind)

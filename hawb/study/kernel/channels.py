@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_beyond, room
+from hawb.study.kernel.answers import beats_beyond, reserve_row
 from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
@@ -44,7 +44,7 @@ def tell(t, node, after, count, confirmed):
 @inner
 def await_batch(t, client, publisher, after, count):
     """A channel waits for the queue's answer to a batch."""
-    room(t.awaiting, t.moment.awaiting)
+    reserve_row(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
     row[NUMBER_OF], row[CLIENT], row[WHOSE], row[AFTER_OF], row[COUNT_OF] = (
@@ -93,7 +93,7 @@ def decide(t, k, after, last, rejected, due_us):
         return k + 1
     if after != first and last != end:
         raise OverflowError("an answer to the midst of a batch")
-    room(t.awaiting, t.moment.awaiting)
+    reserve_row(t.awaiting, t.moment.awaiting)
     for other in range(t.moment.awaiting, k + 1, -1):
         move_row(t.awaiting, other - 1, other)
     rest = t.awaiting[k + 1]
@@ -112,7 +112,7 @@ def decide(t, k, after, last, rejected, due_us):
 def await_each(t, after, count, delay_us):
     """The publisher's channel waits for answers to its next `count` messages, each so long after its beat."""
     publisher, last = t.publisher, t.moment.unanswered - 1
-    room(t.unanswered, last + 1)
+    reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
     row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.clock.start_us
     row[CLOCK_BEATS], row[CLOCK_PER_US] = publisher.clock.per_beats, publisher.clock.per_us
@@ -173,15 +173,15 @@ def answer_steady(t, client, after, last, rejected, due_us):
         first, end = row[FROM_AFTER], row[FROM_AFTER] + row[HOW_MANY]
         if row[OF_NODE] == client and first < last and after < end and row[DELAY] == NEVER:
             if first < after:
-                split(t, k, after - first)
+                split_row(t, k, after - first)
             else:
                 if last < end:
-                    split(t, k, last - first)
+                    split_row(t, k, last - first)
                 if rejected:
                     tell(t, client, first, row[HOW_MANY], False)
                     row[HOW_MANY] = 0
                 else:
-                    hear(row, due_us)
+                    answer_row(row, due_us)
         k += 1
     left = 0
     for k in range(t.moment.unanswered):
@@ -192,9 +192,9 @@ def answer_steady(t, client, after, last, rejected, due_us):
 
 
 @inner
-def split(t, k, count):
+def split_row(t, k, count):
     """A row becomes two: its first `count` messages, and behind them the rest."""
-    room(t.unanswered, t.moment.unanswered)
+    reserve_row(t.unanswered, t.moment.unanswered)
     for other in range(t.moment.unanswered, k, -1):
         move_row(t.unanswered, other - 1, other)
     t.unanswered[k, HOW_MANY] = count
@@ -203,7 +203,7 @@ def split(t, k, count):
 
 
 @inner
-def hear(row, due_us):
+def answer_row(row, due_us):
     """A row is answered for as a whole then."""
     last_us = row[CLOCK_US] - (-(row[FROM_BEAT] + row[HOW_MANY] - 1) * row[CLOCK_PER_US] // row[CLOCK_BEATS])
     row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US] = last_us - 1, row[HOW_MANY], 1

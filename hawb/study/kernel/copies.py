@@ -12,7 +12,7 @@ from hawb.study.kernel.state import AFTER, COUNT, FIRST_NODE, is_running
 @inner
 def holds_all(t, q, node):
     """Whether a mirror holds all that the master holds."""
-    return windows.common(t.content, 0, t.since[node]) == 0
+    return windows.count_between(t.content, 0, t.since[node]) == 0
 
 
 @inner
@@ -66,7 +66,7 @@ def leave_on_disks(t, q, bits):
 def lose(t, after, last):
     """What the queue had taken after `after` up to `last` is gone for good."""
     windows.copy(t.content, t.lost, after, last)
-    windows.cut(t.content, after, last)
+    windows.strike_out(t.content, after, last)
 
 
 @inner

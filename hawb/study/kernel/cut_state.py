@@ -32,9 +32,9 @@ from hawb.study.kernel.state import (
     TRIAL,
     A,
     move_row,
-    put,
+    put_on_agenda,
     record,
-    strike,
+    strike_row,
 )
 
 ELSEWHERE = 6
@@ -144,13 +144,13 @@ def focus_on(t, number):
     place = place_of_side(t, number)
     if number == NO_SIDE or place == NOBODY:
         return False
-    keep(t, place_of_side(t, NO_SIDE), t.net.focus)
+    put_aside(t, place_of_side(t, NO_SIDE), t.net.focus)
     take_up(t, place)
     return True
 
 
 @inner
-def keep(t, place, number):
+def put_aside(t, place, number):
     """Copies the records of the side in focus to a place, as those of the side of that number."""
     t.kept_side[place], t.kept[place] = number, t.queue
     t.kept_handed[place], t.kept_subscribed[place] = t.consumer.handed, t.consumer.subscribed
@@ -254,7 +254,7 @@ def is_of_side(kind):
 @inner
 def put_here(t, delay_us, priority, kind, a, b, c, d):
     """Puts something on the agenda, planned on the side in focus."""
-    put(t, delay_us, priority, kind, a, b, c, d)
+    put_on_agenda(t, delay_us, priority, kind, a, b, c, d)
     t.agenda[t.moment.agenda - 1, SIDE] = t.net.focus
 
 
@@ -266,7 +266,7 @@ def unschedule(t, kind, a):
     for row in range(t.moment.agenda - 1, -1, -1):
         planned = t.agenda[row]
         if planned[KIND] == kind and planned[A] == a and (not of_sides or planned[SIDE] == t.net.focus):
-            strike(t, row)
+            strike_row(t, row)
             found = True
     return found
 
@@ -276,14 +276,14 @@ def without_elsewhere(t, some):
     """Takes out of a set of messages what other sides than the one in focus have."""
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
-            without(some, t.kept_content[place])
+            without_messages(some, t.kept_content[place])
 
 
 @inner
-def without(some, others):
+def without_messages(some, others):
     """Takes messages out of a set."""
     for k in range(1, others[0, 0] + 1):
-        windows.cut(some, others[k, 0], others[k, 1])
+        windows.strike_out(some, others[k, 0], others[k, 1])
 
 
 @inner

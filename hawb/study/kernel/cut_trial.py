@@ -50,20 +50,20 @@ from hawb.study.kernel.state import (
     B,
     C,
     D,
-    hand_over,
-    strike,
+    hand_to_engine,
+    strike_row,
 )
 from hawb.study.kernel.trial import handle
 from hawb.study.kernel.upkeep import idle, look
 
 CUT, CUT_LINK, HEAL = histories.CUT, histories.CUT_LINK, histories.HEAL
-stand_together, does_what_can_be_done, acts = trial.stand, upkeep.go_on, upkeep.act
+stand_together, does_what_can_be_done, acts = trial.set_up, upkeep.do_next, upkeep.act
 has_what_they_want = upkeep.is_content
 cleans_up, mends = trial.clean_up, upkeep.mend
 
 
 @inner
-def stand(t):
+def set_up(t):
     """The cluster and its queue before anything has happened: everybody is on one side."""
     t.net.focus = t.net.last_side = FIRST_SIDE
     t.net.sides = 1
@@ -89,7 +89,7 @@ def messages(t):
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
             windows.copy_all(t.kept_content[place], t.here)
-    return windows.size(t.here)
+    return windows.total(t.here)
 
 
 # Events
@@ -101,7 +101,7 @@ def happen(t, row):
     all, where that is gone and it is about the queue."""
     number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    strike(t, row)
+    strike_row(t, row)
     if not is_of_side(kind):
         look_from(t, b if kind in (CONFIRMS_DUE, PUBLISH, SETTLE, CONSUME, RESUME) else a)
     elif not focus_on(t, side):
@@ -124,7 +124,7 @@ def is_content(t):
 
 
 @inner
-def go_on(t):
+def do_next(t):
     """The next thing is done that can be done now."""
     does_what_can_be_done(t)
     stop_parted(t)
@@ -136,7 +136,7 @@ def mend(t):
     """Empty nodes come back. Who forgets them, and whom they join, while others do not see each other is for the
     engine."""
     if (t.net.severed or t.net.sides > 1) and (t.queue.gone or idle(t) & t.moment.virgin):
-        hand_over(t)
+        hand_to_engine(t)
     mends(t)
 
 
@@ -174,7 +174,7 @@ def act(t, kind, about):
 PARTS = {
     state.linked: cut_state.linked, state.is_here: cut_state.is_here, state.runs_anywhere: cut_state.runs_anywhere,
     state.look_from: cut_state.look_from, state.look_from_outside: cut_state.look_from_outside,
-    state.put: cut_state.put_here, state.unschedule: cut_state.unschedule,
+    state.put_on_agenda: cut_state.put_here, state.unschedule: cut_state.unschedule,
     state.count_times: books.count_times, copies.lose: books.lose, copies.inherit: books.inherit,
     copies.note_silent: books.note_silent,
     deliveries.take_out: books.take_out,
@@ -184,11 +184,11 @@ PARTS = {
     node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
     node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
     arrival.find_records: network_rules.find_records,
-    trial.stand: stand, trial.happen: happen, trial.messages: messages, trial.clean_up: clean_up,
+    trial.set_up: set_up, trial.happen: happen, trial.messages: messages, trial.clean_up: clean_up,
     disks.keep_sides: network_rules.drop_unheld, upkeep.mend: mend,
-    upkeep.is_content: is_content, upkeep.go_on: go_on, upkeep.connect: connect, upkeep.act: act,
+    upkeep.is_content: is_content, upkeep.do_next: do_next, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip
 """What a trial in a network that may be cut does in place of what one in a whole network does."""
 
-play, told = with_parts(trial.play, PARTS), with_parts(trial.told, PARTS)
+play, summarise = with_parts(trial.play, PARTS), with_parts(trial.summarise, PARTS)
 """One trial, a row of `cut_state.CUT_TRIAL`, and what has come of it."""

@@ -39,7 +39,7 @@ from hawb.study.kernel.state import (
     linked,
     move_row,
     next_number,
-    put,
+    put_on_agenda,
     runs_anywhere,
     schedule,
     unschedule,
@@ -65,7 +65,7 @@ def park(t, kind, a, b, c, d):
     t.parked[row, A], t.parked[row, B], t.parked[row, C], t.parked[row, D] = a, b, c, d
     t.queue.parked += 1
     if t.queue.abandoned and kind != PUBLISH:
-        put(t, PATIENCE_US, TIMER if kind == RESUME else REACTION, GIVE_UP, number, 0, 0, 0)
+        put_on_agenda(t, PATIENCE_US, TIMER if kind == RESUME else REACTION, GIVE_UP, number, 0, 0, 0)
 
 
 @inner
@@ -97,7 +97,7 @@ def serves(t, kind, a, node, c, d):
 def deliver(t, flowing):
     """Sends all that is ready to the consumer, if it is subscribed. What flows is with it at once."""
     queue, consumer = t.queue, t.consumer
-    if not takes(t) or t.setup.automatic or not windows.common(t.content, consumer.handed, ALL):
+    if not takes(t) or t.setup.automatic or not windows.count_between(t.content, consumer.handed, ALL):
         return
     after, consumer.handed = consumer.handed, queue.taken
     delay_us = 0 if flowing else link_us(t, queue.master, consumer.node)
@@ -174,7 +174,7 @@ def is_sent(t, sender, client):
 @inner
 def held(t):
     """How many messages the consumer holds, those of the present master."""
-    return windows.common(t.content, 0, t.consumer.handed)
+    return windows.count_between(t.content, 0, t.consumer.handed)
 
 
 @inner
@@ -182,7 +182,7 @@ def late_ones(t, last):
     """How many messages up to `last` are stale that the consumer was sent again."""
     count = 0
     for k in range(1, t.stale[0, 0] + 1):
-        count += windows.common(t.content, t.stale[k, 0], min(t.stale[k, 1], last, t.consumer.handed))
+        count += windows.count_between(t.content, t.stale[k, 0], min(t.stale[k, 1], last, t.consumer.handed))
     return count
 
 
@@ -193,20 +193,20 @@ def late_ones(t, last):
 def settle(t, count, unheard):
     """The consumer acknowledges its oldest `count` messages: first what it believes to hold from a master that is gone,
     then what it holds. From 3.9 on the first count, too, for what was sent again, unless they were sent to that one."""
-    stale = min(count, windows.size(t.stale))
+    stale = min(count, windows.total(t.stale))
     windows.clear(t.late)
     if t.setup.late_answers_count and not unheard:
         last = windows.reach(t.stale, stale)
         for k in range(1, t.stale[0, 0] + 1):
             windows.copy(t.content, t.late, t.stale[k, 0], min(t.stale[k, 1], last, t.consumer.handed))
     bound = answered_up_to(t, count - stale)
-    leaving = windows.size(t.late) + windows.common(t.content, 0, min(bound, t.consumer.handed))
-    leaving -= windows.common(t.late, 0, bound)
+    leaving = windows.total(t.late) + windows.count_between(t.content, 0, min(bound, t.consumer.handed))
+    leaving -= windows.count_between(t.late, 0, bound)
     if leaving and not serves(t, SETTLE, count, t.consumer.node, unheard, 0):
         return
     forget_stale(t, stale)
     windows.copy(t.late, t.early, 0, ALL)
-    windows.cut(t.early, 0, bound)
+    windows.strike_out(t.early, 0, bound)
     take_out(t, 0, min(bound, t.consumer.handed))
     for k in range(1, t.late[0, 0] + 1):
         take_out(t, t.late[k, 0], t.late[k, 1])
@@ -217,7 +217,7 @@ def settle(t, count, unheard):
 @inner
 def take_out(t, after, last):
     """Messages leave the queue in an orderly way."""
-    windows.cut(t.content, after, last)
+    windows.strike_out(t.content, after, last)
 
 
 @inner
@@ -237,7 +237,7 @@ def answered_up_to(t, count):
 def forget_stale(t, count):
     """The first of the stale messages are answered."""
     while count > 0 and t.stale[0, 0]:
-        after, last = windows.take(t.stale, count)
+        after, last = windows.take_first(t.stale, count)
         count -= last - after
 
 

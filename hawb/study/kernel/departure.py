@@ -10,7 +10,7 @@ from hawb.study.kernel.deliveries import close
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.replicas import bury, end_master, shut_down_master
 from hawb.study.kernel.silence import nothing
-from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPED, put, schedule, unschedule
+from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPED, put_on_agenda, schedule, unschedule
 
 KILLED, LOST_POWER = range(2)
 """How a node goes from one moment to the next, of which nobody is told."""
@@ -33,7 +33,7 @@ def remember(t, node):
 @inner
 def be_missed(t, node, delay_us, priority):
     """In a while others notice that a node is gone."""
-    put(t, delay_us, priority, NODE_GONE, node, 0, 0, 0)
+    put_on_agenda(t, delay_us, priority, NODE_GONE, node, 0, 0, 0)
 
 
 @inner

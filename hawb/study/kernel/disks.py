@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 from hawb.engine.network import disks
 from hawb.study.compiled import Binding, inner
-from hawb.study.kernel.going_down import kill, miss_late, start
+from hawb.study.kernel.going_down import kill, miss_late, start_nodes
 from hawb.study.kernel.network_rules import NETWORK
 from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.state import (
     count_times,
-    hand_over,
+    hand_to_engine,
     is_running,
     look_from_outside,
     running_bits,
@@ -47,12 +47,12 @@ def replace(t, node):
     if t.setup.nodes == 1:
         t.moment.virgin, t.nodes[node].believes = 0, 0
     elif not answers(t):
-        hand_over(t)
+        hand_to_engine(t)
     elif running:
         forget_node(t, node)
         t.moment.virgin &= ~(1 << node)
         t.nodes[node].believes = running
-        start(t, 1 << node)
+        start_nodes(t, 1 << node)
 
 
 @inner
@@ -61,7 +61,7 @@ def forget_node(t, node):
     it is gone; its consumer was told when it fell, or waits."""
     miss_late(t, node)
     if t.queue.master == node and (t.setup.mirrored or t.queue.parked):
-        hand_over(t)
+        hand_to_engine(t)
     elif t.queue.master == node:
         t.queue.gone = t.queue.absent = 1
 
@@ -70,7 +70,7 @@ def forget_node(t, node):
 def declare_again(t, node):
     """A client at a node declares the queue again, empty, and there."""
     if not is_running(t, node) or not answers(t):
-        hand_over(t)
+        hand_to_engine(t)
         return
     queue = t.queue
     queue.master, queue.up, queue.stopped, queue.abandoned, queue.absent, queue.gone = node, 1, 0, 0, 0, 0

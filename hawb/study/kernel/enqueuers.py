@@ -22,7 +22,7 @@ from hawb.study.kernel.state import (
     D,
     move_row,
     next_number,
-    put,
+    put_on_agenda,
 )
 
 __all__ = ["PROPOSAL_GIVEN_UP", "REGISTRATION_GIVEN_UP", "is_in_log", "withdraw"]
@@ -147,7 +147,7 @@ def is_chosen(p, by):
 @inner
 def plan_giving_up(t, g, p, patience_us):
     """A channel waits so long to be known before it sends a message."""
-    put(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, p.number, 0, 0, 0)
+    put_on_agenda(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, p.number, 0, 0, 0)
 
 
 @inner

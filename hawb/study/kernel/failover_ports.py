@@ -7,7 +7,7 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import deliveries, node_rules, state
 from hawb.study.kernel.deliveries import subscribe
 from hawb.study.kernel.mailbox import is_awaited
-from hawb.study.kernel.publishing import keep
+from hawb.study.kernel.publishing import note_master_gone
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -89,7 +89,7 @@ def answer_unheld(t, q, holders, ended):
 @inner
 def keep_waiting(t, q, how):
     """What waits for a queue whose master is gone: answers reach nobody; messages its heir has, or nobody."""
-    keep(t, how)
+    note_master_gone(t, how)
 
 
 # Clients

@@ -49,7 +49,7 @@ def pass_to(line, to, most):
     """Moves up to `most` messages from the head of a line to the end of another; how many they are."""
     moved = 0
     while moved < most and line[0, 0]:
-        after, last = windows.take(line, most - moved)
+        after, last = windows.take_first(line, most - moved)
         put_behind(to, after, last)
         moved += last - after
     return moved
@@ -58,9 +58,8 @@ def pass_to(line, to, most):
 @inner
 def has_of(t, after, last):
     """How many of the messages the queue holds."""
-    return windows.common(t.ready, after, last) + windows.common(t.returns, after, last) + windows.common(
-        t.held, after, last
-    )
+    waiting = windows.count_between(t.ready, after, last) + windows.count_between(t.returns, after, last)
+    return waiting + windows.count_between(t.held, after, last)
 
 
 # Deliveries
@@ -69,13 +68,13 @@ def has_of(t, after, last):
 @inner
 def waits(t):
     """How many messages are ready."""
-    return windows.size(t.ready) + windows.size(t.returns)
+    return windows.total(t.ready) + windows.total(t.returns)
 
 
 @inner
 def capacity(t):
     """How many more messages the consumer takes."""
-    return 0 if t.setup.automatic else max(0, PREFETCH - windows.size(t.held))
+    return 0 if t.setup.automatic else max(0, PREFETCH - windows.total(t.held))
 
 
 @inner
@@ -167,7 +166,7 @@ def check_out(t):
         windows.clear(t.fresh)
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
         for j in range(1, t.hand[0, 0] + 1):
-            windows.cut(t.fresh, t.hand[j, 0], t.hand[j, 1])
+            windows.strike_out(t.fresh, t.hand[j, 0], t.hand[j, 1])
         for j in range(1, t.fresh[0, 0] + 1):
             count = note_row(t.staying, count, t.moved[k, 0], t.fresh[j, 0], t.fresh[j, 1])
     for k in range(count):
@@ -267,9 +266,9 @@ def deliver_missing(t):
 
 
 @inner
-def arrived(t):
+def arrived_count(t):
     """How many messages the consumer holds, as it believes."""
-    return windows.size(t.held) - windows.size(t.missing)
+    return windows.total(t.held) - windows.total(t.missing)
 
 
 @inner
@@ -277,7 +276,7 @@ def settle(t, count, flowing):
     """The consumer acknowledges its oldest `count` messages."""
     if not t.missing[0, 0]:
         while count > 0 and t.held[0, 0]:
-            after, last = windows.take(t.held, count)
+            after, last = windows.take_first(t.held, count)
             count -= last - after
     elif count > 0:
         settle_beside_gap(t, count)
@@ -340,7 +339,7 @@ def give_up_name(t):
     the queue."""
     t.consumer.subscribed = t.consumer.suspected = 0
     windows.clear(t.missing)
-    pass_to(t.held, t.returns, windows.size(t.held))
+    pass_to(t.held, t.returns, windows.total(t.held))
 
 
 @inner
@@ -351,7 +350,7 @@ def hold_off(t, node):
     known = consumer.subscribed or t.held[0, 0]
     if consumer.node == node and known and not consumer.suspected:
         consumer.suspected, consumer.blocked = consumer.subscribed, 0
-        pass_to(t.held, t.returns, windows.size(t.held))
+        pass_to(t.held, t.returns, windows.total(t.held))
 
 
 @inner
@@ -369,7 +368,7 @@ def unsubscribe(t):
     consumer = t.consumer
     consumer.state, consumer.subscribed, consumer.suspected, consumer.blocked = CLOSED, 0, 0, 0
     windows.clear(t.missing)
-    pass_to(t.held, t.returns, windows.size(t.held))
+    pass_to(t.held, t.returns, windows.total(t.held))
 
 
 @inner

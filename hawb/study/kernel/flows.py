@@ -49,12 +49,12 @@ def flow_through(t):
 def answer_later(t, beats):
     """Answers to a queue that reads nothing wait, for no more than the consumer has of it. Answers to a master that is
     gone reach nobody anyway, unless what they are for was sent again and they count."""
-    stale = windows.size(t.stale)
+    stale = windows.total(t.stale)
     counts = t.setup.late_answers_count and late_ones(t, ALL) > 0
     nowhere = 0 if counts else min(beats, stale)
     if nowhere:
         settle(t, nowhere, 0)
-    has = windows.size(t.early) + held(t) + (stale if counts else 0)
+    has = windows.total(t.early) + held(t) + (stale if counts else 0)
     for k in range(t.queue.parked):
         if t.parked[k, KIND] == SETTLE:
             has -= t.parked[k, A]

@@ -18,7 +18,7 @@ node_gone, miss, miss_late = map(GOING.of, (going_down.node_gone, going_down.mis
 
 
 @inner
-def start(t, nodes):
+def start_nodes(t, nodes):
     """Nodes, given as bits, boot."""
     look_from_outside(t)
     for node in range(t.setup.nodes):

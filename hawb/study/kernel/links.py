@@ -19,7 +19,7 @@ from hawb.study.kernel.state import (
     PER_BEATS,
     PER_US,
     START_US,
-    hand_over,
+    hand_to_engine,
     link_us,
     schedule,
 )
@@ -45,7 +45,7 @@ def lacked_up_to(t, q, node):
     windows.clear(t.here)
     windows.copy_all(t.content, t.here)
     for k in range(1, t.behind[0, 0] + 1):
-        windows.cut(t.here, max(t.behind[k, 0], t.since[node]), t.behind[k, 1])
+        windows.strike_out(t.here, max(t.behind[k, 0], t.since[node]), t.behind[k, 1])
     return t.here[t.here[0, 0], 1] if t.here[0, 0] else 0
 
 
@@ -85,8 +85,8 @@ def receive(t, sender, after, last):
         receive_now(t, sender, after, last)
         return
     known = t.net.sender == sender and t.net.receiver == client
-    if windows.common(t.held_up, after, last) or (t.net.deliveries and not known):
-        hand_over(t)
+    if windows.count_between(t.held_up, after, last) or (t.net.deliveries and not known):
+        hand_to_engine(t)
     windows.add(t.held_up, after, last)
     t.net.sender, t.net.receiver, t.net.held_now = sender, client, 1
 

@@ -149,7 +149,7 @@ def stall_join(t, q, node, returning, recorded):
 def start_sync(t, q, invited):
     """A synchronisation of mirrors begins."""
     q.syncing, q.sync_mirrors, q.sync_number = True, invited, next_number(t)
-    q.sync_messages = windows.size(t.content)
+    q.sync_messages = windows.total(t.content)
     count_times(t, q)
     duration_us = sync_us(t.setup, q.sync_messages)
     q.sync_due_us = t.moment.now_us + duration_us

@@ -14,8 +14,8 @@ from hawb.study.kernel.cut_state import (
     focus_on,
     is_here,
     is_of_side,
-    keep,
     place_of_side,
+    put_aside,
     show_nodes,
 )
 from hawb.study.kernel.deliveries import deliver, note_sent
@@ -32,10 +32,10 @@ from hawb.study.kernel.state import (
     TIMER,
     B,
     count_times,
-    hand_over,
+    hand_to_engine,
     move_row,
     next_number,
-    put,
+    put_on_agenda,
     schedule,
     unschedule,
 )
@@ -82,7 +82,7 @@ def break_links(t, ends, number):
 @inner
 def time_out_later(t, number):
     """What was cut under that number is given up when net_ticktime is over."""
-    put(t, t.setup.ticktime_us, TIMER, LINKS_TIME_OUT, number, 0, 0, 0)
+    put_on_agenda(t, t.setup.ticktime_us, TIMER, LINKS_TIME_OUT, number, 0, 0, 0)
 
 
 @inner
@@ -116,7 +116,7 @@ def send_what_waited(t):
         schedule(t, t.setup.link_us, DELIVERY_ARRIVES, t.net.sender)
         number = t.moment.counter
         if t.moment.sent + t.held_up[0, 0] > len(t.sent):
-            hand_over(t)
+            hand_to_engine(t)
             return
         for k in range(1, t.held_up[0, 0] + 1):
             note_sent(t, number, t.held_up[k, 0], t.held_up[k, 1])
@@ -157,7 +157,7 @@ def split_off(t, group, old):
     """A group of nodes has records of its own from now on, as they were, and what was planned for them."""
     next_number(t)
     t.net.last_side, t.net.sides = t.net.last_side + 1, t.net.sides + 1
-    keep(t, place_of_side(t, NO_SIDE), t.net.last_side)
+    put_aside(t, place_of_side(t, NO_SIDE), t.net.last_side)
     for node in range(t.setup.nodes):
         if group >> node & 1:
             t.nodes[node].side = t.net.last_side
@@ -206,7 +206,7 @@ def bring_back(t, q, old):
     """The master that a side waits for comes from the disk of its node, which was on another."""
     place = place_of_side(t, old)
     if t.kept[place].master != q.master:
-        hand_over(t)
+        hand_to_engine(t)
         return
     windows.clear(t.here)
     windows.copy_all(t.content, t.here)

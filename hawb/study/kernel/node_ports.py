@@ -27,7 +27,7 @@ from hawb.study.kernel.state import (
     look_from_outside,
     move_row,
     next_number,
-    put,
+    put_on_agenda,
     running_bits,
     runs_anywhere,
     schedule,
@@ -107,13 +107,13 @@ begin_to_pause = begin_to_stop
 def look_in(t, delay_us):
     """Nodes look around then, unless that is planned already."""
     if not is_planned(t, LOOK_AROUND):
-        put(t, delay_us, TIMER, LOOK_AROUND, 0, 0, 0, 0)
+        put_on_agenda(t, delay_us, TIMER, LOOK_AROUND, 0, 0, 0, 0)
 
 
 @inner
 def wait_with_boot(t, node, awaited, delay_us):
     """A booting node waits for others, and after a while gives up."""
-    put(t, delay_us, TIMER, BOOT_GIVES_UP, node, t.nodes[node].boots, 0, 0)
+    put_on_agenda(t, delay_us, TIMER, BOOT_GIVES_UP, node, t.nodes[node].boots, 0, 0)
 
 
 # Changes of the metadata that wait: rows (kind, node)

@@ -90,7 +90,7 @@ def publish(t, count, node, how, number):
     if how & STRUCK or not t.queue.up:
         refuse(t, count)
         if t.setup.confirms:
-            await_batch(t, node, number, NOT_TAKEN, count, answered(t, how))
+            await_batch(t, node, number, NOT_TAKEN, count, told_untaken(t, how))
         return
     store(t, count)
     if t.setup.confirms:
@@ -99,7 +99,7 @@ def publish(t, count, node, how, number):
 
 
 @inner
-def answered(t, how):
+def told_untaken(t, how):
     """What the client of a message is told that no queue took."""
     return int(is_unknown(t) if not how & STRUCK else how & ENDED != 0)
 
@@ -127,7 +127,7 @@ def open_publisher(t, node):
 
 
 @inner
-def keep(t, how):
+def note_master_gone(t, how):
     """What waits for a queue whose master is gone: answers reach nobody; messages its heir has, or nobody."""
     for k in range(t.queue.parked):
         row = t.parked[k]

@@ -32,7 +32,7 @@ def flow(t, until_us):
         come_back(t, useful)
         deliver(t, True, useful)
         if useful and t.held[0, 0]:
-            commit_at_once(t, t.queue, SETTLED, min(useful, windows.size(t.held)), 0)
+            commit_at_once(t, t.queue, SETTLED, min(useful, windows.total(t.held)), 0)
             settle(t, useful, True)
     settle_each(t)
     do_committed(t)
@@ -41,7 +41,7 @@ def flow(t, until_us):
 @inner
 def within_reach(t, q, c):
     """How many messages the consumer has to answer for, or will get of what is in the queue."""
-    return windows.size(t.held) + waits(t)
+    return windows.total(t.held) + waits(t)
 
 
 useful_beats = with_parts(steady.useful_beats, {steady_ports.within_reach: within_reach})
@@ -52,7 +52,7 @@ def answer_later(t, beats):
     """Answers to a queue that cannot commit wait at the client, for no more than it has."""
     if not beats:
         return
-    has = windows.size(t.held)
+    has = windows.total(t.held)
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == SETTLES:
             has -= t.waiting[row].count

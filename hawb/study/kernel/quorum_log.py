@@ -21,7 +21,7 @@ def cut(t, published):
     """After a command members cut their logs where they may."""
     queue, setup = t.queue, t.setup
     if published:
-        length = windows.size(t.held) + waits(t) + pending(t)
+        length = windows.total(t.held) + waits(t) + pending(t)
         interval = snapshot_interval(length, setup.snapshot_every, setup.snapshot_every_at_most)
         if t.book.published - queue.published_at_place >= interval:
             if queue.places == len(t.places):
@@ -49,7 +49,7 @@ def smallest_index(t):
     """The index of the oldest message in the queue; NOTHING if it is empty."""
     if not t.ready[0, 0] and not t.returns[0, 0] and not t.held[0, 0]:
         return NOTHING
-    smallest, staying = NEVER, windows.size(t.held) + waits(t)
+    smallest, staying = NEVER, windows.total(t.held) + waits(t)
     for k in range(t.queue.requeued):
         staying -= t.requeued[k, 2] - t.requeued[k, 1]
         smallest = min(smallest, t.requeued[k, 0])
@@ -85,7 +85,7 @@ def note_requeued(t):
     for k in range(queue.moved):
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
     for k in range(1, t.moved_before[0, 0] + 1):
-        windows.cut(t.fresh, t.moved_before[k, 0], t.moved_before[k, 1])
+        windows.strike_out(t.fresh, t.moved_before[k, 0], t.moved_before[k, 1])
     for k in range(1, t.fresh[0, 0] + 1):
         count = note_row(t.staying, count, queue.applied, t.fresh[k, 0], t.fresh[k, 1])
     for k in range(count):

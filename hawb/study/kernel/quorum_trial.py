@@ -93,7 +93,7 @@ from hawb.study.kernel.state import (
     earliest,
     is_running,
     next_number,
-    strike,
+    strike_row,
 )
 from hawb.study.kernel.steady import react
 
@@ -106,7 +106,7 @@ look_again = upkeep.look
 
 
 @inner
-def stand(t):
+def set_up(t):
     """The cluster and its queue before anything has happened: all nodes run, and the first one asks to be elected."""
     everybody = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
@@ -170,17 +170,17 @@ def clean_up(t, words, beginning):
 @inner
 def happen(t, row):
     """What is planned happens, and what is committed by it."""
-    take(t, row)
+    take_row(t, row)
     handle(t, t.message)
     do_committed(t)
 
 
 @inner
-def take(t, row):
+def take_row(t, row):
     """What is planned is off the agenda, and in `message`."""
     for column in range(len(t.message)):
         t.message[column] = t.agenda[row, column]
-    strike(t, row)
+    strike_row(t, row)
 
 
 @inner
@@ -194,10 +194,10 @@ def talk(t, stop_us):
     while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
         t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
         if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.queue, t.agenda[row, A]):
-            strike(t, row)
+            strike_row(t, row)
         else:
             master, down_since = t.queue.master, t.book.down_since
-            take(t, row)
+            take_row(t, row)
             handle(t, t.message)
             if t.queue.committed or t.queue.master != master or t.book.down_since != down_since:
                 settle_each(t)
@@ -302,10 +302,10 @@ def tell(t, row):
     book = t.book
     down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
     row[:] = 0
-    row[0], row[1], row[2], row[3] = book.published, windows.size(t.confirmed), book.nacked, book.refused
-    row[6], row[9], row[10], row[11] = windows.size(t.delivered_twice), book.outages, down_us, down_us
+    row[0], row[1], row[2], row[3] = book.published, windows.total(t.confirmed), book.nacked, book.refused
+    row[6], row[9], row[10], row[11] = windows.total(t.delivered_twice), book.outages, down_us, down_us
     row[13] = book.bytes_replicated
-    row[14] = windows.size(t.held) + waits(t) + pending(t)
+    row[14] = windows.total(t.held) + waits(t) + pending(t)
 
 
 NEVER_HAPPENS = (
@@ -314,8 +314,9 @@ NEVER_HAPPENS = (
 )  # fmt: skip
 """What goes and comes with replicas of classic queues."""
 PARTS = {
-    trial.stand: stand, trial.happen: happen, trial.tell: tell, flows.flow: flow, steady.next_change_us: next_change_us,
-    closing.credit: credit, going_down.power_off: going_down.kill, disks.lose_nodes: going_down.kill,
+    trial.set_up: set_up, trial.happen: happen, trial.tell: tell, flows.flow: flow,
+    steady.next_change_us: next_change_us, closing.credit: credit,
+    going_down.power_off: going_down.kill, disks.lose_nodes: going_down.kill,
     departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,

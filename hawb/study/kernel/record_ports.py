@@ -4,7 +4,7 @@ the first ones of an array."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner, with_arrays
-from hawb.study.kernel.state import is_among, is_running, without
+from hawb.study.kernel.state import is_among, is_running, without_nodes
 
 
 @inner
@@ -42,7 +42,7 @@ def synchronised(t, q):
 @inner
 def put_last(t, q, node):
     """A node has the youngest of the mirrors."""
-    q.mirrors = without(t.mirrors, q.mirrors, 1 << node)
+    q.mirrors = without_nodes(t.mirrors, q.mirrors, 1 << node)
     t.mirrors[q.mirrors] = node
     q.mirrors += 1
 
@@ -59,8 +59,8 @@ def put_first_synchronised(t, q, node):
 @inner
 def strike_mirrors(t, q, bits):
     """Takes mirrors off the record."""
-    q.mirrors = without(t.mirrors, q.mirrors, bits)
-    q.synchronised = without(t.synchronised, q.synchronised, bits)
+    q.mirrors = without_nodes(t.mirrors, q.mirrors, bits)
+    q.synchronised = without_nodes(t.synchronised, q.synchronised, bits)
 
 
 @inner

@@ -42,10 +42,10 @@ from hawb.study.kernel.search_moves import (
     faults_of,
     handle,
     is_settled,
+    let_settle,
     nodes_for,
     operations_of,
     running_anywhere,
-    settle,
     stand_at,
 )
 from hawb.study.kernel.search_state import content, renumber
@@ -93,10 +93,10 @@ def named(states, words):
 
 
 @inner
-def stand(t, time_us):
+def reach_moment(t, time_us):
     """The moment that a step at a time finds, or once all has settled (NEVER)."""
     if time_us == NEVER:
-        settle(t)
+        let_settle(t)
         renumber(t)
     else:
         stand_at(t, time_us)
@@ -107,7 +107,7 @@ def followers(states, words, names, rows, subsets, time_us, verbs, faults, opera
     """What one more step of some verbs (bits) at a time, or once all has settled (NEVER), of at most so many faults and
     operations, leads to from the first state: how many rows of `rows` and of `names` it takes to tell. The states that
     steps have led to stand in `states`; `words` are the same as plain numbers."""
-    stand(states[NOW], time_us)
+    reach_moment(states[NOW], time_us)
     found, row = 0, FIRST_REACHED
     for verb in range(WIPE + 1):
         for k in range(len(subsets) if verbs >> verb & 1 else 0):
@@ -128,7 +128,7 @@ def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
     t, then = states[row], states[THEN]
     t.notes.begun = 0
     copy_list(words[row], words[THEN])
-    settle(then)
+    let_settle(then)
     begun = then.notes.begun
     if begun > len(then.begun):
         raise OverflowError("more synchronisations begin than a search has room for")
@@ -187,11 +187,11 @@ def middle_us(from_us, duration_us):
 
 PARTS = {
     **{part: cut_trial.PARTS[part] for part in (
-        state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put,
+        state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put_on_agenda,
         state.unschedule, answers.client_gone, node_ports.connections_at, node_ports.sides, node_ports.focused,
         node_ports.focus_on, arrival.find_records, disks.keep_sides, trial.happen,
     )},
-    cut_state.keep: search_state.keep, cut_state.take_up: search_state.take_up,
+    cut_state.put_aside: search_state.put_aside, cut_state.take_up: search_state.take_up,
     state.count_times: search_books.count_times, answers.tell: search_books.tell,
     answers.forget_in_each: search_books.forget_in_each, books.note_silent: search_copies.note_silent,
     deliveries.deliver: search_books.deliver, deliveries.close: search_books.close,

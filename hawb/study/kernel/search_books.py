@@ -4,7 +4,7 @@ bits."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.answers import ask, ask_nobody, room
+from hawb.study.kernel.answers import await_nobody, await_replicas, reserve_row
 from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.search_state import content, elsewhere
 from hawb.study.kernel.state import (
@@ -48,18 +48,18 @@ def reclaim(t, some):
 def await_answers(t, client, piece, taken, answered):
     """A channel waits for the replicas that a message was sent to; for nobody where no queue took it, and `answered` is
     what it is told then."""
-    room(t.awaiting, t.moment.awaiting)
+    reserve_row(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, piece, 1
     due_us = t.moment.now_us
     if taken:
-        ask(t, row, client, 1, t.moment.now_us)
+        await_replicas(t, row, client, 1, t.moment.now_us)
         for node in range(t.setup.nodes):
             if row[FIRST_NODE + node] != NEVER:
                 due_us = max(due_us, row[FIRST_NODE + node])
     else:
-        ask_nobody(t, row)
+        await_nobody(t, row)
     schedule(t, due_us - t.moment.now_us, CONFIRMS_DUE, row[NUMBERED], client)
 
 

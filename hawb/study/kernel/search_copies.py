@@ -7,7 +7,7 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.record_rules import is_mirror, is_synchronised
 from hawb.study.kernel.search_books import lose, reclaim
 from hawb.study.kernel.search_state import content, delete_copies, lost_from_disks, put_copy
-from hawb.study.kernel.state import AFTER, FIRST_NODE, is_among, link_us, linked, without
+from hawb.study.kernel.state import AFTER, FIRST_NODE, is_among, link_us, linked, without_nodes
 
 
 @inner
@@ -28,7 +28,7 @@ def holds_all(t, q, node):
 def begin_copy(t, q, node):
     """A mirror begins, empty, and lags behind nothing."""
     put_copy(t, node, 0)
-    q.lagging = without(t.lagging, q.lagging, 1 << node)
+    q.lagging = without_nodes(t.lagging, q.lagging, 1 << node)
 
 
 @inner

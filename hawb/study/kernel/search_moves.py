@@ -7,7 +7,7 @@ from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
 from hawb.study.kernel.cut_trial import cut_between
-from hawb.study.kernel.going_down import kill, node_gone, power_off, shut_down, start, stop, stopped
+from hawb.study.kernel.going_down import kill, node_gone, power_off, shut_down, start_nodes, stop, stopped
 from hawb.study.kernel.network_rules import heal
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.raft_log import bits_in
@@ -35,10 +35,10 @@ from hawb.study.kernel.state import (
     SHUT_DOWN,
     STOPPED,
     SYNC_FINISHED,
-    due_us,
     earliest,
     link_us,
     next_due_us,
+    row_due_us,
     runs_anywhere,
     schedule,
 )
@@ -90,7 +90,7 @@ def handle(t, number, kind, a, b, c, d):
 def one(t):
     """The next thing happens."""
     row = earliest(t)
-    t.moment.now_us = max(t.moment.now_us, due_us(t, row))
+    t.moment.now_us = max(t.moment.now_us, row_due_us(t, row))
     happen(t, row)
 
 
@@ -104,7 +104,7 @@ def is_settled(t):
 
 
 @inner
-def advance(t, time_us):
+def let_happen(t, time_us):
     """Everything due up to a time happens; where that is NEVER, until only timers are left. There is one such loop, so
     that what happens is compiled once."""
     while not is_settled(t) if time_us == NEVER else next_due_us(t) <= time_us:
@@ -112,25 +112,25 @@ def advance(t, time_us):
 
 
 @inner
-def through(t, time_us):
+def pass_time(t, time_us):
     """Everything due up to a time happens, and time stands there."""
-    advance(t, time_us)
+    let_happen(t, time_us)
     t.moment.now_us = max(t.moment.now_us, time_us)
 
 
 @inner
-def settle(t):
+def let_settle(t):
     """Events happen until only timers are left."""
     if not is_settled(t):
         renumber(t)
-        advance(t, NEVER)
+        let_happen(t, NEVER)
 
 
 @inner
 def stand_at(t, time_us):
     """The moment that a step at a time finds, with whatever is in flight then."""
     renumber(t)
-    through(t, time_us - 1)
+    pass_time(t, time_us - 1)
     t.moment.now_us = max(t.moment.now_us, time_us)
     look_from_outside(t)
 
@@ -142,11 +142,11 @@ def stand_at(t, time_us):
 def act(t, verb, about, wait_us):
     """A step is taken."""
     if verb == WAIT:
-        through(t, t.moment.now_us + wait_us)
+        pass_time(t, t.moment.now_us + wait_us)
     elif verb == PUBLISH_ONE:
-        send(t, about)
+        publish_one(t, about)
     elif verb == START:
-        start(t, about)
+        start_nodes(t, about)
     elif verb == SYNC_QUEUE:
         if t.queue.mirrored and t.queue.up and first_running(t) != NOBODY:
             schedule(t, 0, MANUAL_SYNC, t.queue.master)
@@ -174,7 +174,7 @@ def node_of(bits):
 
 
 @inner
-def send(t, bits):
+def publish_one(t, bits):
     """A client publishes a message at a node."""
     node = node_of(bits)
     look_from(t, node)

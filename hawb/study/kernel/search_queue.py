@@ -7,7 +7,7 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.deliveries import park
 from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.mailbox import keeps
-from hawb.study.kernel.publishing import answered
+from hawb.study.kernel.publishing import told_untaken
 from hawb.study.kernel.record_ports import is_alive
 from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.search_books import await_answers
@@ -20,7 +20,7 @@ from hawb.study.kernel.state import (
     follows,
     is_running,
     runs_anywhere,
-    without,
+    without_nodes,
 )
 
 
@@ -43,7 +43,7 @@ def forget_recoverable(t, q):
     """Nodes that can be seen again and have no mirror here cannot be recovered either."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node) and not is_mirror(t, q, node):
-            q.recoverable = without(t.recoverable, q.recoverable, 1 << node)
+            q.recoverable = without_nodes(t.recoverable, q.recoverable, 1 << node)
 
 
 @inner
@@ -63,7 +63,7 @@ def publish(t, node, how):
     else:
         t.ledger.refused |= piece
     if asks:
-        await_answers(t, node, piece, taken, answered(t, how))
+        await_answers(t, node, piece, taken, told_untaken(t, how))
 
 
 @inner

@@ -6,7 +6,7 @@ from __future__ import annotations
 from hawb.rules import promotion
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel.record_rules import is_synchronised
-from hawb.study.kernel.search_state import content, count, size_bytes
+from hawb.study.kernel.search_state import bytes_of, content, count
 from hawb.study.kernel.state import (
     NOBODY,
     SYNC_FINISHED,
@@ -15,7 +15,7 @@ from hawb.study.kernel.state import (
     next_number,
     running_bits,
     schedule,
-    without,
+    without_nodes,
 )
 
 recoverable_mirrors = rule(promotion.recoverable_mirrors)
@@ -51,7 +51,7 @@ def note_returned(t, q, node):
         return
     for other in range(t.setup.nodes):
         if is_running(t, other) and not is_synchronised(t, q, other):
-            q.recoverable = without(t.recoverable, q.recoverable, 1 << other)
+            q.recoverable = without_nodes(t.recoverable, q.recoverable, 1 << other)
 
 
 @inner
@@ -60,7 +60,7 @@ def meet(t, q, node):
     met = running_bits(t)
     for other in range(t.setup.nodes):
         if met & ~(1 << other) and met >> other & 1 and (other == node or not is_synchronised(t, q, other)):
-            q.recoverable = without(t.recoverable, q.recoverable, 1 << other)
+            q.recoverable = without_nodes(t.recoverable, q.recoverable, 1 << other)
 
 
 @inner
@@ -78,7 +78,7 @@ def start_sync(t, q, invited):
 @inner
 def effort_us(t):
     """How long it takes to send all that the queue holds: `hawb.engine.sync_effort`."""
-    setup, messages, sent_bytes = t.setup, count(t, content(t)), size_bytes(t, content(t))
+    setup, messages, sent_bytes = t.setup, count(t, content(t)), bytes_of(t, content(t))
     longest_us = max(
         messages * 1_000_000 // setup.sync_messages_per_s, sent_bytes * 1_000_000 // setup.network_bytes_per_s
     )

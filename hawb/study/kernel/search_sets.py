@@ -123,7 +123,7 @@ def picked(some, starts):
 
 
 @inner
-def before(t, present, piece):
+def count_before(t, present, piece):
     """How many messages that are anywhere come before a piece."""
     total = 0
     for k in range(piece):
@@ -142,6 +142,6 @@ def say_sets(t, words, place, starts, present):
     say(words, picked(firsts(queue, present), starts))
     say(words, picked(queue.redelivered, starts))
     say(words, picked(queue.unwritten, starts))
-    say(words, 1 + before(t, present, queue.uncounted - 1) if queue.uncounted else 0)
+    say(words, 1 + count_before(t, present, queue.uncounted - 1) if queue.uncounted else 0)
     for k in range(queue.lagging):
-        say(words, before(t, present, t.kept_lag_from[place, t.kept_lagging[place, k]]))
+        say(words, count_before(t, present, t.kept_lag_from[place, t.kept_lagging[place, k]]))

@@ -94,7 +94,7 @@ PUBLISHED_BYTES = 1024
 
 
 @inner
-def keep(t, place, number):
+def put_aside(t, place, number):
     """Copies the records of the side in focus to a place, as those of the side of that number."""
     t.kept_side[place] = number
     remember_at(t, place)
@@ -221,7 +221,7 @@ def count(t, some):
 
 
 @inner
-def size_bytes(t, some):
+def bytes_of(t, some):
     """How many bytes of message bodies are in a set."""
     total = k = 0
     while some >> k:
@@ -277,7 +277,7 @@ def lost_from_disks(t, bits):
 
 
 @inner
-def bits_of(nodes, count):
+def bits_of_list(nodes, count):
     """The first nodes of a list, as bits."""
     bits = 0
     for k in range(count):

@@ -30,7 +30,7 @@ LONGEST_HORIZON_US = 100 * 365 * histories.DAY_US
 LARGEST = 2**62
 
 
-def begin(design: Design, environment: Environment, seed: int) -> np.ndarray:
+def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
     """A trial before it is played: one row of `state.TRIAL`, of `cut_state.CUT_TRIAL` where links may fail, of a quorum
     queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the reason for what the kernel cannot do."""
     reason = refused(design, environment)

@@ -134,7 +134,7 @@ def next_number(t):
 
 
 @inner
-def put(t, delay_us, priority, kind, a, b, c, d):
+def put_on_agenda(t, delay_us, priority, kind, a, b, c, d):
     """Puts something on the agenda."""
     row = t.moment.agenda
     if row == len(t.agenda):
@@ -148,7 +148,7 @@ def put(t, delay_us, priority, kind, a, b, c, d):
 @inner
 def schedule(t, delay_us, kind, a=0, b=0, c=0, d=0):
     """Puts a reaction on the agenda."""
-    put(t, delay_us, REACTION, kind, a, b, c, d)
+    put_on_agenda(t, delay_us, REACTION, kind, a, b, c, d)
 
 
 @inner
@@ -165,7 +165,7 @@ def earliest(t):
 
 
 @inner
-def due_us(t, row):
+def row_due_us(t, row):
     """When what is planned in a row is due; NEVER for NOBODY."""
     return NEVER if row == NOBODY else t.agenda[row, TIME]
 
@@ -173,18 +173,18 @@ def due_us(t, row):
 @inner
 def next_due_us(t):
     """When the next of what is planned is due; NEVER if nothing is."""
-    return due_us(t, earliest(t))
+    return row_due_us(t, earliest(t))
 
 
 @inner
-def strike(t, row):
+def strike_row(t, row):
     """Takes a row off the agenda."""
     t.moment.agenda -= 1
     move_row(t.agenda, t.moment.agenda, row)
 
 
 @inner
-def hand_over(t):
+def hand_to_engine(t):
     """The trial is not played on: the engine plays it instead (`hawb.study.trial_rows`)."""
     t.moment.handed = 1
 
@@ -195,7 +195,7 @@ def unschedule(t, kind, a):
     found = False
     for row in range(t.moment.agenda - 1, -1, -1):
         if t.agenda[row, KIND] == kind and t.agenda[row, A] == a:
-            strike(t, row)
+            strike_row(t, row)
             found = True
     return found
 
@@ -301,7 +301,7 @@ def is_among(nodes, count, node):
 
 
 @inner
-def without(nodes, count, bits):
+def without_nodes(nodes, count, bits):
     """Strikes the nodes of a set out of a list; how many are left."""
     left = 0
     for k in range(count):

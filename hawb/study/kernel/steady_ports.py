@@ -118,7 +118,7 @@ def has_to_itself(t, q, c):
 @inner
 def within_reach(t, q, c):
     """How many messages the consumer has to answer for, or will get of what is in the queue."""
-    return windows.size(t.stale) + windows.size(t.early) + windows.size(t.content)
+    return windows.total(t.stale) + windows.total(t.early) + windows.total(t.content)
 
 
 @inner
@@ -130,7 +130,7 @@ def lacked_up_to(t, q, node):
 @inner
 def answers_until(t, q, last):
     """How many answers it takes until all up to message `last` have left the queue."""
-    lacked = windows.common(t.content, 0, last)
+    lacked = windows.count_between(t.content, 0, last)
     if t.setup.late_answers_count and late_ones(t, last) == lacked:
-        return windows.common(t.stale, 0, last)
-    return windows.size(t.stale) + windows.common(t.early, 0, last) + lacked
+        return windows.count_between(t.stale, 0, last)
+    return windows.total(t.stale) + windows.count_between(t.early, 0, last) + lacked

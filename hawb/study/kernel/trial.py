@@ -61,9 +61,9 @@ from hawb.study.kernel.state import (
     B,
     C,
     D,
-    due_us,
     earliest,
-    strike,
+    row_due_us,
+    strike_row,
 )
 from hawb.study.kernel.steady import next_change_us, react
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
@@ -74,7 +74,7 @@ HANDED_OVER = -1
 
 
 @inner
-def stand(t):
+def set_up(t):
     """The cluster and its queue before anything has happened: all nodes run, every mirror is synchronised."""
     everybody = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
@@ -166,13 +166,13 @@ def one(t, stop_us):
     """The next thing happens, if it is due before `stop_us`: a flow brings a change, or all that flowed until then is
     taken in, and an event comes. Whether anything has happened."""
     row, change_us = earliest(t), next_change_us(t)
-    time_us, planned, counter = due_us(t, row), t.moment.agenda, t.moment.counter
+    time_us, planned, counter = row_due_us(t, row), t.moment.agenda, t.moment.counter
     if min(time_us, change_us) >= stop_us:
         return False
     flow(t, min(time_us, change_us))
     if t.moment.agenda != planned or t.moment.counter != counter:  # what flows may have taken it off the agenda
         row = earliest(t)
-    if time_us <= change_us and due_us(t, row) == time_us:
+    if time_us <= change_us and row_due_us(t, row) == time_us:
         happen(t, row)
     react(t)
     return True
@@ -183,7 +183,7 @@ def happen(t, row):
     """What is planned in a row happens."""
     number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    strike(t, row)
+    strike_row(t, row)
     handle(t, number, kind, a, b, c, d)
 
 
@@ -199,7 +199,7 @@ def hear(t):
 
 
 @inner
-def before(t, time_us):
+def play_until(t, time_us):
     """Everything due before `time_us` happens, and time stands there. `look` follows each step."""
     while True:
         stop_us = min(time_us, t.moment.poll_us)
@@ -216,15 +216,15 @@ def before(t, time_us):
 
 @compiled
 def play(t, history, horizon_us):
-    """One trial, a row of `state.TRIAL` as `setup.begin` makes it. It is changed in place; `told` says what has come of
-    it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
-    stand(t)
+    """One trial, a row of `state.TRIAL` as `setup.begin_trial` makes it. It is changed in place; `summarise` says what has
+    come of it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
+    set_up(t)
     k = 0
     while True:
         stop_us = min(horizon_us, history[k, 0] if k < len(history) else horizon_us)
         if t.moment.handed:
             return
-        before(t, stop_us)
+        play_until(t, stop_us)
         if t.moment.poll_us == t.moment.now_us and t.moment.now_us < stop_us:
             look_after(t)
         elif stop_us == horizon_us:
@@ -235,7 +235,7 @@ def play(t, history, horizon_us):
 
 
 @compiled
-def told(t, row):
+def summarise(t, row):
     """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds: HANDED_OVER
     everywhere for one that is handed over."""
     if t.moment.handed:
@@ -250,12 +250,12 @@ def tell(t, row):
     book, now_us = t.book, t.moment.now_us
     lost_confirmed = book.refused_confirmed
     for k in range(1, t.lost[0, 0] + 1):
-        lost_confirmed += windows.common(t.confirmed, t.lost[k, 0], t.lost[k, 1])
+        lost_confirmed += windows.count_between(t.confirmed, t.lost[k, 0], t.lost[k, 1])
     down_us = book.down_us + (now_us - book.down_since if book.down_since != NEVER else 0)
     syncing_us = book.syncing_us + (now_us - book.syncing_since if book.syncing_since != NEVER else 0)
-    row[0], row[1] = book.published, windows.size(t.confirmed) + book.refused_confirmed
+    row[0], row[1] = book.published, windows.total(t.confirmed) + book.refused_confirmed
     row[2], row[3] = book.nacked, book.refused
-    row[4], row[5], row[6] = windows.size(t.lost), lost_confirmed, windows.size(t.delivered_twice)
+    row[4], row[5], row[6] = windows.total(t.lost), lost_confirmed, windows.total(t.delivered_twice)
     row[7], row[8], row[9] = book.promotions, book.unsynchronised_promotions, book.outages
     row[10], row[11], row[12] = down_us, down_us, syncing_us
     row[13], row[14] = book.bytes_replicated, messages(t)
@@ -264,10 +264,10 @@ def tell(t, row):
 @inner
 def messages(t):
     """How many messages are in the queue."""
-    return windows.size(t.content)
+    return windows.total(t.content)
 
 
-def record(t: np.void, told: Callable = told) -> Record:
+def record(t: np.void, told: Callable = summarise) -> Record:
     """The record of a trial that has been played, by what has `told` of its kind."""
     row = np.empty(len(Record.__struct_fields__), np.int64)
     told(t, row)

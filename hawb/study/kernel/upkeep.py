@@ -9,7 +9,7 @@ from hawb.study.compiled import inner, rule
 from hawb.study.kernel.closing import close as close_publisher
 from hawb.study.kernel.closing import close_with_nodes
 from hawb.study.kernel.disks import lose_nodes, replace
-from hawb.study.kernel.going_down import kill, power_off, start, stop
+from hawb.study.kernel.going_down import kill, power_off, start_nodes, stop
 from hawb.study.kernel.publishing import open_publisher
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -22,7 +22,7 @@ from hawb.study.kernel.state import (
     NOBODY,
     NODE_DRAINS,
     REBALANCE,
-    hand_over,
+    hand_to_engine,
     is_running,
     link_us,
     look_from,
@@ -66,7 +66,7 @@ def start_idle(t):
     """Starts those of them that have their disks."""
     bits = idle(t) & ~t.moment.virgin
     if bits:
-        start(t, bits)
+        start_nodes(t, bits)
 
 
 @inner
@@ -97,7 +97,7 @@ def look(t):
 @inner
 def look_after(t):
     """Whoever is not content tries."""
-    go_on(t)
+    do_next(t)
     if t.moment.virgin:
         mend(t)
     start_idle(t)
@@ -176,11 +176,11 @@ def mend(t):
         if empty >> node & 1:
             replace(t, node)
     if must_force_boot(t):
-        hand_over(t)
+        hand_to_engine(t)
     if t.queue.gone:
         node = open_node(t)
         if node == NOBODY or not t.setup.client_local:
-            hand_over(t)
+            hand_to_engine(t)
         schedule(t, 0, DECLARE, node)
 
 
@@ -226,7 +226,7 @@ def work_due_us(t):
 
 
 @inner
-def go_on(t):
+def do_next(t):
     """The next thing is done that can be done now."""
     work, now_us = t.work, t.moment.now_us
     if not work.left or now_us < work.from_us:

@@ -15,7 +15,7 @@ def clear(windows):
 
 
 @inner
-def size(windows):
+def total(windows):
     """How many messages there are."""
     total = 0
     for k in range(1, windows[0, 0] + 1):
@@ -24,7 +24,7 @@ def size(windows):
 
 
 @inner
-def common(windows, after, last):
+def count_between(windows, after, last):
     """How many of them lie after `after` up to `last`."""
     total = 0
     for k in range(1, windows[0, 0] + 1):
@@ -65,7 +65,7 @@ def move(windows, start, by):
 
 
 @inner
-def take(windows, most):
+def take_first(windows, most):
     """Takes up to `most` of the oldest window out; returns it as (after, last)."""
     if windows[0, 0] == 0 or most <= 0:
         return 0, 0
@@ -78,7 +78,7 @@ def take(windows, most):
 
 
 @inner
-def cut(windows, after, last):
+def strike_out(windows, after, last):
     """Takes those after `after` up to `last` out."""
     k = 1
     while after < last and k <= windows[0, 0]:
