@@ -37,6 +37,7 @@ from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.record import Record
 from hawb.study.repairs import Repairs
+from hawb.study.talking import talk
 from hawb.study.work import LOOK_US, Work
 
 PLACEMENT = 120
@@ -140,6 +141,8 @@ class Played:
             while advance.next_time_us(self.turn) < self._stop_us(time_us):
                 advance.one(self.turn)
                 self._notice()
+                if talk(self.turn, self._name, self._stop_us(time_us)):
+                    self._notice()
             stop_us = self._stop_us(time_us)
             advance.flow(self.turn, stop_us - 1)
             if advance.next_time_us(self.turn) < stop_us:
