@@ -49,6 +49,11 @@ class Agenda:
             self._gone.discard(heapq.heappop(heap)[NUMBER])
         return heap[0][TIME_US] if heap else None
 
+    @property
+    def next_event(self) -> object:
+        """What happens next; None when nothing will."""
+        return None if self.next_time_us is None else self._heap[0][EVENT]
+
     def add(self, entry: tuple) -> None:
         """One more entry."""
         heapq.heappush(self._heap, entry)

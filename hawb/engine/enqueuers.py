@@ -110,7 +110,7 @@ def is_in_log(_: Turn, g: Group, node: int, number: int, after: int) -> bool:
 
 def withdraw(_: Turn, g: Group, number: int) -> None:
     """A proposal is decided, or waits no more."""
-    g.withdraw(number)
+    g.waiting = tuple(p for p in g.waiting if p.number != number)
 
 
 def plan_giving_up(t: Turn, g: Group, p: Proposal, patience_us: int) -> None:
@@ -133,7 +133,7 @@ def reject_first(t: Turn, g: Group, p: Proposal, most: int) -> None:
     left = runs.minus(p.numbers, failed)
     place = g.waiting.index(p)
     t.look_from(p.node)
-    g.withdraw(p.number)
+    withdraw(t, g, p.number)
     reject(t, g, p.node, failed, "max_length" if rejects(t, g, channel_of(t, p)) else "no_majority")
     if left:
         operation = replace(p.operation, count=runs.size(left), numbers=left)

@@ -175,7 +175,7 @@ def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
         return None
     if proposal.node != GONE:
         turn.look_from(proposal.node)
-    turn.groups.own(event.queue).withdraw(proposal.number)
+    enqueuers.withdraw(turn, turn.groups.own(event.queue), proposal.number)
     if not isinstance(proposal.operation, Delete):
         fail(turn, proposal.operation, 541, f"INTERNAL_ERROR{why_not(turn, event.queue, proposal.operation)}")
     return proposal.operation

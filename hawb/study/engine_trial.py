@@ -37,6 +37,7 @@ from hawb.study import histories
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.repairs import Repairs
+from hawb.study.talking import talk
 from hawb.study.trial_record import Record
 from hawb.study.work import LOOK_US, Work
 
@@ -141,6 +142,8 @@ class Played:
         while True:
             while advance.step(self.turn, self._stop_us(time_us) - 1):
                 self._notice()
+                if talk(self.turn, self._name, self._stop_us(time_us)):
+                    self._notice()
             stop_us = self._stop_us(time_us)
             advance.flow(self.turn, stop_us - 1)
             if advance.step(self.turn, stop_us - 1):  # what flows may bring something that is due by now

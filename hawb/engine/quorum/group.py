@@ -73,10 +73,6 @@ class Group(Struct):
     published_at_place: int = 0
     asked: tuple[tuple[Channel, int], ...] = ()
 
-    def withdraw(self, number: int) -> None:
-        """A proposal is decided, or waits no more."""
-        self.waiting = tuple(one for one in self.waiting if one.number != number)
-
     def leaders(self) -> list[Member]:
         """Those who take themselves for leaders, the one of the latest term first."""
         found = [member for member in self.members.values() if member.role == LEADER]

@@ -56,6 +56,19 @@ def there_by(t, q, c, beat):
     return there
 
 
+def flows_us(t, q):
+    """When something flows next to or from a queue: a message that is published or an answer of a consumer, whether it
+    finds something to answer for or not. NEVER_US if nothing does."""
+    soonest_us = NEVER_US
+    for p in publishers_to(t, q):
+        if publishes(t, p):
+            soonest_us = min(soonest_us, due_us(p.clock, p.beats + 1) + lag_us(t, p))
+    for c in rated_consumers(t, q):
+        if is_heard(t, c):
+            soonest_us = min(soonest_us, due_us(c.clock, c.beats + 1) + answer_lag_us(t, q, c))
+    return soonest_us
+
+
 def next_change_us(t):
     """When next a flow changes more than how many messages there are: a publisher is blocked, or a mirror is
     synchronised because all that it lacks has left the queue. NEVER_US if it does not."""

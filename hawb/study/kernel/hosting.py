@@ -13,7 +13,7 @@ NODES = Binding(node_ports_of_turns.PORTS, node_ports, PROTOCOL)
 HOST = Binding(ports.PORTS, host_ports, NODES)
 
 message_arrives, written = HOST.of(hosting_of_turns.message_arrives), HOST.of(hosting_of_turns.written)
-command, stand_for_election = HOST.of(hosting_of_turns.command), HOST.of(hosting_of_turns.stand_for_election)
+stand_for_election = HOST.of(hosting_of_turns.stand_for_election)
 election_due, call_elections = HOST.of(hosting_of_turns.election_due), HOST.of(elections.call_elections)
 member_up, member_down = HOST.of(hosting_of_turns.member_up), HOST.of(hosting_of_turns.member_down)
 stop_member = HOST.of(hosting_of_turns.stop_member)

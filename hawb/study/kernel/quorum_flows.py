@@ -5,13 +5,12 @@ from __future__ import annotations
 from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import closing, publishing, steady, steady_ports, windows
 from hawb.study.kernel.channels import settle_each
-from hawb.study.kernel.closing import lag_us
 from hawb.study.kernel.fifo import come_back, deliver, settle, waits
 from hawb.study.kernel.hosting import commit_at_once
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import SETTLED, SETTLES
-from hawb.study.kernel.state import NEVER, NOBODY, link_us
-from hawb.study.kernel.steady import beats_heard, due_us, publishes
+from hawb.study.kernel.state import NOBODY
+from hawb.study.kernel.steady import beats_heard
 from hawb.study.kernel.steady_ports import is_heard
 
 leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credit})
@@ -61,19 +60,6 @@ def answer_later(t, beats):
 
 
 blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})
-
-
-@inner
-def flows_us(t):
-    """When something flows next: a message that is published or an answer of the consumer, whether it finds something
-    to answer for or not. NEVER if nothing does."""
-    publisher, consumer, soonest_us = t.publisher, t.consumer, NEVER
-    if publishes(t, publisher):
-        soonest_us = due_us(publisher.clock, publisher.beats + 1) + lag_us(t, publisher)
-    if is_heard(t, consumer):
-        answers_us = due_us(consumer.clock, consumer.beats + 1) + link_us(t, consumer.node, t.queue.master)
-        soonest_us = min(soonest_us, answers_us)
-    return soonest_us
 
 
 @inner

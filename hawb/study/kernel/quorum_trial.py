@@ -48,7 +48,7 @@ from hawb.study.kernel.quorum import (
     look_for_channels,
     publish,
 )
-from hawb.study.kernel.quorum_flows import flow, flows_us, next_change_us
+from hawb.study.kernel.quorum_flows import flow, next_change_us
 from hawb.study.kernel.quorum_group import pending, row_of
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
@@ -95,7 +95,7 @@ from hawb.study.kernel.state import (
     next_number,
     strike_row,
 )
-from hawb.study.kernel.steady import react
+from hawb.study.kernel.steady import flows_us, react
 
 MEMBERS = chance.MEMBERS
 is_critical = rule(quorum_rules.is_critical)
@@ -190,7 +190,7 @@ def talk(t, stop_us):
     row = earliest(t)
     if not is_within_group(t, row):
         return
-    calm_us = min(stop_us, flows_us(t))
+    calm_us = min(stop_us, flows_us(t, t.queue))
     while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
         t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
         if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.queue, t.agenda[row, A]):

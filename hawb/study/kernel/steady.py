@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hawb.engine.steady import beats, changes, consumer_ports, publishing
+from hawb.engine.steady import changes, consumer_ports, publishing
 from hawb.study.compiled import Binding
 from hawb.study.kernel import steady_ports
 from hawb.study.kernel.closing import PUBLISHERS, credit
@@ -16,6 +16,7 @@ STEADY = Binding(
 )  # fmt: skip
 
 publishes, leave, react = map(STEADY.of, (publishing.publishes, publishing.leave, publishing.react))
-due_us = STEADY.of(beats.due_us)
 beats_heard, useful_beats = map(STEADY.of, (changes.beats_heard, changes.useful_beats))
-blocked_us, next_change_us = map(STEADY.of, (changes.blocked_us, changes.next_change_us))
+blocked_us, next_change_us, flows_us = map(
+    STEADY.of, (changes.blocked_us, changes.next_change_us, changes.flows_us)
+)

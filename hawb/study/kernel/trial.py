@@ -216,8 +216,8 @@ def play_until(t, time_us):
 
 @compiled
 def play(t, history, horizon_us):
-    """One trial, a row of `state.TRIAL` as `setup.begin_trial` makes it. It is changed in place; `summarise` says what has
-    come of it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
+    """One trial, a row of `state.TRIAL` as `setup.begin_trial` makes it, changed in place; `summarise` says what came
+    of it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
     set_up(t)
     k = 0
     while True:

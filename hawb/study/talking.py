@@ -1,0 +1,57 @@
+"""What members of a quorum queue's group say to each other while nothing flows, as the kernel's trials have it
+(`hawb.study.kernel.quorum_trial.talk`): taking in flows before each message, of which there are none, would cost most
+of a trial."""
+
+from __future__ import annotations
+
+from hawb.engine import advance, fifo
+from hawb.engine.quorum.events import (
+    ElectionDue,
+    LeaderElected,
+    LogCut,
+    MajorityReached,
+    MembersAbreast,
+    RaftArrives,
+    RaftWritten,
+)
+from hawb.engine.state import QUORUM, Queue
+from hawb.engine.steady.changes import flows_us
+from hawb.engine.steady.publishing import react
+from hawb.engine.turn import Turn
+
+WITHIN_GROUP = frozenset(
+    (RaftArrives, RaftWritten, ElectionDue, LeaderElected, MajorityReached, LogCut, MembersAbreast)
+)
+"""What happens between members alone, or between the group and what waits for it."""
+
+
+def talk(turn: Turn, name: str, stop_us: int) -> bool:
+    """What happens in a queue's group before `stop_us` and before anything flows. Clients and those who look after a
+    trial notice of it only who leads, whether the queue can commit, and what it has committed: whether there is any of
+    that, for then it is their turn."""
+    queue = turn.queues.get(name)
+    if not is_next_within_group(turn) or queue is None or not may_talk(turn, queue):
+        return False
+    calm_us = min(stop_us, flows_us(turn, queue))
+    while is_next_within_group(turn) and turn.next_time_us() < calm_us:
+        before = queue.master, queue.up
+        event = turn.take()
+        advance.HANDLERS[type(event)](turn, event)
+        queue = turn.queues[name]
+        if turn.committed or (queue.master, queue.up) != before:
+            advance.flow(turn, turn.now_us)
+            react(turn)
+            return True
+    return False
+
+
+def is_next_within_group(turn: Turn) -> bool:
+    """Whether what happens next happens within a group."""
+    return type(turn.agenda.next_event) in WITHIN_GROUP
+
+
+def may_talk(turn: Turn, queue: Queue) -> bool:
+    """Whether messages do no more than flow: none expires, and no link drops any."""
+    limits = fifo.limits_of(queue)
+    lasting = limits.message_ttl_ms is None and limits.expires_ms is None
+    return queue.type == QUORUM and lasting and not turn.cuts and len(turn.sides) == 1

@@ -1,0 +1,48 @@
+"""What members say to each other while nothing flows changes nothing that a trial tells, also where no kernel plays it:
+hosts that lose power and disks, another release, a queue that is full, consumers that hold little."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from random_studies import Case, quorum_case
+from test_kernel_agreement import history_of
+from test_kernel_quorum import by_engine
+
+from hawb.study import engine_trial
+from hawb.study.environment import Environment, Failures
+
+CASES = range(24)
+
+
+def with_lost_disks(environment: Environment) -> Environment:
+    """The same hosts, some of which lose power and disks."""
+
+    def worse(given: Failures | None) -> Failures | None:
+        shares = {"controlled_share": 0.2, "power_off_share": 0.4, "disk_loss_share": 0.3}
+        return given and replace(given, **shares)
+
+    failures = ("node_failures", "host_failures", "rack_failures")
+    return replace(environment, **{name: worse(getattr(environment, name)) for name in failures})
+
+
+def otherwise(given: Case, number: int) -> Case:
+    """A case that the kernel does not play, but for each fourth one."""
+    design, environment = given.design, given.environment
+    match number % 4:
+        case 1:
+            environment = with_lost_disks(environment)
+        case 2:
+            design = replace(design, version="4.0")
+            environment = replace(environment, traffic=replace(environment.traffic, prefetch=3))
+        case 3:
+            design = replace(design, arguments={"max-length": 50, "overflow": "reject-publish"})
+    return replace(given, design=design, environment=environment)
+
+
+@pytest.mark.parametrize("number", CASES)
+def test_a_trial_is_the_same_with_flows_taken_in_before_each_message(number, monkeypatch):
+    given = otherwise(quorum_case(number), number)
+    told = by_engine(given, history_of(given))
+    monkeypatch.setattr(engine_trial, "talk", lambda *_: False)
+    assert by_engine(given, history_of(given)) == told
