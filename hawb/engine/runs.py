@@ -31,8 +31,11 @@ def size(runs: Runs) -> int:
 
 def normal(pairs: Iterable[tuple[int, int]]) -> Runs:
     """Any pairs, overlapping, adjacent or out of order, as runs. Pairs whose last is below their first are empty."""
+    pairs = sorted(pairs)
+    if len(pairs) == 1 and pairs[0][0] <= pairs[0][1]:  # most often
+        return ((pairs[0][0], pairs[0][1]),)
     merged: list[tuple[int, int]] = []
-    for first, last in sorted(pairs):
+    for first, last in pairs:
         if last < first:
             continue
         if merged and first <= merged[-1][1] + 1:
