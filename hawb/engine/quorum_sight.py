@@ -65,14 +65,14 @@ def links_healed(turn: Turn) -> None:
 def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
     """What the leader, whose side is in focus, has noticed itself and what channels there have waited with gets to
     it. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
-
-    group, side = turn.groups.own(name), turn.focus.number
+    group = turn.groups.own(name)
 
     def hears(one: Proposal) -> bool:
-        in_sight = one.node == NOWHERE or turn.nodes[one.node].side == side
+        in_sight = one.node == NOWHERE or turn.is_here(one.node)
         return in_sight or not is_registered(turn, group, channel_of(turn, one))
 
-    offer_again(turn, group, leader, hears)
+    chosen = {one.number for one in group.waiting if hears(one)}
+    offer_again(turn, group, leader, lambda one: one.number in chosen)
 
 
 def channels_gone(turn: Turn, node: int) -> None:
