@@ -13,12 +13,12 @@ from msgspec import Struct
 Severity = Literal["error", "warning", "note"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The worst first: messages can be lost, or what is written is not what happens; it costs or endangers more than it has
-to; worth knowing."""
+"""The worst first. An error: messages can be lost, or a policy does not do what it says; a warning: something costs or
+endangers more than it has to; a note: worth knowing."""
 
 
 class Advice(Struct, frozen=True):
-    """How bad, the text for what was found, why it matters, where that is written, and what to do."""
+    """How bad a kind of finding is, the text for what was found, why it matters, where that is written, what to do."""
 
     severity: Severity
     what: str

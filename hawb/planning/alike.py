@@ -1,10 +1,10 @@
 """Queues that behave alike, so that looking ahead plays one of each kind: the same type, place, arguments and policies.
 
-Only queues that stand at the start, in a scenario without steps, are told to be alike: that is what an export is. What
-depends on more than the queue itself stays alone: one that the rules place by lot, one that dead letters come from or
-go to. How much is in a queue decides how much is lost, and where there are limits what is dropped; `by_backlog` it also
-decides how long a synchronisation takes, so that queues of the same order of magnitude are together and the fullest
-stands for them.
+Only queues that stand at the start of a scenario without steps are grouped: that is what an export is. A queue stays
+alone where its course depends on more than itself: the rules place it by lot, or dead letters come from it or go to it.
+Queues of a kind are empty together or hold messages together; those with limits or unacknowledged messages hold exactly
+as many. With `by_backlog`, because a backlog decides how long a synchronisation takes, they hold messages of the same
+order of magnitude. The fullest stands for its kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hawb.scenario.document import QueueEntry, Scenario
 
 
 class Alike(Struct, frozen=True):
-    """A scenario with one queue of each kind, and by its full name all those that it stands for, itself first."""
+    """A scenario with one queue of each kind, and by its full name all queues that it stands for, itself first."""
 
     scenario: Scenario
     kinds: dict[str, tuple[QueueEntry, ...]]
@@ -37,7 +37,7 @@ class Alike(Struct, frozen=True):
 
 
 def alike(scenario: Scenario, by_backlog: bool = False) -> Alike:
-    """The kinds of a scenario's queues."""
+    """Groups a scenario's queues by their kind."""
     entries = scenario.queues
     if scenario.steps:
         return Alike(scenario, {full_name(entry): (entry,) for entry in entries})
@@ -85,7 +85,7 @@ def _limits(entry: QueueEntry, force: InForce) -> Limits:
 
 
 def _in_force(scenario: Scenario) -> list[InForce]:
-    """What is in force for each queue."""
+    """The policies in force for each queue."""
     queues = [Queue(*split_queue(entry.queue), QueueFacts(type=entry.type)) for entry in scenario.queues]
     inventory = Inventory(
         profile=PROFILES[scenario.cluster.version],

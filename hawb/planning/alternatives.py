@@ -1,10 +1,10 @@
-"""What would have kept them? The same story run again under each single change that its reader could have made.
+"""What would have kept the messages? A story run again under each single change that its reader could have made.
 
 It is a look aside as a plan is a look ahead: scenarios are made, played and weighed, and none is recommended without
 its price. So it stands in the room for planning, not among the views, and anything that can hold a run can ask.
 
 Figures are the queue's alone. A change that RabbitMQ refuses counts as impossible, in RabbitMQ's words, if it was taken
-before: a declaration with an argument that quorum queues do not have, a policy that a release does not know. What fails
+before: a declaration with an argument that quorum queues do not have, a policy that a release does not know. A failure
 because a queue is not there at that moment is no such reason but a result.
 """
 
@@ -28,7 +28,7 @@ from hawb.scenario.verbs import ClearOperatorPolicy, ClearPolicy, Publish, SetOp
 
 NOT_MEANT = (405, 406, 540)
 """Reply codes (resource_locked, precondition_failed, not_implemented) with which RabbitMQ says that it never does what
-is asked, not that it cannot now. A transaction that fails is answered with one of them too."""
+a client asks, not that it cannot now. A transaction that fails is answered with one of them too."""
 
 ON_POLICIES = (SetPolicy, SetOperatorPolicy, ClearPolicy, ClearOperatorPolicy)
 
@@ -39,7 +39,7 @@ class Result(Struct, frozen=True):
     `lost` are messages gone for good, `lost_confirmed` those of them that the broker had confirmed, `refused` what no
     queue took. `state` is the queue's at the end: running, down, gone. `unavailable_s` is how long it could not be
     used, `sync_blocked_s` how long synchronisation blocked it, `bytes_replicated` what its replicas were sent, `copies`
-    how many nodes had one before the step that did harm, and `time_s` when the story ended.
+    how many nodes had a copy before the step that did harm, and `time_s` when the story ended.
     """
 
     lost: Runs
@@ -54,8 +54,8 @@ class Result(Struct, frozen=True):
 
 
 class Alternative(Struct, frozen=True):
-    """A change and what came of it: the run and its result, or None for both and the reason in the change. `kept` are
-    how many of the messages that were lost are neither lost nor refused now."""
+    """A change and what came of it: the run and its result, or None for both and the reason in the change. `kept` is
+    how many of the messages that the harm lost are neither lost nor refused now."""
 
     change: Change
     run: Run | None = None
@@ -64,7 +64,7 @@ class Alternative(Struct, frozen=True):
 
 
 class Alternatives(Struct, frozen=True):
-    """The harm, how the story went as it is, and what each change makes of it: the best first, the impossible last."""
+    """The harm, the result of the story as it is, and that of each change: the best first, the impossible last."""
 
     harm: Harm
     told: Result
@@ -72,7 +72,7 @@ class Alternatives(Struct, frozen=True):
 
 
 def what_would_have_kept(run: Run, harm: Harm) -> Alternatives:
-    """A harm of a run under each single change. The run stays as it is."""
+    """Plays a run again under each single change, and weighs what became of a harm. The run stays as it is."""
     told = result(run, harm.queue, harm.step)
     changed = [_alternative(run, harm, change) for change in changes(run, harm)]
     return Alternatives(harm, told, sorted(changed, key=_rank))
@@ -107,7 +107,8 @@ def _impossible(change: Change, reason: str) -> Change:
 
 
 def _never_done(run: Run, other: Run) -> str | None:
-    """What RabbitMQ refuses in the changed story and took in the other, if that is because of what was asked."""
+    """Why RabbitMQ refuses a step of the changed story that it took in the `run`, if it never does what that step asks;
+    else None."""
     before = {refusal.step for refusal in run.moment().refusals}
     new = [refusal for refusal in other.moment().refusals if refusal.step not in before]
     return next((refusal.text for refusal in new if _not_meant(other, refusal)), None)
@@ -119,7 +120,7 @@ def _not_meant(run: Run, refusal: Refusal) -> bool:
 
 
 def result(run: Run, queue: str, step: int) -> Result:
-    """How a story went for a queue; its copies are counted before a step."""
+    """The result of a story for a queue; its copies are counted before `step`."""
     moment, found = run.moment(), known(run.moment(), queue)
     account, now_us = moment.ledger.get(queue, Account()), moment.state.time_us
     before = known(run.moment_of(step), queue)

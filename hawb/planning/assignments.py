@@ -1,7 +1,7 @@
-"""Which single policy each queue of a cluster is under, and which others it silences; by the rules that the engine has.
+"""Which single policy each queue of a cluster is under, and which others that one silences; by the engine's rules.
 
-A policy that the broker would not have accepted applies to nothing. One whose settings a release has given up applies
-with the others that it has. A pattern whose search takes too many steps does not match (`hawb.rules.patterns`); after
+A policy that the broker would not have accepted applies to nothing. A policy with settings that a release has given up
+applies with its others. A pattern whose search takes too many steps does not match (`hawb.rules.patterns`); after
 `MOST_GIVEN_UP` names it is not tried any more, so that a hostile file costs seconds and not hours.
 """
 
@@ -38,7 +38,7 @@ others."""
 
 
 class InForce(Struct, frozen=True, gc=False):
-    """What a policy and an operator policy say together. `definition` is None where nothing tells."""
+    """What a policy and an operator policy say together. `definition` is None where no file tells it."""
 
     policy: str | None
     operator_policy: str | None
@@ -61,10 +61,10 @@ class Assignment(Struct, frozen=True, gc=False):
 
 
 class Reach(Struct):
-    """How far one policy goes: the number of queues that it matches and applies to, by whose types; of those that it
-    is passed over for, by type; which policies win where it loses, and with which it shares the highest priority, on
-    how many queues; the names whose search was given up. `refused` is why the broker would not accept it, `unknown`
-    the settings that the release does not know."""
+    """Which queues one policy reaches. `matched` is how many it matches, `applied` how many of each type it applies to,
+    `passed_over` for how many of each type it is passed over; `beaten_by` are the policies that win where it loses,
+    `tied_with` those that share the highest priority with it, on how many queues, `given_up` names that took too long.
+    `refused` is why the broker would not accept it, `unknown` the settings that the release does not know."""
 
     policy: Policy
     operator: bool
@@ -84,14 +84,14 @@ class Reach(Struct):
 
 
 class Assigned(Struct):
-    """The assignments of all queues, and how far each policy goes."""
+    """The assignments of all queues, and the reach of each policy."""
 
     assignments: list[Assignment]
     reaches: list[Reach]
 
 
 def assign(inventory: Inventory) -> Assigned:
-    """Every queue with what it is under."""
+    """Assigns to every queue the policies that it is under."""
     profile = inventory.profile
     plain = _Table(inventory.policies, profile, operator=False)
     operator = _Table(inventory.operator_policies, profile, operator=True)
@@ -111,7 +111,7 @@ def assign(inventory: Inventory) -> Assigned:
 
 
 def _as_listed(queues: Iterable[Queue], profile: Profile) -> list[Assignment]:
-    """What a listing says is in force, where no file tells the policies. Most queues are under one of a few."""
+    """The assignments that listings report, where no file tells the policies. Most queues share one of a few."""
     kept: dict[tuple[str | None, str | None, bytes], InForce] = {}
     assignments = []
     for queue in queues:
@@ -125,7 +125,7 @@ def _as_listed(queues: Iterable[Queue], profile: Profile) -> list[Assignment]:
 
 
 def _known(definition: dict[str, object] | None, profile: Profile) -> dict[str, object] | None:
-    """What a release makes of a definition in force; None where nothing tells."""
+    """The part of a definition in force that a release knows; None where no file tells the definition."""
     if not definition:
         return definition
     accepted = _accepted(Policy.of("", "", definition), profile, operator=False)[0]
@@ -148,7 +148,7 @@ class _Table:
                 self._accepted.append(accepted)
 
     def matching(self, queue: Queue) -> list[Policy]:
-        """The policies that match a queue, the one that applies first; and the reach of each grows by it."""
+        """The policies that match a queue, the one that applies first. Counts the queue in the reach of each."""
         key, name = (queue.vhost, queue.type), queue.name
         if key not in self._candidates:
             self._candidates[key] = self._of(*key)
@@ -181,7 +181,7 @@ class _Table:
         return known(in_order), known(passed_over)
 
     def _matches(self, candidate: _Candidate, name: str) -> bool:
-        """Whether a name that begins as it must has the pattern in it."""
+        """Whether the pattern of a candidate matches a name, of which the beginning has been compared."""
         if candidate.begins_is_all:
             return True
         pattern = candidate.policy.pattern
@@ -195,7 +195,7 @@ class _Table:
 
 
 class _Candidate(NamedTuple):
-    """A policy that queues can be under by their names, which begin so; whether that is all that it asks."""
+    """A policy that could apply to queues whose names begin with `begins`, and whether its pattern asks no more."""
 
     policy: Policy
     reach: Reach

@@ -1,4 +1,4 @@
-r"""The letters with which every name begins that a pattern is found in, as far as they show.
+r"""The letters with which every name begins that a pattern matches, as far as the pattern shows them.
 
 Most patterns of policies begin with ^ and a word, and most names with another. Comparing the beginning first saves most
 searches of an audit; what it lets pass is searched for as RabbitMQ does (`hawb.rules.patterns`).
@@ -18,7 +18,7 @@ LAST = re.compile(r"\\?.\Z")
 @lru_cache(maxsize=1024)
 def beginning(pattern: str) -> str:
     """What stands between a leading ^ and the first character that could mean something else than itself; without the
-    last one, which that character could repeat never. Empty where an alternative could begin otherwise."""
+    last letter, if that character could make it optional. Empty where an alternative (|) could begin otherwise."""
     plain = PLAIN.match(pattern)
     if plain is None or "|" in pattern:
         return ""
@@ -28,5 +28,5 @@ def beginning(pattern: str) -> str:
 
 @lru_cache(maxsize=1024)
 def is_all(pattern: str) -> bool:
-    """Whether a pattern asks for nothing but its beginning, so that there is nothing left to search."""
+    """Whether a pattern is no more than its beginning, so that nothing is left to search."""
     return PLAIN.fullmatch(pattern) is not None

@@ -40,7 +40,7 @@ QUORUM_ARGUMENTS = OF_OTHER_TYPES | {"x-queue-type"}
 """The arguments of a queue that a classic one does without."""
 
 AFTERWARDS_S = 0.001
-"""How long after a synchronisation a step begins that has waited for it: at the same moment it would come first."""
+"""How long after a synchronisation a step begins that waits for it: at the same moment the step would come first."""
 
 
 def changes(run: Run, harm: Harm) -> list[Change]:
@@ -206,7 +206,7 @@ def as_mirrored_queue(story: Story) -> Iterator[Change]:
 
 
 def lasting(story: Story) -> Iterator[Change]:
-    """What was declared or published in a way that does not last."""
+    """What a client asked for in a way that loses messages: durable, persistent, confirmed and so on instead."""
     fields: tuple[tuple[str, object, object, tuple[str, ...], str], ...] = (
         ("durable", False, True, ("declare",), "a durable queue"),
         ("exclusive", True, False, ("declare",), "a queue that is not exclusive"),
@@ -252,7 +252,7 @@ def controlled_stop(story: Story) -> Iterator[Change]:
 
 
 def synchronised_before(story: Story) -> Iterator[Change]:
-    """sync_queue before the step, and the step when that is done; what has a time comes as much later."""
+    """sync_queue before the step, and the step once the queue is synchronised; steps with a time come as much later."""
     if story.queue.type != CLASSIC or story.mirroring is None:
         return
     index, sync = story.harm.step, {"sync_queue": story.harm.queue}

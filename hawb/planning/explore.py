@@ -1,13 +1,12 @@
 """The worst case, by search: every story up to so many faults and operations, the shortest first.
 
 Breadth first: all stories of one step, then all of two. States that nothing that happens later can tell apart
-(`hawb.engine.key`) are gone on from once, from the first story that led there, and again only where a later one has
-more faults or operations left. A key leaves out what was confirmed; here it belongs to a state, because losing it is
-what is looked for.
+(`hawb.engine.key`) are extended once, from the first story that led there, and again only where a later story has more
+faults or operations left. A key leaves out which messages were confirmed; here they belong to a state, because a search
+looks for their loss.
 
 A search is a claim about the model, within its bound, the moves of `hawb.planning.moves` and their moments. Draws (who
-is elected, which mirror is chosen) are those of the scenario's seed, so that a story that was found can be played
-again.
+is elected, which mirror is chosen) are those of the scenario's seed, so that a found story can be played again.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
 SLICE = 256
-"""So many states are gone on from before a search tells how far it is."""
+"""How many states a search extends before it tells its progress."""
 
 AT_HAND = 20_000
-"""So many states of a level are kept as they were played, some 6 kB each with one queue; what leads to others is played
-again, for the sake of memory."""
+"""How many states of a level are kept as they were played, some 6 kB each with one queue; the stories that lead to all
+others are played again, to save memory."""
 
 DIGEST_BYTES = 16
-"""With as many bits two of a billion states have the same digest by chance once in 10**20 searches."""
+"""The length at which two of a billion states have the same digest by chance once in 10**20 searches."""
 
 ENCODER = msgpack.Encoder(enc_hook=str, order="deterministic")
 
 
 class Question(Struct, frozen=True):
-    """What is looked for (`goals.GOALS`), in stories of at most so many faults and operations, with steps of some
-    verbs (`moves.MOVES`)."""
+    """The goal (`goals.GOALS`) that a search looks for, in stories of at most so many faults and operations, with steps
+    of some verbs (`moves.MOVES`)."""
 
     goal: str
     most: Spent
@@ -63,7 +62,7 @@ class Place(NamedTuple):
     played: Run | None = None
 
     def unplayed(self) -> Place:
-        """The same without what was played: to be kept or sent for little."""
+        """This state without the story as it was played: cheap to keep and to send."""
         return self._replace(played=None)
 
 
@@ -78,9 +77,9 @@ class Found(NamedTuple):
 class Progress(Struct, frozen=True):
     """How far a search is.
 
-    `states` are distinct ones, `tried` the steps that were played. All stories of up to `depth` steps have been tried,
-    and of those of one step more all but the ones from `left` states. `story` is the shortest that ends in the goal;
-    the search is `over` once there is one, or nothing is left.
+    `states` counts distinct states, `tried` the steps that were played. All stories of up to `depth` steps have been
+    tried, and of the stories one step longer all but those from `left` states. `story` is the shortest that ends in the
+    goal; the search is `over` once there is one, or nothing is left.
     """
 
     states: int = 1
@@ -93,17 +92,17 @@ class Progress(Struct, frozen=True):
 
 
 Expand = Callable[[Run, Question, Sequence[Place]], Iterable[Found]]
-"""What goes on from places of one run by one step each, in their order."""
+"""Extends each place of one run by one step, in the order of the places, and yields the states that are found."""
 Name = Callable[[Moment, Run], bytes]
-"""What names a state of a run: two states have the same name only where nothing that happens later tells them apart."""
+"""Names a state of a run: two states have the same name only where nothing that happens later tells them apart."""
 
 
 def explore(
     run: Run, question: Question, expand: Expand | None = None, at_a_time: int = SLICE, name: Name | None = None
 ) -> Iterator[Progress]:
-    """Searches from where a run stands, and tells again and again how far it is; the last one is the answer. Stop it
-    whenever you like. The run stays as it is. `expand` goes on from `at_a_time` states each time, and names what it
-    finds as `name` does; `digest` without one."""
+    """Searches from where a run stands and yields its progress again and again; the last one is the answer. Stop it
+    whenever you like. The run stays as it is. `expand` extends `at_a_time` states at a time, and names what it finds as
+    `name` does, by default `digest`."""
     expand = expand or followers
     begun = next(iter(instants(run)))
     seen = {(name or digest)(begun.moment, run): [Spent()]}
@@ -128,7 +127,7 @@ def explore(
 
 
 def _is_new(seen: dict[bytes, list[Spent]], found: Found) -> bool:
-    """Whether a state is to be gone on from; it is noted."""
+    """Whether the search has to extend a state; notes what its story has spent."""
     spent, others = found.place.spent, seen.get(found.digest)
     if others is None:
         seen[found.digest] = [spent]
@@ -140,7 +139,7 @@ def _is_new(seen: dict[bytes, list[Spent]], found: Found) -> bool:
 
 
 def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
-    """What one more step leads to from each place."""
+    """Extends each place by every step that may come next."""
     known = list(run.moment().ledger)
     fine = [queue for queue in known if not reached(question.goal, run.moment(), [queue])]
     base, told = len(run.steps), set()
@@ -164,7 +163,7 @@ def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator
 
 
 def _at(run: Run, base: int, steps: Sequence[Step]) -> Run:
-    """A run that goes on from the first `base` steps with others, as much of it as there is of these."""
+    """The first `base` steps of a run, played on with `steps`."""
     had = run.steps[base:]
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(had, steps, strict=False)))
     run = run.rewound(base + shared)
@@ -174,7 +173,7 @@ def _at(run: Run, base: int, steps: Sequence[Step]) -> Run:
 
 
 def digest(moment: Moment, run: Run) -> bytes:
-    """The name of a state, with what was confirmed of what is in it."""
+    """The name of a state, with which of its messages were confirmed."""
     confirmed = []
     for name, account in sorted(moment.ledger.items()):
         held = frozenset(content for side in moment.state.sides if name in side.queues
@@ -185,7 +184,7 @@ def digest(moment: Moment, run: Run) -> bytes:
 
 @lru_cache(KEPT)
 def _promised(confirmed: runs.Runs, held: frozenset[runs.Runs]) -> list[tuple[int, int]]:
-    """Runs of what was confirmed of what replicas hold, by their places among all of that."""
+    """The confirmed messages among those that replicas hold, as runs of their places there."""
     everything = runs.normal(pair for content in held for pair in content)
     promised = runs.common(confirmed, everything)
     return [(runs.size(runs.common(everything, ((0, first),))), last - first + 1) for first, last in promised]

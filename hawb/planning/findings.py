@@ -29,17 +29,17 @@ class Finding(Struct, frozen=True, gc=False):
 
     @property
     def advice(self) -> Advice:
-        """What is known of findings with this code."""
+        """The advice for findings with this code."""
         return ADVICE[self.code]
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
+        """How bad the finding is."""
         return self.advice.severity
 
     @property
     def where(self) -> str:
-        """What it is about, in words."""
+        """What the finding is about, in words."""
         return f"{self.kind} {self.name}"
 
     @property
@@ -48,7 +48,7 @@ class Finding(Struct, frozen=True, gc=False):
         return self.advice.what.format(**{key: _in_words(value) for key, value in self.detail.items()})
 
     def plain(self) -> dict[str, object]:
-        """All of it, as JSON has it."""
+        """The finding and its advice, as JSON has them."""
         return {
             "code": self.code,
             "severity": self.severity,

@@ -5,8 +5,8 @@ A node that stopped while others ran waits for one of them when it boots, and th
 as Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
 reverse of the order in which they stopped.
 
-What may be chosen is who stops last: its disk is what every mirrored queue is served from. Every order of up to FEW
-nodes is tried, of more each node as the last with the others as given.
+The choice is who stops last: every mirrored queue is served from the disk of that node. Every order of up to FEW nodes
+is tried; of more nodes each as the last, the others in the order given.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str],
 def _play(
     run: Run, task: Task, stops: Sequence[str], starts: Sequence[str]
 ) -> tuple[Run, list[Stage], str | None]:
-    """A run with all of it behind, each node's stage in the order of starting, and the node that is stuck."""
+    """The run after all stops and starts, each node's stage in the order of starting, and the node that is stuck."""
     ahead, times = run.copy(), {}
     for node in stops:
         ahead.apply(Step(Stop((node,))))

@@ -1,4 +1,4 @@
-"""What a search looks for: the queues for which it has come true in a settled moment, and was not so at the beginning.
+"""The goals of a search, each judged in a settled moment: for which queues has it come true?
 
 `lost-confirmed` are messages that the broker had confirmed and no client will ever get. `unavailable` is a queue that
 no node serves though one runs and everybody has noticed who is silent. `diverged` is one that two sides serve with
@@ -17,8 +17,8 @@ from hawb.engine.state import Queue
 
 
 class Goal(NamedTuple):
-    """What is looked for: whether it has come true for a queue, how a title says it, and where an outcome shows it: the
-    part of the outcome, and the field of the queue's entry there."""
+    """A goal: whether it has come true for a queue, how a title says it, and where an outcome shows it: the part of the
+    outcome, and the field of the queue's entry there."""
 
     reached: Callable[[Moment, str], bool]
     says: str
@@ -55,7 +55,7 @@ GOALS = {
 
 
 def reached(goal: str, moment: Moment, queues: Iterable[str]) -> tuple[str, ...]:
-    """The queues among some for which a goal has come true."""
+    """Those of `queues` for which a goal has come true."""
     return tuple(queue for queue in queues if GOALS[goal].reached(moment, queue))
 
 

@@ -30,9 +30,9 @@ class Harm(Struct, frozen=True):
 
 
 def harms(run: Run) -> list[Harm]:
-    """The harm that a story did: losses before outages, and those in the order of time. Of several outages of a queue
-    the last one counts. What no step brought about, but the way the story begins, is left out: nothing in it could be
-    done otherwise."""
+    """The harm that a story did: losses before outages, each in the order of time. Of several outages of a queue the
+    last one counts. Harm that comes of the story's beginning and of no step is left out: nobody could have done
+    anything about it."""
     moment = run.moment()
     outages = _outages(moment)
     if not (outages or moment.losses):
@@ -49,7 +49,7 @@ def harms(run: Run) -> list[Harm]:
 
 
 def _outages(moment: Moment) -> dict[str, int]:
-    """By queue for how many microseconds it could not be used, where that was no mere handing over."""
+    """For how many microseconds each queue could not be used, where it was not merely handed over."""
     down = {name: (account.down, account.down.at(moment.state.time_us)) for name, account in moment.ledger.items()}
     return {name: us for name, (span, us) in down.items() if span.since_us is not None or us >= BRIEF_US}
 
@@ -66,7 +66,7 @@ def _losses(moment: Moment, trace: list[Entry]) -> dict[tuple[str, int], Harm]:
 
 
 def root(trace: list[Entry], entry: Entry) -> Entry:
-    """The entry with which began what led to this one."""
+    """The first entry of the chain of causes that leads to this one."""
     while entry.because is not None:
         entry = trace[entry.because]
     return entry

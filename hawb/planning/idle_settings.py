@@ -24,7 +24,7 @@ OF_QUORUM_QUEUES = ("delivery-limit", "max-in-memory-length", "max-in-memory-byt
 
 
 class Case(Struct, frozen=True):
-    """A policy, what of its definition the release knows, and the queues that it applies to."""
+    """A policy, the part of its definition that the release knows, and the queues that it applies to."""
 
     policy: Policy
     definition: dict[str, object]
@@ -32,8 +32,7 @@ class Case(Struct, frozen=True):
     applied: Sequence[Assignment]
 
     def given(self, *keys: str) -> bool:
-        """Whether one of these settings is given here, by the operator policy of one of the queues or by its
-        arguments."""
+        """Whether the policy, or the operator policy or the arguments of one of the queues, sets one of these."""
         return any(
             key in self.definition or key in one.in_force.definition or f"x-{key}" in (one.queue.facts.arguments or ())
             for one in self.applied
@@ -115,4 +114,4 @@ REASONS: tuple[tuple[tuple[str, ...], Callable[[Case], str | None]], ...] = (
     *(((key,), _not_read(key)) for key in OF_QUORUM_QUEUES),
     (("alternate-exchange",), _for_exchanges),
 )
-"""Which settings can be idle, and the question that finds out why: None where they are not."""
+"""Which settings can be idle, and the function that says why they are, or None where they are not."""

@@ -29,7 +29,7 @@ from hawb.scenario.run import Run
 DEFAULT_VERSION = "3.8"
 NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
 NETWORK_BYTES_PER_S = timing_of(Timing()).network_bytes_per_s
-"""What is assumed of a cluster that does not tell: RabbitMQ's default, and a scenario's."""
+"""The bandwidth assumed where no file tells it: the default of RabbitMQ and of a scenario."""
 
 
 class Queue(Struct, gc=False):
@@ -46,13 +46,13 @@ class Queue(Struct, gc=False):
 
     @property
     def type(self) -> str:
-        """classic, quorum, or what else there is."""
+        """classic, quorum, or another type that the files name."""
         return self.facts.type or "classic"
 
 
 class Inventory(Struct, kw_only=True):
-    """One cluster. `nodes` maps each to whether it runs, and is empty where nothing tells; `policies_told` is whether
-    anything tells of policies. Messages `published` and `confirmed` are what the whole cluster has counted."""
+    """One cluster. `nodes` maps each to whether it runs, and is empty where no file tells; `policies_told` is whether a
+    file tells of policies. Messages `published` and `confirmed` are what the whole cluster has counted."""
 
     profile: Profile
     policies: list[Policy] = []
@@ -105,7 +105,7 @@ def _policies(entries: Iterable[dict]) -> list[Policy]:
 
 
 def _queues(defined: Definitions, told: Listings) -> list[Queue]:
-    """All queues, those of listings with what the definitions add; listings stand where both tell."""
+    """All queues, those of listings with what the definitions add; where both tell, the listings count."""
     queues = []
     for (vhost, name), facts in told.queues.items():
         queue = defined.queues.get((vhost, name))

@@ -1,4 +1,4 @@
-"""The linter: everything that is found of one cluster's policies, queues and nodes."""
+"""The linter: all findings about one cluster's policies, queues and nodes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hawb.planning.queue_checks import Found, node_findings, queue_found
 
 
 class Report(Struct, frozen=True):
-    """What each queue is under, and the findings: those of policies, those of queues, and those of nodes.
+    """The policies that each queue is under, and the findings about policies, queues and nodes.
 
-    Queues that differ in their names alone are of one kind: `kinds` has the first of each with what is found of it, and
+    Queues that differ in their names alone are of one kind: `kinds` has the first of each with its findings, and
     `kind_of`, in the order of the assignments, which kind each queue is of.
     """
 
@@ -45,7 +45,7 @@ class Report(Struct, frozen=True):
 
 
 def lint(inventory: Inventory) -> Report:
-    """All that is found."""
+    """The findings about a cluster."""
     assigned = assign(inventory)
     applied: dict[tuple[bool, str, str | None], list[Assignment]] = defaultdict(list)
     for one in assigned.assignments:

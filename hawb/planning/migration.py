@@ -1,10 +1,10 @@
 """Moving to quorum queues: for each queue whether it is ready, what has to change first, or why it cannot be; the
 policies that go with it; and where the old and the new clash.
 
-What quorum queues can do is the matrix of features' to say for the release that is moved to. A queue that cannot be
-moved stays a classic one, with its policy as far as that release knows it. What is in force afterwards is not assumed:
-policies are assigned anew, by the rules of that release, and a queue whose settings differ from what was translated for
-it is named. Nothing here holds users, permissions or parameters: nobody who plans with it has to keep it safe.
+The matrix of features says what quorum queues can do in the target release. A queue that cannot be moved stays a
+classic one, with its policy as far as that release knows it. What is in force afterwards is not assumed: policies are
+assigned anew, by the rules of that release, and a queue whose settings differ from those translated for it is named.
+Nothing here holds users, permissions or parameters, so that a plan need not be kept safe.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Verdict = Literal["ready", "ready with changes", "not", "quorum already"]
 VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already")
 
 DEEP_MESSAGES = 5_000_000
-"""Of so many the guide says that streams suit better."""
+"""The backlog from which on, says the guide, streams suit better."""
 
 MARKERS = {"queue-mode", "dead-letter-strategy"}
 """Settings that only tell policies apart."""
@@ -49,9 +49,9 @@ WHEN_NOT = "guide to quorum queues, when not to use them"
 
 
 class Move(Struct, frozen=True, kw_only=True):
-    """A queue, what is to be said of it, and its arguments after the move; of one that stays classic, those that the
-    release takes. `redeclare` is the first thing in which an application that declares it as before differs, with what
-    it says and what the queue has as RabbitMQ's 406 shows it; None if none."""
+    """A queue, the reasons for its verdict, and its arguments after the move; if it stays classic, those that the
+    release takes. `redeclare` is the first argument in which an application that declares the queue as before differs,
+    with its value and the queue's as RabbitMQ's 406 shows them; None if none does."""
 
     queue: Queue
     verdict: Verdict
@@ -74,7 +74,7 @@ class Move(Struct, frozen=True, kw_only=True):
 
 
 class Clash(Struct, frozen=True):
-    """Where old and new cannot both be: a code, what it is about, and in words."""
+    """Something old and something new that cannot both be: a code, what it is about, and the clash in words."""
 
     code: str
     name: str
@@ -112,7 +112,7 @@ class Migration(Struct, frozen=True, kw_only=True):
 def migrate(
     inventory: Inventory, to: str, matrix: Mapping[str, Feature], routing: Routing | None = None
 ) -> Migration:
-    """The plan for a cluster and the version that it is to have. Raises KeyError for a version that is none."""
+    """The plan that moves a cluster to a version. Raises KeyError for an unknown version."""
     target = PROFILES[to]
     assigned = assign(inventory)
     moves = [_move(one, inventory, target, matrix) for one in assigned.assignments]
@@ -265,7 +265,7 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
 def _setting_clashes(
     assigned: Assigned, moves: list[Move], after: Assigned, target: Profile, matrix: Mapping[str, Feature]
 ) -> Iterator[Clash]:
-    """Queues for which other settings would be in force than were translated for them."""
+    """Queues for which other settings would be in force than those translated for them."""
     if not any(one.policies or one.operator_policies for one in (*assigned.assignments, *after.assignments)):
         return
     for one, move, then in zip(assigned.assignments, moves, after.assignments, strict=True):
@@ -285,7 +285,7 @@ def _setting_clashes(
 
 
 def _redeclare_clashes(moves: list[Move], target: Profile) -> Iterator[Clash]:
-    """What applications that declare as before are told, a clash for each argument."""
+    """The errors that applications get which declare queues as before, a clash for each argument."""
     by_key: dict[str, list[Move]] = {}
     for move in moves:
         if move.redeclare is not None and move.queue.type == "classic":

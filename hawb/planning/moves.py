@@ -1,8 +1,8 @@
 """What may happen next in a search: the faults and operations that a cluster's state allows, and the moments at which.
 
-A fault is what nobody wants, an operation what somebody does. Nodes that are killed together are as many faults. Every
-message that is published has to be confirmed, one to a queue and side. Waiting is free: nothing but time passes, as
-long as it takes to notice who is silent, or who is back.
+A fault happens to a cluster, an operation somebody does. Nodes that are killed together are as many faults. A publish
+is one message to a queue from one side, and waits for its confirm. Waiting is free: nothing but time passes, as long as
+it takes to notice who is silent, or who is back.
 
 Left out: crashes of single processes, single cut links, alarms, changes of policies, consumers.
 """
@@ -22,7 +22,7 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 
 PATIENCE = 1.25
-"""After so many net_ticktimes silent nodes have been noticed (Erlang looks four times in each)."""
+"""The number of net_ticktimes after which silent nodes have been noticed (Erlang looks four times in each)."""
 
 
 class Spent(NamedTuple):
@@ -35,12 +35,12 @@ class Spent(NamedTuple):
         return Spent(self.faults + other[0], self.operations + other[1])
 
     def within(self, other: Spent) -> bool:
-        """Whether it is no more of either."""
+        """Whether it is no more faults and no more operations than another."""
         return self.faults <= other.faults and self.operations <= other.operations
 
 
 class Move(NamedTuple):
-    """A step that is possible, and what it counts as."""
+    """A step that is possible, and the faults and operations that it counts as."""
 
     verb: Verb
     cost: Spent
@@ -91,7 +91,7 @@ def _starts(moment: Moment, settings: Settings) -> Iterator[Move]:
 
 
 def _publishes(moment: Moment, settings: Settings) -> Iterator[Move]:
-    """At the first running node of each side: that is where its clients are."""
+    """A publish to each queue of a side at its first running node: that is where its clients are."""
     for side in moment.state.sides:
         nodes = [node for node in moment.state.nodes_of(side) if moment.state.nodes[node].status == RUNNING]
         for name in sorted(side.queues) if nodes else ():
@@ -138,8 +138,8 @@ class Instant(NamedTuple):
 
 
 def instants(run: Run) -> Iterator[Instant]:
-    """The moments for the next step: when all has settled, at once if anything is in flight, and in the middle of each
-    synchronisation that is under way until then."""
+    """The moments for the next step: when the cluster has settled, at once if anything is in flight, and in the middle
+    of each synchronisation that is under way until then."""
     settled = run.moment()
     yield Instant(None, settled)
     at_once = run.moment_at(run.reached_s)

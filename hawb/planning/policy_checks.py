@@ -1,4 +1,4 @@
-"""What is found of a cluster's policies: each check looks at how far one policy goes."""
+"""The findings about a cluster's policies: each check looks at the reach of one policy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_EXCHANGES = {"alternate-exchange", "federation-upstream", "federation-upstrea
 
 
 def policy_findings(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> Iterator[Finding]:
-    """Whatever is to be said of one policy, which applies to the queues of `applied`."""
+    """The findings about one policy, which applies to the queues of `applied`."""
     if reach.unknown:
         yield _finding("unknown-settings", reach, keys=reach.unknown, release=inventory.profile.release)
     if reach.refused:
@@ -44,7 +44,7 @@ def _finding(code: str, reach: Reach, **detail: object) -> Finding:
     return Finding(code, kind, join_queue(reach.policy.vhost, reach.policy.name), detail)
 
 
-# How far it goes
+# How far a policy reaches
 
 
 def _matches_nothing(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
@@ -76,8 +76,8 @@ def _gives_up(reach: Reach, _: Inventory) -> Iterator[Finding]:
 
 
 def _clash(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
-    """A setting by which queues of a type are passed over: of each type that there could be, or of some that there
-    are."""
+    """Settings that make queues of a type pass the policy over: every type that its apply-to names, or types of which
+    the cluster has queues that match."""
     keys = reach.definition.keys()
     types = QUEUE_TYPES_BY_APPLY_TO.get(reach.policy.apply_to, ())
     clashes = {kind: sorted(keys & inventory.profile.unsupported_by(kind)) for kind in types}
@@ -97,7 +97,7 @@ def _idle(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> 
 REACH_CHECKS = (_matches_nothing, _matches_everything, _never_applies, _tie, _gives_up, _clash)
 
 
-# What it says of mirrors
+# What a policy says of mirrors
 
 
 def _promotes(reach: Reach, said: Mirroring, inventory: Inventory) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from hawb.rules.profiles import Profile
 
 CLASSIC_ONLY = {"queue-mode": "default"}
 QUORUM_ONLY = {"dead-letter-strategy": "at-most-once"}
-"""Defaults that only one type of queue knows (the second from 3.10 on)."""
+"""Settings with their defaults that only one type of queue knows (quorum queues do from 3.10 on)."""
 
 NOTHING = {"max-length": 10**12}
 """A policy that limits nothing, and silences others all the same."""
@@ -54,8 +54,8 @@ def split(
     policy: Policy, types: Collection[str], silences: Collection[str], matrix: Mapping[str, Feature], profile: Profile,
     operator: bool,
 ) -> Split:  # fmt: skip
-    """What becomes of a policy. `types` are those of the queues that it is to apply to after the move, `silences` those
-    of the types for which it is the first of several."""
+    """What becomes of a policy. `types` are the types of queues that it is to apply to after the move, `silences` those
+    types for which it is the first of several policies."""
     covered = QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
     meant = [kind for kind in ("classic", "quorum") if kind in types and kind in covered]
     if not meant or OF_STREAMS & policy.definition.keys():
@@ -123,7 +123,7 @@ def _marker(kind: str, settings: Mapping[str, object], profile: Profile) -> dict
 
 
 def _exchanges(policy: Policy, settings: dict[str, object]) -> list[Part]:
-    """The part for exchanges of a policy for all, where its parts for queues do not reach those any more."""
+    """The part for exchanges of a policy with apply-to all, where its parts for queues do not reach exchanges."""
     if not settings:
         return []
     named = replace(_with(policy, settings), name=f"{policy.name}-exchanges", apply_to="exchanges")
@@ -135,8 +135,8 @@ def _with(policy: Policy, settings: Mapping[str, object]) -> Policy:
 
 
 def in_order(splits: Iterable[Split], profile: Profile) -> list[Split]:
-    """The same with names that are free and, in 3.8, with priorities that put a part for quorum queues right below the
-    part for classic ones."""
+    """The splits with free names for their parts and, in 3.8, with priorities that put a part for quorum queues right
+    below the part for classic ones."""
     found = list(splits)
     taken = {(one.operator, one.policy.vhost, one.policy.name) for one in found}
     ranked = not profile.declare_knows_type and any(one.both for one in found)

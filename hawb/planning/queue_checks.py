@@ -1,4 +1,4 @@
-"""What is found of a cluster's queues: each check looks at one queue and what is in force for it.
+"""The findings about a cluster's queues: each check looks at one queue and the policies in force for it.
 
 No check looks at a queue's name, so that queues which are otherwise the same are looked at once (`hawb.planning.lint`).
 """
@@ -22,15 +22,15 @@ GUIDE_BATCH_BYTES = 50_000 * 1024
 
 MIB = 2**20
 PILED = 1.5
-"""A node with more than so many times its equal share of masters and leaders has too many."""
+"""A node has too many masters and leaders with more than this many times its equal share."""
 
 
 Found = tuple[str, dict[str, object]]
-"""A finding's code and facts: what it is but for the name of its queue."""
+"""A finding's code and facts: all of it but its queue."""
 
 
 def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
-    """Whatever is to be said of one queue. An exclusive one goes with its connection, and is not replicated."""
+    """The findings about one queue. An exclusive queue goes with its connection, and is not replicated."""
     queue = assignment.queue
     if queue.facts.exclusive:
         return []

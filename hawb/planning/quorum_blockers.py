@@ -1,8 +1,8 @@
 """What stands in the way of declaring a queue anew as a quorum queue, by the rules of its cluster's release: what
 blocks, and what only has to change.
 
-Which is which is the move's to say (`hawb.planning.quorum_translation`). A policy with settings of mirroring is passed
-over for quorum queues: those are not missed, the others have to come from another policy.
+`hawb.planning.quorum_translation` tells the two apart. A policy with settings of mirroring is passed over for quorum
+queues: these do without mirroring, but the policy's other settings have to come from another one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def before_quorum(assignment: Assignment, profile: Profile) -> dict[Weight, list
 
 
 def _passed_over(assignment: Assignment, profile: Profile) -> Iterator[str]:
-    """The policy that would be none for the queue, where a quorum queue could have some of its settings."""
+    """The policy that would be passed over for a quorum queue, where the queue could have some of its settings."""
     keys = assignment.policies[0].definition.keys()
     unsupported = profile.unsupported_by("quorum")
     if keys & unsupported and (lost := sorted(keys - HA_SETTINGS - unsupported)):

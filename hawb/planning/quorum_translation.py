@@ -1,7 +1,7 @@
 """What becomes of a classic queue's settings when it is declared as a quorum queue of a release, and why.
 
-What stands in for a thing that it cannot do is here, a row each; where RabbitMQ's code says that it cannot is the
-matrix of features' to say (`hawb.rules.feature_matrix`), so that without a matrix ({}) reasons name no such source.
+Each of `ROWS` says what stands in for something that a quorum queue cannot do; the matrix of features says where
+RabbitMQ's code forbids it (`hawb.rules.feature_matrix`), so that without a matrix ({}) reasons name no such source.
 Arguments (`x-…`) and settings of policies go by the same rows. No text holds a value of the file: an argument may be
 anything.
 """
@@ -28,7 +28,7 @@ Weight = Literal["blocks", "changes", "note"]
 
 
 class Reason(Struct, frozen=True, gc=False):
-    """One thing that is to be said of a queue's move: what, how it weighs, and where that stands."""
+    """One reason about a queue's move: what it says, how it weighs, and where that is written."""
 
     weight: Weight
     what: str
@@ -123,7 +123,7 @@ DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
 
 
 class Translated(Struct):
-    """Settings for a quorum queue, and what was done to get there."""
+    """Settings for a quorum queue, and the reasons for each change to them."""
 
     settings: dict[str, object]
     reasons: list[Reason]
@@ -135,7 +135,7 @@ class Translated(Struct):
 
 
 class Becoming(Struct, frozen=True):
-    """A queue's arguments and its policy's settings as a quorum queue has them, and all that is to be said of it."""
+    """A queue's arguments and its policy's settings as a quorum queue has them, and all reasons about its move."""
 
     arguments: Translated
     definition: Translated
@@ -145,7 +145,7 @@ class Becoming(Struct, frozen=True):
 def becoming(
     queue: Queue, in_force: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile
 ) -> Becoming:
-    """What a queue becomes under the settings that are in force for it. What only mirrored is not missed."""
+    """What a queue becomes under the settings in force for it. Of a policy's settings no notes are kept."""
     given = queue.facts.arguments or {}
     of_arguments, of_policy = arguments(given, matrix, profile), definition(in_force, matrix, profile)
     reasons = [*properties(queue, matrix, profile.version), *of_arguments.reasons]
@@ -164,7 +164,7 @@ def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], pro
 
 
 def properties(queue: Queue, matrix: Mapping[str, Feature], version: str) -> Iterator[Reason]:
-    """What a queue is that a quorum queue cannot be."""
+    """The properties of a queue that a quorum queue cannot have."""
     for fact, blocks, feature, words in PROPERTIES:
         if getattr(queue.facts, fact) is blocks:
             yield Reason("blocks", words, _cell_source(matrix, feature, version))
@@ -180,7 +180,7 @@ def arguments(given: Mapping[str, object], matrix: Mapping[str, Feature], profil
 
 
 def definition(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:
-    """A policy's settings as a policy for quorum queues of the release has them; may be none."""
+    """A policy's settings as a policy for quorum queues of the release has them; perhaps none are left."""
     return _translated(given, "policy setting {}", matrix, profile, _known_settings(profile))
 
 
@@ -209,7 +209,7 @@ def _cell_source(matrix: Mapping[str, Feature], feature: str, version: str) -> s
 
 
 def _known_arguments(given: Mapping[str, object], profile: Profile) -> Callable[[str, object], Reason | None]:
-    """Leaves out what means nothing, and what the release refuses for its value."""
+    """Leaves out arguments that mean nothing, and those whose values the release refuses."""
     meant = {key for key, _ in QUORUM_PROFILES[profile.version].settings} | CHECKS_OF_VERSION[profile.version].keys()
     names = {key.removeprefix("x-") for key in (*meant, *WITHOUT_POLICY)}
     key = DEAD_LETTER_EXCHANGE

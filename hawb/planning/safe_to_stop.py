@@ -2,7 +2,7 @@
 
 The checks look at what is there; running ahead tells what happens. `check_if_node_is_quorum_critical` counts a member
 as healthy that is still catching up, and `check_if_node_is_mirror_sync_critical` says nothing of queues without
-mirrors, of messages that do not last, or of what the policy makes of it.
+mirrors, of messages that do not last, or of what the policy does about a promotion.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 
 
 FATES = ("waits", "deleted", "stuck")
-"""What becomes of a queue that cannot be used: it waits for its node; it is gone with that, as one that is exclusive,
-or not durable and not mirrored; it stays, names a master that no node brings back, and can only be deleted
+"""What becomes of a queue that cannot be used: it waits for its node; it is gone with its node, being exclusive, or not
+durable and not mirrored; it stays, names a master that no node brings back, and can only be deleted
 (`hawb.engine.classic.outage.abandon`)."""
 
 
@@ -52,7 +52,7 @@ class Effect(Struct, frozen=True):
 
     @property
     def hurts(self) -> bool:
-        """Whether more happens than that another replica takes over."""
+        """Whether the queue suffers more than a takeover by another replica."""
         return bool(self.lost) or self.down
 
 
@@ -70,7 +70,7 @@ class Forecast(Struct, frozen=True):
         return [effect for effect in self.effects[way] if effect.hurts]
 
     def missed(self, way: str) -> list[Effect]:
-        """Those of them for which neither of RabbitMQ's checks fails."""
+        """The hurt queues for which neither of RabbitMQ's checks fails."""
         critical = {*self.quorum_critical, *self.mirror_sync_critical}
         return [effect for effect in self.hurt(way) if effect.queue not in critical]
 
@@ -93,7 +93,7 @@ def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]
 
 
 def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> tuple[Run, list[Forecast]]:
-    """The same for where a scenario ends, and what was played for it: of an export one queue of each kind
+    """The run of a scenario, and the forecasts for where it ends. Of an export only one queue of each kind is played
     (`hawb.planning.alike`), which tells what becomes of all of them."""
     kinds = alike(scenario)
     run = Run.of(kinds.scenario)
@@ -101,7 +101,7 @@ def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> t
 
 
 def _of_all(forecast: Forecast, kinds: Mapping[str, Sequence[QueueEntry]]) -> Forecast:
-    """A forecast for the queues that stand for others, as one for all."""
+    """The forecast for all queues, from one for the queues that stand for them."""
 
     def every(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(name for one in names for name in _names(one, kinds)))
@@ -120,7 +120,7 @@ def _names(name: str, kinds: Mapping[str, Sequence[QueueEntry]]) -> list[str]:
 
 
 def _alike(effect: Effect, kinds: Mapping[str, Sequence[QueueEntry]]) -> Iterator[Effect]:
-    """The effects on all queues that one stands for. It has lost all that it held, or what is the same for all."""
+    """The effects on all queues that one stands for: each loses all that it holds if that one does, else as many."""
     entries = kinds.get(effect.queue, ())
     if len(entries) < 2:
         yield effect

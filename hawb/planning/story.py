@@ -1,4 +1,4 @@
-"""A story with a harm that is to be changed in one thing: its file, and the queue as the harmful step found it."""
+"""A story that did harm, to be changed in one thing: its file, and the queue as the harmful step found it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hawb.scenario.run import Run
 
 class Change(Struct, frozen=True):
     """A change in words and where it is made. `document` is the changed story as a file holds it, None where the change
-    is `impossible` for the reason given; `step` is the index that the harmful step has in it."""
+    is `impossible` for the reason given; `step` is the index of the harmful step in the changed story."""
 
     what: str
     where: str
@@ -85,7 +85,7 @@ class Story:
         return Change(what, where, self.harm.step, document)
 
     def impossible(self, what: str, reason: str) -> Change:
-        """A change that cannot."""
+        """A change that cannot be made, for a reason."""
         return Change(what, "", self.harm.step, impossible=reason)
 
 

@@ -36,7 +36,7 @@ ORDINALS = re.compile(r"\d+|\D+")
 
 
 class Task(Struct, frozen=True):
-    """What is to be done: the nodes that run, in the order given, for how long each is away, and whether each is put
+    """The upgrade to plan: the nodes that run, in the order given, for how long each is away, and whether each is put
     into maintenance mode before it stops (`rabbitmq-upgrade drain`)."""
 
     nodes: tuple[str, ...]
@@ -53,8 +53,8 @@ class Turn(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """When what happens in a node's turn, in seconds of the scenario: its wait begins, it is told to stop, it has
-    stopped, it is started, it runs (None: it does not). `sync` are the queues that are told to synchronise first."""
+    """The times of a node's restart, in seconds of the scenario: its wait begins, it is told to stop, it has stopped,
+    it is started, it runs (None: it does not). `sync` are the queues that are told to synchronise first."""
 
     node: str
     wait: str
@@ -80,8 +80,8 @@ class Effect(Struct, frozen=True):
 
 class Prediction(Struct, frozen=True):
     """What comes of a plan: messages lost, confirmed ones among them, the seconds in which queues could not be used,
-    added up, by how many masters and leaders the nodes differ at the end, and how long it all takes. `effects` are
-    those queues that feel it, the worst first; `away` the nodes that do not run at the end."""
+    added up, by how many masters and leaders the nodes differ at the end, and how long the plan takes. `effects` are
+    those on queues that suffer, the worst first; `away` the nodes that do not run at the end."""
 
     lost_confirmed: int
     lost: int
@@ -92,14 +92,14 @@ class Prediction(Struct, frozen=True):
     away: tuple[str, ...] = ()
 
     def cost(self, objective: Sequence[str] = MEASURES) -> tuple[int, ...]:
-        """What is compared between plans, the smaller the better; a node that does not come back is worse than
+        """The figures by which plans are compared, the smaller the better; a node that does not come back is worse than
         anything."""
         grain = {"outage_s": GRAIN_S, "duration_s": GRAIN_S}
         return len(self.away), *(round(getattr(self, name) / grain.get(name, 1)) for name in objective)
 
 
 class Plan(Struct, frozen=True):
-    """A plan with its name, what is predicted, and the scenario that rehearses it."""
+    """A plan with its name, its prediction, and the scenario that rehearses it."""
 
     name: str
     stages: tuple[Stage, ...]
@@ -113,7 +113,7 @@ class Plan(Struct, frozen=True):
 
 
 def task_of(run: Run, nodes: Iterable[str] = (), **how: object) -> Task:
-    """The task for a run's nodes that run, in an order; by default that of the scenario."""
+    """The task for the running nodes of a run, in the order of `nodes`, by default that of the scenario."""
     names, state = run.settings.names, run.moment().state
     running = [names[index] for index in run.settings.file_order if state.nodes[index].status == RUNNING]
     return Task(tuple(nodes) or tuple(running), **how)
@@ -142,7 +142,7 @@ def upgrade(run: Run, task: Task, node: str, go: Go) -> Stage:
 
 
 def _up_s(run: Run, node: str) -> float | None:
-    """When a node that was just started runs."""
+    """The time at which a node that was just started runs."""
     index = run.settings.names.index(node)
     entries = run.moment().trace(run.moment_at(run.reached_s).entries_so_far)
     up = (entry for entry in entries if entry.event == "node_running" and entry.node == index)
@@ -150,13 +150,13 @@ def _up_s(run: Run, node: str) -> float | None:
 
 
 def follow(run: Run, task: Task, turns: Iterable[Turn], name: str = "") -> Plan:
-    """A plan played from where a run stands, which stays as it is. Where a wait is never over the next node is stopped
+    """Plays a plan from where a run stands, which stays as it is. Where a wait is never over, the next node is stopped
     when the cluster has settled."""
     return plan_of(run, *followed(run, task, turns), name)
 
 
 def followed(run: Run, task: Task, turns: Iterable[Turn]) -> tuple[Run, tuple[Stage, ...]]:
-    """A run with a plan behind it, and the plan's stages."""
+    """The run after a plan, and the plan's stages."""
     ahead, stages = run.copy(), []
     for turn in turns:
         go = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, _seconds(ahead.moment()))
@@ -165,21 +165,21 @@ def followed(run: Run, task: Task, turns: Iterable[Turn]) -> tuple[Run, tuple[St
 
 
 def plan_of(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
-    """The plan that was played from where a run stands."""
+    """The plan that led from a run to `ahead`, in stages."""
     told = prediction(run.moment(), ahead, stages)
     return Plan(name, stages, told, rehearsal(ahead, f"rolling upgrade, {name}", told))
 
 
 def rebalanced(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
-    """The same with `rabbitmq-queues rebalance all` once the cluster has settled."""
+    """The same plan, followed by `rabbitmq-queues rebalance all` once the cluster has settled."""
     further = ahead.copy()
     further.apply(Step(Rebalance()))
     return plan_of(run, further, stages, name)
 
 
 def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
-    """The scenario that was played, under a title that says what for, with what is predicted as what it expects: nodes
-    that run again, messages lost, and the outages of queues that have any."""
+    """The scenario of a played plan, under a title that says what for; it expects what is predicted: nodes that run
+    again, messages lost, and the outages of queues that have any."""
     moment, names = run.moment(), run.settings.names
     ledger, now_us = moment.ledger, moment.state.time_us
     statuses = {names[index]: "running" for index in moment.state.running()}
@@ -199,7 +199,7 @@ def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
 def prediction(
     before: Moment, run: Run, stages: Sequence[Stage], counts: Mapping[str, int] | None = None
 ) -> Prediction:
-    """What a run has done since a moment; a queue counts as often as `counts` says."""
+    """What has happened in a run since a moment; a queue counts as often as `counts` says."""
     after = run.moment()
     effects = [_effect(name, before, after) for name in before.ledger]
     often = counts or {}
@@ -246,7 +246,7 @@ def skew(moment: Moment, counts: Mapping[str, int] | None = None) -> int:
 
 
 def baselines(task: Task) -> dict[str, tuple[Turn, ...]]:
-    """What is done without a plan, by name."""
+    """The plans of people who do not search for one, by name."""
     reverse = tuple(sorted(task.nodes, key=_ordinal, reverse=True))
     return {
         "naive: the order given, ready probe only": tuple(Turn(node, READY) for node in task.nodes),
@@ -256,7 +256,7 @@ def baselines(task: Task) -> dict[str, tuple[Turn, ...]]:
 
 
 def _ordinal(node: str) -> list[tuple[bool, int, str]]:
-    """Where a pod's number puts it among others: 10 after 9."""
+    """Sorts pods by their numbers: 10 after 9."""
     return [(part.isdigit(), int(part) if part.isdecimal() else 0, part) for part in ORDINALS.findall(node)]
 
 

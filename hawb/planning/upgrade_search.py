@@ -1,12 +1,12 @@
 """The best plan for a rolling upgrade, by search over the order of nodes and what is waited for before each.
 
-Plans grow node by node, level by level. Two that have upgraded the same nodes and led to the same state (by
-`hawb.engine.key`) are gone on from once, from the better one; one that has already cost more than a whole plan that is
-known is given up, since losses and outages only grow; of nodes that may change places in every queue the first is
-tried for all. With more plans on a level than `width` the best of them are kept, and the answer says so (`exact`).
+Plans grow node by node, level by level. Of two plans that have upgraded the same nodes and led to the same state (by
+`hawb.engine.key`) only the better one is extended; a plan that has already cost more than a known whole plan is given
+up, since losses and outages only grow; of nodes that may change places in every queue the first is tried for all. With
+more plans on a level than `width` the best of them are kept, and the answer says so (`exact`).
 
-Queues that behave alike are played once (`hawb.planning.alike`). The plan that is found is played again with all of
-them, and that is its prediction. Draws (who is elected, which mirror is chosen) are those of the scenario's seed.
+Queues that behave alike are played once (`hawb.planning.alike`). The plan that is found is played again with all
+queues, which gives its prediction. Draws (who is elected, which mirror is chosen) are those of the scenario's seed.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.run import Run
 
 WORK = 15_000
-"""About so many times a node's restart is played for one queue: what a search may cost, whatever machine it runs on."""
+"""About how many restarts of a node a search may play with one queue: its cost, whatever machine it runs on."""
 WIDEST = 1_000
 CAREFUL = tuple(wait for wait in WAITS if wait != NONE)
-"""The waits that are searched by default: who does not even wait for a node to be back relies on its coming back."""
+"""The waits that are searched by default: all but `none`, which relies on each node's coming back."""
 
 
 PLANNED = "planned"
 
 
 class Answer(Struct, frozen=True):
-    """The best plan, what is done without one, and how it was searched: how many times a node's turn was played, for
-    how many of the queues, how many plans were kept at most, and whether no plan was left out. `never` are quorum
-    queues of so few members that they never have more than a bare majority."""
+    """The best plan, what is done without one, and how it was searched: how many restarts were played, with how many of
+    the queues, how many plans were kept at most, and whether no plan was left out. `never` are quorum queues of so few
+    members that they never have more than a bare majority."""
 
     plan: Plan
     others: tuple[Plan, ...]
@@ -89,8 +89,8 @@ def search(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: Told | None = None,
     orders: Sequence[tuple[str, ...]] = (),
 ) -> Answer:  # fmt: skip
-    """The best plan for a run's cluster under an objective (measures, the first counts most), with some waits. `orders`
-    are the only orders of nodes that come into question; by default all do."""
+    """Searches the best plan for a run's cluster by an objective (measures, the first counts most) and the given waits.
+    `orders` are the only orders of nodes that come into question; by default all do."""
     objective = (*objective, *(measure for measure in MEASURES if measure not in objective))
     kinds = alike(run.scenario, by_backlog=True)
     few = Run.of(kinds.scenario)
@@ -111,7 +111,8 @@ def search(
 
 
 def _never_more(run: Run) -> tuple[str, ...]:
-    """In a cluster of one node the command does not wait."""
+    """The quorum queues that never have more than a bare majority. In a cluster of one node, where the command does not
+    wait, none count."""
     if sum(node.member for node in run.moment().state.nodes) < 2:
         return ()
     quorum = (queue for queue in run.moment().state.queues.values() if queue.type == QUORUM)
@@ -119,7 +120,7 @@ def _never_more(run: Run) -> tuple[str, ...]:
 
 
 def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan | None:
-    """One that a plan is compared with and that does better with all queues, of which each draws its own lot."""
+    """The best of the other plans that does better with all queues played, as each draws its own lot; None if none."""
     may = [
         other for other in others
         if {turn.wait for turn in other.turns[1:]} <= set(searched.waits)
@@ -130,7 +131,7 @@ def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan 
 
 
 def meaningful(run: Run, waits: Sequence[str]) -> tuple[str, ...]:
-    """Those of some waits that a cluster's queues make a difference for."""
+    """The waits, among `waits`, for which a cluster has queues that make a difference."""
     queues = run.moment().state.queues.values()
     nothing = {
         SYNCED: not any(queue.mirrored for queue in queues),
@@ -177,7 +178,7 @@ class _Search:
         return level[0].turns
 
     def _after(self, partial: _Partial, last: bool):
-        """A plan with one more node."""
+        """Extends a plan by one more node."""
         gone = {turn.node for turn in partial.turns}
         tried: set[int] = set()
         for node in self._next(partial):
@@ -205,7 +206,7 @@ class _Search:
         return list(dict.fromkeys(following))
 
     def _name(self, run: Run) -> tuple:
-        """What tells one state from another, with how much of it is still under way."""
+        """The name of a run's state: its key once it has settled, and how long it settles, in microseconds."""
         settled = run.moment()
         under_way_us = settled.state.time_us - round(run.reached_s * MICROSECONDS)
         return key(settled.state, run.settings, rename=False), under_way_us
@@ -215,7 +216,7 @@ class _Search:
         return prediction(self.run.moment(), *followed(self.run, self.task, turns), self.counts)
 
     def strengthened(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        """The same turns, with the strongest waits that are over at the same moments."""
+        """The same order, with the strongest waits that are over at the same moments."""
         ahead, found = self.run.copy(), []
         for turn in turns:
             given = wait_for(ahead, turn.node, turn.wait)
@@ -232,7 +233,7 @@ class _Search:
         return tuple(replace(turn, reason=self.reason(turns, index)) for index, turn in enumerate(turns))
 
     def reason(self, turns: Sequence[Turn], index: int) -> str:
-        """Why a node's turn begins with that wait: what the next weaker one that is over sooner would come to."""
+        """Why a node's restart begins with its wait: what the next weaker wait that is over sooner would come to."""
         ahead = self.run.copy()
         stages = []
         for turn in turns[:index]:
@@ -277,7 +278,7 @@ def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> st
 
 
 def _worst(with_it: Prediction, without: Prediction, field: str) -> str:
-    """The queue that is worse off by most, with its name as it is; empty if none is."""
+    """The queue that is worse off by most, with its unquoted name; empty if none is."""
     had = {effect.queue: getattr(effect, field) for effect in with_it.effects}
     more = {effect.queue: getattr(effect, field) - had.get(effect.queue, 0) for effect in without.effects}
     name = max(sorted(more), key=more.__getitem__, default="")
@@ -285,8 +286,8 @@ def _worst(with_it: Prediction, without: Prediction, field: str) -> str:
 
 
 def interchangeable(run: Run, nodes: Sequence[str]) -> dict[str, int]:
-    """Nodes that may change places in every queue have the same number. None do where a rule looks at names: with
-    ha-mode all or nodes, whose mirrors come in the order of names."""
+    """Numbers nodes so that those which may change places in every queue share a number. No two share one where a rule
+    looks at names: under ha-mode all or nodes, whose mirrors come in the order of names."""
     names, state = run.settings.names, run.moment().state
     modes = {queue.mirroring.mode for queue in state.queues.values() if queue.mirroring is not None}
     by_name = bool(modes - {HaMode.EXACTLY})

@@ -1,5 +1,5 @@
-"""The same story with one thing another from its beginning, to be watched beside it: two policies, or two queue types,
-under the same faults.
+"""A story with one thing changed from its beginning, to be watched beside the original: two policies, or two queue
+types, under the same faults.
 
 A variant is made anew from the story as it stands, so it takes every step that the story takes. A step without a time
 begins in each story once that one has settled; so their clocks may differ.
@@ -30,12 +30,12 @@ from hawb.scenario.run import Run
 
 OF_ONE_STEP = (synchronised_before, controlled_stop)
 SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), as_mirrored_queue)
-"""The single changes that are none of one step but of the whole story."""
+"""The single changes that concern the whole story and not one step."""
 
 
 class Variant(Struct, frozen=True):
-    """What is another, and `change`, which makes of a story the other one or says why it cannot. `queue` is what it is
-    about, where that is a single queue."""
+    """What differs, and `change`, which makes the changed story of a run or says why it cannot. `queue` is the queue
+    that differs, where it is a single one."""
 
     what: str
     change: Callable[[Run], Change]
@@ -51,7 +51,7 @@ class Varied(Struct, frozen=True):
 
 
 def settings(run: Run, queue: str) -> list[Change]:
-    """What could be another from the beginning for a queue as the last step finds it; nothing before the first step."""
+    """The changes that could be made from the beginning to a queue as the last step finds it; none before the first."""
     if not run.steps:
         return []
     story = Story(run, Harm(queue, step=len(run.steps) - 1, t_s=0.0))
@@ -59,7 +59,7 @@ def settings(run: Run, queue: str) -> list[Change]:
 
 
 def setting(queue: str, what: str) -> Variant:
-    """The variant in which a queue has one of its `settings`, by its words, as long as the story has not."""
+    """The variant in which a queue has the one of its `settings` that these words name, while the story has not."""
 
     def change(run: Run) -> Change:
         found = (one for one in settings(run, queue) if one.what == what)
@@ -70,7 +70,7 @@ def setting(queue: str, what: str) -> Variant:
 
 def policy(argument: dict, *, operator: bool = False) -> Variant:
     """The variant in which a policy, written as the argument of `set_policy`, is in force from the beginning and
-    wherever the story sets one of its name."""
+    wherever the story sets a policy of that name."""
     at_start, verb = OPERATOR_POLICIES if operator else POLICIES
     what = f"{'operator ' * operator}policy {argument['name']} as edited"
 

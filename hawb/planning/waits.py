@@ -7,7 +7,7 @@ every mirrored queue with its master there has a synchronised mirror; queues tha
 told to. Each begins with what comes before it.
 
 A wait is over when its condition holds on the engine. Nobody types, and no probe looks, faster than once in `HASTE_S`:
-a cluster that has settled by then is waited for.
+if the cluster settles within that time, the wait is over when it has.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ TICK_S = 1 / MICROSECONDS
 
 
 class Go(Struct, frozen=True):
-    """When the next node may be stopped: at a time, None for when the cluster has settled. `sync` are the queues that
-    are told to synchronise once it has, which is then waited for as well. `over_s` is when the wait is over."""
+    """When the next node may be stopped: at a time, None for when the cluster has settled. `sync` are queues that are
+    told to synchronise once it has; their synchronisation is waited for too. `over_s` is when the wait is over."""
 
     wait: str
     at: float | None
@@ -44,8 +44,8 @@ class Go(Struct, frozen=True):
 
 
 def ways(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
-    """The moments at which a node may be stopped by some waits, the soonest first; of waits that are over at the same
-    moment the strongest. A wait that is never over is none of them."""
+    """The moments at which a node may be stopped after one of `waits`, the soonest first; of waits that are over at the
+    same moment the strongest. Waits that are never over are left out."""
     found: dict[float, Go] = {}
     for wait in sorted(waits, key=WAITS.index):
         go = wait_for(run, node, wait)
@@ -55,7 +55,7 @@ def ways(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
 
 
 def wait_for(run: Run, node: str, wait: str) -> Go | None:
-    """When one wait for the last step is over, before a node is stopped; None: never."""
+    """When a wait after the last step is over, so that a node may be stopped; None: never."""
     begun_s = run.reached_s
     starts = bool(run.steps) and isinstance(run.steps[-1].verb, Start)
     if wait == NONE and starts:
@@ -70,7 +70,7 @@ def wait_for(run: Run, node: str, wait: str) -> Go | None:
 
 def _looks(run: Run) -> Iterator[tuple[float | None, Moment]]:
     """The moments at which somebody looks, as a step's `at` has it: when all nodes run, when a queue has synchronised,
-    when all has settled."""
+    when the cluster has settled."""
     settled = run.moment()
     if not _all_up(run):
         return
@@ -96,7 +96,7 @@ def _all_up(run: Run) -> bool:
 
 
 def _synchronised(run: Run, node: str, wait: str, checks: list) -> Go | None:
-    """The queues on a node whose mirrors do not synchronise by themselves are told to."""
+    """When a wait is over if the queues on a node whose mirrors do not synchronise by themselves are told to."""
     settled = run.moment()
     index = run.settings.names.index(node)
     told = mirror_sync_critical(settled.state, index)
@@ -133,7 +133,7 @@ def _has_quorum_plus_one(state: State, node: int) -> bool:
 
 
 CHECKS = {SYNCED: _is_synced, QUORUM_PLUS_ONE: _has_quorum_plus_one}
-"""What has to hold, beside that the node before runs."""
+"""What has to hold for a wait to be over, beside that the node before runs."""
 
 
 def _seconds(moment: Moment) -> float:

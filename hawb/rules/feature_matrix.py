@@ -17,17 +17,17 @@ Answer = Literal["yes", "no", "partly"]
 
 
 class Refusal(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply code and the text with which RabbitMQ refuses it; {queue} stands for the queue as its texts name it."""
+    """The reply code and the text with which RabbitMQ refuses a feature; {queue} is the queue as its texts name it."""
 
     code: int
     text: str
 
 
 class Cell(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether queues of one type can do it in some releases, how, and where RabbitMQ's code says so.
+    """Whether queues of one type have a feature in some releases, how, and where RabbitMQ's code says so.
 
-    `refused` is how it is refused when asked for, `ignored` whether asking for it is accepted and changes nothing; with
-    neither there is nothing to ask for, or it is granted.
+    `refused` is how RabbitMQ refuses a request for it, `ignored` whether it accepts the request and changes nothing;
+    with neither there is nothing to request, or it is granted.
     """
 
     versions: list[str]

@@ -1,13 +1,13 @@
-"""RabbitMQ's two checks of whether a node may be stopped, beside `hawb.rules.quorum.is_critical` which the first asks.
+"""RabbitMQ's two checks of whether a node may be stopped; the first one asks `hawb.rules.quorum.is_critical`.
 
 Source: `check_if_node_is_quorum_critical` and `check_if_node_is_mirror_sync_critical` of rabbitmq-diagnostics, with
 `rabbit_quorum_queue:list_with_minimum_quorum` and `rabbit_amqqueue:
-list_local_mirrored_classic_without_synchronised_mirrors`. In 4.0, without mirrors, the second has nothing to find. What
-they say of streams and of the broker's own components is left out.
+list_local_mirrored_classic_without_synchronised_mirrors`. In 4.0, without mirrors, the second has nothing to find. Left
+out is what the checks say of streams and of the broker's own components.
 """
 
 COUNTS_DRAINED = ("3.8",)
-"""The versions in which the first check counts a node in maintenance mode like any other: it passes it since 3.8.10."""
+"""The versions in which the first check counts a node in maintenance mode like any other: since 3.8.10 that passes."""
 
 
 def quorum_check_applies(nodes_count, drained, version):

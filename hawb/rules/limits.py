@@ -40,7 +40,7 @@ ARGUMENTS_FIRST = {
     "dead_letter_exchange": "dead-letter-exchange",
     "dead_letter_routing_key": "dead-letter-routing-key",
 }
-"""The others, likewise."""
+"""The limits that are no numbers, and their policy settings: here an argument counts before a policy."""
 
 LIMIT_SETTINGS = frozenset(SMALLER.values()) | frozenset(ARGUMENTS_FIRST.values())
 """Policy settings that are limits."""

@@ -31,7 +31,7 @@ from hawb.rules.erlang_terms import erlang_term
 STEPS = 10_000_000
 MEMORY_KIB = 65_536
 FULL_STEPS_GROUPS = 16
-"""Up to so many groups a search has all its steps."""
+"""The most groups with which a search still has all its steps."""
 
 TOO_LARGE = 120
 """PCRE2's error code for a pattern that takes too much room when compiled. PCRE gives the pattern's end as the
@@ -43,7 +43,7 @@ OWN_LIMITS = re.compile(rb"(?:\(\*[A-Z0-9_=]+\))*?\(\*LIMIT_")
 ESCAPE = re.compile(
     rb"\\Q.*?(?:\\E|\Z)|(\\[dDwWsShHvV]|:\])-|(\{,)|\\x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{0,2}))|\\(.)", re.DOTALL
 )
-"""What has to be looked at: quoted text, a hyphen after what stands for many characters, `{,`, escapes."""
+"""What PCRE2 may read otherwise: quoted text, a hyphen after what stands for many characters, `{,`, escapes."""
 
 LITERAL_LETTERS = b"FIiJjMmOqTYy"
 """Letters that mean themselves after a backslash in PCRE and are an error in PCRE2."""
@@ -98,7 +98,7 @@ def outcome(pattern: str, name: str) -> Match:
 
 
 def searched(pattern: str, name: str) -> Match:
-    """As `outcome`, which remembers; this is for millions of names that are looked at once."""
+    """As `outcome`, but remembers nothing: for millions of names, each searched once."""
     try:
         return Match.NO if _compiled(pattern).search(_bytes(name)) is None else Match.YES
     except pcre2.LibraryError:

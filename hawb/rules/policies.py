@@ -25,7 +25,7 @@ QUEUE_TYPES_BY_APPLY_TO = {
     "classic_queues": ("classic",),
     "quorum_queues": ("quorum",),
 }
-"""What each value of apply-to means for queues; `exchanges` and `streams` mean nothing to those that there are here."""
+"""The types of queue that a value of apply-to means; `exchanges` and `streams` mean neither of these types."""
 
 
 class Policy(Struct, frozen=True, cache_hash=True):
@@ -74,8 +74,8 @@ def matching(
 def candidates(
     policies: Iterable[Policy], vhost: str, queue_type: str, profile: Profile, *, declaring: bool
 ) -> list[Policy]:
-    """The policies that could apply to queues of a type in a virtual host, by their names, in the order in which they
-    win.
+    """The policies that could apply to a virtual host's queues of a type, before their patterns are tried, in the order
+    in which they win.
 
     The highest priority wins. Among equal priorities RabbitMQ takes whichever its storage lists first; here it is the
     first by name, and `ties` tells when that choice was made.
@@ -108,7 +108,7 @@ def ties(winners: list[Policy]) -> list[Policy]:
 
 
 def effective_definition(policy: Policy | None, operator_policy: Policy | None) -> dict[str, object]:
-    """What applies to a queue under both: a key that both have is merged by `MERGES`."""
+    """The definition that applies to a queue under both policies: a key that both have is merged by `MERGES`."""
     mine = policy.definition if policy else {}
     theirs = operator_policy.definition if operator_policy else {}
     return mine | {
@@ -172,7 +172,7 @@ class Mirroring(Struct, frozen=True):
     """What an effective definition says about mirroring, with RabbitMQ's defaults.
 
     `count` belongs to EXACTLY and includes the master, `nodes` (names) to NODES. `sync_batch_size` None means the
-    broker's mirroring_sync_batch_size. `mirrored` is false of what is none.
+    broker's mirroring_sync_batch_size. `mirrored` is false in a record that stands for a queue without mirrors.
     """
 
     mode: HaMode

@@ -217,10 +217,10 @@ CHECKS: dict[str, Check] = {
     "stream-max-segment-size-bytes": (_at_least(0, MAX_STREAM_SEGMENT_BYTES), "{} is not a valid segment size"),
     "target-group-size": (_at_least(1), "{} is not a valid qq target count value"),
 }
-"""All other settings."""
+"""The checks of all other settings."""
 
 COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-locator", "target-group-size"})
-"""Those that `rabbit_policies` checks itself, in the order in which Erlang keeps a small map's keys."""
+"""The settings that `rabbit_policies` checks itself, in the order in which Erlang keeps a small map's keys."""
 
 USUAL_ORDER = ("locator", "ha", "common", "federation", "group")
 ORDER: dict[str, tuple[str, ...]] = {
@@ -230,7 +230,7 @@ ORDER: dict[str, tuple[str, ...]] = {
 """Which module looks first at a definition, where a version's Erlang has them in another order."""
 
 OF_TEXT_ALONE = frozenset({"max-age"})
-"""Settings whose check crashes on what is no text (`rabbit_amqqueue:check_max_age`), so that nothing else is told."""
+"""Settings whose check crashes on what is no text (`rabbit_amqqueue:check_max_age`), which hides all other errors."""
 
 CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
     "4.0": {

@@ -202,7 +202,7 @@ CHECKS: dict[str, Check] = {
 """The arguments that are checked, in RabbitMQ's order."""
 
 CHECKS_4_0: dict[str, Check] = {"x-queue-leader-locator": _leader_locator}
-"""What classic queues know from 4.0 on (`rabbit_classic_queue:capabilities`)."""
+"""The checks of arguments that classic queues know from 4.0 on (`rabbit_classic_queue:capabilities`)."""
 
 QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes", "x-quorum-initial-group-size")
 
@@ -216,10 +216,10 @@ OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
 """Arguments that quorum queues or streams know, and classic queues do not."""
 
 SENT_ANYWAY_4_0 = {"x-queue-type": "classic"}
-"""What a declaration without it is taken to say in 4.0 (`rabbit_amqqueue:augment_declare_args`)."""
+"""The argument that 4.0 adds to a declaration without it (`rabbit_amqqueue:augment_declare_args`)."""
 
 UNSAID = {"x-queue-type": ("longstr", "classic")}
-"""What is meant where it is not said."""
+"""The type that a declaration without x-queue-type means."""
 
 COMPARED = (*CHECKED, "x-queue-type", "x-queue-master-locator")
 """The arguments that must be the same when a queue is declared again, in the order in which they are compared."""

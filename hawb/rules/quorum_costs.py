@@ -34,10 +34,10 @@ def snapshot_interval(messages_count, every, at_most):
 
 
 def cut_up_to(places, smallest_index, last_index):
-    """The last index of the log that is not needed any more; NOTHING if all are.
+    """The last index of the log that is not needed any more; NOTHING if every entry is.
 
-    `smallest_index` is the oldest message's that is still in the queue, delivered or not, NOTHING if it is empty: then
-    all goes. Otherwise the log is cut at the last of the `places`, indices in ascending order, that is before it.
+    `smallest_index` is the index of the oldest message in the queue, delivered or not, NOTHING if the queue is empty:
+    then the whole log goes. Otherwise it is cut at the last of the `places`, indices in ascending order, before that.
     """
     if smallest_index == NOTHING:
         return last_index
@@ -49,12 +49,12 @@ def cut_up_to(places, smallest_index, last_index):
 
 
 def entries_after_requeues(messages_count, rounds, every, at_most, at_tail):
-    """How many entries the log holds after messages were published and the first was taken and given back again and
-    again, `rounds` times, each time the first.
+    """How many entries the log holds after messages were published and a consumer took and gave back the first one,
+    `rounds` times over.
 
-    A message that keeps its index, as up to 3.9 and wherever there is a delivery limit, holds on to all that follows:
-    an entry for every return. One that is written anew at the log's end frees its old index, and the log is cut now and
-    then.
+    A message that keeps its index, as up to 3.9 and wherever there is a delivery limit, holds on to all entries after
+    it, one for every return. A message that is written anew at the log's end frees its old index, and the log is cut
+    now and then.
     """
     last_index = messages_count + rounds
     if not at_tail:

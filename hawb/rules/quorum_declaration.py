@@ -105,7 +105,7 @@ def quorum_settings(
 ) -> QuorumSettings:
     """What a quorum queue keeps to under the effective definition of its policies and with arguments that were
     accepted. `quorum_cluster_size` is the configured one, which 3.8.9 does not read: it looks for a key that does not
-    exist, and every number is smaller than its not being there."""
+    exist, and Erlang orders every number below the `undefined` that it finds."""
     known = QUORUM_PROFILES[profile.version]
     read = {key: _value(key, resolve, definition, arguments) for key, resolve in known.settings}
     overflow = read.get("overflow") if read.get("overflow") == REJECT_PUBLISH else DROP_HEAD
@@ -138,8 +138,8 @@ def _value(
 
 
 def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:
-    """The limit that counts. One that is not a number is larger than any, as Erlang orders them, and so a limit that
-    nothing reaches; a number below 0 is none in 4.0, and elsewhere ends a message's life with its first return."""
+    """The delivery limit that counts. Erlang orders what is not a number above every number, so that nothing reaches
+    it; a number below 0 means no limit in 4.0, and elsewhere ends a message's life with its first return."""
     if limit is None:
         return known.delivery_limit
     none_below_0 = known.delivery_limit is not None

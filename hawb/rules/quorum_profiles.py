@@ -24,7 +24,7 @@ class Resolve(Enum):
 
     @property
     def decide(self) -> Callable:
-        """The value that counts, given those of the policy and of the argument."""
+        """A function of the policy's and the argument's values: the one that counts."""
         return _DECIDE[self]
 
 
@@ -44,15 +44,15 @@ class QuorumProfile(Struct, frozen=True):
 
     `settings` are read, by policy or argument, and no others are; `compared` are the arguments that must be the same
     when the queue is declared again, in the order in which they are compared. `refused` are arguments that a quorum
-    queue does not take, in 3.8 in the order in which it looks for them, and `refused_as` how the text ends that says
-    so. `delivery_limit` is the one without any given. `places_by_load` is whether members go where few are
+    queue does not take, in 3.8 in the order in which it looks for them, and `refused_as` the end of the text that says
+    so. `delivery_limit` is the limit where none is given. `places_by_load` is whether members go where few are
     (`rabbit_queue_location`) or anywhere, `registers_enqueuers` whether a channel's first publish has the queue know
     the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` whether
     the channel asks the last leader's node for its version before that, and rejects where that is down.
     `compares_policies` is whether leaders look at their ticks whether their queues keep to the policy on record
     (`rabbit_quorum_queue:maybe_apply_policies`). `keeps_bodies` is whether members hold messages in memory,
     `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end.
-    `least_cut` is of how many entries a log is cut at least (Ra's snapshot_interval). `snapshot_every` is how many
+    `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
     queue up to `snapshot_every_at_most`.
     """

@@ -39,15 +39,15 @@ from hawb.scenario.forms import OnNode, OnNodes, Verb
 def send(
     turn: Turn, verb: Verb, operation: Callable[..., Operation], queue: str, node: str | None, **fields: object
 ) -> None:
-    """A client asks something of a queue."""
+    """Sends a client's operation on its way to a queue; `node` is where the client connects."""
     at = node_for(turn, node)
     if at != NOWHERE:
         connections.send(turn, operation(queue=full_name(queue), node=at, **fields))
 
 
 def node_for(turn: Turn, node: str | None) -> int:
-    """Where a client is connected: without a node to the first that runs and takes clients. NOWHERE, with the step
-    refused, where it cannot be."""
+    """The node to which a client connects: the named one, or the first that runs and takes clients. NOWHERE, with the
+    step refused, where that cannot take it."""
     at = connections.first_open(turn) if node is None else turn.settings.node(node)
     if at == NOWHERE:
         turn.refuse(None, NOBODY_RUNS if turn.first_running() == NOWHERE else "every running node is being drained")
@@ -61,7 +61,7 @@ def node_for(turn: Turn, node: str | None) -> int:
 
 
 def by_command(act: Callable[[Turn, Verb], None]) -> Callable[[Turn, Verb], None]:
-    """A verb that `rabbitmqctl` or `rabbitmq-queues` asks of a node, whichever runs."""
+    """The action of a verb that `rabbitmqctl` or `rabbitmq-queues` asks of any running node; refused if none runs."""
 
     def ask(turn: Turn, verb: Verb) -> None:
         if turn.first_running() == NOWHERE:
@@ -186,9 +186,8 @@ def cancel(turn: Turn, verb: verbs.Cancel) -> None:
 
 
 def close(turn: Turn, verb: verbs.Close) -> None:
-    """A consumer of that name, or else a publisher, or else the connection: its consumers, and the exclusive queues
-    that it owns. Closing what is closed already is no error, but for a connection that had no consumers, which is
-    forgotten."""
+    """Closes the consumer of that name, or else the publisher, or else the connection with its consumers and exclusive
+    queues. Closing again is no error, but for a connection that had no consumers: it is forgotten."""
     known = turn.consumers.get(verb.name)
     if known is None and verb.name in turn.publishers:
         closing.close(turn, turn.publishers[verb.name], "client")
@@ -204,7 +203,7 @@ def close(turn: Turn, verb: verbs.Close) -> None:
 
 
 def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNodes], None]:
-    """A verb for nodes, all at once."""
+    """The action of a verb that the engine does to all named nodes at once."""
 
     def act(turn: Turn, verb: OnNodes) -> None:
         engine(turn, [turn.settings.node(name) for name in verb.nodes])
@@ -213,7 +212,7 @@ def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNod
 
 
 def on_node(engine: Callable[[Turn, int], None]) -> Callable[[Turn, OnNode], None]:
-    """A verb for a node."""
+    """The action of a verb that the engine does to one node, on the side that the node sees."""
 
     def act(turn: Turn, verb: OnNode) -> None:
         node = turn.settings.node(verb.node)
@@ -224,7 +223,7 @@ def on_node(engine: Callable[[Turn, int], None]) -> Callable[[Turn, OnNode], Non
 
 
 def on_resource(engine: Callable[[Turn, int, str], None]) -> Callable[[Turn, verbs.OnResource], None]:
-    """A verb for a resource of a node."""
+    """The action of a verb that the engine does to a resource of a node."""
 
     def act(turn: Turn, verb: verbs.OnResource) -> None:
         engine(turn, turn.settings.node(verb.node), verb.resource)
@@ -300,7 +299,7 @@ def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
 
 
 def on_member(engine: Callable[[Turn, str, int], None]) -> Callable[[Turn, verbs.OnMember], None]:
-    """A verb for a quorum queue's member on a node."""
+    """The action of a verb that the engine does to a quorum queue's member on a node."""
 
     def act(turn: Turn, verb: verbs.OnMember) -> None:
         engine(turn, full_name(verb.queue), turn.settings.node(verb.node))

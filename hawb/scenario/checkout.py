@@ -1,7 +1,7 @@
 """The checkout that a kernel runs in, or that hawb itself runs from: `data` is no part of the package.
 
 A class gets the lessons' notebooks without the rest of the checkout, wherever its readers put them. Where hawb is
-installed from a checkout, as `make setup` does it, that one's data stands behind the rules all the same.
+installed from a checkout, as `make setup` does it, the data of that checkout is found all the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OWN = Path(__file__).resolve().parents[2]
 def data_folder(folder: Path | None = None) -> Path | None:
     """`data` of `folder` or of the nearest folder above that has scenarios in it; None where there is none.
 
-    Without a `folder` it is the current one, and after those above it the checkout that hawb runs from.
+    By default the search begins in the current folder, and ends with the checkout that hawb runs from.
     """
     here = (folder or Path.cwd()).resolve()
     searched = (here, *here.parents, *(() if folder else (OWN,)))
@@ -23,7 +23,7 @@ def data_folder(folder: Path | None = None) -> Path | None:
 
 
 def data_folder_for(what: str) -> Path:
-    """`data_folder()` for what is in it. Raises FileNotFoundError, saying what is missed, where there is none."""
+    """`data_folder()`. Raises FileNotFoundError, which says that `what` is missed, where there is none."""
     found = data_folder()
     if found is None:
         raise FileNotFoundError(f"{what}: part of hawb's checkout, and no data/scenarios is here, above or beside hawb")

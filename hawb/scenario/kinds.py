@@ -28,7 +28,7 @@ class Kind:
     """A type hint taken apart.
 
     `struct`, `item` and `entry` say what a map, the items of a list and the values of a map with free keys hold, `key`
-    what such keys are; a union has them of its members. `number` and `text` tell whether it accepts such scalars.
+    what such keys are; a union has what its members have. `number` and `text` tell whether it accepts such scalars.
     """
 
     hint: Any

@@ -45,7 +45,7 @@ def load(source: Path | str | bytes, file: str | None = None) -> Scenario:
 
 
 def load_known(file: Path) -> dict[str, Uncompared]:
-    """What is known to differ between model and broker, by the names of the scenarios' files without their ending.
+    """The fields known to differ between model and broker, by the names of the scenarios' files without their ending.
 
     Raises ScenarioRefused.
     """

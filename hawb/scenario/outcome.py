@@ -1,8 +1,8 @@
 """The outcome of a run, as the contract's JSON: plain values, the same bytes for the same scenario on any machine.
 
 Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
-queue has `replicas` (what is where, and how much of it) and with its views `replicas_by_view` in their order;
-`queues_elsewhere` are those that only other sides know than the first running node's, with their views; each event has
+queue has `replicas` (what each node holds of it) and with its views `replicas_by_view` in their order;
+`queues_elsewhere` are the queues that the first running node's side does not know, with their views; each event has
 `because`, the index of the event that brought it about. What quorum queues have is in `hawb.scenario.quorum_outcome`.
 """
 
@@ -101,7 +101,7 @@ def outcome(run: Run, moment: Moment | None = None, told: Sequence[dict] = ()) -
 
 
 def deleted_outcome(state: State, events: Iterable[dict]) -> list[str]:
-    """Queues that existed and do not, as far as a node knows that runs: the disk of one that is down may know better
+    """Queues that existed and are gone, as far as a running node knows: the disk of a node that is down may know better
     until others give its side up."""
     awake = {state.nodes[node].side for node in state.running()} or {state.sides[0].number}
     asleep = {name for side in state.sides if side.number not in awake for name in side.queues}
@@ -118,7 +118,7 @@ def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
 
 
 def views_outcome(state: State, settings: Settings, name: str) -> dict:
-    """How each side sees a queue, where they see it differently or one that runs does not know it. A side without a
+    """How each side sees a queue, where sides see it differently or a running side does not know it. A side without a
     running node counts too: what it has could come back with it."""
     sides = [side for side in state.sides if name in side.queues]
     views = [view_outcome(state, settings, side, side.queues[name]) for side in sides]
@@ -180,9 +180,9 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
 
 
 def counted_here(queue: Queue) -> runs.Runs:
-    """The messages that a look from one side counts: it asks the leader that this side knows, and one that has lost its
-    majority knows nothing of what another has done since (`rabbit_quorum_queue:i`). What no majority has yet nobody
-    counts (`rabbit_fifo:query_messages_ready`, of what is applied; seen on clusters of 3.8.9, 3.10.8 and 4.0.5)."""
+    """The messages that one side counts: it asks the leader that it knows, and a leader that has lost its majority
+    knows nothing of what another has done since (`rabbit_quorum_queue:i`). Nobody counts messages without a majority
+    (`rabbit_fifo:query_messages_ready`, of what is applied; seen on clusters of 3.8.9, 3.10.8 and 4.0.5)."""
     if queue.type == CLASSIC:
         return queue.content
     committed = runs.minus(queue.content, queue.pending)
@@ -192,7 +192,7 @@ def counted_here(queue: Queue) -> runs.Runs:
 
 
 def ids_in_order(state: State, queue: Queue, content: runs.Runs) -> runs.Runs:
-    """What a queue would still deliver, if all consumers went away now, in that order."""
+    """What a queue would still deliver if all consumers went away now, in order of delivery."""
     if queue.type == CLASSIC or not queue.unacknowledged:
         return in_order(queue, content)
     consumers = (consumer for consumer in state.consumers.values() if consumer.queue == queue.name)
@@ -219,9 +219,9 @@ def classic_outcome(state: State, settings: Settings, queue: Queue, _side: Side)
 
 
 def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
-    """What is where: role, whether its process runs, whether it holds all that the master does, and how many messages.
-    A quorum queue's leader is a leader_alone while it reaches no majority. Of nodes on another side this one knows
-    nothing, unless members there are reached."""
+    """What each node holds of a queue: the replica's role, whether its process runs, whether it holds all that the
+    master does, and how many messages. A quorum queue's leader is a leader_alone while it reaches no majority. A side
+    knows nothing of nodes on another, unless it reaches members there."""
     replicas = {}
     for node, content in enumerate(queue.contents):
         reached = queue.type == QUORUM and is_online(state, side, node)

@@ -1,10 +1,10 @@
 """What outcomes say of quorum queues alone.
 
-Beyond the contract: `uncommitted` are those of a queue's `ids` that no majority has yet, which neither `messages` nor
-`messages_ready` counts; `tolerated_failures` is how many of its members may fail, `log_entries` how many entries the
-log of its last leader has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of
-them holds in memory. `term` is 0 once no member is left that has anything on its disk. `atoms` are those that the names
-of all quorum queues declared so far take on each node.
+Beyond the contract: `uncommitted` are the `ids` that no majority has yet, which neither `messages` nor `messages_ready`
+counts; `tolerated_failures` is how many members may fail, `log_entries` how many entries the log of the last leader
+has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of them holds in memory.
+`term` is 0 once no member is left that has anything on its disk. `atoms` is how many Erlang atoms the names of all
+quorum queues declared so far take on each node.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def log_entries(group: Group, node: int) -> int:
 
 
 def lots(queue: Queue) -> list[tuple[int, int]]:
-    """What is committed, as counts of messages with their size in bytes, oldest first."""
+    """The committed messages, as counts of equal size: (count, size in bytes), oldest first."""
     committed = queue.contents[queue.holder] or EMPTY
     return [(last - first + 1, batch.size_bytes) for first, last, batch in pieces(queue.batches, committed)]
 

@@ -98,8 +98,7 @@ class Run:
         return other
 
     def shared_entries(self, other: Run) -> int:
-        """With how many entries the traces of both begin that are the same because one run was copied from the
-        other."""
+        """How many first entries both traces share because one run was copied from the other."""
         mine, others = self._stages, other._stages
         shortest = range(min(len(mine), len(others)))
         shared = bisect_left(shortest, True, key=lambda number: mine[number] is not others[number])
@@ -119,12 +118,12 @@ class Run:
         return self._stages[-1 if steps is None else steps].settled
 
     def moment_of(self, step: int) -> Moment:
-        """What a step finds: settled before a step without a time, or as things stand at its time."""
+        """The moment that a step finds: settled if the step has no time, else as things stand at its time."""
         return self._turn_at(self._steps[step].at, step).finish()
 
     def moment_at(self, time_s: float) -> Moment:
-        """What a step would find at a time from now on, with whatever is still on its way then. Raises ValueError for a
-        time that is past."""
+        """The moment that a step would find at a time from now on, with whatever is on its way then. Raises ValueError
+        for a time that is past."""
         if time_s < self.reached_s:
             raise ValueError(f"{time_s:g} s is past: the last step was played at {self.reached_s:g} s")
         reached = self._stages[-1].reached

@@ -62,7 +62,7 @@ def call(step: Step) -> str:
 
 
 def _fields(verb: Any, besides: tuple[str, ...] = ()) -> list[str]:
-    """The fields of a verb: what it needs in its place, what is not as by default under its name."""
+    """The arguments of a verb's call: required fields by position, those that differ from their default by name."""
     given = []
     for field in structs.fields(verb):
         value = getattr(verb, field.name)

@@ -1,4 +1,4 @@
-"""What is assumed of a cluster of whose failures nobody has told."""
+"""The failures assumed of a cluster where no file tells them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """An audit of a fleet: every queue of any number of clusters, on Spark.
 
 The exports are read once (`hawb-audit` of `hawb.study.fleet_sources`) and kept by Spark, in memory and on disk, while
-the tables are written one after another: Spark writes one table at a time. Measured with 400,000 queues on two cores: a
-table alone 146,000 queues a second, all of them from what is kept 124,000; one writing into folders told apart by a
-column 141,000, but then every table has the columns of all.
+the tables are written one after another: Spark writes one table at a time. Measured with 400,000 queues on two cores:
+one table alone took 146,000 queues a second, all tables from what is kept 124,000; one write into folders told apart by
+a column 141,000, but then every table has the columns of all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hawb.study.folders import written_whole
 from hawb.study.spark import cores
 
 SHARES_FOR_A_CORE = 4
-"""Enough that a core which got the slow clusters does not keep the others waiting for long."""
+"""How many shares each core gets: enough that one with slow clusters does not keep the others waiting for long."""
 
 TABLES = {
     QUEUES: ("queue IS NOT NULL", "queue.*"),
@@ -30,7 +30,7 @@ TABLES = {
     FINDINGS: ("own IS NOT NULL", "own.cluster", "inline(own.findings)"),
     REFUSALS: ("own IS NOT NULL", "own.cluster", "inline(own.refused)"),
 }
-"""Of which rows of an audit a table is made, and of what in them."""
+"""For each table the rows of an audit that it is made of, and what it takes from them."""
 
 RISKS = """\
 SELECT code, sum(queues) AS queues, count_if(queues = 0) AS policies_and_nodes,
@@ -46,7 +46,7 @@ SELECT blocker, count(*) AS queues, count(DISTINCT cluster) AS clusters
 FROM (SELECT cluster, explode(blockers) AS blocker FROM {queues})
 GROUP BY blocker
 ORDER BY queues DESC, blocker"""
-"""What blocks the move of how many queues to quorum queues."""
+"""Each thing that blocks a move to quorum queues, with the number of queues that it blocks."""
 
 TYPES = "SELECT type, count(*) AS queues FROM {queues} GROUP BY type ORDER BY queues DESC, type"
 
@@ -58,7 +58,7 @@ CLUSTERS_READ = "SELECT count(version) AS clusters FROM {clusters}"
 
 
 class Summary(Struct, frozen=True):
-    """What an audit comes to, rows as plain values; the statements above say what they are."""
+    """The results of an audit, rows as plain values; the statements above say what the rows are."""
 
     clusters: int
     types: dict[str, int]
@@ -69,7 +69,7 @@ class Summary(Struct, frozen=True):
 
 def audit(spark: SparkSession, paths: Sequence[Path], folder: Path, shares: int | None = None) -> None:
     """Audits the clusters of files and folders into the tables of `folder` (`hawb.study.fleet_tables`), in place of
-    what was there. `shares` is into how many the work is cut. Raises hawb.study.failures.SparkFailed."""
+    what was there. The work is cut into `shares`. Raises hawb.study.failures.SparkFailed."""
     read = spark.read.format("hawb-audit").options(
         paths=msgspec.json.encode([str(path) for path in paths]).decode(), base=str(Path.cwd()),
         shares=str(shares or SHARES_FOR_A_CORE * cores(spark)),

@@ -1,7 +1,7 @@
 """What an audit keeps of each cluster: a row for each queue, a row for the cluster itself.
 
-This is what a Spark task does and knows no Spark. The rules and the findings are those of `hawb lint`
-(`hawb.planning.lint`); `findings` of a queue are the codes found of it and of the policies that apply to it.
+This is the work of a Spark task, and knows no Spark. The rules and the findings are those of `hawb lint`
+(`hawb.planning.lint`); `findings` of a queue are the codes found for it and for the policies that apply to it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ READ: dict[str, Callable[[Assignment], object]] = {
     "synchronised_mirrors": lambda one: one.queue.facts.synchronised,
     "members": lambda one: one.queue.facts.members,
 }
-"""The columns of a queue's row that are read off it, beside cluster, definition, findings and blockers."""
+"""The columns of a queue's row that its assignment gives: all but cluster, definition, findings and blockers."""
 
 QUEUE_SCHEMA, QUEUE_TYPES = QUEUES.arrow, {column.name: column.type for column in QUEUES.columns}
 FOUND, REFUSED = (
@@ -56,8 +56,8 @@ NOTHING = pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
 def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """(the rows of a cluster's queues, its own row).
 
-    The files are of strangers. Whatever goes wrong with them must not stop a thousand others, so it is listed, and even
-    what is a fault of hawb's.
+    The files are of strangers. Whatever goes wrong with them, a fault of hawb's included, is listed and must not stop a
+    thousand others.
     """
     refused: list[dict[str, str]] = []
     try:
@@ -86,7 +86,7 @@ def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **told: objec
 def read_rest(
     cluster: ClusterFiles, refused: list[dict[str, str]], read: Callable[[Sequence[str]], Told]
 ) -> Told | None:
-    """What can be read of a cluster's files, None if nothing can: a file that is refused is noted and left out, and the
+    """What `read` makes of a cluster's files, None if it can read none: a refused file is noted and left out, and the
     rest is read again."""
     files = list(cluster.files)
     while files:
@@ -107,7 +107,7 @@ def _plain(finding: Finding) -> dict[str, str | int]:
 
 
 def _of_queues(found: Report) -> Iterator[dict[str, str | int | None]]:
-    """Each code that queues have, themselves or by their policies, with how many have it and the first of them."""
+    """Each code of queues, or of the policies that apply to them, with how many queues have it and the first."""
     of_kind = Counter(found.kind_of)
     counts: Counter[str] = Counter()
     firsts: dict[str, str] = {}
@@ -144,7 +144,7 @@ def _definition(one: Assignment) -> str | None:
 
 
 def _codes(found: Report) -> Iterator[list[str]]:
-    """The codes of what is found of each kind of queue and of the policies that apply to it."""
+    """The codes of the findings about each kind of queue and about the policies that apply to it."""
     of_policies: dict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in found.policies:
         of_policies[finding.kind, finding.name].append(finding.code)

@@ -2,7 +2,7 @@
 
 The name (`Cell.key`) ends with a digest of design, environment, seed and horizon. So trials which were played once are
 found again by whoever asks for the same, however the rest of the study's file has changed: more trials, more designs, a
-setting tried and taken back. What has changed is another cell, and nothing that is kept is ever taken for it.
+setting tried and taken back. A changed setting makes another cell, for which no kept trial is ever taken.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from hawb.study.question import Study
 
 DIGITS = 16
-"""Of a digest: of a million cells two have the same by a chance of one in ten million."""
+"""The length of a digest: of a million cells two share one by a chance of one in ten million."""
 
 LABEL = "study"
 """The name of a study that came from no file."""
@@ -43,17 +43,17 @@ class Cell(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Its name among the cells of all studies in a folder."""
+        """The cell's name among those of all studies in a folder."""
         return f"{self.label}/{self.key}"
 
     @property
     def design(self) -> str:
-        """The name of its design."""
+        """The name of the cell's design."""
         return next(iter(self.study.designs))
 
     @property
     def environment(self) -> str:
-        """The name of its environment."""
+        """The name of the cell's environment."""
         return next(iter(self.study.environments))
 
 
@@ -63,18 +63,18 @@ def cells_of(study: Study, label: str = LABEL) -> list[Cell]:
 
 
 def label_of(file: Path) -> str:
-    """The name of a study in a file: the file's."""
+    """The name of a study in a file: that of the file."""
     return file.stem
 
 
 def decides(study: Study) -> dict[str, Any]:
-    """What decides the rows of a study but their number, as plain values; what is not asked for decides nothing."""
+    """The plain values that decide a study's rows, but for their number; settings that are not set decide nothing."""
     told = without_none(msgspec.to_builtins(study))
     return {name: told[name] for name in ("seed", "horizon_days", "designs", "environments")}
 
 
 def digest(values: dict[str, Any]) -> str:
-    """What stands for plain values."""
+    """A short text that stands for plain values."""
     return hashlib.sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:DIGITS]
 
 

@@ -1,12 +1,12 @@
 """Rules compiled as they are written.
 
 A compiled function can call only compiled ones, so a rule of `hawb.rules` is compiled after those that it calls, each
-from its own code: nothing is written a second time. So is a protocol (`hawb.raft`), where what is otherwise in the
-kernel stands in place of what it is interpreted with (`Binding`).
+from its own code: nothing is written a second time. So is a protocol (`hawb.raft`), whose ports have other bodies in
+the kernel than in the engine (`Binding`).
 
-What was compiled is kept in the user's cache under a name that stands for all that it was made from: numba itself looks
-only at the file of the function that it keeps, and would go on with a rule that has changed elsewhere. Only what Python
-calls is kept, since that holds all that it calls in turn.
+Compiled functions are kept in the user's cache under a name that stands for all that they were made from: numba itself
+looks only at the file of the function that it keeps, and would go on with a rule that has changed elsewhere. Only those
+that Python calls are kept, since they hold all that they call in turn.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ HERE = Path(__file__).parent
 INNER = {
     "pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy",
 }  # fmt: skip
-"""How what only compiled functions call is compiled: Python is never to call it."""
+"""How functions are compiled that only compiled ones call, and Python never."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
 ONCE_IN_ENGINE = ("nodes", "network", "stopping", "booting", "classic", "quorum", "steady")
 WRITTEN_ONCE = (RAFT, *(ENGINE / room for room in ONCE_IN_ENGINE))
-"""Where what the engine runs as it stands is written, and the kernel compiles with ports of its own."""
+"""Folders of what is written once: the engine runs it as it stands, the kernel compiles it with ports of its own."""
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
-"""Modules of studies that what is compiled is made from, too."""
+"""Other modules of studies from which compiled functions are made."""
 
 
 def fingerprint() -> str:
-    """What stands for numba and all that is compiled: rules, Raft, constants of the engine, the kernel and its
+    """A digest of numba and of all that is compiled: rules, Raft, constants of the engine, the kernel and its
     histories."""
     told = hashlib.sha256(numba.__version__.encode())
     files = [file for folder in (RULES, ENGINE, *WRITTEN_ONCE, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
@@ -51,7 +51,7 @@ def fingerprint() -> str:
 
 config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
 
-# The kernel's loops go over a few nodes or rows, so that what does eight at once is longer and never pays; and most of
+# The kernel's loops go over a few nodes or rows, so that code for eight at once is longer and never pays; and most of
 # its functions do so little that calling them takes as long. So LLVM is to call less, and to unroll no loop of which it
 # does not know the length.
 config.LOOP_VECTORIZE = 0
@@ -60,24 +60,24 @@ for option in ("-inline-threshold=4000", "-unroll-runtime=0", "-unroll-allow-par
 
 
 def compiled(function: FunctionType, kept: bool = True) -> Callable:
-    """The decorator of what is compiled in studies and called from Python, which other threads run beside."""
+    """The decorator of compiled functions that Python calls while its other threads run."""
     return once(njit(cache=kept, nogil=True, error_model="numpy")(function))
 
 
 def inner(function: FunctionType) -> Callable:
-    """The decorator of what only compiled functions call, and neither makes nor returns arrays or lists, so that nobody
-    has to count who uses them."""
+    """The decorator of functions that only compiled ones call, and that neither make nor return arrays or lists, so
+    that no references have to be counted."""
     return once(njit(**INNER, _nrt=False)(function))
 
 
 def with_arrays(function: FunctionType) -> Callable:
-    """The decorator of what only compiled functions call, and makes, takes or returns arrays or lists."""
+    """The decorator of functions that only compiled ones call, and that make, take or return arrays or lists."""
     return once(njit(**INNER, _nrt=True)(function))
 
 
 def once(dispatcher: Callable) -> Callable:
-    """A function that is compiled once for each combination of types. numba by itself compiles it anew for each
-    combination of constants that it is called with, which would be half as much again."""
+    """Makes numba compile a function once for each combination of types. By itself numba compiles it anew for each
+    combination of constants in its calls, which would be half as much again."""
     if config.DISABLE_JIT:
         return dispatcher
     by_constants = dispatcher.get_call_template
@@ -105,8 +105,8 @@ def rule(function: FunctionType) -> Callable:
 
 
 class Binding:
-    """Functions of what is written once, compiled with the `bodies` that a module has for its `ports`, by their names,
-    and with compiled forms of whatever else they call; `others` have bodies for further ports."""
+    """Compiles functions that are written once with the `bodies` that a module has for their `ports`, by name, and with
+    compiled forms of whatever else they call; `others` have bodies for further ports."""
 
     def __init__(self, ports: Iterable[str], bodies: ModuleType, *others: Binding):
         self._bodies = {name: body for other in others for name, body in other._bodies.items()}
@@ -114,7 +114,7 @@ class Binding:
         self._known = {rule: form for other in others for rule, form in other._known.items()}
 
     def of(self, function: FunctionType) -> Callable:
-        """One of them, for other compiled functions to call."""
+        """One such function, for other compiled functions to call."""
         if function not in self._known:
             names = names_in(function) & function.__globals__.keys()
             if mistaken := [name for name in names & self._bodies.keys() if is_beside(function, name)]:
@@ -134,13 +134,13 @@ class Binding:
 
 
 def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
-    """A compiled function with other `parts` in place of some that it calls, at whatever depth: compiled anew from its
-    own code, as is all in between."""
+    """A compiled function with other `parts` in place of some functions that it calls, at whatever depth: compiled anew
+    from its own code, as is all in between."""
     return Assembly(parts).of(function)
 
 
 class Assembly:
-    """Compiled functions with other parts in place of some.
+    """Compiles functions with other parts in place of some that they call.
 
     numba keeps what it has compiled by the function's name and types alone. So a function with other parts is named
     after them, and kept only where all of them stand in the kernel's folder, which the cache's own name stands for.
@@ -153,11 +153,12 @@ class Assembly:
         self._kept = all(map(is_part, parts.values()))
 
     def of(self, function: Callable) -> Callable:
-        """A function, or what stands in its place, as it is with these parts: itself if it calls none of them."""
+        """A function, or the part in its place, compiled with these parts; the same one if it calls none of them."""
         return self._bound(self._parts.get(function, function))
 
     def _bound(self, function: Callable) -> Callable:
-        """A part calls the others, and where it names the one in whose place it stands, that one."""
+        """What a function is bound to: a part calls the other parts, but where it names the function in whose place it
+        stands, that function."""
         if function in self._open:
             raise TypeError(f"{name_of(function)} calls itself by way of its parts")
         if function not in self._known:
@@ -177,14 +178,14 @@ class Assembly:
         return self._known[function]
 
     def _compiled(self, function: Callable, code: FunctionType) -> Callable:
-        """The code of a function with these parts, compiled as it is."""
+        """The code of a function with these parts, compiled with the function's own options."""
         if is_entry(function):
             return compiled(code, kept=self._kept)
         return with_arrays(code) if getattr(function, "targetoptions", {}).get("_nrt") else inner(code)
 
 
 def names_in(function: FunctionType) -> set[str]:
-    """The names of a module that a function reads, attributes apart."""
+    """The names of its module that a function reads, without attributes."""
     return {read.argval for read in dis.get_instructions(function) if read.opname == "LOAD_GLOBAL"}
 
 
@@ -205,18 +206,18 @@ def is_part(given: object) -> bool:
 
 
 def is_compiled(plain: object) -> bool:
-    """Whether a function stands in the kernel's folder, which holds compiled ones alone that others call, or where it
-    is written once, of which the kernel names nothing but what it has compiled."""
+    """Whether a function is compiled: it stands in the kernel's folder, or in one of `WRITTEN_ONCE`, from which the
+    kernel names only what it has compiled."""
     return isinstance(plain, FunctionType) and folder_of(plain) in (HERE / "kernel", *WRITTEN_ONCE)
 
 
 def folder_of(function: FunctionType) -> Path:
-    """Where the file of a function is."""
+    """The folder of the file in which a function stands."""
     return Path(function.__code__.co_filename).parent
 
 
 def is_kept(function: Callable) -> bool:
-    """Whether there is a file of what was compiled of a function, which is named after it, its line and Python."""
+    """Whether the cache has a file of a compiled function, which is named after the function, its line and Python."""
     if config.DISABLE_JIT:
         return True
     plain, (major, minor, *_) = function.py_func, sys.version_info

@@ -1,7 +1,7 @@
-"""The search for the worst case, compiled: where a story leads is played by the kernel's functions
-(`hawb.study.kernel.search`), told apart as the engine tells it apart, and counted the same.
+"""The search for the worst case, compiled: the kernel plays the stories (`hawb.study.kernel.search`), and tells states
+apart and counts them as the engine does.
 
-What `moments.REFUSALS` names is the engine's to play, and so is a state that does not fit (`OverflowError`).
+The engine plays what `search_refusals.REFUSALS` names, and a state that does not fit (`OverflowError`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from hawb.study.kernel.state import NEVER
 from hawb.study.moments import SearchRefused, bits, numbers_of
 
 MOST_STEPS, MOST_FOUND, MOST_WORDS = 96, 256, 1024
-"""How many steps may be possible at a moment, how much they may lead to, and how long a state's name is at most."""
+"""How many steps may be possible at a moment, how many states they may lead to, and how long a state's name may be."""
 SUBSETS = np.array([bits(some) for size in range(1, MOST_NODES + 1) for some in combinations(range(MOST_NODES), size)])
-"""Sets of nodes, in the order in which `hawb.planning.moves` goes through them."""
+"""Sets of nodes as bits, in the order in which `hawb.planning.moves` goes through them."""
 
 
 def refused(run: Run) -> str | None:
-    """Why a search from where a run stands is the engine's; None if it can be compiled."""
+    """Why the engine has to search from where a run stands; None if the kernel can."""
     try:
         numbers_of(run.moment(), run.settings)
     except SearchRefused as reason:
@@ -45,7 +45,7 @@ def refused(run: Run) -> str | None:
 
 
 def is_compiled() -> bool:
-    """Whether all that a search takes was compiled before, and is kept."""
+    """Whether the functions of a search were compiled before, and are kept."""
     return all(map(is_kept, (search.named, search.followers)))
 
 
@@ -78,7 +78,7 @@ class Compiled:
         return self._digest(0)
 
     def expand(self, run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
-        """What one more step leads to from each place, as `hawb.planning.explore.followers` has it."""
+        """Extends each place by one step, as `hawb.planning.explore.followers` does."""
         for place in places:
             try:
                 told = self._followers(place, question)
@@ -95,7 +95,7 @@ class Compiled:
         return self._found(place, self._go_on(place.at, self._verbs, *left))
 
     def _go_on(self, at: float | None, verbs: int, faults: int, operations: int) -> int:
-        """Takes all steps of some verbs that are possible in the first state; how much there is to tell of."""
+        """Takes all possible steps of some verbs from the first state, and returns how many states they lead to."""
         return search.followers(
             self._states, self._words, self._names, self._rows, SUBSETS, moment_us(at), verbs, faults, operations,
             self._goal, self._wait_us,
@@ -111,7 +111,7 @@ class Compiled:
             self._words[search.NOW] = self._words[self._rows[:count][chosen][0, search.REACHED]]
 
     def _found(self, place: Place, count: int) -> list[Found]:
-        """What was told of, as values."""
+        """The states that the kernel has found, as values."""
         found, last = [], -1
         for row, told in enumerate(self._rows[:count].tolist()):
             verb, nodes, state, when, from_us, duration_us, faults, operations, harmed = told
@@ -129,7 +129,7 @@ class Compiled:
         return found
 
     def _proven(self, steps: Sequence[Step]) -> tuple[str, ...]:
-        """The queue whose goal has come true with a story, as the engine plays it."""
+        """The queue for which a story reaches the goal, as the engine plays it."""
         run = self._run.copy()
         for step in steps:
             run.apply(step)
@@ -139,7 +139,7 @@ class Compiled:
         return harm
 
     def _by_engine(self, run: Run, question: Question, place: Place) -> Iterator[Found]:
-        """What one more step leads to, played by the engine."""
+        """Extends a place by one step, played by the engine."""
         for found in explore.followers(run, question, [place.unplayed()]):
             at = found.place.at
             moment = found.place.played.moment() if at is None else found.place.played.moment_at(at)
@@ -192,5 +192,5 @@ ON_NODES = {
 
 
 def moment_us(at: float | None) -> int:
-    """When a step happens, in microseconds; NEVER stands for when all has settled."""
+    """When a step happens, in microseconds; NEVER stands for when the cluster has settled."""
     return NEVER if at is None else microseconds(at)

@@ -32,8 +32,8 @@ class Upgrade(Part, frozen=True):
     """How nodes are taken down and brought back, one after another, in upgrades and maintenance.
 
     `drain` puts a node into maintenance mode first, and revives it afterwards. The two `await` are rabbitmq-upgrade's:
-    no node goes down before they are content, or before `await_timeout_s` have passed. `sync_queue` synchronises the
-    queue by hand once a node is back, `between_s` pass before the next one, `rebalance` comes last.
+    no node goes down before they hold, or before `await_timeout_s` have passed. `sync_queue` synchronises the queue by
+    hand once a node is back, `between_s` pass before the next one, `rebalance` comes last.
     """
 
     drain: bool = False

@@ -1,7 +1,7 @@
 """How long queues take to be emptied, at the rates that the model of one queue has from published figures.
 
-That is how fast a queue can be read, all else idle; how fast consumers work is theirs to say, and no file tells it. So
-a time of this kind is a least one.
+These are the rates at which a queue can be read, all else idle. How fast consumers work no file tells, so that each
+time is the least possible.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ SETUP, IN_FLIGHT = "GKE e2-standard-16 3.10.1", 6000
 """The published machines whose rates stand for one's own, and the workload's limit."""
 
 ASSUMED_BYTES = 1024
-"""Of a message where no file tells its size."""
+"""The size of a message where no file tells it."""
 
 
 class Drain(Struct, frozen=True):
-    """A queue with messages in it: how many, of what size, and how many a second can be read; None where nothing like
+    """A queue that holds messages: how many, of what size, and how many a second can be read; None where nothing like
     it was measured. Seconds are the least, with the interval of the rate."""
 
     queue: str

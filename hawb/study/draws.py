@@ -44,7 +44,7 @@ class Lengths(Struct, frozen=True):
 
     @classmethod
     def of(cls, given: Distribution) -> Lengths:
-        """What is given by its mean."""
+        """The lengths of a distribution that is given by its mean."""
         scale = {
             "weibull": lambda shape: 1 / math.gamma(1 + 1 / shape),
             "lognormal": lambda shape: exponential(-shape * shape / 2),
@@ -181,7 +181,7 @@ def normal_tail(z):
 
 @compiled
 def hazard(kind, scale_us, shape, time_us):
-    """What the hazard of a length of time adds up to by `time_us`: minus the logarithm of the probability that it is
+    """The cumulative hazard of a length of time at `time_us`: minus the logarithm of the probability that the length is
     longer. `kind`, `scale_us` and `shape` are as in `Lengths`; a constant has no hazard."""
     if time_us <= 0:
         return 0.0

@@ -1,6 +1,6 @@
-"""A history played by the engine, and the record of it: what the kernel is held to.
+"""A history played by the engine, and its record: the kernel must give the same.
 
-Clients and the service managers of nodes do what these do in operation, whichever design it is:
+Clients and the service managers of nodes do what these do in operation, in every design:
 
 * Publisher and consumer connect to the first node that takes clients, and when they lose their connection, or find
   nobody, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel
@@ -11,10 +11,10 @@ Clients and the service managers of nodes do what these do in operation, whichev
 * A quorum queue's members elect their first leader as the trial begins. Until there is one the queue counts as neither
   down nor out of use: in operation that election was over before anybody looked, and a year would have an outage more
   than it has failures.
-* While a partition lasts everybody sees of the cluster what the side of his node does; a client connects to the first
-  node that takes clients whatever side that is on.
+* While a partition lasts everybody sees of the cluster what the side of his node sees; a client connects to the first
+  node that takes clients, on whatever side.
 
-Seconds in which nothing has changed since the last try are left out: a try would end as that one did.
+Seconds in which nothing has changed since the last try are left out: a new try would end as the last one did.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from hawb.study.trial_record import Record
 from hawb.study.work import LOOK_US, Work
 
 PLACEMENT = 120
-"""The purpose of the draw that seeds what RabbitMQ draws in a trial, apart from those of its history."""
+"""The purpose of the draw that seeds RabbitMQ's own draws in a trial, apart from those of the trial's history."""
 
 CONSUMER = "consumer"
 SECOND_US = 1_000_000
@@ -61,20 +61,20 @@ def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
 
 
 def own_seed(seed: int, number: int) -> int:
-    """The seed of what RabbitMQ draws in a trial, from its study's seed and its number."""
+    """The seed of RabbitMQ's own draws in a trial, from the study's seed and the trial's number."""
     return chance.below(1 << 62, seed, PLACEMENT, number, 0)
 
 
 def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:
-    """What the engine makes of a history that lasts until the horizon."""
+    """The record of a history that the engine plays until the horizon."""
     played = Played(design, environment, seed, told=False)
     played.through(history.tolist(), horizon_us)
     return played.record()
 
 
 class Played:
-    """A trial under way: the engine's turn, which writes a trace if it is to be `told`, and what those want who look
-    after it."""
+    """A trial under way: the engine's turn, which writes a trace if `told`, and the clients and operators who look
+    after the cluster."""
 
     def __init__(self, design: Design, environment: Environment, seed: int, *, told: bool = True):
         begun = scenario(design, environment, seed)
@@ -99,7 +99,7 @@ class Played:
         self._until(horizon_us)
 
     def record(self) -> Record:
-        """What has come of it by now."""
+        """The trial's record as of now."""
         account, now_us = self.account, self.turn.now_us
         down_s = (account.down.at(now_us) - self._unled_us) / SECOND_US if self._led else 0.0
         return Record(
@@ -122,23 +122,23 @@ class Played:
 
     @property
     def queue(self) -> Queue | None:
-        """The queue as the side in focus has it; None if that knows of none."""
+        """The queue as the side in focus has it; None if that side knows of none."""
         return self.turn.queues.get(self._name)
 
     def _held(self) -> runs.Runs:
-        """What is in the queue, on whatever side."""
+        """The messages in the queue, on whatever side."""
         queues = [side.queues[self._name] for side in self.turn.sides.values() if self._name in side.queues]
         return runs.normal(pair for queue in queues for pair in queue.content)
 
     @property
     def account(self) -> Account:
-        """Its entry in the ledger."""
+        """The queue's entry in the ledger."""
         return self.turn.account(self._name)
 
     # Time passes
 
     def _until(self, time_us: int) -> None:
-        """Everything due before a time happens, and time stands there. Whoever is not content tries again meanwhile."""
+        """Plays all that is due before a time, and stops there. Whoever lacks something tries again meanwhile."""
         while True:
             while advance.step(self.turn, self._stop_us(time_us) - 1):
                 self._notice()
@@ -160,7 +160,7 @@ class Played:
         return time_us if self._look_us is None else min(time_us, self._look_us)
 
     def _notice(self) -> None:
-        """Something has happened: whoever is not content by now tries again with the next second."""
+        """Something has happened: whoever lacks something now tries again with the next second."""
         down = self.account.down.since_us is not None
         if self._led:
             self._outages += down and not self._was_down
@@ -180,7 +180,7 @@ class Played:
 
     @property
     def rate(self) -> float:
-        """How many messages a second there are to publish."""
+        """How many messages a second the publisher has to send."""
         traffic = self._traffic
         times = traffic.bursts.publish_times if self._bursts else 1
         return histories.rate_at(traffic.publish_per_s, self._hour) * times
@@ -209,7 +209,7 @@ class Played:
     def _publisher(self) -> str:
         return f"publisher {self._connections}"
 
-    # What those do who look after it
+    # What clients and operators do
 
     def _look_after(self) -> None:
         self._work.go_on(self)
@@ -279,7 +279,7 @@ class Played:
         return tuple(self.turn.settings.named(nodes))
 
     def do(self, verb: Verb) -> None:
-        """A step of the scenario, at this moment."""
+        """Takes a step, as a scenario has it, at this moment."""
         self.turn.look_from_outside()
         self.turn.because = None
         ACTIONS[type(verb)](self.turn, verb)
@@ -288,13 +288,13 @@ class Played:
     # What the history holds
 
     def start(self, nodes: int) -> None:
-        """Nothing keeps nodes down any more."""
+        """Starts nodes: nothing keeps them down any more."""
         self._kept_down -= set(self._among(nodes))
         self._start_idle()
         self._notice()
 
     def stop(self, nodes: int) -> None:
-        """Nodes are stopped in a controlled way."""
+        """Stops nodes in a controlled way."""
         self._keep_down(Stop, nodes)
 
     def kill(self, nodes: int) -> None:
@@ -306,7 +306,7 @@ class Played:
         self._keep_down(PowerOff, nodes)
 
     def lose_disk(self, nodes: int) -> None:
-        """The disks of nodes are lost, and whatever runs there by then with them."""
+        """Loses the disks of nodes, and whatever runs there by then."""
         self._keep_down(Kill, nodes)
         for name in self.names(self._among(nodes)):
             self.do(Wipe(name))
@@ -389,4 +389,4 @@ EVENTS = {
     histories.MAINTENANCE: lambda played, node: played.work(histories.MAINTENANCE, node),
     histories.ROLLING_UPGRADE: lambda played, nodes: played.work(histories.ROLLING_UPGRADE, nodes),
 }
-"""What is done for each kind of event."""
+"""The method that plays each kind of event."""

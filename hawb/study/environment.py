@@ -2,9 +2,9 @@
 
 Decisions:
 
-* At the beginning all is well and newly repaired. From then on times run from the end of one event to the beginning of
-  the next of its kind. Nodes do not know of each other; a rack or host that fails takes all its nodes with it, and a
-  node stays down until the last of what keeps it down is over.
+* At the beginning everything works and is newly repaired. From then on times run from the end of one event to the
+  beginning of the next of its kind. Nodes fail independently; a rack or host that fails takes all its nodes with it,
+  and a node stays down until the last thing that keeps it down is over.
 * A day has 24 hours and begins with hour 0; rates by hour repeat every day.
 * Distributions are given by their mean, because that is what is published, and by one number for their shape.
 """
@@ -34,7 +34,7 @@ ByHour = Annotated[
 
 
 FAILURES = ("node_failures", "host_failures", "rack_failures")
-"""What takes nodes down that nobody planned."""
+"""The fields of an environment for unplanned failures of nodes."""
 
 
 class Distribution(Part, frozen=True):
@@ -78,14 +78,14 @@ class Failures(Part, frozen=True, kw_only=True):
 
 
 class GroupFailures(Failures, frozen=True, kw_only=True):
-    """The same for racks or hosts, of which each takes its nodes with it. There are `groups` of them, among which the
-    nodes are dealt out in turn: the first node is in the first, the second in the second."""
+    """Failures of racks or hosts, each of which takes its nodes with it. Nodes are dealt out to `groups` of them in
+    turn: the first node is in the first, the second in the second."""
 
     groups: AtLeastOne
 
 
 class FailureBiasing(Part, frozen=True, kw_only=True):
-    """Failures are drawn more often than they happen, where they matter most, and each trial counts for less by as much
+    """Draws failures more often than they happen, where they matter most, and lets each trial count for as much less
     (`hawb.study.renewals`): a way to see rare losses in few trials that changes no expectation.
 
     While nodes are away, and until they have been back for `after_s` (that their mirrors may be synchronised), nodes,
@@ -98,7 +98,7 @@ class FailureBiasing(Part, frozen=True, kw_only=True):
 
 
 class Partitions(Part, frozen=True, kw_only=True):
-    """How often links drop everything, which, and for how long.
+    """How often links drop everything, which links do, and for how long.
 
     `cut` is what lies on one side: one_node (drawn), one_rack (drawn), or half of the nodes, rounded down (drawn); or
     one_link, between two nodes that are drawn, while everybody else sees both.
@@ -110,8 +110,8 @@ class Partitions(Part, frozen=True, kw_only=True):
 
 
 class Calendar(Part, frozen=True, kw_only=True):
-    """Work that is planned: on `first_day`, counted from 0, at `at_hour`, and again every so many days. Each node that
-    is worked on is away for `down_s`."""
+    """Planned work: on `first_day`, counted from 0, at `at_hour`, and again every so many days. Each node is away for
+    `down_s` when its turn comes."""
 
     every_days: Days
     first_day: Annotated[int, Meta(ge=0, le=10_000, description="a whole number from 0 to 10,000")] = 0

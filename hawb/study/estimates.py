@@ -1,7 +1,7 @@
 """What a study's trials come to: for each design, environment and measure the mean, and the share that had any.
 
-Each with a 95 % interval (`hawb.study.intervals`). That of a mean is too narrow as long as few trials of a cell had
-any; the share tells how many.
+Each has a 95 % interval (`hawb.study.intervals`). The interval of a mean is too narrow as long as few trials of a cell
+had any; the share tells how many.
 
 Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`):
 the mean is that of weight · value, less what goes with how far the mean weight is from 1 by chance, a line fitted to
@@ -9,12 +9,13 @@ the trials (T. Hesterberg, "Weighted average importance sampling and defensive m
 regression estimate). So what is the same in all trials is told exactly, and what is rare about as well as without the
 line. The fit's own bias falls with the number of trials, the error with the root of it. The interval of a share is that
 of as many plain trials as would tell it as well. `effective_trials` are L. Kish's, the square of the sum
-of weights over the sum of their squares: how many plain trials the weights are worth to what is not rare. A small part
-of all trials says that failures are biased too much. With weights of 1 all this is the plain mean and share.
+of weights over the sum of their squares: how many plain trials the weighted ones are worth for events that are not
+rare. Far fewer than there are trials means that failures are biased too much. With weights of 1 all this is the plain
+mean and share.
 
-Differences between designs (`differences`) are of pairs: a trial of one number has the same faults at the same times in
-every design with as many nodes, so that what both have in common goes out of the difference, and its interval is that
-of the differences of batch means, mostly far narrower than the intervals of the two means let one think.
+Differences between designs (`differences`) are of pairs: the trial of a number has the same faults at the same times in
+every design with as many nodes, so that what two designs have in common cancels out. The interval is that of the
+differences of batch means, mostly far narrower than the intervals of the two means suggest.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ SUMS = {
     "some": "sum(if(`{name}` > 0, {weight}, 0))",
     "wsome": "sum(if(`{name}` > 0, {weight} * {weight}, 0))",
 }
-"""What is summed up of each measure in each batch of trials, in one pass: as columns, since rows of (measure, value)
-would be as many times the trials as there are measures."""
+"""The sums of each measure in each batch of trials, in one pass: as columns, since there would be as many rows of
+(measure, value) to a trial as there are measures."""
 
 BY_PART = f"""\
 WITH parts AS (
@@ -49,7 +50,7 @@ SELECT design, environment, part, trials, w, ww, stack({{count}}, {{columns}}) A
 """The sums of each measure in each batch of a cell: one pass over the trials, after which all is small."""
 
 OF_CELLS = ", ".join(f"sum({name}) OVER cell / sum(trials) OVER cell AS {name}" for name in ("w", "ww", *SUMS))
-"""What a trial of a cell comes to, of each sum."""
+"""The mean of each sum over the trials of a cell."""
 
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 
@@ -93,9 +94,9 @@ SELECT design, environment, measure, n AS trials, effective_trials,
        difference, difference - more_half AS difference_low, difference + more_half AS difference_high
 FROM summed
 ORDER BY measure, environment, design"""
-"""One row for each design, environment and measure. `cells` has what a trial of the cell comes to beside each of its
-batches, `fitted` the lines and what they leave of a batch's mean, `paired` how much more that is than the baseline's;
-`plain` is how many plain trials would tell the share as well."""
+"""One row for each design, environment and measure. `cells` has the means over a cell beside each of its batches,
+`fitted` the lines and what they leave of a batch's mean, `paired` how much more that is than the baseline's; `plain` is
+how many plain trials would tell the share as well."""
 
 
 def measures(trials: DataFrame) -> list[str]:
@@ -105,14 +106,14 @@ def measures(trials: DataFrame) -> list[str]:
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
-    """What `TOLD` makes of the trials, of the measures named or of all, with the share's interval. A mean has no
-    interval with fewer than two trials a batch."""
+    """The rows of `TOLD` for trials, for the measures `of` or all, with the share's interval. A mean has no interval
+    with fewer than two trials a batch."""
     return _told(trials, None, of).drop(*DIFFERENCE)
 
 
 def differences(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> DataFrame:
-    """Of each design how much more it is than with the design `baseline`: `difference`, and `difference_low` and
-    `difference_high`, which are null with fewer than two trials a batch."""
+    """How much larger each measure's mean is in each design than in the design `baseline`: `difference`, and
+    `difference_low` and `difference_high`, which are null with fewer than two trials a batch."""
     rows = _told(trials, baseline, of).select("design", "environment", "measure", *DIFFERENCE)
     return rows.where(sql.col("difference").isNotNull())
 
@@ -133,7 +134,7 @@ def _told(trials: DataFrame, baseline: str | None, of: Sequence[str] | None) -> 
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:
-    """What `BY_PART` sums up of the measures named, or of all."""
+    """The rows of `BY_PART` for the measures `of`, or all."""
     names = measures(trials) if of is None else of
     weight = WEIGHT if WEIGHT in trials.columns else "1D"
     sums = [f"{of.format(name=name, weight=weight)} AS `{x} {name}`" for name in names for x, of in SUMS.items()]

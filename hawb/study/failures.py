@@ -1,7 +1,7 @@
 """Why something on Spark failed for good, in a few lines out of hundreds of Java and Python.
 
-Spark tells the same thing once for each layer that it went through. What Python said of it, with its notes, is the
-reason where there is one; else it is the innermost of Java's causes.
+Spark repeats an error once for each layer that it went through. The reason is Python's message with its notes, where
+there is one; else the innermost of Java's causes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KNOWN = {
     "OutOfMemoryError": "Java has no more memory: spark.driver.memory is what it may take",
     "CONCURRENT_STREAM_LOG_UPDATE": "another run, of a machine whose locks are not seen here, plays into the folder",
 }
-"""What is better said in other words than Spark's, by what its message holds."""
+"""Reasons in better words than Spark's, by a text that Spark's message holds."""
 
 RAISED = re.compile(r"Traceback \(most recent call last\):\n(.*?)(?:\n\s*(?:\n|at |SQLSTATE|===)|\Z)", re.DOTALL)
 FRAME = re.compile(r"(?:  File .*\n(?:    .*\n)*)+")

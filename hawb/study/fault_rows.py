@@ -1,4 +1,4 @@
-"""The histories of trials as rows: what fails in each, what comes back and what is planned, and when."""
+"""The histories of trials as rows: what fails, what comes back and what is planned in each, and when."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hawb.study.cells import Cell
 from hawb.study.engine_trial import SECOND_US
 
 AT_A_TIME = 1_000
-"""Trials whose events go out together: some tens of thousands of rows."""
+"""How many trials' events make one batch: some tens of thousands of rows."""
 
 OF_THE_CLOCK = (histories.RATE,)
-"""An hour of the day is nothing that happens to a cluster."""
+"""Events that are left out: an hour of the day is nothing that happens to a cluster."""
 WITHOUT_NODES = (histories.BURST, histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK)
 
 

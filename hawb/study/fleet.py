@@ -1,8 +1,8 @@
 """Many clusters in many files: which files are of one cluster, by their names alone.
 
-Files in a folder with a `definitions.json` are one cluster, named by the folder. Elsewhere those whose names agree up
-to the first dot are one, so that berlin.definitions.json, berlin.queues.json and berlin.nodes.json stand together, and
-a file with a name of its own is a cluster of its own.
+Files in a folder with a `definitions.json` are one cluster, named after the folder. Elsewhere files whose names agree
+up to the first dot are one cluster, so that berlin.definitions.json, berlin.queues.json and berlin.nodes.json belong
+together, and a file with a name of its own is a cluster of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 DEFINITIONS = "definitions.json"
 SUFFIXES = (".json", ".txt")
-"""What is taken from a folder: exports and listings as RabbitMQ's tools write them."""
+"""The files taken from a folder: exports and listings as RabbitMQ's tools write them."""
 
 
 class ClusterFiles(Struct, frozen=True):
@@ -28,8 +28,8 @@ class ClusterFiles(Struct, frozen=True):
 
 
 def clusters(paths: Iterable[Path], base: Path = Path()) -> list[ClusterFiles]:
-    """The clusters of files and, with all that is below them, folders, by name. `base` is what paths that are not
-    absolute begin at; names begin as the paths do. Raises FileNotFoundError."""
+    """The clusters of files and of folders with all below them, by name. Relative paths begin at `base`; names begin as
+    the paths do. Raises FileNotFoundError."""
     groups: dict[str, dict[Path, int]] = defaultdict(dict)
     for path in paths:
         for file in _files(base / path):

@@ -3,12 +3,12 @@
     spark.read.format("rabbitmq-queues").load("exports/")
 
 A path is a file or a folder (`hawb.study.fleet` says which files are one cluster); `load` takes several, too, and opens
-no others. A partition is a share of the clusters, dealt out by size. Files are those of strangers: one that cannot be
-read is a row, with why in the columns `refused_…`, and ends nothing. Option `mode` is that of Spark's own readers:
-PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST; `base` is the folder at which paths begin that are not
-absolute, by default that in which Spark runs.
+no others. A partition is a share of the clusters, dealt out by size. Files are those of strangers: an unreadable file
+becomes a row, with the reason in the columns `refused_…`, and ends nothing. Option `mode` is that of Spark's own
+readers: PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST; `base` is the folder at which relative paths begin,
+by default that in which Spark runs.
 
-Users, passwords and permissions are never decoded (`hawb.broker.definitions`). Reading is Python, a cluster after the
+Users, passwords and permissions are never decoded (`hawb.broker.definitions`). Python reads one cluster after the
 other; the paths must be reachable under their names from each of Spark's machines.
 """
 
@@ -58,7 +58,7 @@ class Share(InputPartition):
 
 
 class FleetSource(DataSource):
-    """What sources of a fleet share. `rows` gives those of a cluster."""
+    """What sources of a fleet share; `rows` gives the rows of a cluster."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
@@ -106,8 +106,8 @@ class FleetReader(DataSourceReader):
 
 @contextmanager
 def collecting_later() -> Iterator[None]:
-    """Python does not look for cycles meanwhile. A cluster is a hundred thousand small objects without one, gone with
-    its last name; to look through them again and again takes a third of an audit."""
+    """Keeps Python from looking for cycles. A cluster is a hundred thousand small objects without cycles, gone with its
+    last name; to look through them again and again takes a third of an audit."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -132,7 +132,7 @@ class Exported(FleetSource):
         return self.table.schema
 
     def told(self, files: Sequence[str]) -> list[Row]:
-        """What files tell, without the cluster. Raises ImportRefused."""
+        """The rows of files, without the cluster's name. Raises ImportRefused."""
         raise NotImplementedError
 
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
@@ -168,7 +168,7 @@ class ExportedDefinitions(Exported):
     table = EXPORTED_DEFINITIONS
 
     def told(self, files: Sequence[str]) -> list[Row]:
-        """The definitions of files; of listings beside them only whether they can be read. Raises ImportRefused."""
+        """The definitions of files; listings beside them are only checked for being readable. Raises ImportRefused."""
         of_files(files)
         exports = [(file, vhost) for file, vhost in map(split_source, files) if holds_export(file)]
         return [row for file, vhost in exports for row in _defined(file, vhost)]

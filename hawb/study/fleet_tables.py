@@ -74,7 +74,7 @@ REFUSED = tuple(
     Column(f"refused_{column.name}", column.type, f"of a file that cannot be read: {column.comment}")
     for column in REFUSALS.columns[1:]
 )
-"""Of a row that stands for a file that cannot be read; null in all others."""
+"""The columns of a row that stands for an unreadable file; null in all other rows."""
 
 EXPORTED_QUEUES = Table(
     "rabbitmq-queues", "A row for each queue that listings and definitions of clusters tell of.",

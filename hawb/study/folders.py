@@ -1,4 +1,4 @@
-"""How several tables come to stand in their place together or not at all.
+"""Puts several tables in their place together or not at all.
 
 Spark's writers put one table in its place at a time, so that of an audit that is killed some tables would be there and
 others not, or of another day.

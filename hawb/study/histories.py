@@ -8,8 +8,8 @@ A history is an array of rows (time_us, kind, nodes), in their order: `kind` is 
 of nodes as bits (the first node is bit 0), for BURST and RATE a number instead. Events of one moment happen in the
 order of their kinds. Nothing lies at or after the horizon.
 
-A node is down until the last of what keeps it down is over: a rack that fails takes down those of its nodes that are
-up, and what ends while something else lasts starts nothing. Every draw is keyed by (seed, purpose, trial, n):
+A node is down until the last thing that keeps it down is over: a rack that fails takes down those of its nodes that are
+up, and the end of one failure starts no node that another keeps down. Every draw is keyed by (seed, purpose, trial, n):
 `n` counts the unit that fails, its failures, and what is drawn for each. So a draw that would decide nothing is left
 out, and the others are the same.
 """
@@ -25,9 +25,9 @@ from hawb.study.renewals import DISK, HOW, biased, drawn_as, lasts_us, until_us,
 
 HEAL, START, POWER_OFF, KILL, STOP, LOSE_DISK, CUT, CUT_LINK = range(8)
 CONSUMERS_BACK, CONSUMERS_AWAY, BURST, RATE, MAINTENANCE, ROLLING_UPGRADE = range(8, 14)
-"""What may happen. LOSE_DISK names nodes that are down by then; CUT the nodes on one side of a cut, CUT_LINK the two
-ends of a link; BURST is 1 where one begins and 0 where it ends, RATE the hour of the day that begins; MAINTENANCE names
-the node whose turn it is. How a node is taken down for it, and how all are for a ROLLING_UPGRADE, is the design's."""
+"""The kinds of events. LOSE_DISK names nodes that are down by then; CUT the nodes on one side of a cut, CUT_LINK the
+two ends of a link; BURST is 1 where one begins and 0 where it ends, RATE the hour of the day that begins; MAINTENANCE
+names the node that is next. The design says how it is taken down, and how all nodes are for a ROLLING_UPGRADE."""
 
 NAMES = (
     "heal", "start", "power_off", "kill", "stop", "lose_disk", "cut", "cut_link",
@@ -52,7 +52,7 @@ def history(environment: Environment, nodes: int, seed: int, trial: int, horizon
 def weights_of(
     environment: Environment, nodes: int, seed: int, first: int, count: int, horizon_us: int
 ) -> np.ndarray:
-    """What the histories of trials count for (`hawb.study.renewals`): 1 each, unless failures are biased."""
+    """The weights of trials by their histories (`hawb.study.renewals`): 1 each, unless failures are biased."""
     if environment.failure_biasing is None:
         return np.ones(count)
     return weights(sources(environment, nodes), np.uint64(seed & (2**64 - 1)), first, count, horizon_us)
@@ -67,14 +67,14 @@ SOURCE = np.dtype(
         ("times", np.float64),
     ]
 )
-"""One source of events: what fails, or what is planned. `unit` numbers those of a purpose, `nodes` are those that it
-takes down. `controlled` and `powered_off` are shares of all failures, `disk_lost` the share among those that are not
-controlled. What is planned (`again_us` above 0) begins at `first_us`. Failures that are biased come `times` as often
+"""One source of events: something that fails, or planned work. `unit` numbers the sources of a purpose, `nodes` are the
+nodes that it takes down. `controlled` and `powered_off` are shares of all failures, `disk_lost` the share among those
+that are not controlled. Planned work (`again_us` above 0) begins at `first_us`. Biased failures come `times` as often
 until nodes have been back for `after_us`."""
 
 
 def sources(environment: Environment, nodes: int) -> np.ndarray:
-    """All that may happen in an environment to a cluster of so many nodes, as a table of `SOURCE`."""
+    """The sources of events in an environment for a cluster of so many nodes, as a table of `SOURCE`."""
     table: list[dict] = []
     everybody = (1 << nodes) - 1
     if environment.node_failures:
@@ -116,7 +116,7 @@ def dealt(groups: GroupFailures | None, nodes: int) -> list[int]:
 
 
 def failing(given: Failures, purpose: int, unit: int, nodes: int) -> dict:
-    """The source that a node, host or rack is."""
+    """A node, host or rack as a source of events."""
     uncontrolled = 1 - given.controlled_share
     return {
         "purpose": purpose, "unit": unit, "nodes": nodes, "controlled": given.controlled_share,
@@ -126,7 +126,7 @@ def failing(given: Failures, purpose: int, unit: int, nodes: int) -> dict:
 
 
 def times(given: object) -> dict:
-    """When something happens and how long it lasts."""
+    """When an event happens and how long it lasts."""
     every, lasts = Lengths.of(given.every), Lengths.of(given.repair if isinstance(given, Failures) else given.lasts)
     return {
         "every_kind": every.kind, "every_us": every.scale_us, "every_shape": every.shape,
@@ -135,7 +135,7 @@ def times(given: object) -> dict:
 
 
 def planned(given: Calendar | None, kind: int) -> list[dict]:
-    """The source that a calendar is."""
+    """A calendar as a source of events."""
     if given is None:
         return []
     first_us = given.first_day * DAY_US + round(given.at_hour * HOUR_US)
@@ -143,7 +143,7 @@ def planned(given: Calendar | None, kind: int) -> list[dict]:
 
 
 def changes(traffic: Traffic, hour: int) -> bool:
-    """Whether a rate is another in an hour of the day than in the one before."""
+    """Whether a rate differs between an hour of the day and the hour before."""
     rates = (traffic.publish_per_s, traffic.consume_per_s)
     return any(rate_at(rate, hour) != rate_at(rate, hour - 1) for rate in rates)
 
@@ -191,7 +191,7 @@ def grown(rows, count):
 
 @with_arrays
 def with_event(events, told, time_us, kind, nodes):
-    """One event more."""
+    """The events with one more."""
     events = grown(events, told)
     events[told, 0], events[told, 1], events[told, 2] = time_us, kind, nodes
     return events, told + 1
@@ -240,7 +240,7 @@ def merge(rows, order, merged, start, middle, end):
 
 @with_arrays
 def is_before(one, other):
-    """By the first column in which they differ."""
+    """Whether a row comes before another, by the first column in which they differ."""
     for column in range(3):
         if one[column] != other[column]:
             return one[column] < other[column]
@@ -249,7 +249,7 @@ def is_before(one, other):
 
 @with_arrays
 def calendar(source, kind, nodes, horizon_us, events, told):
-    """What is planned: the next node in turn for a maintenance, the hour for a rate."""
+    """The events of a calendar: the next node in turn for a maintenance, the hour for a rate."""
     turn, time_us = 0, source.first_us
     while time_us < horizon_us:
         about = (1 << nodes) - 1
@@ -264,7 +264,7 @@ def calendar(source, kind, nodes, horizon_us, events, told):
 
 @with_arrays
 def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
-    """The spells of one source that knows of no other."""
+    """The spells of one source that fails independently of the others."""
     time_us, failure = 0, 0
     while True:
         time_us += until_us(table[number], seed, trial, failure)
@@ -277,7 +277,7 @@ def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
 
 @with_arrays
 def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spells, count):
-    """One spell more: a row (begin_us, end_us, kind, nodes, disk lost)."""
+    """The spells with one more: a row (begin_us, end_us, kind, nodes, disk lost)."""
     source, n = table[number], drawn_as(table[number], failure)
     kind, taken, lost = kind_of(source, seed, trial, n), source.nodes, 0
     if source.purpose == PARTITIONS:
@@ -292,7 +292,7 @@ def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spe
 
 @with_arrays
 def kind_of(source, seed, trial, n):
-    """How something fails."""
+    """The kind of a source's next event; for a failure, stop, power loss or kill by draw."""
     purpose = source.purpose
     if purpose == BURSTS:
         return BURST
@@ -322,8 +322,8 @@ def cut_off(table, cut, nodes, seed, trial, n):
 
 @with_arrays
 def falls(spells, nodes, horizon_us, events, told):
-    """The events that spells make: nodes go down with the first that takes them and come back with the end of the last.
-    Where one ends as another begins, they stay down."""
+    """The events that spells make: nodes go down with the first spell that takes them and come back with the end of the
+    last. Where one spell ends as another begins, they stay down."""
     count = len(spells)
     ends = np.empty((2 * count, 3), np.int64)
     for k in range(count):
@@ -355,7 +355,7 @@ def falls(spells, nodes, horizon_us, events, told):
 
 @with_arrays
 def change(holding, taken, over):
-    """The nodes among `taken` that go down, or come back, with one more, or one less, that holds them down."""
+    """The nodes among `taken` that go down as one more spell holds them, or come back as one fewer does."""
     moved = 0
     for node in range(len(holding)):
         if taken >> node & 1:

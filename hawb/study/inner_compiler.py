@@ -1,12 +1,12 @@
-"""How numba compiles what only compiled functions call: up to LLVM's code and no further.
+"""How numba compiles functions that only compiled ones call: up to LLVM's code and no further.
 
-By itself numba optimises each function and turns it into machine code, together with all that it calls, before the next
-one up does the same again with a copy of it. Of hundreds of functions that call each other, nobody runs most of that.
+By itself numba optimises each function and turns it into machine code, together with all that it calls, before its
+caller does the same again with a copy of it. Of hundreds of functions that call each other, nobody runs most of that.
 Here the function that Python calls is the only one to be optimised and turned into machine code, once, with everything
 that it calls inlined: that takes a quarter to half of the time, for code that is as fast.
 
-This reaches into numba further than what it documents, which is a compiler's pipeline and nothing below it. So it goes
-with one series of numba, which `pyproject.toml` names.
+This uses parts of numba that its documentation, which ends at a compiler's pipeline, does not cover. So it goes with
+one series of numba, which `pyproject.toml` names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numba.core.typed_passes import NativeLowering
 
 
 class InnerLibrary(JITCodeLibrary):
-    """A function, and all that it calls, as it is linked into what calls it."""
+    """A function, and all that it calls, as its callers link it."""
 
     def _optimize_final_module(self) -> None:
-        """Is left to the function that Python calls."""
+        """Optimises nothing: the function that Python calls does."""
 
     def _finalize_final_module(self) -> None:
-        """What is never run is not handed to the engine that would make machine code of it."""
+        """Hands nothing to the engine that would make machine code: this function is never run by itself."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -37,7 +37,7 @@ class InnerLowering(NativeLowering):
     _name = "inner_lowering"
 
     def run_pass(self, state: StateDict) -> bool:
-        """Lowers it. What stands for it where numba looks up what to call is a function without machine code."""
+        """Lowers the function. Where numba looks up what to call, a function without machine code stands for it."""
         state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)

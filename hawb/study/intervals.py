@@ -1,4 +1,4 @@
-"""What the intervals of estimates are made of, here and now as on Spark: of a share Wilson's, of a mean batch means.
+"""The intervals of estimates, the same without Spark and on it: Wilson's for a share, batch means for a mean.
 
 Of a share: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927. Unlike the
 textbook's it stays within 0 to 1 and says something of a loss that was never seen: for x of n trials
@@ -16,19 +16,19 @@ from typing import Any
 from msgspec import Struct
 
 NORMAL = 1.959964
-"""Of 97.5 %."""
+"""The normal quantile of 97.5 %."""
 
 BATCHES = 32
 STUDENT_T = 2.039513
-"""Of 31 degrees of freedom, at 97.5 %."""
+"""Student's quantile of 97.5 %, for 31 degrees of freedom."""
 
 NOISE = 1e-9
-"""A variance below this part of what it is the difference of is rounding."""
+"""A variance that is a smaller part of the two figures whose difference it is counts as rounding."""
 
 
 def wilson(share: Any, trials: Any, root: Callable[[Any], Any] = sqrt) -> tuple[Any, Any]:
-    """From and to, of 95 %, for the share of so many trials, which need be no whole number. Numbers as well as Spark's
-    columns, with its square root. Rounding may put an end beyond 0 or 1 by a hair."""
+    """The ends of the 95 % interval for a share of so many trials, which need be no whole number; takes numbers as well
+    as Spark's columns, with Spark's square root. Rounding may put an end beyond 0 or 1 by a hair."""
     squared = NORMAL**2
     spread = root(share * (1 - share) * trials + squared / 4) * NORMAL
     middle, whole = share * trials + squared / 2, trials + squared
@@ -36,13 +36,13 @@ def wilson(share: Any, trials: Any, root: Callable[[Any], Any] = sqrt) -> tuple[
 
 
 class Share(Struct, frozen=True):
-    """How many of the trials had any; of weighted ones as many as they are worth, which is no whole number."""
+    """How many of the trials had any; weighted trials count for what they are worth, which is no whole number."""
 
     some: float
     trials: float
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's, from and to, of 95 %; for no trial anything may be."""
+        """The ends of Wilson's 95 % interval; 0 and 1 without a trial."""
         low, high = wilson(self.some / self.trials if self.trials else 0.0, self.trials)
         return max(0.0, low), min(1.0, high)

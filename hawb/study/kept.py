@@ -1,4 +1,4 @@
-"""What larger studies came to, kept in the checkout's `data/studies/results`: their estimates, and how they were made.
+"""The results of larger studies, kept in the checkout's `data/studies/results`: estimates, and how they were made.
 
 Only aggregates: the trials are hundreds of thousands of rows that anybody can play again (`make studies`). A file names
 the question that it answers by a digest of all that decides the rows, so that a changed question is noticed.
@@ -26,9 +26,9 @@ COLUMNS = (
     "effective_trials",
 )  # fmt: skip
 MEASURES = ("lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "bytes_replicated")
-"""What is kept of the records; and what they cost, where prices are told."""
+"""The measures of records that are kept; beside them the price, where prices are told."""
 DIGITS = 4
-"""More says nothing: intervals are wider."""
+"""The significant digits that are kept: intervals are wider than a digit more."""
 
 
 class Kept(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,7 +61,7 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def question(study: Study) -> str:
-    """What stands for all that decides a study's rows, and how many there are."""
+    """A digest of all that decides a study's rows, their number included."""
     limits = without_none({"trials": study.trials, "precision": msgspec.to_builtins(study.precision)})
     return digest(decides(study) | limits)
 
@@ -69,7 +69,7 @@ def question(study: Study) -> str:
 def keep(
     file: Path, study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float
 ) -> None:
-    """Writes what a study came to, a row a line."""
+    """Writes the results of a study, a row a line."""
     found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
     places = (place for place in product(study.environments, study.designs, (*MEASURES, PRICE)) if place in found)
     rows = [[_rounded(found[place][column]) for column in COLUMNS] for place in places]
@@ -86,7 +86,7 @@ def keep(
 def kept(name: str, folder: Path | None = None) -> Kept:
     """The results `NAME.json` of `folder` (by default `data/studies/results` of the checkout).
 
-    Raises FileNotFoundError without such a file, and msgspec.ValidationError where it is none.
+    Raises FileNotFoundError without such a file, and msgspec.ValidationError where it holds no results.
     """
     return msgspec.json.decode(((folder or results_folder()) / f"{name}.json").read_bytes(), type=Kept)
 

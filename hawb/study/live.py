@@ -1,7 +1,7 @@
-"""A small study here and now, without Spark: its cells played one after another, and what they come to.
+"""A small study here and now, without Spark: its cells played one after another, and their estimates.
 
-The rows are those of `hawb.study.estimates`, with the same intervals: a test holds the two against each other. Spark is
-for millions of trials; a few hundred are played while it starts.
+The rows are those of `hawb.study.estimates`, with the same intervals: a test compares the two. Spark is for millions of
+trials; a few hundred are played while it starts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Estimate = dict[str, Any]
 low and high."""
 
 Path = tuple[str, ...]
-"""Where something stands in a study: ("environments", "*", "node_failures", "every", "mean_s"); `*` is each of them."""
+"""The place of a value in a study: ("environments", "*", "node_failures", "every", "mean_s"); `*` is each of them."""
 
 
 def live(study: Study) -> list[Estimate]:
-    """What a study comes to that is played now. Raises ScenarioRefused where nothing can play a cell of it."""
+    """Plays a study now and estimates its measures. Raises ScenarioRefused where nothing can play one of its cells."""
     return [row for design, environment in study.cells for row in _cell(study, design, environment)]
 
 
@@ -44,8 +44,8 @@ def smaller(
 
 
 def changed(study: Study, values: Mapping[Path, object]) -> Study:
-    """The same question with other values at some places; a place that is not there is made. Raises ScenarioRefused for
-    what a study cannot be."""
+    """The same question with other values at some places; a missing place is made. Raises ScenarioRefused where the
+    values make no study."""
     given = msgspec.to_builtins(study)
     for path, value in values.items():
         _set(given, path, value)
@@ -74,8 +74,8 @@ def _cell(study: Study, design: str, environment: str) -> Iterable[Estimate]:
 
 
 class Weights:
-    """What the trials of a cell count for, and the batches that they are dealt to: the formulas of
-    `hawb.study.estimates`. With weights of 1 they are the plain mean and share."""
+    """The weights of a cell's trials, and the batches that they are dealt to: the formulas of `hawb.study.estimates`.
+    With weights of 1 they give the plain mean and share."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         is_weighted = WEIGHT in batch.schema.names
@@ -86,11 +86,11 @@ class Weights:
 
     @property
     def effective(self) -> float:
-        """How many plain trials they are worth."""
+        """How many plain trials the weighted ones are worth."""
         return len(self.each) * (self.mean**2 / self.square)
 
     def slope(self, values: np.ndarray) -> float:
-        """Of the line that is fitted to the weighted values by their weights."""
+        """The slope of the line that is fitted to the weighted values by their weights."""
         if self.variance <= NOISE * self.square:
             return 0.0
         together = (self.each**2 * values).mean() - self.mean * (self.each * values).mean()
@@ -108,7 +108,7 @@ class Weights:
         return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
 
     def share_of(self, values: np.ndarray) -> Estimate:
-        """How many had any, with Wilson's interval of as many plain trials as would tell it as well."""
+        """The share of trials that had any, with Wilson's interval of as many plain trials as would tell it as well."""
         had = (values > 0).astype(float)
         some, square, slope = float((self.each * had).mean()), float((self.each**2 * had).mean()), self.slope(had)
         share = min(1.0, max(0.0, some - slope * (self.mean - 1)))

@@ -1,5 +1,5 @@
 """A study from a file, or the reason why it is refused: read as scenarios are, by the structs of `question`, `design`
-and `environment`, and then held against RabbitMQ's own rules."""
+and `environment`, and then checked by RabbitMQ's own rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_study(given: Any) -> Study:
 
 
 def _check_design(name: str, design: Design) -> None:
-    """Refuse what RabbitMQ would refuse, and mirroring where there is none any more."""
+    """Refuse a design that RabbitMQ would refuse, and mirroring in a release that has none any more."""
     at = ("designs", name)
     if design.queue_type == "classic" and (design.replicas or 1) > 1 and not PROFILES[design.version].mirroring:
         raise ScenarioRefused(
@@ -60,7 +60,8 @@ def _check_design(name: str, design: Design) -> None:
 
 
 def check_source(path: str, source: str, given: Any, begins: tuple[str, ...]) -> None:
-    """Refuse a source of nothing in `given`, and one that begins otherwise. Raises ScenarioRefused."""
+    """Refuse a source whose path names nothing in `given`, or whose text has none of these beginnings. Raises
+    ScenarioRefused."""
     found = given
     for part in path.split("."):
         if not isinstance(found, dict) or part not in found:

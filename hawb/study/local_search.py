@@ -1,8 +1,8 @@
 """The search for the worst case in one process: the engine's, and where that takes long the compiled one.
 
-The engine finds some thousands of distinct states a second and begins at once; the kernel has to be fetched, and once
-compiled, before it finds more than ten times as many. So whatever is small never waits for it. Both count and find the
-same.
+The engine finds some thousands of distinct states a second and begins at once; the kernel has to be loaded, and the
+first time compiled, before it finds more than ten times as many. So a small search never waits for it. Both count and
+find the same.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ seconds by then, the compiled search overtakes it within one."""
 
 
 def search(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress]:
-    """How far a search is, again and again; the last one is the answer. It is compiled where it takes long, unless
-    what it is about is the engine's (`hawb.study.compiled_search.refused`), or hawb's extra `study` is not installed.
-    `before_compiling` is called where that is about to take up to a minute."""
+    """Yields the progress of a search again and again; the last one is the answer. A long search goes on compiled,
+    unless only the engine can play it (`hawb.study.compiled_search.refused`), or hawb's extra `study` is not installed.
+    `before_compiling` is called before compiling that may take a minute."""
     by_engine = explore.explore(run, question)
     for progress in by_engine:
         yield progress
@@ -33,7 +33,7 @@ def search(run: Run, question: Question, before_compiling: Callable[[], None]) -
 
 
 def compiled(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress] | None:
-    """The compiled search from its beginning; None where there is none."""
+    """The compiled search from its beginning; None where the kernel cannot search."""
     try:
         from hawb.study import compiled_search
     except ModuleNotFoundError:

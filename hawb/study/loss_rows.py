@@ -1,8 +1,8 @@
 """The losses of trials as rows: when, where, how many and why.
 
-The kernel counts what is lost and knows no causes; the engine keeps them. So only trials that lose something are played
-again by the engine, which is some thousand times as slow: a thousand trials of which a quarter lose take it about ten
-seconds. Messages that RabbitMQ confirmed though no queue took them are a loss of their own, `no_queue`.
+The kernel counts lost messages and knows no causes; the engine keeps causes. So only trials that lose something are
+played again by the engine, which is some thousand times as slow: a thousand trials of which a quarter lose take it
+about ten seconds. Messages that RabbitMQ confirmed though no queue took them are a loss of their own, `no_queue`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def losses(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
 
 
 def _node_of(entry: Entry, entries: Sequence[Entry], design: Design) -> str | None:
-    """The node at which something happened, or what brought it about; None where that was at none."""
+    """The node at which an entry of the trace happened, or the nearest of its causes that has one; None if none has."""
     while entry.node == NOWHERE and entry.because is not None:
         entry = entries[entry.because - entries[0].number]
     return design.node_names[entry.node] if entry.node != NOWHERE else None

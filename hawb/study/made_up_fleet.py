@@ -12,13 +12,13 @@ from pathlib import Path
 from hawb.engine import chance
 
 LISTINGS = 5
-"""Every so many files one is a listing of a running cluster."""
+"""One in so many files is a listing of a running cluster."""
 RELEASES = ("3.8.9", "3.10.8", "3.13.7")
 DRAW_QUEUES, DRAW_POLICIES = 200, 201
 """Purposes of draws."""
 
 FAMILIES = ("ha", "two", "orders", "orders.tmp", "avail", "plain", "votes", "votes")
-"""What the names of queues begin with; those of `votes` are quorum queues."""
+"""The beginnings of queues' names; queues of `votes` are quorum queues."""
 
 POLICIES = {
     "ha-all": (r"^ha\.", 0, {"ha-mode": "all"}),
@@ -33,12 +33,12 @@ KINDS: list[dict] = [
     *[{}] * 12, {"arguments": {"x-max-priority": 5}}, {"arguments": {"x-queue-mode": "lazy"}}, {"durable": False},
     {"arguments": {"x-message-ttl": 60_000}},
 ]  # fmt: skip
-"""What classic queues are declared with, most of them with nothing."""
+"""The properties and arguments of classic queues, most of which have none."""
 
 
 def write(folder: Path, clusters: int, queues: int, broken: int = 0, varied: bool = True) -> None:
-    """Writes so many clusters of up to so many queues each into a new folder, and `broken` files more that cannot be
-    read. With `varied` they differ in size and policies, too."""
+    """Writes so many clusters of up to so many queues each into a new folder, and `broken` unreadable files more. With
+    `varied` the clusters differ in size and policies, too."""
     folder.mkdir(parents=True)
     for number in range(clusters):
         size = 1 + chance.below(queues, number, DRAW_QUEUES, 1, 0) if varied else queues

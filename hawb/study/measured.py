@@ -1,8 +1,8 @@
 """A file of one's own numbers, begun from what listings of a cluster tell.
 
-A study is of one queue, so one queue's rates and sizes are taken, by default those of the busiest. What no file tells
-is assumed, and its source says why; or it is left out, and a note says that a study's own number stands. Of a listing
-of an idle cluster the latter: that nothing was published in that minute is no rate to plan with.
+A study is of one queue, so one queue's rates and sizes are taken, by default those of the busiest. A number that no
+file tells is assumed, and its source says why; or it is left out, and a note says that a study's own number stands.
+Rates of an idle cluster are left out: that nothing was published in that minute is no rate to plan with.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hawb.study.assumed import FAILING
 from hawb.study.numbers import Numbers, read_numbers
 
 CAPACITY = 4
-"""How many times what is published consumers are assumed to be able to take: as in `hawb.study.replicas`."""
+"""How many times the published rate consumers are assumed to be able to take: as in `hawb.study.replicas`."""
 PUBLISHED, DELIVERED = "publish_details", ("deliver_get_details", "ack_details")
 PLAYED = ("classic", "quorum")
 MOST_BYTES = 2**40
 MOST_NAMES, LONGEST_NAME = 10, 100
 DIGITS = 3
-"""Of what an fsync takes on average."""
+"""The significant digits of the mean time of an fsync."""
 
 PRICES = """\
 ## Take one # away from the lines below, and a year has a price:
@@ -42,13 +42,13 @@ PRICES = """\
 #  lost_message: 0.01    # a confirmed message that is lost
 #  replicated_gb: 0.02   # 10**9 bytes sent from replica to replica
 """
-"""How a file ends whose last part is `sources`."""
+"""The end of a file, after its part `sources`."""
 
 Fact = TypeVar("Fact")
 
 
 class Begun(Struct, frozen=True):
-    """Numbers, and what the files do not tell of them, a line each."""
+    """Numbers, and notes on what the files do not tell of them, a line each."""
 
     numbers: Numbers
     notes: list[str]
@@ -84,7 +84,7 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
 
 
 class _Cluster:
-    """What listings tell of a cluster, each by itself with its file's name; and what is taken of it into a file."""
+    """The listings of a cluster with the names of their files, and the values and sources taken from them."""
 
     def __init__(self, told: Sequence[tuple[str, Listings]]) -> None:
         self.told = told
@@ -106,7 +106,7 @@ class _Cluster:
         return self.of_queue(key, lambda facts: (facts.per_s or {}).get(counter))
 
     def busiest(self, defined: Definitions) -> Key | None:
-        """The queue that most is published to, of several the deepest; None where there is none that a study plays."""
+        """The queue with the highest publish rate, of several the deepest; None where a study could play none."""
 
         def is_played(key: Key) -> bool:
             kind = self.of_queue(key, lambda facts: facts.type) or (getattr(defined.queues.get(key), "type", None), "")
@@ -159,7 +159,7 @@ class _Cluster:
         self.take("environment.traffic.consume_per_s", consume_per_s, source)
 
     def take_settings(self) -> None:
-        """What is not of one queue: failures, which nobody tells, and what nodes tell."""
+        """Takes what is not of one queue: failures, which no file tells, and figures that nodes tell."""
         failing = {part: plain(getattr(FAILING, part)) for part in ("every", "repair")}
         source = "assumed: each node fails once a month and is back within an hour; a log of the cluster knows better"
         self.take("environment.node_failures", failing, source)

@@ -26,11 +26,11 @@ STATUSES = {"running": state.RUNNING, "stopping": state.STOPPING, "down": state.
 
 
 class SearchRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """What the compiled search does not play: the engine's does."""
+    """A moment that the compiled search does not play, and the engine's does."""
 
 
 def numbers_of(moment: Moment, settings: Settings) -> np.ndarray:
-    """A moment as one row of `search_state.SEARCHED`. Raises SearchRefused with the reason for what it cannot say."""
+    """A moment as one row of `search_state.SEARCHED`. Raises SearchRefused with the reason why a row cannot hold it."""
     reason = next((reason for reason, applies in REFUSALS.items() if applies(moment, settings)), None)
     if reason is not None:
         raise SearchRefused(reason)
@@ -134,7 +134,7 @@ class _Numbers:
             self.t.stalled[row] = (state.MIRROR_JOINS, one.operation.node) if joins else (state.REPLICA_GONE, 0)
 
     def _record(self, queue: Queue, place: int | None) -> None:
-        """Writes a record to a place, or to where that of the side in focus is."""
+        """Writes a record to a place, or (None) to the place of the side in focus."""
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
         for name in (

@@ -3,12 +3,12 @@
 Decisions:
 
 * Numbers replace numbers. What does not happen in a study's environment does not begin to happen because a file tells
-  how long its repair takes: a map over nothing is left out, and whoever lays it over is told (`left_out`).
-* Every number has a source, so that an answer can say what of it was measured and what is assumed.
-* Of a design only the settings of a cluster are one's own. Nodes, replicas and policies are what designs are compared
-  in.
-* What is laid over is a study like any other, and refused as one; its cells have names of their own
-  (`hawb.study.cells`), so that trials of both may lie in one folder.
+  how long its repair takes: a map over nothing is left out, and listed (`left_out`).
+* Every number has a source, so that an answer can say which numbers were measured and which are assumed.
+* Of a design one's own numbers replace only a cluster's settings. Nodes, replicas and policies are what designs are
+  compared in.
+* The result is a study like any other, and refused as one; its cells have names of their own (`hawb.study.cells`), so
+  that trials of both may lie in one folder.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from hawb.study.load import check_source, read_study
 from hawb.study.question import Study, source_of
 
 ORIGINS = {"measured: ": "measured", "assumed: ": "assumed", "https://": "published"}
-"""How a source begins, and what it says of its number."""
+"""The beginnings of sources, and what each says of its number."""
 UNTOLD = "not told"
-"""What is said of a number of a study that has no source."""
+"""The origin of a study's number that has no source."""
 
 PRICE = "price_per_year"
-"""What a trial costs (`hawb.study.prices`)."""
+"""The column of what a trial costs (`hawb.study.prices`)."""
 
 Price = Annotated[float, Meta(ge=0, le=1e12, description="a price, a number from 0 to 10**12")]
 
 
 class Settings(Part, frozen=True, kw_only=True):
-    """What a design has of a cluster's settings, whatever is compared."""
+    """The settings of a cluster that one's own numbers may replace in every design."""
 
     net_ticktime: Period
     quorum_commands_soft_limit: AtLeastOne
@@ -76,7 +76,7 @@ PARTS: dict[str, tuple[str, type[Struct]]] = {
     "design": ("designs", Settings),
     "environment": ("environments", Environment),
 }
-"""What is laid over all of a study's: its name there, and what it may hold."""
+"""The parts that replace those of all designs and environments: their names in a study, and what they may hold."""
 
 
 class Setting(Struct, frozen=True):
@@ -118,7 +118,7 @@ def lay_over(study: Study, file: Path) -> tuple[Study, Numbers]:
 
 def laid_over(study: Study, numbers: Numbers) -> Study:
     """A study with numbers in place of its own in every design and environment, and with their sources. Raises
-    ScenarioRefused, whose path is the numbers', where what comes of it is no study."""
+    ScenarioRefused, with a path into the numbers, where the result is no study."""
     given, sources = _values(study), dict(study.sources)
     for part, (plural, _) in PARTS.items():
         for name, base in given[plural].items():
@@ -137,15 +137,15 @@ def laid_over(study: Study, numbers: Numbers) -> Study:
 
 
 def left_out(study: Study, numbers: Numbers) -> list[str]:
-    """The numbers that are about nothing in any environment of a study."""
+    """The numbers that replace nothing in any environment of a study."""
     given = _values(study)["environments"].values()
     laid = {path for base in given for path, _ in leaves(fitting(numbers.environment, base))}
     return [f"environment{path}" for path, _ in leaves(numbers.environment) if path not in laid]
 
 
 def settings(study: Study, numbers: Numbers) -> list[Setting]:
-    """Every number that the environments of a study have over which `numbers` are laid, and all others of the numbers.
-    What is the same in all environments has no name of one before it."""
+    """Every number in the environments of a study over which `numbers` are laid, and all others of the numbers. Where
+    all environments have the same number, no environment is named."""
     found: dict[tuple[str, str, str], tuple[dict[str, None], dict[str, None]]] = {}
     values = _values(study)["environments"]
     for name, environment in study.environments.items():
@@ -176,7 +176,7 @@ def origin(source: str | None) -> tuple[str, str]:
 
 
 def fitting(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """What of one's own values is about something: a map where the base has none is left out."""
+    """One's own values for which the base has a place: a map where the base has none is left out."""
     return {
         key: fitting(inner, base[key]) if isinstance(inner, dict) else inner
         for key, inner in own.items()
@@ -192,7 +192,7 @@ def over(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What stands in maps and is neither map nor text, with its path."""
+    """The values in maps that are neither map nor text, with their paths."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{key}")

@@ -7,15 +7,15 @@ batch that it was at; one of which a file asks for more grows; and no trial is e
 
 What Spark leaves to be done by hand:
 
-* Its file sink is exactly once for those alone who read by its log, which names files by their absolute places. pandas
-  and DuckDB would see what a killed batch has left, and a folder that was moved could not be read. Hence `foreachBatch`
-  and a partition for each batch.
+* Its file sink is exactly once only for readers of its log, which names files by their absolute places. pandas and
+  DuckDB would see what a killed batch has left, and a folder that was moved could not be read. Hence `foreachBatch` and
+  a partition for each batch.
 * Of two drivers with one checkpoint Spark ends one, with CONCURRENT_STREAM_LOG_UPDATE, but only as it writes a batch
   into its log, after both have written that batch's files. So whoever comes second waits for a lock, which the
   operating system takes from a process that dies. What a Connect server goes on with for a client that was killed,
   Spark stops as the next one begins (`spark.sql.streaming.stopActiveRunOnRestart`).
-* A checkpoint knows neither of files that somebody took out of the table, nor of a hawb that plays otherwise than
-  before. So a few trials are played again before any are added, and the rows are counted at the end.
+* A checkpoint knows neither of files that somebody took out of the table, nor of a hawb that plays otherwise than it
+  did. So a few trials are played again before any are added, and the rows are counted at the end.
 
 On a Spark of several machines the folder must be reachable under its name from each of them, and hawb be installed
 there: of a Connect server, too, of which the client is one more machine.
@@ -55,8 +55,8 @@ PLAYED_AGAIN = 4
 """How many trials of each cell are played again before anything is added to it."""
 
 FIRST_LOOK, MORE = 1_000, 2
-"""With a precision: after how many trials it is looked at first, and how many times as many there are the next time.
-The more often one looks, the more often one stops for a mean that is only by chance told well."""
+"""With a precision: how many trials there are before the first look at it, and how many times as many before the next.
+The more often one looks, the more often one stops because a mean seems precise by chance."""
 
 
 def run(
@@ -67,11 +67,11 @@ def run(
     label: str = LABEL,
     source: type[Trials] = Trials,
 ) -> DataFrame:
-    """Plays what a folder lacks of a study, and returns the trials of all of it, a row each (`hawb.study.tables`).
+    """Plays the trials of a study that a folder lacks, and returns all of them, a row each (`hawb.study.tables`).
 
-    `tell` hears of the progress a few times a second, `label` names the study in the tables. Ends early, with every
-    batch kept that is written, at a KeyboardInterrupt or whatever `tell` raises. Raises
-    hawb.study.tables.TableRefused for a folder with tables of something else, hawb.study.failures.StudyFailed.
+    `tell` is called with the progress a few times a second, `label` names the study in the tables. Ends early, with
+    every written batch kept, at a KeyboardInterrupt or whatever `tell` raises. Raises hawb.study.tables.TableRefused
+    for a folder with tables of something else, hawb.study.failures.StudyFailed.
     """
     folder, cells = folder.absolute(), cells_of(study, label)
     known = costs(cells)
@@ -104,8 +104,8 @@ def run(
 def write_of_trials(
     spark: SparkSession, study: Study, folder: Path, name: str, count: int, label: str = LABEL
 ) -> None:
-    """Writes what happened in the first trials of each cell, as the table `faults` or `losses`, in place of what that
-    had of these cells; there is none where nothing happened. Raises StudyFailed."""
+    """Writes what happened in the first trials of each cell, as the table `faults` or `losses`, in place of the table's
+    rows of these cells; there is no table where nothing happened. Raises StudyFailed."""
     table = OF_EVENTS[name].table
     asked = replace(study, trials=min(count, study.trials))
     rows = spark.read.format(OF_EVENTS[name].name()).options(study=as_option(asked), label=label).load()
@@ -117,7 +117,7 @@ def write_of_trials(
 
 @contextmanager
 def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
-    """Plays into a folder as the only one; calls `waits` again and again while somebody else does."""
+    """Holds a folder alone; calls `waits` again and again while another run holds it."""
     lock = FileLock(folder / LOCK)
     while not lock.is_locked:
         try:
@@ -132,9 +132,8 @@ def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> Iterator[None]:
-    """The cells stand in their table when this ends. They are written beside whatever is done meanwhile: the first
-    rows of a Spark that has just started take it seconds. Raises StudyFailed, and TableRefused before anything is
-    done."""
+    """Writes the cells into their table beside the work of the `with` block: the first rows of a Spark that has just
+    started take it seconds. Raises StudyFailed, and TableRefused before the block begins."""
     lacking = counted(CELLS, folder, cells).keys() != {cell.place for cell in cells}
     with ThreadPoolExecutor(1) as beside:
         writing = beside.submit(_describe, spark, folder, cells, study) if lacking else None
@@ -151,7 +150,7 @@ def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 
 
 def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
-    """Writes a stream to so many trials of each cell, watched."""
+    """Writes a stream up to so many trials of each cell, and watches it."""
 
     def write(batch: DataFrame, number: int) -> None:
         try:
@@ -171,7 +170,7 @@ def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
 
 
 def looks(study: Study) -> list[Study]:
-    """The study as often as its precision is looked at, with more trials each time, the last time with all."""
+    """The studies up to each look at the precision: with more trials each time, with all at the last."""
     counts = [study.trials]
     while study.precision and counts[0] > FIRST_LOOK:
         counts.insert(0, -(-counts[0] // MORE))
@@ -187,17 +186,18 @@ def is_precise(rows: DataFrame, wanted: Precision) -> bool:
     return True
 
 
-# What is there
+# What a folder holds
 
 
 def trials(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> DataFrame:
-    """The first trials of cells in a folder, as far as they are there. Raises TableRefused."""
+    """The first trials of cells, as far as a folder has them. Raises TableRefused."""
     keys, found = [cell.key for cell in cells], TRIALS.read(spark, folder)
     return found.where((sql.col(STUDY) == cells[0].label) & sql.col(CELL).isin(keys) & (sql.col(TRIAL) < count))
 
 
 def counted(table: Table, folder: Path, cells: Sequence[Cell], trials: int | None = None) -> dict[str, int]:
-    """How many rows of each cell a table has, by the cell's place; of its first trials, or all. Raises TableRefused."""
+    """How many rows a table has of each cell, by the cell's place; of the first trials, or of all. Raises
+    TableRefused."""
     if not table.file(folder):
         return {}
     those = pc.scalar(True) if trials is None else pc.field(TRIAL) < trials

@@ -1,4 +1,4 @@
-"""A number that a fitted model gives, with how far such numbers were off and what they do not know.
+"""A number that a fitted model gives, with how far such numbers were off and warnings of what the model ignores.
 
 The interval is the jackknife's: each published row was left out once, the model fitted to the others and asked for it.
 A prediction may be off by as much as the k-th smallest of these n errors, k being 90 % of n + 1 rounded up; then it
@@ -44,7 +44,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, value: float, unit: str, held_out: Sequence[float], **more: tuple[str, ...]) -> Prediction:
-        """From the errors of held-out rows, each the natural logarithm of what was predicted by what was published."""
+        """The prediction by the errors of held-out rows, each the natural logarithm of predicted by published."""
         errors = sorted(map(abs, held_out))
         rank = min(math.ceil(COVERAGE * (len(errors) + 1)), len(errors))
         width = math.exp(errors[rank - 1])
@@ -71,6 +71,6 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 
 def _rounded(value: float) -> str:
-    """To three digits, as no prediction here is worth more, and never as a power of ten."""
+    """A number with three digits, as no prediction here is worth more, and never as a power of ten."""
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{round(value, digits):,.{max(digits, 0)}f}"

@@ -1,5 +1,5 @@
-"""What trials cost a year, by one's own prices: a column that is made of others, so that a price may change without
-anything being played again. No table on disk has it."""
+"""What trials cost a year, by one's own prices: a column made of others, so that a price may change without anything
+being played again. No table on disk has it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MONTHS_IN_A_YEAR = 12
 
 PRICED = {"downtime_hour": ("publish_down_s", 3600), "lost_message": ("lost_confirmed", 1),
           "replicated_gb": ("bytes_replicated", 10**9)}  # fmt: skip
-"""What each price is for: a measure of the trials (`hawb.study.trial_record`), and how much of it."""
+"""The measure of trials (`hawb.study.trial_record`) that each price is for, and how much of it has that price."""
 
 
 def with_price(trials: DataFrame, study: Study, prices: Prices) -> DataFrame:
     """The trials of a study with `price_per_year`, in the currency of the prices: the nodes of a trial's cluster for
-    twelve months, and what came of it as often as its horizon goes into 365 days."""
+    twelve months, and the trial's losses and outages as often as its horizon goes into 365 days."""
     nodes = ((sql.lit(name), sql.lit(design.nodes)) for name, design in study.designs.items())
     cluster = sql.create_map(*chain(*nodes))[sql.col(DESIGN)] * (MONTHS_IN_A_YEAR * prices.node_month)
     came = sum(sql.col(measure) * (getattr(prices, name) / each) for name, (measure, each) in PRICED.items())

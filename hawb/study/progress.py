@@ -1,7 +1,7 @@
-"""How a study on Spark gets on: trials done, their rate, the time left, and tasks that were tried again.
+"""The progress of a study on Spark: trials done, their rate, the time left, and tasks that were tried again.
 
-What is written, a stream tells with each batch; how far the batch under way is, the share of its tasks that are done,
-Spark's status tracker tells, which a Connect client has not: there it goes on from batch to batch.
+A stream tells with each batch what is written. Spark's status tracker tells which share of the tasks of the batch under
+way is done; a Connect client has no tracker, and its progress goes from batch to batch.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Tell = Callable[[Progress], object]
 
 
 class Watch:
-    """Watches the streams of a study on their way to its last trial, and tells of them."""
+    """Watches the streams of a study on their way to its last trial, and tells the progress."""
 
     def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: Tell) -> None:
         self.spark, self.cells, self.costs, self.trials, self.tell = spark, cells, costs, trials, tell
@@ -56,18 +56,18 @@ class Watch:
         self.failed: dict[int, int] = {}
 
     def begins(self, written: Mapping[str, int]) -> None:
-        """Says how many trials of each cell are there, by its place, before anything is played."""
+        """Notes how many trials of each cell, by its place, are there before anything is played."""
         self.written = dict(written)
         self.before = self.done = self._all(self.written)
         self.told()
 
     def told(self, waits: bool = False) -> None:
-        """Tells how far it is."""
+        """Tells the progress."""
         elapsed_s = time.monotonic() - self.began
         self.tell(Progress(self.done, self.total, self.done - self.before, elapsed_s, sum(self.failed.values()), waits))
 
     def look(self, query: StreamingQuery, trials: int) -> None:
-        """Looks at a stream to so many trials of each cell, and tells."""
+        """Looks at a stream that goes up to so many trials of each cell, and tells the progress."""
         if last := query.lastProgress:
             self.written |= counts(msgspec.json.decode(last["sources"][0]["endOffset"]))
         now = self._all(self.written)
@@ -77,7 +77,7 @@ class Watch:
         self.told()
 
     def ends(self, trials: int) -> None:
-        """Says that there are so many trials of each cell now, and tells."""
+        """Notes that there are so many trials of each cell now, and tells the progress."""
         self.done = max(self.done, trials * len(self.cells))
         self.told()
 
@@ -85,7 +85,7 @@ class Watch:
         return sum(min(self.trials, offset.get(cell.place, 0)) for cell in self.cells)
 
     def _part_done(self, job: str) -> float:
-        """The part of a group's jobs under way that is done; notes what of them was tried again."""
+        """The part of a group's jobs under way that is done; notes how many of their tasks were tried again."""
         tracker = self.spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(job)]
         stages = [tracker.getStageInfo(stage) for one in jobs if one for stage in one.stageIds]

@@ -1,4 +1,4 @@
-"""A question: designs × environments × trials × horizon. What it holds, and nothing that follows from it.
+"""A question as its file holds it: designs × environments × trials × horizon.
 
 `sources` says where numbers come from: its keys are paths into the file, `environments.cloud.traffic`, and each stands
 for all below it that has no key of its own. A source is an address with what was read there, or begins with `assumed`,
@@ -28,9 +28,9 @@ Label = Annotated[
 
 
 class Precision(Part, frozen=True, kw_only=True):
-    """Trials are played until the mean of a measure (`hawb.study.trial_record`) is told well enough in every cell: half
-    the width of its 95 % interval is at most `relative` of the mean, or at most `absolute`. `downtime_s` is another
-    name of `publish_down_s`."""
+    """How precise an answer has to be: trials are played until in every cell half the width of the 95 % interval of a
+    measure's mean (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`. `downtime_s` is
+    another name of `publish_down_s`."""
 
     measure: str
     relative: Annotated[float, Meta(gt=0, le=1, description="a share, a number above 0, up to 1")] | None = None
@@ -85,7 +85,7 @@ class Study(Part, frozen=True, kw_only=True):
         return len(self.cells) * self.trials * self.horizon_days / DAYS_IN_A_YEAR
 
     def source_of(self, path: str) -> str | None:
-        """Where the number at a path comes from; None if `sources` does not tell."""
+        """The source of the number at a path; None if `sources` has none for it."""
         return source_of(self.sources, path)
 
 

@@ -2,19 +2,19 @@
 
 Biased drawing (`hawb.study.environment.FailureBiasing`) is importance sampling. A source of failures (a node, host or
 rack) whose time to a failure has the hazard h(age) fails with `times` · h(age) instead while nodes are away, or were
-`after_us` ago, and it would take down another one. What a trial counts for is its weight, the likelihood ratio of its
-failures: drawn plainly against drawn so. Of each source it is, with H(age) the integral of its hazard,
+`after_us` ago, and it would take down another one. A trial counts for its weight, the likelihood ratio of its failures:
+as drawn plainly by as drawn here. The factor of each source is, with H(age) the integral of its hazard,
 
     times ** -(its failures meanwhile) · exp((times - 1) · (what H grew meanwhile)),
 
 exactly, for any distribution that has a hazard, because whether a source is biased depends on the past alone. Failures
 that others do not make worse are drawn plainly, so that a year of dozens of them does not wear the weight out.
 
-A factor that is too large does: what is biased for long without a failure counts ever more. So a source is no longer
-biased once so many failures of it are expected in the trial that all sources together would come to `MOST_EXPECTED`.
-Hence no weight is above e ** MOST_EXPECTED, however long a repair takes, and an estimate has a finite variance wherever
-it has one without biasing. It is there for repairs of heavy tails: much less, and what happens after it is seen too
-rarely for an interval to tell.
+A factor that is too large wears it out too: a source that is biased for long without a failure makes its trial count
+ever more. So a source is no longer biased once so many failures of it are expected in the trial that all sources
+together would come to `MOST_EXPECTED`. Hence no weight is above e ** MOST_EXPECTED, however long a repair takes, and an
+estimate has a finite variance wherever it has one without biasing. The limit is there for repairs of heavy tails: if it
+were much lower, what happens beyond it would be seen too rarely for an interval to tell.
 
 Sources: failure biasing is E. E. Lewis and F. Böhm's ("Monte Carlo simulation of Markov unreliability models", 1984);
 by hazards, for other distributions than the exponential: V. F. Nicola, M. K. Nakayama, P. Heidelberger and A. Goyal,
@@ -32,20 +32,20 @@ UNTIL, HOW, DISK, LASTS = range(4)
 """What is drawn for each failure: when, how, whether the disk is lost, how long it lasts."""
 
 MOST_EXPECTED = 6.0
-"""How many failures are expected at most, in a trial, of those that are drawn more often."""
+"""How many biased failures are expected in a trial at most."""
 
 SINCE, END, FROM, DUE, FAILURE, RUNS_OUT = range(6)
-"""A biased source's clock: up since, down until, counted up to, when something happens to it, the number of its next
-failure, and whether what happens is that it is no longer biased."""
+"""A biased source's clock: up since, down until, counted up to, when its next event is due, the number of its next
+failure, and whether that event only ends the biasing."""
 
 GOAL, SPENT, LEFT, FACTOR, LOGARITHM = range(5)
-"""How far its hazard adds up until it fails and how far it has, how much of it may still be biased, how many times as
-often it fails now, and the logarithm of its likelihood ratio."""
+"""A biased source's share: the hazard at which it fails and the hazard so far, how much hazard may still be biased, how
+many times as often it fails now, and the logarithm of its likelihood ratio."""
 
 
 @with_arrays
 def drawn_as(source, failure):
-    """What the draws of a source's failure are numbered by."""
+    """The number that keys the draws of a source's failure."""
     return source.unit << 26 | failure << 2
 
 
@@ -65,7 +65,7 @@ def lasts_us(source, seed, trial, failure):
 
 @compiled
 def weights(table, seed, first, count, horizon_us):
-    """What each of `count` trials counts for, from number `first` on."""
+    """The weights of `count` trials from number `first` on."""
     found = np.empty(count)
     for k in range(count):
         found[k] = exponential(biased(table, seed, first + k, horizon_us)[2])
@@ -102,7 +102,7 @@ def biased(table, seed, trial, horizon_us):
 
 @with_arrays
 def happen(source, clock, share, seed, trial, now_us):
-    """What is due of a source; whether it is a failure."""
+    """Lets a source's due event happen; returns whether it is a failure."""
     if clock[END] == now_us:
         renew(source, clock, share, seed, trial, now_us)
         return False
@@ -129,7 +129,7 @@ def ratio(table, sources, clocks, shares, horizon_us):
 
 @with_arrays
 def renew(source, clock, share, seed, trial, now_us):
-    """A source is up, as good as new."""
+    """Puts a source up, as good as new."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, clock[FAILURE]) | UNTIL)
     clock[SINCE] = clock[FROM] = now_us
     share[GOAL], share[SPENT], share[FACTOR] = -logarithm(u), 0.0, 0.0
@@ -147,7 +147,7 @@ def gone(table, sources, clocks, now_us):
 
 @with_arrays
 def aim(source, clock, share, away, now_us):
-    """How often a source that is up fails from now on, and hence when."""
+    """Sets how often a source that is up fails from now on, and hence when."""
     if clock[END] > now_us:
         return
     is_worse = away != 0 and source.nodes & ~away != 0
@@ -167,7 +167,7 @@ def aim(source, clock, share, away, now_us):
 
 @with_arrays
 def settle(source, clock, share, now_us):
-    """What has passed of a source's time is counted."""
+    """Counts the time that has passed for a source."""
     passed = aged(source, now_us - clock[SINCE]) - aged(source, clock[FROM] - clock[SINCE])
     if share[FACTOR] > 1:
         share[LOGARITHM] += (share[FACTOR] - 1) * passed
@@ -178,13 +178,13 @@ def settle(source, clock, share, now_us):
 
 @with_arrays
 def aged(source, age_us):
-    """What a source's hazard adds up to at an age."""
+    """A source's cumulative hazard at an age."""
     return hazard(source.every_kind, source.every_us, source.every_shape, age_us)
 
 
 @with_arrays
 def next_us(table, sources, clocks, now_us):
-    """When something happens next, or nodes have been back for long enough."""
+    """When the next event is due, or nodes have been back for long enough."""
     found = clocks[sources[0], DUE] if len(sources) else np.int64(1 << 62)
     for source in sources:
         found = min(found, clocks[source, DUE])

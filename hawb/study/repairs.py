@@ -1,10 +1,10 @@
-"""What a person mends while a trial is played by the engine.
+"""Repairs that a person makes while the engine plays a trial.
 
 * A node whose disk was lost comes back as another: those that run forget it (`rabbitmqctl forget_cluster_node`), it
   joins them (`join_cluster`), and a quorum queue whose member the disk had gets one there again (`rabbitmq-queues
   add_member`). A cluster of one node begins anew (`reset`).
-* Where nobody runs, since all wait for such a node, the first that still has its disk is made to boot (`force_boot`),
-  once nothing keeps down any that has. A cluster of which no disk is left stays down.
+* Where no node runs, since all wait for one without its disk, the first node that still has its disk is made to boot
+  (`force_boot`), once nothing keeps down any node with a disk. A cluster of which no disk is left stays down.
 * Sides that are left when all links work again become one by hand where no handling does it: the nodes on other sides
   than the first running node's are stopped, and started again (guide "Clustering and Network Partitions", #recovering).
 * A queue that is gone, as one without mirrors goes with its node, is declared again by its clients.
@@ -22,7 +22,7 @@ from hawb.study.work import Operated
 
 
 class Mended(Operated, Protocol):
-    """The cluster that is mended, as somebody plays it."""
+    """A cluster that is repaired while it is played."""
 
     def idle(self) -> list[int]:
         """The nodes that are down though nothing keeps them down."""
@@ -32,18 +32,18 @@ class Mended(Operated, Protocol):
 
 
 class Repairs:
-    """What is still to be mended, and what is done about it."""
+    """The repairs that are still to be made."""
 
     def __init__(self, design: Design):
         self._arguments = design.queue().arguments | {"x-queue-type": design.queue_type}
         self._without_member: set[int] = set()
 
     def left(self, turn: Turn) -> bool:
-        """Whether there is anything to mend, empty nodes that are down apart."""
+        """Whether anything has to be repaired, apart from nodes without their disks that are down."""
         return bool(self._without_member or self._parted(turn) or (self._is_gone(turn)))
 
     def go_on(self, played: Mended) -> None:
-        """The next thing is done that can be done now."""
+        """Makes the next repair that is possible now."""
         turn = played.turn
         for node in played.idle():
             if turn.nodes[node].virgin:
@@ -56,7 +56,7 @@ class Repairs:
         self._add_members(played)
 
     def _replace(self, played: Mended, node: int) -> None:
-        """The others forget an empty node, and it joins as another."""
+        """Lets the others forget a node without its disk, and the node join as a new one."""
         turn, (name,) = played.turn, played.names([node])
         if len(turn.nodes) == 1:
             played.do(Reset(name))
@@ -106,5 +106,5 @@ class Repairs:
 
 
 def _is_missed(node: Node) -> bool:
-    """Whether the others count an empty node as one of theirs."""
+    """Whether the others still count a node without its disk as a member."""
     return node.virgin and node.member

@@ -1,9 +1,9 @@
 """What each number of replicas costs and brings for one's own queues: 1 to 7, mirrored and quorum, side by side.
 
-Each column is somebody else's to say: failures that are tolerated the rules', disk and memory the engine's costs, bytes
-on the network what the engine counts when it plays a queue with so many replicas, messages a second the model of
-published figures, loss and time out of use a small study that is played here and now: by the kernel, and by the engine
-in fewer trials what the kernel does not play. None means that nobody can say, and nothing is filled in.
+Each column has a source of its own: the rules for tolerated failures; `hawb.rules.quorum_costs` for disk and memory;
+the engine, which plays a queue with so many replicas, for bytes on the network; the model of published figures for
+messages a second; and a small study, played here and now, for loss and time out of use: by the kernel, or in fewer
+trials by the engine where the kernel refuses. None means that no source can say, and nothing is filled in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TYPES = ("classic", "quorum")
 HORIZON_DAYS = 90
 TRIALS = 1_000
 FEW, ONE_IN = 20, 50
-"""The engine, some thousand times as slow as the kernel, plays one in so many of the trials, yet at least a few."""
+"""The engine, some thousand times as slow as the kernel, plays one in `ONE_IN` of the trials, but at least `FEW`."""
 
 PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
 """Assumed beside `hawb.study.assumed.FAILING`: steady traffic with consumers that keep up. Losses of power, lost disks
@@ -63,8 +63,8 @@ class Down(Struct, frozen=True):
 
 
 class Played(Struct, frozen=True):
-    """What the trials of one design came to: in how many confirmed messages were lost, and how long the queue was out
-    of use. `refused` is why the engine played them and not the kernel."""
+    """The results of one design's trials: in how many confirmed messages were lost, and how long the queue was out of
+    use. `refused` is why the engine played them and not the kernel."""
 
     lost: Share
     down: Down
@@ -74,7 +74,7 @@ class Played(Struct, frozen=True):
 class Cell(Struct, frozen=True, kw_only=True):
     """A type and number of replicas. `tolerated` failures leave the queue in use; of a mirrored queue only while its
     mirrors are synchronised. Bytes are those of all replicas of all queues together, `network` how often the bytes of
-    a message cross the network. None where nobody can say."""
+    a message cross the network. None where no source can say."""
 
     queue_type: str
     replicas: int
@@ -87,8 +87,8 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True):
-    """What is recommended for a queue: how many replicas it has (None: not told) and how many are, as which type; and
-    what keeps it from being a quorum queue."""
+    """The advice for a queue: how many replicas it has (None: not told), how many are recommended and as which type,
+    and what keeps it from being a quorum queue."""
 
     queue: Queue
     has: int | None
@@ -143,7 +143,7 @@ def what_if(
 
 def study(inventory: Inventory, trials: int = TRIALS, seed: int = 0) -> Study | None:
     """The small study that is played, under the same failures by trial for every design; None for no trials, and where
-    the network does not carry what is published to seven replicas: all that would be seen is its being full."""
+    the network cannot carry the published messages to seven replicas: the study would only see it full."""
     size_bytes, _ = _size(_asked_about(inventory))
     if trials == 0 or PUBLISHED_PER_S * size_bytes * MOST >= NETWORK_BYTES_PER_S:
         return None
@@ -165,8 +165,8 @@ def _name(queue_type: str, replicas: int) -> str:
 def _advice(
     inventory: Inventory, matrix: Mapping[str, Feature], failures: int, nodes: int | None
 ) -> Iterator[Advice]:
-    """For each queue: a quorum queue of `members_for`; one that cannot be that is mirrored on a majority of the nodes,
-    as the guide to mirroring has it, where there is mirroring and it outlives its node at all."""
+    """For each queue: a quorum queue of `members_for`; one that cannot be a quorum queue is mirrored on a majority of
+    the nodes, as the guide to mirroring has it, where the release mirrors and the queue can outlive its node."""
     for move in migrate(inventory, inventory.profile.version, matrix).moves:
         queue, facts = move.queue, move.queue.facts
         if queue.type not in TYPES or facts.exclusive:
@@ -181,7 +181,7 @@ def _advice(
 
 
 def _designs(profile: Profile) -> Iterator[tuple[str, int]]:
-    """What there is in a release: without mirroring a classic queue has one replica."""
+    """The types and numbers of replicas in a release: without mirroring a classic queue has one."""
     for queue_type in TYPES:
         for replicas in REPLICAS:
             if queue_type == "quorum" or replicas == 1 or profile.mirroring:
@@ -251,7 +251,7 @@ def design(queue_type: str, replicas: int, profile: Profile) -> Design:
 
 
 def environment(size_bytes: int) -> Environment:
-    """What is assumed to happen to any cluster."""
+    """The environment assumed for any cluster."""
     traffic = Traffic(publish_per_s=PUBLISHED_PER_S, consume_per_s=CONSUMED_PER_S, message_size_bytes=size_bytes)
     return Environment(node_failures=FAILING, traffic=traffic)
 

@@ -1,4 +1,4 @@
-"""What a compiled search cannot say of a moment, by name: then it is the engine's (`hawb.study.compiled_search`)."""
+"""Why a compiled search refuses a moment, by name: then the engine searches (`hawb.study.compiled_search`)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hawb.study.kernel.search_state import MOST_GIVEN, MOST_NODES, OWN_KIND
 OWN_BATCH = (search_state.PUBLISHED_BYTES, None, (), ())
 """The kind of a batch that a search publishes (`kind_of`)."""
 MOST_BYTES = 1 << 42
-"""With so many bytes, a million times as many still are a number of 64 bits."""
+"""The most bytes: a million times as many still fit 64 bits."""
 FEW = 100
-"""With so many messages that wait to be confirmed no flow control is near (`hawb.engine.flow_control`)."""
+"""With up to so many unconfirmed messages flow control is not near (`hawb.engine.flow_control`)."""
 PLANNED: dict[type, Callable[[Struct], tuple]] = {
     events.ShutDown: lambda event: (state.SHUT_DOWN, event.node),
     events.Stopped: lambda event: (state.STOPPED, event.node, event.boot),
@@ -44,26 +44,26 @@ PLANNED: dict[type, Callable[[Struct], tuple]] = {
         | state.ORPHANED * event.orphaned | state.ENDED * event.ended | bits_of(event.lacked_by) << state.LACKED_BY,
     ),
 }  # fmt: skip
-"""What may be planned or wait, as its kind and what it is about."""
+"""The events that may be planned and the operations that may wait: for each its kind and what it is about."""
 
 
 def records(now: State) -> list[Side]:
-    """What sides know, and what nodes remember."""
+    """The records of sides, and those that nodes remember."""
     return [*now.sides, *(node.remembers for node in now.nodes if node.remembers is not None)]
 
 
 def queues(now: State) -> Iterator[Queue]:
-    """The queues in all these."""
+    """The queues in all records."""
     return (queue for side in records(now) for queue in side.queues.values())
 
 
 def kind_of(batch: Batch) -> tuple:
-    """What batches have in common that one may go on as another ended."""
+    """What a batch must have in common with another that it continues."""
     return batch.size_bytes, batch.priority, batch.deaths, batch.routing_keys
 
 
 def other_kinds(now: State) -> list[tuple]:
-    """The kinds of batches there are beside that of what a search publishes."""
+    """The kinds of batches other than those that a search publishes."""
     kinds = dict.fromkeys(kind_of(batch) for queue in queues(now) for batch in queue.batches)
     return [kind for kind in kinds if kind != OWN_BATCH]
 
@@ -80,7 +80,7 @@ def has_crashed(queue: Queue) -> bool:
 
 
 def is_left_over(queue: Queue) -> bool:
-    """Whether policy has ceased to mirror a queue that nobody serves, or that has mirrors yet."""
+    """Whether its policy has ceased to mirror a queue that no node serves, or that still has mirrors."""
     return not is_replicated(queue) and ((queue.abandoned and not queue.absent) or bool(queue.mirrors))
 
 
@@ -91,7 +91,7 @@ def is_timed(queue: Queue) -> bool:
 
 
 def differ(now: State) -> bool:
-    """Whether some know other policies, or another queue, than others."""
+    """Whether records differ in their policies or queues."""
     kinds = {(side.policies, side.operator_policies, *((queue.name, queue.policy, queue.operator_policy)
              for queue in side.queues.values())) for side in records(now)}  # fmt: skip
     return len(kinds) != 1 or any(len(side.queues) != 1 for side in records(now))
@@ -156,7 +156,7 @@ def cuts(moment: Moment) -> list[int]:
 
 
 def is_too_much(moment: Moment) -> bool:
-    """Whether something does not fit."""
+    """Whether a moment has more of something than a row can hold."""
     now = moment.state
     return (
         len(cuts(moment)) - 1 > MOST_GIVEN
@@ -208,4 +208,4 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     ),
     "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
 }  # fmt: skip
-"""What the compiled search does not play, in the order in which it is told, and when that is so."""
+"""The reasons why the compiled search refuses a moment, in the order in which they are told, and when each holds."""

@@ -1,11 +1,11 @@
-"""How the trials of a study are cut: into shares that Spark's tasks play, and into micro-batches of a stream.
+"""How the trials of a study are divided: into shares that Spark's tasks play, and into micro-batches of a stream.
 
 A share is a stretch of trials of one cell, a few seconds of work. A trial's row follows from its cell and its number
 alone, so that rows depend neither on shares nor on batches, cores or retries, bit for bit. What a trial costs differs
 some thousand times between kernel and engine; a wrong estimate of it costs time, and nothing else.
 
-A batch is what is lost when the driver is killed, and what a stream waits for with one task left: as much work as every
-core has for `BATCH_S`. All cells go on together, so that each has something to show early.
+A batch is lost when the driver is killed, and a stream waits for its last task: it is as much work as every core does
+in `BATCH_S`. All cells grow together, so that each has something to show early.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from pyspark.sql.datasource import InputPartition
 from hawb.study.cells import Cell
 
 CLASSIC_US, PARTED_US, QUORUM_US = 27, 50, 83
-"""What a year of the yardstick takes the kernel, in microseconds: a mirrored queue, the same where links fail, a quorum
+"""How long the kernel plays a year of the yardstick, in microseconds: a mirrored queue, one where links fail, a quorum
 queue."""
 ENGINE_US = 50_000
 YEAR_DAYS = 365
 
 SHARE_S = 2.5
-"""A task costs some 50 ms, and at the end of a batch a core waits for half a share on average."""
+"""The seconds of work in a share: a task costs some 50 ms, and at a batch's end a core waits for half a share on
+average."""
 BATCH_S = 30.0
 MOST_IN_A_SHARE = 25_000
-"""Of short trials, so that what a task holds of them stays small: some megabytes."""
+"""The most trials in a share, however short they are: some megabytes for a task."""
 
 Costs = dict[str, float]
 """How long a trial of each cell takes, by its place, in microseconds."""
@@ -77,8 +78,8 @@ def _of_cell(cell: Cell, costs: Costs, first: int, end: int) -> Iterator[Share]:
 
 
 def next_offset(cells: Sequence[Cell], costs: Costs, done: Mapping[str, int], trials: int, cores: int) -> Offset:
-    """Where the next batch ends, given where the last one did: what is least far goes on, until all cells have so many
-    trials. The same where nothing is left, and for cells of which more is done."""
+    """Where the next batch ends, given where the last one did: the cells with the fewest trials grow first, until all
+    have so many. The same where nothing is left, and for cells that have more."""
     left = [cell for cell in cells if done.get(cell.place, 0) < trials]
     if not left:
         return dict(done)

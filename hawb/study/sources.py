@@ -21,8 +21,8 @@ that Spark plays again after a crash is the same batch, whatever the file says b
 trials, or for other cells, makes the stream grow. Option `cores` says for how many cores a batch is cut, `costs` as
 JSON how long a trial of each cell takes.
 
-Spark makes and plans sources in Python processes of their own, which do not play. So what plays, numba and all, is
-imported as a share is played: that saves each of them a second.
+Spark makes and plans sources in Python processes of their own, which do not play. So the players, numba and all, are
+imported as a share is played: that saves each process a second.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ QUESTION = "question"
 
 
 class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """Rows that are not those of the trials that were asked for."""
+    """Rows of other trials than those that were asked for."""
 
 
 def register(spark: SparkSession) -> SparkSession:
@@ -68,8 +68,8 @@ def register(spark: SparkSession) -> SparkSession:
 
 
 class StudySource(DataSource):
-    """What sources of a study share. `play` gives a share's rows, with the columns of `table` that are not the same in
-    all of the cell's."""
+    """What sources of a study share. `play` gives a share's rows, without the columns of `table` that are the same in
+    all rows of a cell."""
 
     table: Table
 
@@ -118,7 +118,7 @@ def asked(options: Mapping[str, str]) -> tuple[Study, str]:
 
 
 def only(given: dict[str, Any], what: str, names: str) -> dict[str, Any]:
-    """Those of the designs or environments that are named. Raises ValueError for a name that is none."""
+    """The designs or environments that `names` lists. Raises ValueError for an unknown name."""
     wanted = [name.strip() for name in names.split(",")]
     for name in wanted:
         if name not in given:
@@ -208,14 +208,14 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.costs: Costs = msgspec.json.decode(given) if given else costs(self.cells)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Nothing is played."""
+        """The offset at which nothing is played."""
         return {}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """What is available is what the study asks for, which does not change while it is played."""
+        """Does nothing: what is available is what the study asks for, which does not change while it is played."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """A batch at a time; how many rows that is, the batch decides."""
+        """One batch at a time; how many rows that is, the batch decides."""
         return ReadMaxRows(self.source.asked.trials * len(self.cells))
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -246,8 +246,8 @@ def counts(offset: Mapping[str, Any]) -> Offset:
 
 
 def trial_rows(share: Share, records: Callable[..., pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of a share's trials. Raises RowsRefused where they are of others; whatever is raised has a note of
-    where."""
+    """The rows of a share's trials. Raises RowsRefused where rows are of other trials; a note says where an error
+    happened."""
     cell, last = share.cell, share.first + share.count - 1
     try:
         rows = records(cell.study, cell.design, cell.environment, share.first, share.count)
@@ -261,7 +261,7 @@ def trial_rows(share: Share, records: Callable[..., pa.RecordBatch]) -> pa.Recor
 
 
 def with_cell(cell: Cell, rows: pa.RecordBatch, table: Table) -> pa.RecordBatch:
-    """Rows with the columns that are the same in all of the cell's."""
+    """Rows with the columns that are the same in all rows of the cell."""
     schema = pa.schema([(one.name, one.type) for one in table.columns if one.name in table.own.names])
     columns = [
         pa.repeat(pa.scalar(OF_A_CELL[name](cell)), rows.num_rows) if name in OF_A_CELL else rows[name]

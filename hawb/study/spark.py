@@ -29,7 +29,7 @@ _LOOPBACK = "127.0.0.1"
 _CONNECT, _CONNECT_PORT = "sc://", 15_002
 _ANSWERS_IN_S = 10
 _MANY = 100_000
-"""More rows than any Spark has cores."""
+"""How many rows are asked for: more than any Spark has cores."""
 
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
@@ -39,7 +39,7 @@ _EVERYWHERE = {
 
 BRIEF = "-XX:TieredStopAtLevel=1"
 """Java's first compiler alone. A study's work is done by hawb's kernel, a command is over in a minute, and on two cores
-what the second compiler takes for itself it does not give back in that time."""
+the second compiler does not earn back its own time by then."""
 
 TRIES = 4
 """How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
@@ -47,7 +47,7 @@ _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 
 
 class SparkRefused(RuntimeError):  # noqa: N818 - it reads as what happened
-    """A Spark that is not to be had, or cannot do what is asked of it; says why."""
+    """Why a Spark is not to be had, or cannot do what is asked of it."""
 
 
 def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, **config: str) -> SparkSession:
@@ -93,8 +93,8 @@ def tried_again(master: str) -> str:
 
 
 def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
-    """A session of a Connect server; told without the token that its address may carry. A server that does not answer
-    is asked once before, since Spark's client would try again for ten minutes."""
+    """A session of a Connect server; messages leave out the token that its address may carry. A server is asked once
+    before, since Spark's client would try for ten minutes to reach one that does not answer."""
     place = master.partition("/;")[0]
     try:
         importlib.import_module("pyspark.sql.connect.session")

@@ -1,8 +1,8 @@
-"""A search spread over Spark: the states that are gone on from are shared out, what they lead to comes back in order.
+"""A search spread over Spark: tasks extend shares of the states, and the states that they find come back in order.
 
-So it finds the same story as in one process. The states seen are kept where the search was started, 16 bytes each and
-what a dictionary takes; that, and the time in which they come back, bounds what it can do. It needs RDDs, by
-which a task gets its own share and no other.
+So it finds the same story as in one process. The process that started the search keeps the digests of all states seen,
+16 bytes each and a dictionary's own; their number, and the time in which they come back, bound what a search can do. It
+needs RDDs, by which a task gets its own share and no other.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hawb.scenario.run import Run
 from hawb.study.spark import SparkRefused, is_remote
 
 AT_A_TIME = 20_000
-"""So many states go out together: enough to outweigh what a job of Spark costs, some tenths of a second."""
+"""How many states go out together: enough to outweigh what a job of Spark costs, some tenths of a second."""
 
 TASKS_FOR_A_CORE = 4
-"""Into how many shares the work of a core is cut: stories differ in how long they take to play."""
+"""Into how many shares the work of a core is divided: stories differ in how long they take to play."""
 
 
 def spread(spark: SparkSession) -> Expand:
-    """What goes on from places on all of Spark's cores. Raises SparkRefused for a session of Spark Connect."""
+    """The function that extends places on all of Spark's cores. Raises SparkRefused for a session of Spark Connect."""
     if is_remote(spark):
         raise SparkRefused("a search needs RDDs, which Spark Connect has not; accepted: local[*], a cluster's master")
     context = spark.sparkContext

@@ -4,8 +4,8 @@ The model is the engine's (`hawb.engine.sync_effort`): messages by rate or bytes
 and a latency for each batch. What is fitted here are its rate and latency, to `data/published/synchronisation.yaml`:
 least squares of (published - predicted) / published, which is linear in the seconds for a message and for a batch.
 
-Three rows are little. The queue serves nobody meanwhile, so that it matters whether it is seconds or minutes; which of
-both a prediction can tell.
+Three rows are few. But the queue serves nobody meanwhile, so that seconds or minutes is what matters; and that much a
+prediction can tell.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Pace(Struct, frozen=True):
 
 
 def pace() -> Pace:
-    """Fitted to what was published."""
+    """The pace, fitted to the published rows."""
     rows = table("synchronisation").rows
     held_out = []
     for index, row in enumerate(rows):
@@ -54,7 +54,7 @@ def pace() -> Pace:
 def effort(
     pace: Pace, messages: int, size_bytes: int, batch_size: int, network_mb_s: float = 100.0, max_throughput: int = 0
 ) -> Effort:
-    """What the engine would have to do: `messages` of `size_bytes` each, in batches of `batch_size`, over a link of
+    """The engine's effort to synchronise `messages` of `size_bytes` each, in batches of `batch_size`, over a link of
     `network_mb_s` megabytes a second, with mirroring_sync_max_throughput in bytes a second (0: no limit)."""
     return Effort(
         pieces=((messages, size_bytes),),

@@ -1,4 +1,4 @@
-"""The tables of studies and audits: which columns each has, what they mean, and that a table on disk has just these.
+"""The tables of studies and audits: which columns each has, what these mean, and whether a table on disk has them.
 
 A table is a folder of Parquet files which Spark writes, below one folder for each value of the columns that it is
 partitioned by, `study=policies/cell=4f0c…`. pandas, DuckDB and polars read it as it stands. What a column means stands
@@ -38,7 +38,7 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """A table: what a row of it is, its columns, and by which of them its folders are cut (the first ones)."""
+    """A table: what a row of it is, its columns, and by which of them (the first ones) it is divided into folders."""
 
     name: str
     row: str
@@ -47,12 +47,12 @@ class Table(Struct, frozen=True):
 
     @property
     def arrow(self) -> pa.Schema:
-        """Its schema, without comments, as pyarrow has it."""
+        """The table's schema, without comments, as pyarrow has it."""
         return pa.schema([(column.name, column.type) for column in self.columns])
 
     @property
     def schema(self) -> StructType:
-        """Its schema as Spark has it, with comments."""
+        """The table's schema as Spark has it, with comments."""
         types = from_arrow_schema(self.arrow).fields
         return StructType([
             StructField(column.name, field.dataType, metadata={"comment": column.comment})
@@ -61,7 +61,7 @@ class Table(Struct, frozen=True):
 
     @property
     def own(self) -> StructType:
-        """The schema of its rows as a source gives them: without what is known only once they are written."""
+        """The schema of rows as a source gives them: without the column that is known only once they are written."""
         return StructType([field for field in self.schema if field.name not in WRITTEN])
 
     def read(self, spark: SparkSession, folder: Path) -> DataFrame:
@@ -71,7 +71,7 @@ class Table(Struct, frozen=True):
         return spark.read.schema(self.schema).parquet(str(place))
 
     def of(self, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-        """Rows of plain values; what is neither text nor of its column's type is JSON there."""
+        """Rows of plain values; a value for a column of text that is no text becomes JSON."""
 
         def plain(column: Column, value: Any) -> Any:
             is_json = column.type == TEXT and not isinstance(value, str | None)
@@ -90,8 +90,8 @@ class Table(Struct, frozen=True):
         return next((folder / self.name).rglob("[!._]*.parquet"), None)
 
     def count(self, folder: Path, where: pc.Expression) -> int:
-        """How many rows of the table are below a folder, mostly by what its files say of themselves: no job of
-        Spark's is needed for it. Raises TableRefused."""
+        """How many rows of the table are below a folder, mostly by the metadata of its files, without a job of Spark's.
+        Raises TableRefused."""
         import pyarrow.dataset as ds  # whoever makes or plans a source counts nothing, and need not wait for it
 
         self.check(folder)
@@ -99,7 +99,7 @@ class Table(Struct, frozen=True):
         return ds.dataset(folder / self.name, format="parquet", partitioning=parts).count_rows(filter=where)
 
     def check(self, folder: Path) -> None:
-        """Refuses a table on disk that has other columns, by their names. Raises TableRefused."""
+        """Raises TableRefused for a table on disk with other columns, by their names."""
         place = folder / self.name
         file = self.file(folder)
         if file is None:
@@ -128,7 +128,7 @@ class Table(Struct, frozen=True):
 
 
 class TableRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A table on disk that is not what it is to be: where, what it has and what is accepted."""
+    """A table on disk that is not as it has to be: where it is, what it has and what is accepted."""
 
     def __init__(self, place: Path, given: str, accepted: str) -> None:
         super().__init__(f"{place}: not a table of this version of hawb\n  given: {given}\n  accepted: {accepted}")
@@ -168,7 +168,7 @@ RECORD: dict[str, str] = {
     "bytes_replicated": "bytes sent from replica to replica",
     "messages": "messages in the queue at the end",
 }
-"""What each number of a record (`hawb.study.trial_record`) is, in its order."""
+"""The meaning of each number of a record (`hawb.study.trial_record`), in its order."""
 
 TRIALS = Table(
     "trials", "A row for each trial: a cluster watched from the study's first day to its last.",

@@ -5,14 +5,14 @@ The seconds that a message takes are
     round_trip_s / in_flight + base_s x column ** power x column ** power ...
 
 The first term is a publisher waiting for confirms: with one unconfirmed message at a time nothing else counts. The
-second is the work of whatever is busiest: `base_s` is a setup's own (machine, disk, release), the powers are shared by
-all setups. By Little's law `in_flight` messages are then on their way for in_flight times as long.
+second is the work of whatever is busiest: each setup (machine, disk, release) has its own `base_s`, all share the
+powers. By Little's law `in_flight` messages are then on their way for in_flight times as long.
 
 Each form was chosen by its error on rows that were held out (root mean square of logarithms, classic and quorum):
 0.16 and 0.13 as it is; 0.30 and 0.25 with the smaller of both rates in place of the sum of both times, for a queue is
 never only waiting or only working; 0.23 and 0.21 with a cost for each byte in place of a power of the size. The power
-is no law of nature: far beyond 5 kB network and disk set other bounds, and so what lies more than twice beyond the
-published range is refused.
+is no law of nature: far beyond 5 kB network and disk set other bounds, and so values more than twice beyond the
+published range are refused.
 
 Errors are relative, so the fit is a least-squares one of logarithms. Each queue type is fitted by itself.
 """
@@ -34,8 +34,8 @@ BEYOND = 2
 
 
 class Law(Struct, frozen=True):
-    """Which columns enter: each value of `base` has a time of its own, `powers` multiply it, `limit` is the publishers'
-    limit of unconfirmed messages (None: there is none in the figures)."""
+    """The columns of a model: each value of `base` has a time of its own, `powers` multiply it, `limit` is the
+    publishers' limit of unconfirmed messages (None: there is none in the figures)."""
 
     base: str
     powers: tuple[str, ...]
@@ -44,7 +44,7 @@ class Law(Struct, frozen=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What a prediction has to be told."""
+        """The columns whose values a prediction needs."""
         return (self.base, *self.powers, *filter(None, [self.limit]))
 
 
@@ -85,7 +85,7 @@ class Model(Struct, frozen=True):
 
     @classmethod
     def of(cls, law: Law, rows: Sequence[Row]) -> Model:
-        """Fitted to these rows."""
+        """The model of a law, fitted to rows."""
         bases = tuple(dict.fromkeys(row[law.base] for row in rows))
 
         def off(index: int) -> float | None:
@@ -115,7 +115,7 @@ class Model(Struct, frozen=True):
 
     @property
     def errors(self) -> list[float]:
-        """Of the rows that could be held out."""
+        """The errors on the rows that could be held out."""
         return [error for error in self.held_out if error is not None]
 
     def fitted_per_s(self, row: Row) -> float:
@@ -197,7 +197,7 @@ def _of_type(queue_type: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def _checked(law: Law, measured: Sequence[Row]) -> Sequence[Row]:
-    """Rows of a person's own, which have no test that reads them."""
+    """A person's own rows, checked here because no test reads them."""
     for row in measured:
         needed = (*law.columns, "rate_per_s")
         if missing := [column for column in needed if column not in row]:
@@ -254,7 +254,7 @@ def _range(rows: Sequence[Row], column: str) -> tuple[float, float] | None:
 def _outside(
     column: str, value: float | None, known: tuple[float, float], own: tuple[float, float] | None, base: str
 ) -> list[str]:
-    """What is to be said of a value that nobody, or nobody with this base, has measured."""
+    """Warnings for a value that nobody, or nobody with this base, has measured."""
     if value is None:
         return []
     low, high = known

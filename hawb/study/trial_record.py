@@ -1,18 +1,18 @@
-"""What came of a trial, whoever played it."""
+"""The record of a trial, whoever played it."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 TRIAL, WEIGHT, BATCH = "trial", "weight", "batch"
-"""The columns beside those of a record: a trial's number, what it counts for (`hawb.study.renewals`; 1 where rows have
-no weight), and the micro-batch in which Spark wrote it."""
+"""The columns beside those of a record: a trial's number, its weight (`hawb.study.renewals`; 1 where rows have none),
+and the micro-batch in which Spark wrote it."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): of its ledger how many messages
-    were published, confirmed, nacked, refused, lost and delivered twice, how many are lost though they were confirmed;
-    of its availability all but elections. `outages` are how often the queue was without a master, `messages` are in it
+    """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): from its ledger how many messages
+    were published, confirmed, nacked, refused, lost and delivered twice, and lost though confirmed; from its
+    availability all but elections. `outages` is how often the queue was without a master, `messages` how many it holds
     at the end. A queue without a master can neither be published to nor consumed from."""
 
     published: int

@@ -1,8 +1,8 @@
-"""What the trials of a study come to, as rows: played by the kernel, or by the engine where the kernel refuses.
+"""The records of a study's trials as rows: played by the kernel, or by the engine where the kernel refuses.
 
-Both play the same histories and tell the same record, so nobody sees from a row who played it; the engine takes some
-thousand times as long. So whoever asks for a study is told what of it the engine plays (`slow`). What a trial counts
-for (`WEIGHT`) depends on its history alone, so neither of them knows of it.
+Both play the same histories to the same records, so that no row shows who played it; the engine takes some thousand
+times as long. So whoever asks for a study is told which part of it the engine plays (`slow`). A trial's `WEIGHT`
+depends on its history alone, so that neither of them knows it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SCHEMA = pa.schema([
 
 
 def records(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
-    """The records of `count` trials from number `first` on, a row each with its number and what it counts for. A
-    trial's row depends on the study's seed and its number alone. Raises TrialFailed."""
+    """The records of `count` trials from number `first` on, a row each with the trial's number and weight. A trial's
+    row depends on the study's seed and the trial's number alone. Raises TrialFailed."""
     given, around = study.designs[design], study.environments[environment]
     play, horizon_us = player(given, around), round(study.horizon_days * histories.DAY_US)
     try:
@@ -49,7 +49,7 @@ def records(study: Study, design: str, environment: str, first: int, count: int)
 
 
 def player(design: Design, environment: Environment) -> Player:
-    """Who plays a design in an environment."""
+    """The player of a design in an environment: the kernel, or the engine."""
     return by_engine if setup.refused(design, environment) else by_kernel
 
 
@@ -60,14 +60,14 @@ def slow(study: Study) -> Counter[str]:
 
 
 def compile_kernel(study: Study) -> None:
-    """Plays one trial of the kernel for each kind of trial: what that takes is compiled then, and kept. Workers that
-    begin together would compile it each for itself. Raises TrialFailed."""
+    """Plays one trial of each kind, which compiles what the kernel needs for it and keeps that. Workers that begin
+    together would each compile it for themselves. Raises TrialFailed."""
     for cell in by_kind(study).values():
         records(replace(study, horizon_days=1), *cell, 0, 1)
 
 
 def is_compiled(study: Study) -> bool:
-    """Whether all that a study takes of the kernel was compiled before, and is kept."""
+    """Whether the kernel's functions for a study were compiled before, and are kept."""
     return all(is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
 
 

@@ -1,4 +1,4 @@
-"""Planned work while it is played by the engine: nodes that are taken down and brought back one after another.
+"""Planned work as the engine plays it: nodes that are taken down and brought back one after another.
 
 Which node and when depends on the cluster, so it is decided here, second by second, and not in the history:
 
@@ -30,7 +30,7 @@ from hawb.study.design import QUEUE, Design, Upgrade
 from hawb.study.environment import Environment
 
 LOOK_US = 1_000_000
-"""How often somebody tries who is not content."""
+"""How often somebody who lacks something tries again."""
 
 
 def pause_us(upgrade: Upgrade) -> int:
@@ -39,7 +39,7 @@ def pause_us(upgrade: Upgrade) -> int:
 
 
 class Operated(Protocol):
-    """The cluster that is worked on, as somebody plays it."""
+    """A cluster that is worked on while it is played."""
 
     turn: Turn
 
@@ -51,7 +51,7 @@ class Operated(Protocol):
         """The names of nodes."""
 
     def do(self, verb: Verb) -> None:
-        """A step of the scenario, at this moment."""
+        """Takes a step, as a scenario has it, at this moment."""
 
 
 class Work:
@@ -70,18 +70,18 @@ class Work:
 
     @property
     def keeps_down(self) -> int | None:
-        """The node that is down for it."""
+        """The node that is down for planned work."""
         return self.left[0] if self._away and not self._coming else None
 
     def begin(self, kind: int, nodes: list[int]) -> None:
-        """Work on nodes is due."""
+        """Begins work on nodes that is due."""
         if not self.left:
             self.left, self._kind = nodes, kind
             self._away = self._coming = False
             self._from_us = self._asked_us = 0
 
     def due_us(self, now_us: int) -> float:
-        """When something is due whatever happens to the cluster."""
+        """When the next part of the work is due, whatever happens to the cluster."""
         if not self.left:
             return inf
         times_us = [self._from_us]
@@ -90,7 +90,7 @@ class Work:
         return min((time_us for time_us in times_us if time_us > now_us), default=inf)
 
     def go_on(self, played: Operated) -> None:
-        """The next thing is done that can be done now."""
+        """Does the next part of the work that is possible now."""
         now_us = played.turn.now_us
         if not self.left or now_us < self._from_us:
             return

@@ -11,7 +11,7 @@ from hawb.views.formatting import html
 
 
 def svg(drawn: Figure, said: str) -> str:
-    """A figure as SVG, with what it shows said for who cannot see it; the same bytes each time, and no address."""
+    """A figure as SVG, with `said` for those who cannot see it; the same bytes each time, and no address."""
     written = StringIO()
     with mpl.rc_context({"svg.hashsalt": "hawb"}):
         drawn.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))

@@ -97,7 +97,7 @@ def seconds(t: float) -> str:
 
 
 def left(duration_s: float) -> str:
-    """A time that need not be exact: 40 s, 12 min, 3 h 20 min."""
+    """A rough time: 40 s, 12 min, 3 h 20 min."""
     if duration_s < 100:
         return f"{duration_s:.0f} s"
     minutes = round(duration_s / 60)

@@ -1,4 +1,4 @@
-"""Names from outside in Markdown and in commands to type: none of them ends its place, or means more than itself.
+"""Names from outside in Markdown and in commands to type: no name ends its place, or means more than itself.
 
 In a command a name is one word of bash, on one line, whatever is in it; in Markdown whatever could be markup is
 escaped, and a block of commands has a fence that none of them can close. Source: CommonMark 0.31 (backslash escapes,
@@ -15,7 +15,7 @@ from html import escape
 from hawb.views.formatting import shown
 
 MARKUP = re.compile(r"([\\`*_\[\]#|~$])")
-"""Nothing that is written here begins a line with a name: what only means something there stays as it is."""
+"""What could be markup in a line. No line begins with a name here, so that markup of a line's beginning is left out."""
 BACKTICKS = re.compile("`+")
 
 

@@ -48,7 +48,7 @@ def pre(text: str) -> str:
 
 
 def notes_html(notes: Iterable[str]) -> str:
-    """What a cluster's files do not tell, as a section; nothing where they tell all."""
+    """Notes on what a cluster's files do not tell, as a section; nothing where they tell all."""
     return section("What the files do not tell", *(f"<p>{html(note)}</p>" for note in notes))
 
 

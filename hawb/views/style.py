@@ -58,8 +58,8 @@ LOOKS: dict[str, Look] = {
     "classic": Look("#0072B2", "■", "classic queues"),
     "quorum": Look("#56B4E9", "⬢", "quorum queues"),
 }
-"""A type of queues has the shape of what serves its clients, master or leader. The two differ in lightness as well:
-lines and bands have no shape."""
+"""The looks of roles and states. A type of queue has the shape of its master or leader. The two types differ in
+lightness as well: lines and bands have no shape."""
 
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
 """Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
@@ -85,8 +85,8 @@ FIGURE = {
     "hatch.linewidth": 0.8,
     "legend.frameon": False,
 }
-"""Settings of matplotlib's for every figure, over its defaults and not over what a reader has set:
-`plt.style.context(["default", FIGURE])`. A figure adds what is its own."""
+"""Settings of matplotlib's for every figure, over its defaults and not over a reader's own settings:
+`plt.style.context(["default", FIGURE])`. A figure adds its own."""
 
 SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 """The ring of an unsynchronised mirror by the share of the master's messages that it holds, each up to and with."""

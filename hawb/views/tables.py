@@ -14,16 +14,16 @@ from hawb.views import style
 from hawb.views.formatting import html, shown
 
 WIDTH = 120
-"""How long the lines of a terminal are."""
+"""How many characters a line of a terminal has."""
 NARROWEST = 30
-"""No last column is squeezed into less."""
+"""The least width of a last column."""
 
 CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
 NAME_CELL = "padding:1px 8px;text-align:left;max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
 HEAD = f"color:{style.FAINT};white-space:normal;vertical-align:bottom"
 """The head of a column, of several words, gives way where figures need the room."""
 TWO_WIDE = "max-width:48em"
-"""What was and what is now, side by side, have the room of two."""
+"""The width of a cell that shows before and now side by side."""
 CHANGED = f"background:{style.CHANGED}47;outline:1px dashed currentColor;outline-offset:-1px"
 TABLE = f"border-collapse:collapse;margin-bottom:8px;font:12px {style.FONT};color:{style.INK}"
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;white-space:normal;max-width:44em"
@@ -37,7 +37,7 @@ def columns(rows: list[list[str]], headers: Sequence[str]) -> str:
 
 
 def cell(told: str, before: str | None, align: str = CELL) -> str:
-    """A cell with what is told now, marked where it was another before. None: it was not there."""
+    """A cell with a text, marked where the text was another `before`. None: there was no cell before."""
     if told == before or before is None:
         mark = f";{CHANGED}" if before is None else ""
         return f'<td style="{align}{mark}"><bdi>{html(told)}</bdi></td>'

@@ -29,7 +29,7 @@ STYLE = FIGURE | {"axes.grid": False, "axes.spines.left": False, "axes.spines.bo
 CELL_INCHES, LEFT, RIGHT, BELOW = 0.17, 1.9, 3.4, 1.9
 """A cell, and the room for names at the left, for factors and scales at the right, and for names below."""
 WORST = 0.9
-"""The share of queue-stories that agree from which down the colour is the strongest."""
+"""At this share of agreeing queue-stories, and below, the colour is the strongest."""
 AGREE = LinearSegmentedColormap.from_list("agree", [LOOKS["lost"].colour, PAPER])
 ASKED = LinearSegmentedColormap.from_list("asked", [PAPER, LOOKS["master"].colour])
 
@@ -93,8 +93,8 @@ def by_verb(recordings: Iterable[Kept]) -> Table:
 
 
 def heat_map(counts: Sequence[Pair]) -> Figure:
-    """Each two settings that were asked together: below the diagonal how often model and broker agreed, above it how
-    often they were asked. What was never asked is grey."""
+    """A map of each two settings that were asked together: below the diagonal how often model and broker agreed, above
+    it how often they were asked. Pairs that were never asked are grey."""
     places = _places(counts)
     asked, share = (np.full((len(places), len(places)), np.nan) for _ in range(2))
     for one in counts:
@@ -117,7 +117,7 @@ def heat_map(counts: Sequence[Pair]) -> Figure:
 
 
 def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
-    """The values that were asked, factor by factor as `ROUNDS` have them, each with its row."""
+    """The row of each value that was asked, factor by factor as `ROUNDS` have them."""
     met = {found for one in counts for found in ((one.factor, one.value), (one.other_factor, one.other_value))}
     known = [(factor, value) for factor in FACTORS
              for value in dict.fromkeys(value for factors in ROUNDS for value in factors[factor])]  # fmt: skip
@@ -146,6 +146,6 @@ def _scale(axes: Axes, image: AxesImage, height: float, label: str, form: str) -
 
 
 def _mark(axes: Axes, share: np.ndarray) -> None:
-    """What agrees least has a mark as well as a colour."""
+    """Marks the pairs that agree least, which colour alone must not tell."""
     for row, column in zip(*np.nonzero(share <= WORST), strict=True):
         axes.annotate(LOOKS["lost"].glyph, (column, row), ha="center", va="center", fontsize=8)

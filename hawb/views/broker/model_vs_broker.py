@@ -1,7 +1,7 @@
 """The model and a real broker beside each other: one story field by field, and all recordings counted.
 
-What agrees is `hawb.broker.compare`'s to say; here its answer is laid out, with what it leaves to chance, what a
-scenario calls racy, what is known to differ and what the broker does not tell each under a name of its own.
+`hawb.broker.compare` says what agrees; here its answer is laid out. Fields that it leaves to chance, fields that a
+scenario calls racy, those known to differ and those that the broker does not tell have a verdict of their own each.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
     "agrees", "left to chance", "racy", "known difference", "differs", "not told",
 )  # fmt: skip
 MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
-"""The verdicts, each with its mark. Left to chance is what RabbitMQ draws, or what has no order, as
-`hawb.broker.races` lists it; what is not told no broker tells, or not at that step."""
+"""The verdicts, each with its mark. CHANCE is for what RabbitMQ draws or does in no fixed order, as
+`hawb.broker.races` lists it; UNTOLD for what no broker tells, or not at that step."""
 QUIET = {AGREES, UNTOLD}
-"""Verdicts over which the eye may pass."""
+"""Verdicts that are shown faintly."""
 
 BY_ENTRY = ("queues", "ledger", "consumers", "publishers")
 """Sections of an outcome in which each entry has fields of its own."""
@@ -43,7 +43,7 @@ NOTHING = "none"
 
 
 class Kept(NamedTuple):
-    """A recording with its scenario, and what is known to differ in it."""
+    """A recording with its scenario, and the fields that are known to differ in it."""
 
     name: str
     scenario: Scenario
@@ -52,7 +52,7 @@ class Kept(NamedTuple):
 
     @property
     def played(self) -> Played:
-        """What the broker told at the first take."""
+        """The broker's outcomes at the first take."""
         return self.recording.as_played(self.scenario)
 
     @property
@@ -74,7 +74,7 @@ class Field(NamedTuple):
 
 
 class Verdicts(Table):
-    """A table with verdicts among its values: each stands behind its mark, and what is not quiet is loud."""
+    """A table with verdicts among its values: each stands behind its mark, and those that are not QUIET stand out."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ def one(name: str, release: str = "3.10", data: Path | None = None) -> Kept:
 
 
 def fields(played: Played, known: Uncompared | None = None) -> list[Field]:
-    """All that the model tells or the broker, at each `expect` step and at the end, with what is to be said of it."""
+    """All fields that the model or the broker tells, at each `expect` step and at the end, with their verdicts."""
     bare = played._replace(scenario=replace(played.scenario, racy=None))
     differing = [(found.step, found.field) for found in compare(bare)]
     left = [(found.step, found.field) for found in compare(played, known)]
@@ -144,7 +144,7 @@ def _met(found: list[tuple[int | None, str]], step: int | None, name: str) -> bo
 
 
 def _seen_of(model: Any, broker: Any) -> Any:
-    """The model's value; of the views of a partition's sides only what the broker tells of them."""
+    """The model's value; of the views of a partition's sides only the fields that the broker tells."""
     if isinstance(model, list) and isinstance(broker, list) and all(isinstance(view, dict) for view in model):
         return [{key: view.get(key) for key in seen} for view, seen in zip(model, broker, strict=False)]
     return model
@@ -163,8 +163,8 @@ def _paired(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str
 
 
 def _flat(told: dict[str, Any]) -> dict[str, Any]:
-    """An outcome's fields by their names. Of ledgers only what is compared: dead letters count as published, and no
-    client sees them."""
+    """An outcome's fields by their names. Of ledgers only those that are compared: dead letters count as published, and
+    no client sees them."""
     flat: dict[str, Any] = {}
     for section, value in told.items():
         if section in SKIPPED:
@@ -184,8 +184,8 @@ def _flat(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def pair(kept: Kept, of: str, step: int | None = None) -> Verdicts:
-    """What model and broker tell of one part of the outcome, such as `queues.ha.orders`, side by side, but for what no
-    broker tells and the model has nothing to say of."""
+    """What model and broker tell of one part of the outcome, such as `queues.ha.orders`, side by side; without fields
+    that no broker tells and that are empty in the model."""
     return _pair(kept.played, kept.known, of, step)
 
 
@@ -224,8 +224,8 @@ def said(value: Any) -> str:
 
 
 def verdict(kept: Kept) -> str:
-    """What is to be said of a whole recording. One of which some fields are not compared does not simply agree, however
-    they came out."""
+    """The verdict on a whole recording. A recording of which some fields are not compared does not simply agree,
+    however these came out."""
     if any(compare(take, kept.known) for take in kept.recording.takes(kept.scenario)):
         return DIFFERS
     if kept.known:
@@ -266,7 +266,7 @@ def reasons(all_kept: Iterable[Kept], why: str) -> Table:
 
 
 def missing(release: str = real.VERSION) -> list[str]:
-    """What this machine lacks to run a real broker of a release; empty if nothing."""
+    """What this machine lacks to run a real broker of a release; empty if it can."""
     lacks = lacking()
     if roots.found(release) is None:
         lacks.append(f"a RabbitMQ {release}, such as Debian's package rabbitmq-server")
@@ -274,8 +274,8 @@ def missing(release: str = real.VERSION) -> list[str]:
 
 
 def live(kept: Kept, of: str, ask: bool = False) -> Verdicts | str:
-    """The same table from a real cluster that plays the scenario now, if it is to be asked and the machine can run
-    one; else a sentence that says what is missing. Raises nothing for what the machine lacks."""
+    """The table of `pair` from a real cluster that plays the scenario now, if `ask` and the machine can run one; else a
+    sentence that says what is missing. Raises nothing for what the machine lacks."""
     release = kept.recording.version
     if lacks := missing(release):
         return f"No real broker can run here, for want of {'; '.join(lacks)}. The recording stands in for it."

@@ -87,7 +87,7 @@ def differences(rows: Iterable[Row]) -> str:
 
 
 def by_form(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Rows by what they say, names and numbers apart."""
+    """Rows that say the same but for names and numbers, together."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(form(text_of(row)) or "", []).append(row)
@@ -95,7 +95,7 @@ def by_form(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def meaning(rows: Iterable[Row]) -> str:
-    """What the events are that a line is for, in the words of the trace."""
+    """The meaning of the events that log lines are for, in the words of the trace."""
     events = dict.fromkeys(row.said.event for row in rows if row.said.event)
     return markdown.plain(" ".join(f"{EVENTS[event].partition('. ')[0].rstrip('.')}." for event in events))
 

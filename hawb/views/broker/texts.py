@@ -1,4 +1,4 @@
-"""What RabbitMQ says, in each release, beside what the model says that it would: texts that people search for.
+"""RabbitMQ's own texts in each release, beside those that the model predicts: texts that people search for.
 
 Texts are of three kinds: `amqp`, with which the broker closes a channel or a connection; `ctl`, with which its command
 line tools refuse; `log`, the lines of its nodes' logs about replication, membership and partitions. The broker's are
@@ -36,7 +36,7 @@ TERMS = (
     (re.compile(r"^(?:<<.*>>|\[.*\]|#\{.*\}|\".*\"|null|true|false|-?\d[\d.e+-]*)(?= )", re.M), "…"),
     (re.compile(r"<<.*>>|\[.*\]|#\{.*\}|\{\".*\}"), "…"),
 )
-"""Values in what a policy is refused with."""
+"""Values in the text with which a policy is refused."""
 NAMES = (
     (re.compile(r"'(?:queue|exchange) '[^'\n]*' in vhost '[^'\n]*''"), "'…'"),
     (re.compile(r"(?<!\w)'[^'\n]*'(?!\w)"), "'…'"),
@@ -47,7 +47,7 @@ NAMES = (
     (re.compile(r"(?<=down: )\[.*\]|(?<=waiting for )\[.*\]|(?<=aborting - )\[.*\]"), "…"),
     (re.compile(r"-?\b\d+(?:\.\d+)*(?:e[+-]?\d+)?\b"), "…"),
 )
-"""What names and numbers look like in all texts."""
+"""The forms of names and numbers in all texts."""
 
 
 class Said(NamedTuple):
@@ -69,12 +69,12 @@ class Said(NamedTuple):
 
     @property
     def form(self) -> tuple[str | None, ...]:
-        """What is the same in all that differ from it in names and numbers alone."""
+        """The part that it shares with all texts which differ from it in names and numbers alone."""
         return self.release, self.kind, form(self.model), form(self.broker)
 
 
 class Row(NamedTuple):
-    """A text, how often its like was seen, and why model and broker differ, if they do."""
+    """A text, how often texts of its form were seen, and why model and broker differ, if they do."""
 
     said: Said
     seen: int
@@ -92,7 +92,7 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
     scenarios: tuple[str, ...] = ()
 
     def covers(self, said: Said) -> bool:
-        """Whether this is the reason for it."""
+        """Whether this is the reason why a text differs."""
         sides = ((self.model, said.model), (self.broker, said.broker))
         found = all(pattern is None or (text is not None and re.search(pattern, text)) for pattern, text in sides)
         named = ((self.releases, said.release), (self.scenarios, said.scenario))
@@ -119,12 +119,12 @@ def place(row: Row) -> tuple[Any, ...]:
 
 
 def text_of(row: Row) -> str:
-    """What the broker says, or else the model."""
+    """The broker's text, or else the model's."""
     return row.said.broker or row.said.model or ""
 
 
 def reason_for(said: Said, why: Iterable[Reason]) -> str | None:
-    """Why model and broker differ; None where they do not, or where nobody has said."""
+    """Why model and broker differ; None where they do not, or where no reason is written down."""
     return None if said.equal else next((known.reason for known in why if known.covers(said)), None)
 
 
@@ -139,15 +139,15 @@ def all_said(data: Path) -> Iterator[Said]:
 
 
 def of_model(data: Path, file: Path) -> tuple[Said, dict[str, Any]]:
-    """What the texts of a recorded file have in common, and what the model tells of its scenario in its release."""
+    """A text with the release and scenario of a recorded file, and the model's outcome of that scenario."""
     release = file.parent.name
     scenario = recordings.at_version(load(data / "scenarios" / f"{file.stem}.yaml"), release)
     return Said(release, "", file.stem, 0, None, None), outcome(Run.of(scenario))
 
 
 def errors(said: Said, told: dict[str, Any], broker: Sequence[dict[str, Any]]) -> Iterator[Said]:
-    """Refusals, each with the model's at the same place of its step. One that only one of them has is not a matter of
-    texts."""
+    """The broker's refusals, each with the model's at the same place of its step. A refusal that only one of them has
+    is no matter of texts."""
     for step in sorted({error["step"] for error in broker}):
         mine, its = ([error for error in part if error["step"] == step] for part in (told["errors"], broker))
         for one, other in zip(mine, its, strict=False):
@@ -168,7 +168,7 @@ def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -
 
 
 def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
-    """The lines that the model says are logged in a scenario, each with the step and the event that it is first for."""
+    """The lines that the model logs in a scenario, each with the step and the event of its first time."""
     found: dict[str, tuple[int, str]] = {}
     for event, logged in zip(told["events"], log_lines(told), strict=True):
         for line in (logged or "").splitlines() if event["step"] is not None else ():

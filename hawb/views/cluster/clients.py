@@ -15,7 +15,7 @@ CONSUMERS: dict[str, Callable[[dict], str]] = {
     "unacknowledged": lambda consumer: f"{size(consumer['unacknowledged']):,}",
     "cancel notified": lambda consumer: "yes" if consumer["cancel_notified"] else "",
 }
-"""What stands of a consumer, or of a named holder of fetched messages, in the columns beside its name."""
+"""The columns of a consumer, or of a named holder of fetched messages, beside its name."""
 
 PUBLISHERS: dict[str, Callable[[dict], str]] = {
     "state": lambda publisher: publisher["state"],
@@ -23,11 +23,11 @@ PUBLISHERS: dict[str, Callable[[dict], str]] = {
     "confirmed": lambda publisher: f"{publisher['confirmed']:,}",
     "blocked (s)": lambda publisher: seconds(publisher["blocked_s"]),
 }
-"""The same of a steady publisher."""
+"""The columns of a steady publisher beside its name."""
 
 
 def html(outcome: dict, was: dict | None = None) -> str:
-    """The tables of those clients that there are."""
+    """The tables of the outcome's clients; none where it has none."""
     tables = [
         _clients(kind, columns, outcome[kind], (outcome if was is None else was)[kind])
         for kind, columns in (("consumers", CONSUMERS), ("publishers", PUBLISHERS))

@@ -29,8 +29,8 @@ COLUMNS: dict[str, Callable[[dict, dict], int]] = {
     "would be redelivered": lambda account, queue: size(queue["redelivered"]),
     "delivered twice": lambda account, queue: size(account["delivered_twice"]),
 }
-"""The figures, from a queue's entries in the ledger and among the queues. What would be redelivered is in the
-queue and would carry the flag: after a failover, but also what a consumer has and has not acknowledged."""
+"""The figures, from a queue's entries in the ledger and among the queues. Messages to be redelivered are in the queue
+and would carry the flag: after a failover, but also those that a consumer has and has not acknowledged."""
 
 ROLES = {
     "lost": "lost",
@@ -53,7 +53,7 @@ class Figure(Struct, frozen=True):
 
     @property
     def change(self) -> int:
-        """How much it grew."""
+        """How much the number grew."""
         return self.now - self.was
 
 

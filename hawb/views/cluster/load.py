@@ -3,7 +3,7 @@ were written there because they were published.
 
 Mirroring does not spread work: each message goes to the master, which serves all of the queue's clients, and from there
 to every mirror. So a message published to a queue with three replicas is written three times, on whatever nodes they
-are. How many bytes that is, deliveries and acknowledgements are not counted here.
+are. Bytes, deliveries and acknowledgements are not counted here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hawb.views.cluster.matrix import common_prefix
 from hawb.views.formatting import counted, html, shown, size
 
 SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
-"""The roles of who serves a queue's clients, and of who has a copy beside."""
+"""The roles of replicas that serve a queue's clients, and of those that only have a copy."""
 
 
 class Load(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Load(Struct, frozen=True):
 
 
 COLUMNS = {"serves": "master", "copies": "synchronised", "messages": "running", "written": "promoted"}
-"""What is laid out, each with the look whose colour its bars have."""
+"""The columns, each with the look whose colour its bars have."""
 
 WORDS = {"serves": "masters and leaders", "copies": "mirrors and followers", "messages": "messages held",
          "written": "publishes written"}  # fmt: skip
@@ -44,8 +44,8 @@ BAR_PX = 80
 
 
 def loads(outcome: dict) -> list[Load]:
-    """The part of each node, in the order of the outcome. What a node has that is down serves nobody and counts for
-    nothing, but what was written there was."""
+    """The load of each node, in the order of the outcome. Replicas on a node that is down serve nobody and do not
+    count; the messages that were written there do."""
     serves, copies, held = Counter(), Counter(), Counter()
     for node, replica in _replicas(outcome):
         serves[node] += replica["role"] in SERVES
@@ -73,7 +73,7 @@ def _written(outcome: dict) -> Counter[str]:
 
 
 def summary(outcome: dict) -> str:
-    """The whole in sentences: who serves most, and how many times each message was written."""
+    """The loads in sentences: who serves most, and how many times each message was written."""
     found = loads(outcome)
     published = sum(size(e["detail"]["ids"]) for e in outcome["events"] if e["event"] == "messages_published")
     written, served = sum(one.written for one in found), sum(one.serves for one in found)
@@ -90,7 +90,7 @@ def summary(outcome: dict) -> str:
 
 
 def text(outcome: dict) -> str:
-    """The table for a terminal, and the whole in sentences."""
+    """The table for a terminal, and the loads in sentences."""
     table = [[shown(one.node), *(f"{getattr(one, column):,}" for column in COLUMNS)] for one in loads(outcome)]
     right = ("left", *("right",) * len(COLUMNS))
     drawn = tabulate(table, ["node", *WORDS.values()], tablefmt="plain", colalign=right, disable_numparse=True)

@@ -82,7 +82,7 @@ def text(outcome: dict) -> str:
 
 
 def states(outcome: dict, node: str) -> list[str]:
-    """What is to be said of a node: its state, then its resource alarms and whether it is in maintenance mode."""
+    """A node's state, its resource alarms, and whether it is in maintenance mode, in words."""
     alarms = [f"{alarm['resource']} alarm" for alarm in outcome.get("alarms", ()) if alarm["node"] == node]
     return [outcome["nodes"][node], *alarms, *(["maintenance"] if node in outcome.get("maintenance", ()) else [])]
 
@@ -110,7 +110,7 @@ def _about(row: Row) -> str:
 
 
 def summary(outcome: dict) -> str:
-    """What a person should know who cannot see the matrix: what does not run."""
+    """What does not run, for people who cannot see the matrix."""
     nodes, queues = outcome["nodes"], outcome["queues"]
     said = {name: _said(outcome, name) for name in nodes}
     faults = [f"{shown(name)} is {words}" for name, words in said.items() if words != "running"]
@@ -163,7 +163,7 @@ def width_for(nodes: int) -> int:
 
 
 def common_prefix(nodes: Iterable[str]) -> str:
-    """What all nodes' names have before the host's, `rabbit@` as a rule: there is no room for it in the header."""
+    """The prefix that all nodes' names share, `rabbit@` as a rule: there is no room for it in the header."""
     prefixes = {name[: name.find("@") + 1] for name in nodes}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
@@ -263,7 +263,7 @@ def _count(now: Replica, was: Replica, room: int) -> str | None:
 
 
 def _mark(left: int, top: int, width: int, height: int) -> str:
-    """What lies behind something that changed: a ground, and a border for those who do not see the ground."""
+    """The ground behind something that changed, and a border for those who do not see the ground."""
     return (
         f'<rect x="{left + 1.5}" y="{top + 1.5}" width="{width - 3}" height="{height - 2}" rx="3"'
         f' fill="{style.CHANGED}" fill-opacity=".28" stroke="currentColor" stroke-opacity=".55"'

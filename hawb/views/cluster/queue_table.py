@@ -28,7 +28,7 @@ COLUMNS: dict[str, Callable[[str, dict], str]] = {
     "members": lambda name, queue: nodes(queue.get("members"), True),
     "online": lambda name, queue: nodes(queue.get("online"), True),
 }
-"""The columns and what stands in them for a queue's name and entry. RabbitMQ does not count what is uncommitted."""
+"""The columns, and their cells for a queue's name and entry. RabbitMQ does not count uncommitted messages."""
 
 COUNTS = ("messages", "uncommitted")
 """Columns of numbers."""
@@ -47,8 +47,8 @@ def columns(outcome: dict) -> list[str]:
 
 
 def node(queue: dict) -> str:
-    """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, and what of that is
-    not synchronised apart from the rest: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3."""
+    """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, with unsynchronised
+    ones counted apart: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3."""
     home = queue.get("leader") if queue["type"] == "quorum" else queue["master"]
     if queue["type"] == "quorum":
         replicas, behind = len(queue["members"]) - (home is not None), 0
@@ -84,7 +84,7 @@ def queue_tables(outcome: dict) -> list[str]:
 
 
 def as_seen(outcome: dict, side: list[str]) -> dict:
-    """An outcome with the queues that one side knows, as it sees them."""
+    """An outcome with the queues that one side knows, as that side sees them."""
     queues = outcome["queues"] | outcome["queues_elsewhere"]
     known = {
         name: queue

@@ -1,8 +1,8 @@
 """A quorum queue's Raft group as it stands: of each member its term, role and vote, and its log beside the others'.
 
-What no outcome tells, so it is drawn from the engine's state. Logs are cut wherever one of them, or what is known of
-one, changes, and stand below each other by index: who lacks what, and where two logs say different things, is seen at
-once. Of a member whose node is down it is what its disk has.
+No outcome tells this, so it is drawn from the engine's state. Columns begin wherever one of the logs, or what a member
+knows of its log, changes, and logs stand below each other by index: who lacks what, and where two logs differ, is seen
+at once. A member whose node is down is drawn as its disk has it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hawb.views import style
 from hawb.views.formatting import counted, listing, shown
 
 SHOWN_RUNS, SHOWN_WAITING = 4, 3
-"""How many columns a log has at most beside one for all that was before, and how many commands are listed that wait."""
+"""How many columns a log has at most, beside one for all earlier entries, and how many waiting commands are listed."""
 
 COLUMNS = ("member", "role", "term", "vote", "commit")
 
@@ -35,12 +35,12 @@ MISSING = f"{CELL};color:{style.FAINT}"
 
 
 LOOKS = {"pre_vote": "waiting", "candidate": "waiting"}
-"""The looks of roles that are not called so."""
+"""The looks of roles that share one with another role."""
 
 
 class Cell(Struct, frozen=True):
-    """What a member's log has in one column: `text` and, of entries, whether the member knows them to be committed and
-    has them on disk; None where it has no entry."""
+    """A member's log in one column: `text`, and whether the member knows the entries there to be committed and has them
+    on disk; None where it has no entry."""
 
     text: str
     about: str
@@ -65,7 +65,7 @@ def _runs(state: State, group: Group, node: int) -> bool:
 
 
 def text(state: State, names: Sequence[str], queue: str) -> str:
-    """The group as `hawb.raft.group.describe` draws it, and what waits to be decided."""
+    """The group as `hawb.raft.group.describe` draws it, and the commands that wait for a majority."""
     drawn = describe(members(state, queue), lambda node: shown(names[node]))
     return drawn + "".join(f"{line}\n" for line in waiting(state, names, queue))
 
@@ -111,8 +111,8 @@ def _reaches_majority(state: State, leader: Member) -> bool:
 
 
 def _cuts(group: dict[int, Member]) -> list[int]:
-    """Where columns begin, and the index behind the last: wherever in any log another run begins, or what is committed
-    or on disk ends. All but the last columns are one."""
+    """Where columns begin, and the index behind the last: wherever in any log a run begins, or the committed entries or
+    those on disk end. All but the last columns become one."""
     last = max((member.log.last_index for member in group.values()), default=0)
     ends = {1, last + 1}
     for member in group.values():
@@ -151,8 +151,7 @@ def _cell(told: Cell) -> str:
 
 
 def cells_of(member: Member, names: Sequence[str], cuts: Sequence[int]) -> Iterator[Cell]:
-    """What a member's log has between each two of the `cuts`; an entry's term is written where it is another than that
-    of the one before."""
+    """A member's log between each two of the `cuts`; a term is written where it differs from the entry before."""
     term = None
     for first, then in pairwise(cuts):
         yield cell(member, names, first, then - 1, term)
@@ -160,7 +159,7 @@ def cells_of(member: Member, names: Sequence[str], cuts: Sequence[int]) -> Itera
 
 
 def cell(member: Member, names: Sequence[str], first: int, last: int, term: int | None = None) -> Cell:
-    """What a member's log has of the entries `first` to `last`, behind one of `term`."""
+    """A member's log from entry `first` to `last`, behind an entry of `term`."""
     log, where = member.log, _range(first, last)
     if last <= log.snapshot.index:
         return Cell("snapshot", f"{where}: in the snapshot", committed=True)

@@ -76,9 +76,9 @@ def replicas(queue: dict) -> dict[str, Replica]:
 
 
 def seen_by(queue: dict, side: list[str]) -> dict:
-    """A queue as the nodes of one side of a partition see it: itself, or its entry in `views` with what all sides say
-    alike, and what that side's nodes have where the outcome tells. A real broker's outcome does not; then it is open
-    which mirrors are synchronised."""
+    """A queue as the nodes of one side of a partition see it: its own entry, or the one in `views` with what all sides
+    say alike, and the replicas of that side where the outcome tells them. A real broker's outcome does not; then it is
+    open which mirrors are synchronised."""
     views = queue.get("views", ())
     index = next((index for index, view in enumerate(views) if side and side[0] in view["nodes"]), None)
     if index is None:
@@ -91,7 +91,7 @@ def seen_by(queue: dict, side: list[str]) -> dict:
 
 
 ALIKE = ("type", "durable", "policy", "mirrored", "members", "online", "term", "uncommitted")
-"""What is said of a queue once for all sides."""
+"""The fields of a queue that are told once for all sides."""
 
 
 def _told(queue: dict, index: int) -> dict:

@@ -60,7 +60,7 @@ class Pair(Struct, frozen=True):
 
 
 def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
-    """Every queue of either story, that of the name `first` before all others, then those that differ."""
+    """Every queue of either story: the queue `first`, then those that differ, then the others."""
     lines, others = _lines(outcome), _lines(other)
     gone = Line(GONE, {}, _figures({}, "", {}))
     found = [Pair(name, lines.get(name, gone), others.get(name, gone)) for name in sorted({**lines, **others})]
@@ -68,7 +68,7 @@ def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
 
 
 def _lines(outcome: dict) -> dict[str, Line]:
-    """By queue; of one that the sides of a partition see differently it is what the first running node sees."""
+    """The line of each queue; where the sides of a partition see it differently, as the first running node sees it."""
     seen: dict[str, Row] = {}
     for row in rows(outcome):
         seen.setdefault(row.queue, row)
@@ -89,7 +89,7 @@ def _figures(queue: dict, name: str, outcome: dict) -> dict[str, str]:
 
 
 def figures_of(differing: list[Pair]) -> list[str]:
-    """The figures to lay out: those that are not alike in every pair, and those that are always told."""
+    """The figures to lay out: those that differ in a pair, and those that are always told."""
     return [
         column
         for column in FIGURES
@@ -98,7 +98,7 @@ def figures_of(differing: list[Pair]) -> list[str]:
 
 
 def text(outcome: dict, other: dict, what: str) -> str:
-    """Both for a terminal: two lines for each queue that differs, and how many do not."""
+    """Both stories for a terminal: two lines for each queue that differs, and how many do not."""
     table, differing = [], [pair for pair in pairs(outcome, other) if pair.differs]
     figures = figures_of(differing)
     for pair in differing:
@@ -111,7 +111,7 @@ def text(outcome: dict, other: dict, what: str) -> str:
 
 
 def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
-    """Both as an HTML table, the queue of the name `first` at its head."""
+    """Both stories as an HTML table, the queue `first` at its head."""
     differing = [pair for pair in pairs(outcome, other, first) if pair.differs]
     figures, nodes = figures_of(differing), list(outcome["nodes"])
     heads = [html(node[len(common_prefix(nodes)) :]) for node in nodes]
@@ -139,7 +139,7 @@ def _story(what: str) -> str:
 
 
 def _cells(line: Line, other: Line, nodes: list[str], figures: list[str]) -> str:
-    """A line's cells; those that are not as the other's are marked."""
+    """A line's cells; those that differ from the other line's are marked."""
     cells = [_cell(html(line.state), line.state != other.state, tables.NAME_CELL)]
     for node in nodes:
         replica = line.replicas.get(node, NONE)

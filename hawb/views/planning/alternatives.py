@@ -1,4 +1,4 @@
-"""What would have kept them: each single change of a story with what it keeps and what it costs, as text and as HTML.
+"""What would have kept the messages: each single change of a story, what it keeps and what it costs, as text and HTML.
 
 Names come from outside and are escaped. Seconds, bytes and messages are those of the harmed queue alone, by the model's
 times.
@@ -25,7 +25,7 @@ COLUMNS: dict[str, Callable[[Result], str]] = {
     "sent": lambda result: f"{brief(result.bytes_replicated)}B",
     "copies": lambda result: str(result.copies),
 }
-"""The figures of a story: what it lost of the queue, how much of that had been confirmed, and what that cost.
+"""The figures of a story: the messages that the queue lost, how many of them had been confirmed, and its costs.
 `unavailable s` has no number where it goes on after the story's end, `sync s` is how long synchronisation blocked
 it, and `sent` what its replicas were sent."""
 
@@ -74,7 +74,8 @@ def text(alternatives: Alternatives) -> str:
 
 
 def table_html(alternatives: Alternatives) -> str:
-    """The table as HTML; what keeps something has the mark of what is synchronised, what still loses that of a loss."""
+    """The table as HTML; changes that keep messages have the mark of a synchronised mirror, those that still lose some
+    the mark of a loss."""
     possible, impossible = _parted(alternatives)
     columns = {"change": TEXT_CELL} | dict.fromkeys(["kept", *COLUMNS], HEAD_CELL)
     body = _row(AS_IT_WENT, "", "", alternatives.told)

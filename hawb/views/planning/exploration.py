@@ -25,18 +25,18 @@ def _none(question: Question, answer: Progress) -> str:
 
 
 def bound(question: Question) -> str:
-    """Up to where a search goes."""
+    """The bound of a search, in words."""
     most = question.most
     return f"{counted(most.faults, 'fault')} and {counted(most.operations, 'operation')}"
 
 
 def extent(answer: Progress) -> str:
-    """How much was looked at."""
+    """How much a search has looked at, in words."""
     return f"{counted(answer.states, 'distinct state')}, {counted(answer.tried, 'step')} played"
 
 
 def rate(progress: Progress, elapsed_s: float) -> str:
-    """How far a search is, in a line."""
+    """The progress of a search, in a line."""
     each = f", {progress.states / elapsed_s:,.0f} a second" if elapsed_s else ""
     return f"{extent(progress)}{each}; stories of {progress.depth + 1}: {progress.left:,} states left"
 

@@ -14,7 +14,7 @@ def in_force_table(found: Report) -> Table:
 
 
 def found_table(found: Report) -> Table:
-    """The findings, the worst first; what differs in nothing but the queue is one row."""
+    """The findings, the worst first; those that differ in nothing but the queue are one row."""
     return Table(summary(found), ("severity", *FOUND[1:]), [tuple(row) for row in rows(found.findings)])
 
 
@@ -26,5 +26,5 @@ def advice_table(found: Report) -> Table:
 
 
 def tables(found: Report) -> list[Table]:
-    """All three."""
+    """The three tables of a report."""
     return [in_force_table(found), found_table(found), advice_table(found)]

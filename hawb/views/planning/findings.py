@@ -32,7 +32,7 @@ def report(found: Report) -> str:
 
 
 def summary(found: Report) -> str:
-    """How many findings of each severity, in what."""
+    """How many findings of each severity there are, and in how many policies, queues and nodes."""
     counts = Counter(finding.severity for finding in found.findings)
     told = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES)
     assigned = found.assigned
@@ -46,7 +46,7 @@ def in_force(assignments: Iterable[Assignment]) -> str:
 
 
 def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:
-    """The same as rows, with the columns of `IN_FORCE`."""
+    """The rows of `in_force`, with the columns of `IN_FORCE`."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in assignments:
         silenced = [*one.policies[1:], *one.operator_policies[1:]]
@@ -63,7 +63,7 @@ def table(findings: Sequence[Finding]) -> str:
 
 
 def rows(findings: Sequence[Finding]) -> list[list[str]]:
-    """The same as rows, with the columns of `FOUND`."""
+    """The rows of `table`, with the columns of `FOUND`."""
     groups: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
     for one in findings:
         groups[one.severity, one.code, one.kind, one.what].append(one.name)

@@ -17,7 +17,7 @@ from hawb.views.formatting import counted, html, listing, seconds, shown
 from hawb.views.story.losses import NO_SUCCESSOR
 
 MARKS = {"safe": ("safe", "running"), "outage": ("outage", "waiting"), "loss": ("loss", "lost")}
-"""What a node's end would mean: the word, and the look that stands beside it."""
+"""The verdicts on a node's end: the word, and the look that stands beside it."""
 
 CHECKS = {
     "quorum_critical": "check_if_node_is_quorum_critical",
@@ -83,12 +83,12 @@ def happens(effect: Effect) -> str:
 
 
 def why(effect: Effect) -> str:
-    """Why that becomes of it; nothing for a queue that only changes hands."""
+    """Why a queue suffers; empty for a queue that only changes hands."""
     return REASONS.get(effect.reason, "") if effect.hurts else "Another replica takes over."
 
 
 def checks(forecast: Forecast) -> Iterator[str]:
-    """What RabbitMQ's own checks say."""
+    """What RabbitMQ's own checks say of a node, in sentences."""
     for field, command in CHECKS.items():
         queues = getattr(forecast, field)
         yield f"{command}: {f'fails for {listing(queues)}' if queues else 'passes'}"
@@ -131,8 +131,8 @@ def _ways(forecast: Forecast) -> list[tuple[str, str]]:
 
 
 def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
-    """A row for each queue that is hurt, the worst first, and one for all that feel the same and are not; or one for
-    none. Of very many the last row tells the number."""
+    """A row for each queue that is hurt, the worst first, and one row for all that feel the same and are not hurt; or
+    one that says there are none. Of very many queues the last row tells the number."""
     hurt, others = forecast.hurt(way), defaultdict(list)
     rows = [(effect.queue, happens(effect), why(effect)) for effect in hurt[:MOST_QUEUES]]
     if len(hurt) > MOST_QUEUES:

@@ -15,13 +15,13 @@ from hawb.views.tables import Table
 QUEUES = "What the end of each node does to each queue"
 MISSED = "A controlled stop hurts them, and neither of RabbitMQ's checks fails for them"
 BRIEFLY = {"waits": "down", "deleted": "deleted", "stuck": "down for good"}
-"""What becomes of a queue that cannot be used, by its fate, in a word."""
+"""The fates of a queue that cannot be used, in a word."""
 NOTHING_MISSED = "Nothing: for each queue that a controlled stop hurts one of them fails."
 
 
 def by_queue(forecasts: Sequence[Forecast]) -> Table:
-    """A column for each node: what its stop and its kill do, the worst first. Queues of which the same is to be said
-    are one row; one that no node's end is felt by is not there."""
+    """A column for each node: what its stop and its kill do to queues, the worst first. Queues with the same cells are
+    one row; queues that feel no node's end are left out."""
     felt: dict[str, dict[str, dict[str, Effect]]] = defaultdict(lambda: defaultdict(dict))
     for forecast in forecasts:
         for way in WAYS:

@@ -1,6 +1,6 @@
 """A plan for moving to quorum queues: for a terminal, for programs, and as one page.
 
-Queues of which the same is to be said are one row. No value of an argument is shown that was left out.
+Queues with the same verdict and reasons are one row. The value of an argument that was left out is never shown.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ LEFT_OUT = (
 )
 
 def summary(plan: Migration) -> str:
-    """How many queues are how ready."""
+    """How many queues have each verdict."""
     told = ", ".join(f"{plan.counts[verdict]:,} {verdict}" for verdict in VERDICTS)
     return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
 
 def report(plan: Migration) -> str:
-    """For a terminal."""
+    """The plan as text for a terminal."""
     parts = [summary(plan), columns(queue_rows(plan), QUEUES)]
     if plan.splits:
         parts.append(columns(policy_rows(plan), POLICIES))
@@ -45,7 +45,7 @@ def report(plan: Migration) -> str:
     return "\n\n".join(parts)
 
 def queue_rows(plan: Migration) -> list[list[str]]:
-    """A row for the queues of which the same is to be said."""
+    """A row for all queues with the same verdict and reasons."""
     groups: dict[tuple[int, str], list[str]] = defaultdict(list)
     for move in plan.moves:
         said = "; ".join(one.what for one in move.reasons) or NOTHING.get(move.verdict, "")
@@ -68,18 +68,18 @@ def _becomes(split: Split) -> str:
     return "; ".join(told) or "goes: it said nothing but mirroring"
 
 def clash_rows(plan: Migration) -> list[list[str]]:
-    """The clashes."""
+    """A row for each clash."""
     return [[one.code, shown(one.name), shown(one.what)] for one in plan.clashes]
 
 def sources(plan: Migration) -> str:
-    """Where each thing that is said of queues and clashes stands."""
+    """The sources of the reasons and clashes."""
     told = {one.what: one.source for move in plan.moves for one in move.reasons}
     told |= {clash.code: clash.source for clash in plan.clashes}
     rows = [[shown(source), shown(what)] for what, source in told.items()]
     return columns(rows, ("source", "of")) if rows else ""
 
 def plain(plan: Migration) -> dict[str, object]:
-    """All of it as JSON has it."""
+    """The whole plan as JSON has it."""
     return {
         "to": plan.target.version,
         "release": plan.target.release,
@@ -115,7 +115,7 @@ def _plain_move(move: Move) -> dict[str, object]:
     }
 
 def tables(plan: Migration) -> list[Table]:
-    """Queues, policies and clashes, as a notebook and a page show them; what is empty is left out."""
+    """Queues, policies and clashes, as a notebook and a page show them; empty tables are left out."""
     found = [
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
@@ -134,7 +134,7 @@ def every_queue(plan: Migration) -> Table:
 
 
 def counts(plans: Sequence[Migration]) -> Table:
-    """How many queues are how ready, plan by plan."""
+    """How many queues have each verdict, plan by plan."""
     rows = [(plan.target.release, *(plan.counts[verdict] for verdict in VERDICTS)) for plan in plans]
     return Table("Queues by verdict", ("to", *VERDICTS), rows)
 

@@ -1,4 +1,4 @@
-"""A plan for moving to quorum queues as files: made of a cluster's, and the files that it is written to."""
+"""A plan for moving to quorum queues as files: made from a cluster's files, and written to others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RUNBOOK, REPORT = "runbook.md", "report.html"
 
 
 def planned(sources: Sequence[str | Path], to: str) -> Migration:
-    """The plan for the cluster of a definitions export and listings, or either alone. Raises ImportRefused for files
-    that are none, KeyError for a version without a profile."""
+    """The plan for the cluster of a definitions export and listings, or either alone. Raises ImportRefused for other
+    files, KeyError for a version without a profile."""
     return migrate(inventory.of_files(sources), to, matrix(), read_routing(sources))
 
 
 def texts(plan: Migration) -> dict[str, str]:
-    """Everything that is to be written, by the name of its file."""
+    """The texts of a plan, by the names of their files."""
     steps = runbook(plan, drains(move.queue for move in plan.moved), matrix())
     return {
         DEFINITIONS: json.dumps(definitions(plan), indent=1) + "\n",

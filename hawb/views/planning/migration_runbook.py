@@ -24,7 +24,7 @@ MOST_DRAINS = 10
 """How many of the deepest queues are listed."""
 
 DEFAULT_TYPE_SINCE = ("3.13", "4.0")
-"""Whose virtual hosts have a default type of queue, of the versions with rules."""
+"""The versions with rules whose virtual hosts have a default type of queue."""
 
 Rows = Sequence[Sequence[str]]
 
@@ -75,7 +75,7 @@ under it is one copy. hawb plays one release at a time, the upgrade itself is no
 
 
 def runbook(plan: Migration, drains: Sequence[Drain], matrix: Mapping[str, Feature]) -> str:
-    """The whole text."""
+    """The text of the runbook."""
     parts = [
         f"# To quorum queues of RabbitMQ {plan.target.release}",
         _summary(plan),

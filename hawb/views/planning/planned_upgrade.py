@@ -1,4 +1,4 @@
-"""A planned upgrade with all that is written of it, whether nodes go one after the other or all at once: tables, a
+"""A planned upgrade, whether nodes go one after the other or all at once, and all that is written of it: tables, a
 figure, a runbook, a scenario that rehearses it, and one page with everything.
 """
 
@@ -29,7 +29,8 @@ RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
 class PlannedUpgrade(Struct, frozen=True):
-    """An answer, the task that it is for, whose cluster it is about, and what that one's files do not tell."""
+    """An answer, the task that it is for, the cluster that it is about, and notes on what that cluster's files do not
+    tell."""
 
     found: Answer | Stopped
     task: Task
@@ -38,7 +39,7 @@ class PlannedUpgrade(Struct, frozen=True):
 
     @property
     def plan(self) -> Plan | FullStop:
-        """What is to be done."""
+        """The plan of the answer."""
         return self.found.plan
 
     @property
@@ -69,11 +70,11 @@ class PlannedUpgrade(Struct, frozen=True):
         return upgrade_figure(self.plan.stages, self.plan.rehearsal.scenario)
 
     def tables(self) -> list[Table]:
-        """The plan, what it is compared with, and who feels it."""
+        """The plan, what it is compared with, and the queues that feel it."""
         return upgrade.tables(self.found) if self._rolls else upgrade.stop_tables(self.found)
 
     def remarks(self) -> list[str]:
-        """What is to be said beside the tables."""
+        """Remarks that stand beside the tables."""
         if self._rolls:
             return [*filter(None, [upgrade.never(self.found)]), upgrade.extent(self.found)]
         return [*upgrade.orders(self.found).splitlines(), f"{upgrade.stop_extent(self.found)}."]
@@ -93,7 +94,7 @@ class PlannedUpgrade(Struct, frozen=True):
         ])  # fmt: skip
 
     def texts(self) -> dict[str, str]:
-        """Everything that can be taken away, by the name of its file."""
+        """Everything that a reader can save, by the name of its file."""
         return {REPORT: self.page(), RUNBOOK: self.runbook(), REHEARSAL: self.rehearsal()}
 
     @property

@@ -47,7 +47,7 @@ def tables(answer: Answer) -> list[Table]:
 
 
 def stage_rows(answer: Answer) -> list[list[str]]:
-    """A row for each node's turn."""
+    """A row for each node's restart."""
     rows, before = [], None
     for number, stage in enumerate(answer.plan.stages, 1):
         ends = stage.end_s if stage.end_s is not None else stage.start_s
@@ -65,7 +65,7 @@ def _compared(answer: Answer) -> list[list[str]]:
 
 
 def compared(name: str, told: Prediction) -> list[str]:
-    """What is predicted of a plan, a cell for each of MEASURED."""
+    """A plan's name and prediction, a cell for each of MEASURED."""
     away = f" ({listing(told.away)}: not back)" if told.away else ""
     return [name + away, f"{told.lost:,}", f"{told.lost_confirmed:,}", f"{told.outage_s:,.2f} s", f"{told.skew:,}",
             f"{told.duration_s:,.1f} s"]  # fmt: skip
@@ -82,7 +82,7 @@ def effects(told: Prediction) -> str:
 
 
 def felt(told: Prediction) -> list[Table]:
-    """The same as a table, none where none does."""
+    """The queues that feel a plan as a table; no table where none does."""
     rows = [tuple(row) for row in _effect_rows(told, MOST_FELT)]
     return [Table("Queues that feel it, the worst first", FELT, rows)] if rows else []
 
@@ -96,7 +96,7 @@ def _effect_rows(told: Prediction, most: int) -> list[list[str]]:
 
 
 def never(answer: Answer) -> str:
-    """What RabbitMQ's own command would wait for in vain; empty if for nothing."""
+    """The queues for which RabbitMQ's own command would wait in vain, in a sentence; empty if there are none."""
     if not answer.never:
         return ""
     return (
@@ -136,7 +136,7 @@ def orders(stopped: Stopped) -> str:
 
 
 def stop_extent(stopped: Stopped) -> str:
-    """What was tried."""
+    """Which orders of nodes were tried."""
     return "every order was tried" if stopped.exact else "tried was each node as the last to stop, not every order"
 
 

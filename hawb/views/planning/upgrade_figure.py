@@ -21,7 +21,7 @@ PARTS = {
     "away": (LOOKS["down"].colour, "////"),
     "boots": (LOOKS["running"].colour, "\\\\\\\\"),
 }
-"""What a node's band consists of: the colour and the hatching."""
+"""The parts of a node's band: the colour and the hatching of each."""
 
 LONGEST_NAME = 32
 
@@ -50,7 +50,7 @@ def upgrade_figure(stages: Sequence[Stage], title: str = "rolling upgrade") -> F
 
 
 def spans(stage: Stage, before_s: float | None) -> dict[str, tuple[float, float]]:
-    """From when to when each part of a node's turn lasts; `before_s` is when the node before was back."""
+    """The beginning and the end of each part of a node's restart; `before_s` is when the node before was back."""
     found = {"wait": (stage.begin_s if before_s is None else before_s, stage.stop_s)}
     found |= {"stops": (stage.stop_s, stage.down_s), "away": (stage.down_s, stage.start_s)}
     if stage.end_s is not None:

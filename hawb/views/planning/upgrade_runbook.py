@@ -18,7 +18,7 @@ from hawb.views.markdown import bash_word, block, plain, table
 from hawb.views.planning.upgrade import MEASURED, compared, extent, never, stuck
 
 TIMEOUT_S = 3600
-"""How long the commands that wait do so before they fail, and with them the upgrade."""
+"""After how long a waiting command fails, and with it the upgrade."""
 
 MOST_EFFECTS = 20
 
@@ -39,7 +39,7 @@ def line(tool: str, verb: str, node: str, *options: str, names: Sequence[str] = 
 
 
 def commands(stage: Stage, task: Task, before: str | None = None) -> list[str]:
-    """What is typed in a node's turn; `before` is the node whose turn was before."""
+    """What is typed to restart a node; `before` is the node that was restarted before it."""
     node = stage.node
     return [
         *([] if before is None or stage.wait == "none" else [started(before)]),
@@ -59,7 +59,7 @@ def started(node: str) -> str:
 
 
 def sync_lines(node: str, queues: Sequence[str]) -> Iterator[str]:
-    """Queues that are told to synchronise, all at once: each command ends when its queue has."""
+    """Commands that synchronise queues, all at once: each ends when its queue is synchronised."""
     for queue in queues:
         vhost, name = split_queue(queue)
         yield line("rabbitmqctl", "sync_queue", node, f"--vhost={bash_word(vhost)}", names=[name]) + " &"
@@ -139,5 +139,5 @@ def stop_runbook(stopped: Stopped, task: Task, title: str) -> str:
 
 
 def in_cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
-    """Rows of anything, as text."""
+    """Rows of any values, as text."""
     return [[plain(cell) for cell in row] for row in rows]

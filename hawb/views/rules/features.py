@@ -30,8 +30,7 @@ def side_by_side(version: str, data: Path | None = None) -> Table:
 
 
 def through_releases(queue_type: QueueType, data: Path | None = None) -> Table:
-    """What becomes of each feature when queues of a type are asked for it, release by release, after what the guide of
-    2018 says."""
+    """What each release does when a queue of a type asks for a feature, behind what the guide of 2018 says."""
     rows = [
         (
             feature.feature,
@@ -44,7 +43,7 @@ def through_releases(queue_type: QueueType, data: Path | None = None) -> Table:
 
 
 def words(cell: Cell) -> str:
-    """A cell in full: whether it can be done, how it is refused, and how it is done."""
+    """A cell in full: whether a release has the feature, how it refuses it, and how it works there."""
     return ": ".join(filter(None, (brief(cell), cell.how)))
 
 

@@ -1,9 +1,8 @@
 """A policy as a person would set it: `rabbitmqctl` on Unix and on Windows, the HTTP API, the management UI.
 
-What these mean by default is not what a scenario means: a policy set without apply-to applies to exchanges as well
-(`all`), so that is the one value that is left out here. Options are written with `=`, which also takes values that
-begin with a dash; a `--` goes before a name or pattern that does. JSON is written in ASCII, so that no code page can
-spoil it.
+The default of these tools is not that of a scenario: a policy set without apply-to applies to exchanges as well
+(`all`), so only that value is left out here. Options are written with `=`, which also takes values that begin with a
+dash; a `--` goes before a name or pattern that does. JSON is written in ASCII, so that no code page can spoil it.
 
 Sources: `set_policy_command.ex` and Elixir's OptionParser, `rabbitmqctl.bat`, `rabbit_mgmt_wm_policy`, the UI's
 `policies.ejs`.
@@ -65,7 +64,7 @@ def unix_line(arguments: list[str]) -> str:
 
 
 def windows_line(arguments: list[str]) -> str:
-    """The same for the command prompt (cmd, not PowerShell), typed in, not put into a batch file, where % reads
+    """A line for the command prompt (cmd, not PowerShell), typed in, not put into a batch file, where % reads
     differently.
 
     A line break cannot be typed there: ValueError. Everything special is quoted, and a quote inside is doubled, which

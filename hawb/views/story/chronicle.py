@@ -12,7 +12,7 @@ from itertools import product
 
 
 class Chronicle:
-    """An outcome with its events in order. They are sorted when the first of them is looked up."""
+    """An outcome with its events in order, sorted by name and queue when the first of them is looked up."""
 
     def __init__(self, outcome: dict):
         self.outcome = outcome
@@ -29,7 +29,7 @@ class Chronicle:
         return sorted(found)
 
     def told(self, names: Iterable[str], queue: str | None, since: int = 0, until: int | None = None) -> list[dict]:
-        """These events themselves."""
+        """The events whose `places` these arguments give."""
         return [self.events[place] for place in self.places(names, queue, since, until)]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What is said of what clients send, get and are told: the part of `sentences` that is about them."""
+"""The sentences about what clients send, get and are told: a part of `sentences`."""
 
 from __future__ import annotations
 

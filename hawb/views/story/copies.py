@@ -45,7 +45,7 @@ MOVES = (*dict.fromkeys(name for name, _ in ENDS), "sync_started", "sync_finishe
 """All events that make or end copies."""
 
 NODE_ENDS = ("node_killed", "node_lost_power", "node_stopping")
-"""Those that leave it on the node's disk."""
+"""The events that end a copy but leave it on the node's disk."""
 
 
 def published(chronicle: Chronicle, queue: str, number: int) -> int | None:

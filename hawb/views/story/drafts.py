@@ -1,11 +1,11 @@
 """Sentences in the making: which events of a story are told by one sentence.
 
-What follows as a matter of course (a confirm, a mirror of an empty queue that is synchronised at once) goes into the
-sentence that it follows from. And what happens to several queues at the same moment for the same reason is one sentence
-about all of them.
+An event that follows as a matter of course (a confirm, a mirror of an empty queue that is synchronised at once) goes
+into the sentence of the event that it follows from. And events that happen to several queues at the same moment for the
+same reason are one sentence about all of them.
 
-Whether an event needs a sentence of its own is decided by the events before it alone. So the drafts of a story, cut off
-at any event, are those of the story that ends there, and looking about in a story need not draft it again.
+Earlier events alone decide whether an event needs a sentence of its own. So the drafts of a story, cut off at any
+event, are those of the story that ends there, and looking about in a story need not draft it again.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from bisect import bisect_left
 from operator import itemgetter
 
 Draft = list[int]
-"""The events that a sentence tells of, by their places in the outcome's `events`; the first is what it is about."""
+"""The events that one sentence tells, by their places in the outcome's `events`; the first one is its subject."""
 
 FIRST_TERM = 1
 """The term of the election that is part of a quorum queue's declaration."""
 
 NOTICED_AT_ONCE_S = 1.0
-"""A node whose end the others learn of within this time needs no second sentence."""
+"""If the others notice a node's end within this time, that needs no second sentence."""
 
 POLICY_APPLIED = ("policy_applied", "operator_policy_applied")
 SHARED = (
@@ -31,7 +31,7 @@ SHARED = (
 
 
 class Drafts:
-    """The drafts of the story that was asked for last; what another story begins with alike is not drafted again."""
+    """The drafts of the story that was asked for last; a beginning that the next story shares is not drafted again."""
 
     def __init__(self) -> None:
         self._events: list[dict] = []
@@ -78,7 +78,7 @@ class Drafts:
 
 
 def _alike(events: list[dict], others: list[dict]) -> int:
-    """With how many events both begin."""
+    """How many first events two stories share."""
     shortest = min(len(events), len(others))
     if events[:shortest] == others[:shortest]:
         return shortest
@@ -86,15 +86,15 @@ def _alike(events: list[dict], others: list[dict]) -> int:
 
 
 def _shared(event: dict, index: int) -> tuple:
-    """What two events have in common that are one sentence about several queues. Events with content of their own have
-    nothing in common with others."""
+    """A key that two events share if one sentence tells them of several queues. An event with content of its own shares
+    it with no other."""
     if event["event"] in SHARED:
         return (event["event"], event["node"], event["t"], event["step"], *map(str, event["detail"].values()))
     return (index,)
 
 
 def _brings(event: dict) -> list[tuple]:
-    """What an event brings about as a matter of course."""
+    """Keys of the events that follow from this one as a matter of course."""
     detail, queue, node = event["detail"], event["queue"], event["node"]
     match event["event"]:
         case "messages_published":
@@ -114,7 +114,7 @@ def _brings(event: dict) -> list[tuple]:
 
 
 def _follows_from(event: dict) -> tuple | None:
-    """Where an event was brought about as a matter of course."""
+    """The key by which an event follows from another as a matter of course; None if it does not."""
     detail, queue, node = event["detail"], event["queue"], event["node"]
     match event["event"]:
         case "messages_confirmed":

@@ -3,7 +3,7 @@
 Time is stretched where much happens and cut where nothing does. Each gap between two moments at which something
 happens is drawn in proportion to its length, but never narrower than MOMENT and never wider than GAP; where a gap was
 cut for that, two strokes stand on the axis. So a failover of half a millisecond can be seen beside a boot of five
-seconds and a night of idling. What is then narrower than WIDTH is stretched as a whole; what is wider stays so.
+seconds and a night of idling. Lanes that are then narrower than WIDTH are stretched as a whole; wider ones stay so.
 
 Bands differ in height and filling before they differ in colour: a master is high and full, a synchronised mirror low
 and full, an unsynchronised one low and hollow; a node that runs is a bar, one that is down a thin line.
@@ -25,7 +25,7 @@ from hawb.views.story.roles import node_states, outages, partings, roles
 
 LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
 LANE, LANES, LOWEST_LANE, TALLEST_BAND = 30, 100, 12, 14
-"""Pixels: a lane, all lanes together if they are more than fit, what a lane has at least, and a master's band."""
+"""Pixels: a lane's height, that of all lanes together if they do not fit, the least of a lane, and a master's band."""
 
 WIDTH = 900
 MOMENT, GAP, SCALE = 16, 110, 20
@@ -55,7 +55,7 @@ WORDS = {"leader_alone": style.LOOKS["leader_alone"].word}
 """What a band is called, where that is not its role or state."""
 
 class Axis(Struct, frozen=True):
-    """Where moments lie: x by time, the gaps that were cut, and the width of it all; and the height of a lane."""
+    """Where moments lie: x by time, the gaps that were cut, the whole width, and the height of a lane."""
 
     places: dict[float, float]
     cuts: list[float]
@@ -86,7 +86,7 @@ def axis(moments: list[float]) -> Axis:
 
 
 class Lanes(Struct, frozen=True):
-    """The lanes of an outcome: their axis, the nodes from top to bottom, the marks, and all of it as an SVG element."""
+    """The lanes of an outcome: their axis, the nodes from top to bottom, the marks, and the picture as SVG."""
 
     scale: Axis
     nodes: list[str]
@@ -187,7 +187,7 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
 
 
 def _mark(mark: Mark, nodes: list[str], scale: Axis) -> str:
-    """A mark on its node's lane; one that nobody can place stands on the first."""
+    """A mark on its node's lane; a mark without a known node stands on the first lane."""
     shape = SHAPES[mark.look][0]
     x, y = _place(mark, nodes, scale)
     return f'<g transform="translate({x:.1f} {y})"><title>{escape(mark.text)}</title>{shape}</g>'
@@ -212,8 +212,8 @@ SHAPES = {
         -10,
     ),
 }
-"""The marks, and how far below the middle of the lane they stand, so that a loss does not hide the promotion that
-brought it about."""
+"""The shapes of marks, and how far below the middle of the lane they stand, so that a loss does not hide the promotion
+that caused it."""
 
 
 def _axis(scale: Axis, top: int) -> str:

@@ -64,10 +64,10 @@ LINES: dict[tuple[str, str | None], str] = {
     ("node_down_noticed", None): "rabbit on node {node} down\nnode {node} down: {why_down}",
     ("node_forgotten", None): "Removing node {node} from cluster",
 }
-"""By event and, where it decides, the reason in its detail, or until when it lasts."""
+"""The lines by event and, where that decides, by the `reason` or `until` of its detail."""
 
 SILENCE = ("links_timed_out", "node_lost_power")
-"""What others notice by net_ticktime alone."""
+"""The events that others notice by net_ticktime alone."""
 COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_power", "node_paused")
 """The events after which a node runs, and after which it does not."""
 
@@ -79,7 +79,7 @@ MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5}
 
 
 def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | None]:
-    """What the log has of each event of an outcome, or of those `chosen` by their places: a line, several where it has
+    """The log of each event of an outcome, or of those `chosen` by their places: a line, several where the broker logs
     more than one or one for each mirror or node, or None."""
     chronicle = Chronicle(outcome)
     places = range(len(outcome["events"])) if chosen is None else chosen
@@ -87,8 +87,8 @@ def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | 
 
 
 def _is_quiet(chronicle: Chronicle, index: int) -> bool:
-    """Whether nobody writes the line: mirrors that go because their queue is not to be mirrored any more are stopped
-    without one, and what the others notice needs others."""
+    """Whether no node writes the line of an event: mirrors of a queue that is not to be mirrored any more stop without
+    one, and lines about other nodes need a node that runs."""
     event = chronicle.events[index]
     if event["detail"].get("by") == []:
         return True
@@ -107,7 +107,7 @@ def _others(chronicle: Chronicle, index: int) -> list[str]:
 
 
 def _reason(chronicle: Chronicle, index: int) -> str | None:
-    """What decides between the lines of an event."""
+    """The reason that decides between the lines of an event."""
     event = chronicle.events[index]
     reason = event["detail"].get("reason", event["detail"].get("until"))
     if (event["event"], reason) != ("sync_ended", "cancelled"):
@@ -124,7 +124,7 @@ def _why_down(chronicle: Chronicle, event: dict) -> str:
 
 
 def _log_line(chronicle: Chronicle, index: int) -> str | None:
-    """What the log of the outcome's version has of one event."""
+    """The log of one event in the outcome's version."""
     event, version = chronicle.events[index], chronicle.outcome["version"]
     name, detail = event["event"], event["detail"]
     line = LINES.get((name, None)) or LINES.get((name, _reason(chronicle, index)))

@@ -1,7 +1,7 @@
 """Why messages were lost: for each loss of an outcome its explanation, clause by clause from events and policies.
 
-What is lost together need not have the same history: some of it may have had copies elsewhere that went before. So a
-loss is explained in parts, each published together and with the same fate.
+Messages that are lost together need not have the same history: some may have had copies elsewhere that went before. So
+a loss is explained in parts, each published together and with the same fate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MASTER_ENDS = {
 """How a master ended, by the reason of `master_down`."""
 
 DEFAULTS = {"ha-sync-mode": "manual", "ha-promote-on-shutdown": "when-synced", "ha-promote-on-failure": "always"}
-"""What a policy means that does not say it."""
+"""The defaults of settings that a policy leaves out."""
 
 
 def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], str]]:
@@ -92,7 +92,7 @@ def client(event: dict) -> str:
     return f"consumer {shown(consumer)}" if consumer else "a client"
 
 
-# A mirror took over that did not have them
+# A mirror took over that did not have the messages
 
 
 def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | None) -> str:
@@ -118,8 +118,9 @@ def _last_event(chronicle: Chronicle, queue: str, name: str, loss: dict) -> int 
 
 
 def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
-    """Who had them, and how the last of these went. Nothing in `had`: they were there from the start. No mirror that is
-    left can have them: none holds what an older one does not, and the oldest took over."""
+    """Which nodes had the messages, and how the last of these copies went. An empty `had` means that the messages were
+    there from the start. No mirror that is left can have them: none holds what an older one does not, and the oldest
+    took over."""
     heir = chronicle.events[index]
     was = heir["detail"]["was"]
     end = f" {MASTER_ENDS[fault['detail']['reason']]} at {seconds(fault['t'])} s" if fault else " was gone"
@@ -132,7 +133,7 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
 
 
 def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
-    """Why the mirror that took over did not have them."""
+    """Why the mirror that took over did not have the messages."""
     node = chronicle.events[index]["node"]
     name = f"{shown(node)}, the oldest mirror that was left,"
     emptied = _emptied(chronicle, queue, node, index)
@@ -150,7 +151,7 @@ def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, f
 
 
 def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float | None:
-    """When a synchronisation that a mirror took part in ended early, if that is the last that happened to it."""
+    """When a synchronisation of a mirror ended early, if nothing has happened to the mirror since; else None."""
     invited: list[str] = []
     emptied = None
     for event in chronicle.told(("sync_started", "sync_ended", "sync_finished", "mirror_added"), queue, until=index):
@@ -186,7 +187,7 @@ def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
 
 
 def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
-    """What let a mirror take over that was not synchronised."""
+    """The setting or circumstance that let an unsynchronised mirror take over."""
     heir = chronicle.events[index]
     has = heir["detail"]["messages"]
     took = f"{shown(heir['node'])} took over {f'with the {counted(has)} that it had' if has else 'empty'}"
@@ -206,7 +207,7 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
 
 
 def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
-    """What will happen to the copies on disks of nodes that were not back by then."""
+    """What will happen to copies on the disks of nodes that were not back by then."""
     was = chronicle.events[index]["detail"]["was"]
     dropped = fault is not None and fault["detail"]["reason"] in ("policy", "transfer")
     nodes = [] if dropped else [was]
@@ -269,4 +270,4 @@ EXPLANATIONS: dict[str, Explain] = {
     "dropped_replicas": _went_down("Every replica but one mirror was dropped, and their copies deleted."),
     "exclusive_queue": _went_down("The queue was exclusive, and such a queue is never mirrored."),
 }
-"""How each cause is explained; any other by the chain of its events."""
+"""How each cause is explained; a cause that is not listed, by the chain of its events."""

@@ -1,5 +1,5 @@
-"""The marks of a timeline: faults, promotions, losses, redeliveries and links, each at its moments and nodes, and what
-each has to say of itself: its sentence, and the sentences of what brought it about, back to what began it.
+"""The marks of a timeline: faults, promotions, losses, redeliveries and links, each at its moments and nodes, with its
+sentence and the sentences of its chain of causes, the first cause included.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ MARKED = {
     "messages_requeued": "redelivered",
     "messages_delivered": "redelivered",
 }
-"""The events that have a mark, and the look of the mark; a delivery only if something was delivered again."""
+"""The events that have a mark, and the look of the mark; a delivery has one only if it repeats another."""
 
 
 class Mark(Struct, frozen=True):
-    """What happened at a moment to a node that has one look: its sentences. `node` is None where nobody knows it."""
+    """The sentences of all that happened at a moment to a node under one look. `node` is None where it is unknown."""
 
     t: float
     node: str | None
@@ -52,7 +52,7 @@ class Mark(Struct, frozen=True):
 
 
 def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
-    """The marks of an outcome in order; of those about queues only what is about `queue`, if one is chosen."""
+    """The marks of an outcome in order; with a `queue`, of the marks about queues only those about that one."""
     places: dict[tuple[float, str | None, str], list[Sentence]] = {}
     roles_of = cache(lambda name: roles(outcome, name) if name in outcome["ledger"] else {})
     for one in sentences(outcome):
@@ -64,7 +64,7 @@ def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
 
 
 def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
-    """What a mark has to say, as times and sentences: what brought it about, oldest first, then itself, and for a loss
+    """A mark explained in times and sentences: its chain of causes, oldest first, then the mark itself, and for a loss
     the paragraph that tells why."""
     outcome, lines = chronicle.outcome, dict[tuple[float, str], None]()
     for one in mark.told:
@@ -75,7 +75,7 @@ def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
 
 
 def because(outcome: dict, index: int) -> list[tuple[float, str]]:
-    """What brought an event about, oldest first: the times and sentences of the events before it."""
+    """The chain of causes of an event, oldest first, as times and sentences."""
     events, chain = outcome["events"], []
     cause = events[index].get("because")
     while cause is not None:
@@ -91,8 +91,8 @@ def _is_marked(event: dict) -> bool:
 
 
 def _nodes_of(outcome: dict, event: dict, roles_of: Callable[[str | None], Spans]) -> list[str | None]:
-    """The nodes whose lanes an event belongs to: the ends of links, its own, that of the event which brought it about,
-    or its queue's master's."""
+    """The nodes whose lanes an event belongs to: the ends of links, its own node, that of its cause, or that of its
+    queue's master."""
     if MARKED[event["event"]] in ("cut", "healed"):
         return sorted({node for link in event["detail"].get("links", [outcome["nodes"]]) for node in link})
     because = event.get("because")

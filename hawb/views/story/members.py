@@ -1,6 +1,6 @@
 """Who had which role in a quorum queue's Raft group at every moment, from the events of an outcome.
 
-A role is what a member takes itself for: a leader that reaches no majority goes on as one until it hears of another.
+A role is what a member takes itself for: a leader that reaches no majority remains one until it hears of another.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from hawb.views.cluster.replicas import LEADERS
 
 Change = tuple[float, str, str]
-"""When, at which node, and its role from then on: leader, leader_alone (one that reaches no majority), follower or
-none."""
+"""(seconds, node, role from then on): leader, leader_alone (one that reaches no majority), follower or none."""
 
 DOWN = ("node_killed", "node_lost_power", "node_stopping", "node_pausing")
 STOPS_LEADERS_ONLY = ("3.8",)
@@ -127,4 +126,4 @@ CHANGES = {
     "member_removed": _Group.remove,
     "queue_deleted": _Group.disband,
 }
-"""What events of the queue itself change."""
+"""The method that takes in each event of the queue itself."""

@@ -1,4 +1,4 @@
-"""Which policies an outcome's events say were in force for a queue at any of them, and what they said.
+"""Which policies were in force for a queue at any event of an outcome, and what they said, as the events tell it.
 
 The kind of a policy is the name of its field in a queue's record: `policy`, or `operator_policy`.
 """
@@ -32,13 +32,13 @@ class PoliciesInForce:
         return [name for kind in KINDS if (name := self.name(queue, index, kind)) is not None]
 
     def definition(self, queue: str, index: int) -> dict | None:
-        """What they said together; None if there were none, or if the outcome does not tell of each."""
+        """What these policies said together; None if there were none, or if the outcome does not tell each of them."""
         found = self._policies(queue, index)
         told = found is not None and any(found)
         return effective_definition(*found) if told else None
 
     def decided_by_operator(self, queue: str, index: int, key: str) -> str | None:
-        """The operator policy whose value of `key` is the one in force; None where it is not the operator's."""
+        """The operator policy whose value of `key` is in force; None where the value is not an operator policy's."""
         policy, operator_policy = self._policies(queue, index) or (None, None)
         if operator_policy is None or key not in operator_policy.definition:
             return None

@@ -16,7 +16,7 @@ from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
 
 MOST_LANES = 6
-"""Of how many queues the lanes are drawn, beside those of the nodes: of those that lost most, or were longest away."""
+"""How many queues have lanes of their own, beside those of the nodes: the ones that lost most, or were longest away."""
 
 
 def page(outcome: dict, scenario: str) -> str:

@@ -4,8 +4,8 @@ A span begins with an event and lasts until the next one of its node. What was t
 only as far as the outcome tells: nodes and replicas that no event touches were all the time as they are at the end, and
 the master that is the first to go was the master from the start.
 
-What a node is, it is by its own account: that others lost sight of it changes nothing for the node itself, which may go
-on as a master of its side of a partition.
+A node has the role that it takes itself to have: that others lost sight of it changes nothing for the node itself,
+which may remain a master on its side of a partition.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operator import itemgetter
 from hawb.views.story.members import member_roles
 
 Spans = dict[str, list[tuple[float, str]]]
-"""By node: when something began, and what; in order of time."""
+"""By node the spans in order of time: (seconds at which it began, role or state)."""
 
 NODE_STATES = {
     "node_killed": "down",
@@ -62,7 +62,7 @@ def roles(outcome: dict, queue: str) -> Spans:
 
 
 def partings(outcome: dict) -> dict[str, list[tuple[float, float, set[str]]]]:
-    """By node: since when and until when its links to which others dropped everything."""
+    """By node the cuts of its links: (since when, until when, the nodes to which its links dropped everything)."""
     since: dict[str, tuple[float, set[str]]] = {}
     found: dict[str, list[tuple[float, float, set[str]]]] = {}
 
@@ -109,7 +109,8 @@ def is_quorum(outcome: dict, queue: str) -> bool:
 
 
 def spans_of(changes: Iterable[tuple[float, str, str]]) -> Spans:
-    """The spans between changes: when, at which node, and what it is from then on. A node's first begins it all."""
+    """The spans between changes: (seconds, node, role or state from then on). A node's first span begins with its first
+    change."""
     spans: Spans = {}
     for t, node, what in changes:
         told = spans.setdefault(node, [])

@@ -59,6 +59,6 @@ def _wrapped(text: str, lead: str) -> list[str]:
 
 
 def refusal(error: dict) -> str:
-    """What RabbitMQ said, and to which step."""
+    """RabbitMQ's refusal, and the step that it refused."""
     code = "" if error["code"] is None else f"{error['code']} "
     return f"step {error['step']}: {code}{shown(error['text'])}"

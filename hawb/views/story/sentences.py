@@ -1,5 +1,5 @@
-"""What is said of each event of `hawb.engine.trace.EVENTS`: the one table of sentences that `telling` fills in, of
-which `client_sentences` is a part."""
+"""The sentences for the events of `hawb.engine.trace.EVENTS`: the one table that `telling` fills in, of which
+`client_sentences` is a part."""
 
 from __future__ import annotations
 

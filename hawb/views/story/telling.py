@@ -27,8 +27,8 @@ class Sentence(Struct, frozen=True):
 
 
 def sentences(outcome: dict, latest: int | None = None, drafts: Drafts | None = None) -> list[Sentence]:
-    """The story of an outcome, or the `latest` so many sentences of it. Whoever tells stories that begin alike keeps
-    their `drafts`."""
+    """The story of an outcome, or only its `latest` so many sentences. Callers that tell stories with one beginning
+    keep their `drafts`."""
     drafts = Drafts() if drafts is None else drafts
     return [_sentence(outcome, draft) for draft in drafts.of(outcome["events"], latest)]
 
@@ -50,7 +50,7 @@ def _sentence(outcome: dict, draft: Draft) -> Sentence:
 
 
 def _follows(others: list[dict]) -> str:
-    """What came of it as a matter of course and is worth telling: when messages were confirmed."""
+    """The consequences that a sentence also tells: when messages were confirmed."""
     confirms = [event for event in others if event["event"] == "messages_confirmed"]
     if not confirms:
         return ""
@@ -108,7 +108,7 @@ def _word(key: str, value: object) -> str:
 
 
 def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
-    """What sentences say beyond the fields."""
+    """Words of sentences that are no field of the detail."""
     detail = event["detail"]
     consumer = f"consumer {words['consumer']}" if detail.get("consumer") else "a client"
     code = f"{detail['code']} " if detail.get("code") else ""

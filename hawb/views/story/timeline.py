@@ -1,8 +1,8 @@
 """A timeline to be used: the lanes, a line at the moment that is shown, and each mark a button that tells what happened
 there and what brought it about.
 
-The buttons are HTML above the picture: the Tab key reaches them, they are called what happened, and they open what the
-picture's tooltips cannot hold. That takes no script (HTML's popovers). How they look is in the lab's stylesheet.
+The buttons are HTML above the picture: the Tab key reaches them, their names say what happened, and they open what the
+picture's tooltips cannot hold. That takes no script (HTML's popovers). The lab's stylesheet says how they look.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def html(drawn: Lanes, outcome: dict, name: str) -> str:
 
 
 def framed(content: str, drawn: Lanes, at: float) -> str:
-    """What `html` has made, with a line at a moment; another moment is another line alone."""
+    """The picture that `html` has made, with a line at a moment; for another moment only the line changes."""
     place = f"left:{drawn.scale.at(at):.1f}px;height:{drawn.height}px"
     line = f'<div class="hawb-here" role="img" aria-label="{seconds(at)} s is shown" style="{place}"></div>'
     return f'<div class="hawb-timeline">{content}{line}</div>'

@@ -1,7 +1,7 @@
 """Why a message is where it is: one paragraph, put together from the events that led there.
 
-Each clause is there because an event of the outcome says so, or a setting of a policy that an event shows. What an
-outcome does not tell, such as the definition of a policy that nobody set during the scenario, is left out.
+Each clause is there because an event of the outcome says so, or a setting of a policy that an event shows. Facts that
+an outcome does not tell, such as the definition of a policy that nobody set during the scenario, are left out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from hawb.views.story.telling import sentence
 
 
 def why(outcome: dict, queue: str, number: int) -> str:
-    """What became of a message and why. Raises ValueError, naming what there is, for a queue or number that there is
-    not."""
+    """What became of a message and why. Raises ValueError for an unknown queue or number, naming the known ones."""
     account, chronicle = _account(outcome, queue, number), Chronicle(outcome)
     loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
     if loss is not None:
@@ -27,8 +26,8 @@ def why(outcome: dict, queue: str, number: int) -> str:
 
 
 def whys(outcome: dict) -> list[str]:
-    """A paragraph for all that was lost together for the same reason, in the order of the losses, and one for each
-    queue that did not take what was confirmed."""
+    """A paragraph for all messages lost together for the same reason, in the order of the losses, and one for each
+    queue that did not take confirmed messages."""
     chronicle = Chronicle(outcome)
     lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
     return lost + [
@@ -64,11 +63,11 @@ def _fate(chronicle: Chronicle, queue: str, number: int, account: dict) -> str:
     return _there(chronicle, queue, number)
 
 
-# What is there
+# Messages in the queue
 
 
 def _there(chronicle: Chronicle, queue: str, number: int) -> str:
-    """In the queue, and where."""
+    """The paragraph about a message that is in the queue: where."""
     entry = chronicle.outcome["queues"][queue]
     name = f"Message {number:,} of {shown(queue)}"
     flag = " If it is delivered, it will be marked as redelivered." if holds(entry["redelivered"], number) else ""
@@ -99,14 +98,14 @@ def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
 
 
 def _led(chronicle: Chronicle, queue: str, until: int | None = None) -> list[str]:
-    """What became of a quorum queue's leader since it last could commit nothing, up to an event."""
+    """The sentences about a quorum queue's leader since a leader last could commit nothing, up to an event."""
     lost = chronicle.places(("queue_unavailable",), queue, until=until)
     return leadership(chronicle, queue, lost[-1] - 1, until) if lost else []
 
 
 def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None = None) -> list[str]:
-    """The sentences about a quorum queue's leader between two events, by their places. That one who was elected can
-    commit needs none of its own."""
+    """The sentences about a quorum queue's leader between two events, by their places. That an elected leader can
+    commit needs no sentence."""
     told, elected = [], None
     for event in chronicle.told(LEADERSHIP, queue, after + 1, until):
         if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
@@ -131,8 +130,8 @@ def nodes_with(chronicle: Chronicle, queue: str, number: int) -> list[str]:
 
 
 def _members_with(chronicle: Chronicle, queue: str, first: int | None) -> list[str]:
-    """The online members that have what event `first` published: those that had it then and have kept their disk, and
-    those that have caught up since."""
+    """The online members that have the messages of the publish at event `first`: those that had them then and have kept
+    their disk, and those that have caught up since."""
     entry, had = chronicle.outcome["queues"][queue], set()
     for event in chronicle.events[first:] if first is not None else []:
         if event["event"] == "messages_published" and event["queue"] == queue and not had:
@@ -147,7 +146,7 @@ FORGETS = ("disk_lost", "node_reset", "member_removed")
 """The events after which a member's log is gone."""
 
 
-# What has left
+# Messages that have left the queue
 
 
 REMOVED = {
@@ -194,17 +193,17 @@ def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
 
 
 NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
-"""The reasons of a refusal behind which stands the end of a master."""
+"""The reasons of refusals that the end of a master explains."""
 
 NO_LEADER = ("no_majority", "client_node_gone")
-"""Those behind which may stand that no leader could commit."""
+"""The reasons of refusals that the lack of a leader who could commit may explain."""
 
 
-# What clients saw of it
+# What clients saw of a message
 
 
 def _deliveries(chronicle: Chronicle, queue: str, number: int) -> list[str]:
-    """Deliveries, when there was more than one, and what came between them."""
+    """Deliveries of a message, if it had more than one, and what came between them."""
     about = [(index, event) for index, event in enumerate(chronicle.events) if _is_about(event, queue, number)]
     delivered = [index for index, event in about if event["event"] == "messages_delivered"]
     if len(delivered) < 2:
@@ -235,7 +234,7 @@ AGAIN = {
 
 
 def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str]:
-    """What the publisher was told, if anything."""
+    """The answers that the publisher got, if any."""
     account = chronicle.outcome["ledger"][queue]
     told = []
     for answer, words in (("confirmed", "The broker confirmed"), ("nacked", "The broker nacked")):

@@ -17,7 +17,7 @@ BLOCKERS = ("what blocks a move to quorum queues", "queues", "share", "clusters"
 REFUSED = ("file that could not be read", "why")
 
 MOST_REFUSED = 20
-"""How many files that could not be read a terminal is shown; all are in the table of clusters."""
+"""How many unreadable files a terminal shows; all are in the table of refusals."""
 LONGEST = 60
 
 

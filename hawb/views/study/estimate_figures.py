@@ -19,7 +19,7 @@ from hawb.views.style import FIGURE, LOOKS, MARKERS, PAPER
 STYLE = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
 ROW_INCHES = 0.2
 WIDE = 50
-"""Panels whose largest number is so many times the smallest are logarithmic, down to 0."""
+"""A panel whose largest number is so many times its smallest is logarithmic, down to 0."""
 
 ROOM = 1.6
 """How much longer an axis is than its longest interval, for the number beside it."""

@@ -1,4 +1,4 @@
-"""What a study comes to, for a notebook: a table, and the same in words; each number with its 95 % interval."""
+"""A study's estimates for a notebook: a table, and the same in words; each number with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hawb.study.live import Estimate
 from hawb.views.formatting import percent
 
 SMALLEST = 0.01
-"""Means below are not told apart: a hundredth of a minute, or of a message."""
+"""Means below this are not told apart: a hundredth of a minute, or of a message."""
 
 
 class Shown(Struct, frozen=True):
-    """A number of a study that is shown: of a measure its mean, `times` as much in another unit, or the share of trials
+    """A number of a study that is shown: the mean of a measure, `times` as much in another unit, or the share of trials
     that had any."""
 
     measure: str
@@ -86,8 +86,7 @@ def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -
 
 
 def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
-    """A line for each design, under a line for each environment that says what is told: the figure's text
-    alternative."""
+    """The figure's text alternative: for each environment a line that names the numbers, and a line for each design."""
     titles = "; ".join(each.title for each in shown)
     lines: list[str] = []
     before = None

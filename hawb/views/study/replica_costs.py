@@ -1,6 +1,6 @@
 """What each number of replicas costs and brings: for a terminal, for programs, and as one page.
 
-What a number leaves out stands beside it.
+Each figure has beside it what it leaves out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not pl
 
 
 def report(found: WhatIf) -> str:
-    """For a terminal."""
+    """The answer as text for a terminal."""
     table = tabulate(rows(found), COLUMNS, tablefmt="plain", disable_numparse=True)
     advised = columns([list(row) for row in advice_rows(found)], ADVICE)
     parts = [heading(found), table, recommendation(found), advised, *legend(found)]
@@ -61,7 +61,7 @@ def report(found: WhatIf) -> str:
 
 
 def heading(found: WhatIf) -> str:
-    """What it is about."""
+    """The queues that the answer is about."""
     size = f"{found.size_bytes:,} bytes{' (assumed)' if found.assumed_size else ''}"
     nodes = "an unknown number of nodes" if found.nodes is None else counted(found.nodes, "node")
     return (
@@ -121,7 +121,7 @@ def _tolerates(found: WhatIf) -> int:
 
 
 def advice_rows(found: WhatIf) -> list[tuple[str, ...]]:
-    """Queues of which the same is to be said are one row."""
+    """The advice for each queue; queues with the same advice are one row."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in found.advice:
         groups[_advised(one, found)].append(one.queue.full_name)
@@ -141,7 +141,7 @@ def _advised(one: Advice, found: WhatIf) -> tuple[str, ...]:
 
 
 def legend(found: WhatIf) -> list[str]:
-    """What each column is, what it rests on and what it leaves out."""
+    """What each column means, what it rests on and what it leaves out."""
     measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
     errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
     error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
@@ -160,7 +160,7 @@ def legend(found: WhatIf) -> list[str]:
 
 
 def _fewer(played: Sequence[Played]) -> str:
-    """Of which rows there are fewer trials, and why."""
+    """Which rows have fewer trials, and why."""
     groups = Counter((one.refused, one.lost.trials) for one in played if one.refused)
     return "".join(
         FEWER.format(trials=trials, rows=counted(count, "row"), reason=reason)
@@ -169,7 +169,7 @@ def _fewer(played: Sequence[Played]) -> str:
 
 
 def plain(found: WhatIf) -> dict[str, object]:
-    """All of it as JSON has it."""
+    """The whole answer as JSON has it."""
     return {
         "release": found.profile.release,
         "nodes": found.nodes,
@@ -211,7 +211,7 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
 
 
 def tables(found: WhatIf) -> tuple[Table, Table, Table]:
-    """Costs, what the columns are, and what is recommended, as a notebook and a page show them."""
+    """Costs, the meaning of the columns, and the advice, as a notebook and a page show them."""
     told = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
     return (
         Table(heading(found), COLUMNS, rows(found)),

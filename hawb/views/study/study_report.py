@@ -1,4 +1,4 @@
-"""What a study comes to, for a terminal: a verdict, a table for each measure, and how it goes on while it runs."""
+"""A study's estimates for a terminal: a verdict, a table for each measure, and the progress while it runs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
     "sync_blocked_s": "seconds blocked by a synchronisation", PRICE: "price of a year",
 }  # fmt: skip
-"""The measures by which designs are judged, in this order, and what stands first of all tables."""
+"""The measures by which designs are judged, in this order; their tables come first."""
 
 
 def report(
     title: str, estimates: Iterable[Mapping[str, object]], baseline: str | None = None, currency: str | None = None
 ) -> str:
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
-    weights each row tells how many they are worth. With a `baseline` each row tells how much more it is than with that
-    design, under the same faults, and a verdict says it before the tables. `currency` is that of prices."""
+    weights, each row tells how many plain trials they are worth. With a `baseline` each row tells its difference from
+    that design, under the same faults, and a verdict stands before the tables. `currency` is that of prices."""
     by_measure: dict[str, list[Mapping[str, object]]] = {measure: [] for measure in JUDGED}
     for row in estimates:
         by_measure.setdefault(row["measure"], []).append(row)
@@ -67,8 +67,8 @@ def verdict(by_measure: Mapping[str, Iterable[Mapping[str, object]]], baseline: 
 
 
 def _judged(rows: Iterable[Mapping[str, object]]) -> str:
-    """The designs that have less than the baseline and those that have more, each with its difference; of others the
-    interval has both."""
+    """The designs that have less than the baseline and those that have more, each with its difference; designs whose
+    interval includes 0 are neither."""
     sides: dict[str, list[str]] = {"less": [], "more": []}
     for row in rows:
         low, high = row["difference_low"], row["difference_high"]
@@ -79,8 +79,8 @@ def _judged(rows: Iterable[Mapping[str, object]]) -> str:
 
 
 def origins(title: str, settings: Iterable[Setting]) -> str:
-    """What a study was played with that own numbers of that title were laid over: a list of what was measured, one of
-    what is assumed, and others of what else there is."""
+    """The numbers that a study was played with, after own numbers of that title were laid over it: a list of those that
+    were measured, one of those that are assumed, and one for each other origin."""
     by_origin: dict[str, list[list[str]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
     for one in settings:
         by_origin[one.origin].append([shown(one.name), shown(one.value), shown(one.reason)])
@@ -119,7 +119,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def number(value: float) -> str:
-    """A mean, in as many digits as tell something."""
+    """A mean in as many digits as are significant."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
@@ -129,7 +129,7 @@ def more(value: float) -> str:
 
 
 def rate(progress: Progress | None) -> str:
-    """How fast it goes, the time left, and what else there is to know; nothing before anything is played."""
+    """The rate of a study, the time left, and tasks tried again; empty before anything is played."""
     if progress is None:
         return ""
     told = []

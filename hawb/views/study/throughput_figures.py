@@ -1,7 +1,7 @@
 """Published rates and latencies beside the model that was fitted to them, as a picture and as tables.
 
-Classic queues are squares, quorum queues lighter hexagons; lines are the fit. The band is the interval of a prediction,
-so that a mark outside of it is a row that the others did not tell.
+Classic queues are squares, quorum queues lighter hexagons; lines are the fit. The band is the interval of a prediction:
+a mark outside of it is a row that the others did not predict.
 """
 
 from __future__ import annotations
