@@ -24,7 +24,7 @@ from hawb.engine.fifo_state import Fifo
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
-from hawb.rules.limits import Limits
+from hawb.rules.limits import Limits, is_given_up
 from hawb.rules.quorum_declaration import AT_LEAST_ONCE, QuorumSettings
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
@@ -240,7 +240,7 @@ def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool) -> Runs:
     queue = turn.queues[name]
     fifo, limit, numbers = of(queue), delivery_limit(queue), runs.normal(ordered)
     counts = counted(fifo.counts, numbers)
-    often = runs.normal(pair for count, these in counts if limit is not None and count > limit for pair in these)
+    often = runs.normal(pair for count, these in counts if is_given_up(count, limit) for pair in these)
     spent = runs.common(numbers, often)
     back = runs.minus(numbers, spent)
     kept = runs.within(ordered, back)

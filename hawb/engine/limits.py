@@ -28,11 +28,9 @@ from hawb.engine.fifo_state import Enqueuer
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
+from hawb.rules import limits as rules
 from hawb.rules.limits import DROP_HEAD
 from hawb.rules.quorum_declaration import QuorumSettings
-
-SOFT_LIMIT = 0.8
-"""The part of its limit down to which a quorum queue has to get before it takes messages again."""
 
 
 def room(queue: Queue, count: int, message_bytes: int) -> int:
@@ -42,13 +40,8 @@ def room(queue: Queue, count: int, message_bytes: int) -> int:
     if limits.overflow == DROP_HEAD or queue.type == QUORUM:
         return count
     waiting = ready(queue)
-    if limits.max_length is not None:
-        count = min(count, limits.max_length - runs.size(waiting))
-    if limits.max_length_bytes is not None:
-        spare_bytes = limits.max_length_bytes - size_bytes(queue, waiting)
-        fit = spare_bytes // message_bytes if message_bytes else count
-        count = min(count, fit if spare_bytes >= 0 else 0)
-    return max(0, count)
+    waiting_bytes = 0 if limits.max_length_bytes is None else size_bytes(queue, waiting)
+    return rules.room(limits, runs.size(waiting), waiting_bytes, count, message_bytes)
 
 
 def excess(queue: Queue) -> Runs:
@@ -139,22 +132,6 @@ def length_and_bytes(queue: Queue) -> tuple[int, int]:
     return runs.size(counted), size_bytes(queue, counted)
 
 
-def is_too_long(queue: Queue) -> bool:
-    """Whether a quorum queue holds more than it may."""
-    limits, (length, size) = limits_of(queue), length_and_bytes(queue)
-    pairs = ((length, limits.max_length), (size, limits.max_length_bytes))
-    return any(limit is not None and found > limit for found, limit in pairs)
-
-
-def is_roomy(queue: Queue) -> bool:
-    """Whether a quorum queue is at or below its soft limit in every respect; without a limit it is not
-    (`is_below_soft_limit`)."""
-    limits, (length, size) = limits_of(queue), length_and_bytes(queue)
-    pairs = [(found, limit) for found, limit in ((length, limits.max_length), (size, limits.max_length_bytes))
-             if limit is not None]  # fmt: skip
-    return bool(pairs) and all(found <= int(limit * SOFT_LIMIT) for found, limit in pairs)
-
-
 def tell_publishers(turn: Turn, name: str) -> None:
     """After a command a quorum queue tells channels to reject what is published, once each, or to go on. Before 4.0
     nobody tells them when the limit that made them reject is gone."""
@@ -166,12 +143,12 @@ def tell_publishers(turn: Turn, name: str) -> None:
         told = fifo.release(turn).unblocks_unlimited
         fifo.change(turn, name, roomy=False, enqueuers=go_on(turn, queue) if told else known.enqueuers)
     elif limits.overflow == DROP_HEAD:
-        fifo.change(turn, name, roomy=is_roomy(queue))
-    elif is_too_long(queue):
+        fifo.change(turn, name, roomy=rules.is_roomy(limits, *length_and_bytes(queue)))
+    elif rules.is_too_long(limits, *length_and_bytes(queue)):
         blocked = tuple(one if one.blocked else hears(turn, queue, one, rejecting=True) for one in known.enqueuers)
         fifo.change(turn, name, roomy=False, enqueuers=blocked)
     else:
-        roomy = is_roomy(queue)
+        roomy = rules.is_roomy(limits, *length_and_bytes(queue))
         fifo.change(
             turn, name, roomy=roomy, enqueuers=go_on(turn, queue) if roomy and not known.roomy else known.enqueuers
         )
@@ -194,7 +171,7 @@ def register(turn: Turn, name: str, channel: tuple) -> bool:
     """A channel (its second field the node) is about to publish for the first time, from 3.10 on. Returns whether it is
     told to reject that. One that the queue knows hears how it is now (`rabbit_fifo`, `register_enqueuer`)."""
     queue = turn.queues[name]
-    rejecting = limits_of(queue).overflow != DROP_HEAD and is_too_long(queue)
+    rejecting = limits_of(queue).overflow != DROP_HEAD and rules.is_too_long(limits_of(queue), *length_and_bytes(queue))
     others = tuple(one for one in fifo.of(queue).enqueuers if one.channel != channel)
     known = next((one for one in fifo.of(queue).enqueuers if one.channel == channel), Enqueuer(channel))
     fresh = replace(known, rejecting=rejecting, from_us=turn.now_us)

@@ -57,3 +57,39 @@ def limits(definition: Mapping[str, object], arguments: Mapping[str, object]) ->
         if (values := [one[key] for one, key in ((arguments, f"x-{setting}"), (definition, setting)) if key in one])
     }
     return Limits(**given) if given else NO_LIMITS
+
+
+SOFT_LIMIT = 0.8
+"""The part of its limit down to which a quorum queue has to get before it takes messages again."""
+
+
+def room(limits: Limits, waiting: int, waiting_bytes: int, count: int, size_bytes: int) -> int:
+    """How many of `count` messages of a size a classic queue takes that rejects publishes, while so many are ready in
+    it, of so many bytes together (`rabbit_amqqueue_process:will_overflow`)."""
+    if limits.max_length is not None:
+        count = min(count, limits.max_length - waiting)
+    if limits.max_length_bytes is not None:
+        spare_bytes = limits.max_length_bytes - waiting_bytes
+        fit = spare_bytes // size_bytes if size_bytes else count
+        count = min(count, fit if spare_bytes >= 0 else 0)
+    return max(0, count)
+
+
+def is_too_long(limits: Limits, count: int, size_bytes: int) -> bool:
+    """Whether a quorum queue has more than its limits, so that it has publishes rejected (`rabbit_fifo:is_over_limit`).
+    Ready messages count, and dead letters that wait."""
+    pairs = (count, limits.max_length), (size_bytes, limits.max_length_bytes)
+    return any(limit is not None and found > limit for found, limit in pairs)
+
+
+def is_roomy(limits: Limits, count: int, size_bytes: int) -> bool:
+    """Whether a quorum queue is at or below SOFT_LIMIT in every respect, so that it has publishes taken again; without
+    a limit it is not (`rabbit_fifo:is_below_soft_limit`)."""
+    pairs = (count, limits.max_length), (size_bytes, limits.max_length_bytes)
+    known = [(found, limit) for found, limit in pairs if limit is not None]
+    return bool(known) and all(found <= int(limit * SOFT_LIMIT) for found, limit in known)
+
+
+def is_given_up(returned: int, delivery_limit: float | None) -> bool:
+    """Whether a quorum queue gives up a message that was given back so often (`rabbit_fifo:return_one`)."""
+    return delivery_limit is not None and returned > delivery_limit
