@@ -83,11 +83,10 @@ def is_too_long(limits: Limits, count: int, size_bytes: int) -> bool:
 
 
 def is_roomy(limits: Limits, count: int, size_bytes: int) -> bool:
-    """Whether a quorum queue is at or below SOFT_LIMIT in every respect, so that it has publishes taken again; without
-    a limit it is not (`rabbit_fifo:is_below_soft_limit`)."""
-    pairs = (count, limits.max_length), (size_bytes, limits.max_length_bytes)
-    known = [(found, limit) for found, limit in pairs if limit is not None]
-    return bool(known) and all(found <= int(limit * SOFT_LIMIT) for found, limit in known)
+    """Whether a quorum queue that has limits is at or below SOFT_LIMIT of each, so that it has publishes taken again
+    (`rabbit_fifo:is_below_soft_limit`)."""
+    fits = limits.max_length is None or count <= int(limits.max_length * SOFT_LIMIT)
+    return fits and (limits.max_length_bytes is None or size_bytes <= int(limits.max_length_bytes * SOFT_LIMIT))
 
 
 def is_given_up(returned: int, delivery_limit: float | None) -> bool:
