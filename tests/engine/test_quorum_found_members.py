@@ -208,3 +208,13 @@ def test_what_a_quorum_queue_was_not_told_is_known_to_a_side():
                  {"kill": ["a", "b"]}, {"force_boot": "a", "at": 1.0035}, nodes="ab")  # fmt: skip
     with watched():
         run.moment()
+
+
+def test_what_a_leader_notices_as_it_leaves_the_group_waits_for_the_next():
+    run = played(
+        {"declare": declared()["declare"] | {"node": "b"}}, publish(10, "b"),
+        {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}, {"kill": "a"}, {"start": "a"},
+        {"shrink": "b", "at": 0.018102}, {"wait": 30}, nodes="ab", timing={"start_s": 0.3},
+    )  # fmt: skip
+    group = run.moment().state.groups["q"]
+    assert queue(run).members == (0,) and queue(run).master == 0 and not group.waiting

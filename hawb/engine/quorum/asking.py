@@ -35,8 +35,8 @@ def ask(t, g, p):
 
 
 def offer(t, g, p):
-    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it, or
-    has just left its group, leaves it waiting for the next."""
+    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it, or has left
+    the group, leaves it waiting for the next."""
     leader, channel = record(t, g).master, channel_of(t, p)
     if leader == NOWHERE or not is_member(t, g, leader) or not (p.node == NOWHERE or linked(t, p.node, leader)):
         return
