@@ -1,4 +1,4 @@
-"""What each verb is on a real cluster; `ACTIONS` is the one table.
+"""What each verb does on a real cluster; `ACTIONS` is the one table.
 
 Clients speak AMQP, kill is kill -9, broken links drop packets, and where a person would use rabbitmqctl the broker's
 own functions are called, which rabbitmqctl calls too.
@@ -35,8 +35,8 @@ def resource(queue: str) -> tuple:
 
 # --- policies ---
 
-# Two changes of policies at once may leave a queue under what it had before (`rabbit_policy:update_policies`): they are
-# made in order.
+# Two changes of policies at once may leave a queue under its former policy (`rabbit_policy:update_policies`): changes
+# are made in order.
 
 
 def definition_of(drive: Drive, definition: dict[str, Any]) -> str:
@@ -71,7 +71,7 @@ def clear_operator_policy(drive: Drive, verb: verbs.ClearOperatorPolicy) -> None
 
 
 def by_client(method: str) -> Callable[[Drive, Verb], None]:
-    """A verb that a client does at the node that it names, if it names one."""
+    """The action of a verb that a client does at the node that the verb names, if it names one."""
 
     def act(drive: Drive, verb: Verb) -> None:
         drive.client(getattr(verb, "node", None), lambda node: getattr(drive.clients, method)(verb, node))
@@ -80,7 +80,7 @@ def by_client(method: str) -> Callable[[Drive, Verb], None]:
 
 
 def by_clock(method: str) -> Callable[[Drive, Any], None]:
-    """The same for a client that may have a rate: its clock starts now."""
+    """The action of a verb for a client that may have a rate: the client's clock starts now."""
 
     def act(drive: Drive, verb: verbs.Publisher | verbs.Consume) -> None:
         now_s = time.monotonic()
@@ -113,12 +113,12 @@ def nodes_of(drive: Drive, verb: OnNodes) -> list[BrokerNode]:
 
 
 def on_nodes(work: Callable[[Drive, list[BrokerNode]], str | None]) -> Callable[[Drive, OnNodes], None]:
-    """A verb for nodes that takes its time."""
+    """The action of a verb for nodes, done beside the drive."""
     return lambda drive, verb: drive.job(work, drive, nodes_of(drive, verb))
 
 
 def on_node(work: Callable[[Drive, BrokerNode], str | None]) -> Callable[[Drive, Any], None]:
-    """A verb for a node that takes its time."""
+    """The action of a verb for one node, done beside the drive."""
     return lambda drive, verb: drive.job(work, drive, drive.cluster.nodes[verb.node])
 
 
@@ -169,7 +169,7 @@ def set_alarm(drive: Drive, node: BrokerNode, what: tuple) -> str | None:
 
 
 def clear_alarm(drive: Drive, node: BrokerNode, what: tuple) -> str | None:
-    # RabbitMQ itself takes no notice of an alarm that is not set.
+    # RabbitMQ itself ignores an alarm that is not set.
     before = drive.cluster.ask(node, "rabbit_alarm", "get_alarms")
     reason = reason_of(drive.cluster.ask(node, "rabbit_alarm", "clear_alarm", what))
     return reason if drive.cluster.ask(node, "rabbit_alarm", "get_alarms") != before else "no such alarm is set"

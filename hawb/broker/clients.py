@@ -27,7 +27,7 @@ from hawb.scenario import verbs
 
 UNNUMBERED = 0
 DRAIN_S = 20
-"""How long all messages of a queue may take to come; those that expire meanwhile never do."""
+"""How long all messages of a queue may take to come; messages that expire meanwhile never come."""
 MOST_PREFETCH = 0xFFFF
 """The largest prefetch that AMQP can write."""
 AT_ONCE = 200
@@ -36,7 +36,7 @@ AT_ONCE = 200
 
 @dataclass
 class Account:
-    """What publishers and consumers of a queue's name were told and said."""
+    """The messages of a queue's name by what its publishers and consumers sent and heard."""
 
     published: int = 0
     confirmed: set[int] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Account:
 @dataclass
 class Subscriber:
     """A consumer, or the holder of a get. `held` are (delivery tag, number), oldest first; `cancel_notify` is whether
-    RabbitMQ tells it of the end of its subscription."""
+    RabbitMQ tells the client when its subscription ends."""
 
     name: str
     queue: str
@@ -178,8 +178,7 @@ class Clients:
         return found
 
     async def publisher(self, verb: verbs.Publisher, node: str, began_s: float) -> None:
-        """A steady publisher, which goes on by itself; one that was closed goes on with what it had counted. Raises
-        Refused."""
+        """Starts a steady publisher; one that was closed continues with its counts. Raises Refused."""
         known = self.publishers.get(verb.name)
         if known is not None and known.open:
             raise Refused(None, f"there is a publisher '{verb.name}' already")
@@ -193,7 +192,7 @@ class Clients:
         self._steadily(beat(publisher.clock, lambda: publisher.open, publisher.publish))
 
     def _steadily(self, beats: Coroutine) -> None:
-        """Something that a client does at its beats goes on beside all else."""
+        """Lets a client act at its beats, beside all else."""
         task = self._loop.create_task(beats)
         self._beats.add(task)
         task.add_done_callback(self._beats.discard)
@@ -212,8 +211,8 @@ class Clients:
     # --- consuming ---
 
     async def consume(self, verb: verbs.Consume, node: str, began_s: float) -> None:
-        """basic.consume on a channel of the consumer's own; one that was cancelled goes on with its own. With a rate it
-        acknowledges by itself. Raises Refused."""
+        """basic.consume on a channel of the consumer's own; a cancelled consumer uses its former channel. With a rate
+        it acknowledges by itself. Raises Refused."""
         known = self.subscribers.get(verb.consumer)
         if known is not None and known.state == "active" and known.channel.open:
             raise Refused(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{verb.consumer}'")
@@ -235,7 +234,7 @@ class Clients:
             self._steadily(beat(Clock(began_s, verb.rate), lambda: channel.open, acknowledge))
 
     async def _subscriber(self, verb: verbs.Consume, node: str) -> Subscriber:
-        """A consumer to be, with its channel."""
+        """A consumer with its channel, not yet subscribed."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection(verb.connection, node, vhost, verb.cancel_notify)
         channel = await connection.channel()
@@ -290,7 +289,7 @@ class Clients:
             await subscriber.channel.call("flow", True)
 
     def _write(self, subscriber: Subscriber, count: int, verdict: str) -> bool:
-        """Writes the answers to the oldest `count` messages that a consumer has; whether there are any."""
+        """Writes the answers to the oldest `count` messages that a consumer has; returns whether there are any."""
         answered, subscriber.held = subscriber.held[:count], subscriber.held[count:]
         for tag, number in answered:
             if verdict == "ack":
@@ -309,8 +308,8 @@ class Clients:
         subscriber.state = "cancelled"
 
     async def close(self, name: str, now_s: float) -> None:
-        """A consumer's channel, a steady publisher with all that was due by now, or else all connections of that name.
-        What is closed already is no error, but for a connection that had no consumers. Raises Refused."""
+        """Closes a consumer's channel, a steady publisher after all that was due by now, or else all connections of
+        that name. Closing again is no error, but for a connection that had no consumers. Raises Refused."""
         if name in self.subscribers:
             await self.subscribers[name].channel.close()
             return
@@ -327,13 +326,13 @@ class Clients:
             await connection.close()
 
     async def close_all(self, spared: Callable[[str], bool] = lambda _: False) -> None:
-        """Every connection goes away but those whose name is spared."""
+        """Closes every connection but those whose name is spared."""
         for key, connection in list(self._connections.items()):
             if not spared(key[0]):
                 await connection.close()
 
     async def drain(self, queue: str, node: str) -> list[tuple[int, bool]]:
-        """(number, redelivered) of all that a queue delivers, which goes back to it."""
+        """(number, redelivered) of all messages that a queue delivers; they go back to it."""
         vhost, name = split_queue(queue)
         connection = await self.connection("hawb-drain", node, vhost)
         channel = await connection.channel()
@@ -357,19 +356,19 @@ class Clients:
 
 
 def number_of(properties: pika.BasicProperties, queue: str) -> int:
-    """The number that a message has in a queue; UNNUMBERED if it was not published to it by a client, but came as a
-    dead letter."""
+    """The number that a message has in a queue; UNNUMBERED if no client published it there, but it came as a dead
+    letter."""
     headers = properties.headers or {}
     return UNNUMBERED if "x-death" in headers else (headers.get(HEADER) or {}).get(queue, UNNUMBERED)
 
 
 def closed(subscriber: Subscriber) -> None:
-    """Its channel is gone, and with it what it held."""
+    """Notes that a subscriber's channel is gone, and with it the messages that it held."""
     subscriber.state, subscriber.held = "closed", []
 
 
 def cancelled(subscriber: Subscriber) -> None:
-    """RabbitMQ has told it that its subscription ended."""
+    """Notes that RabbitMQ has told a subscriber that its subscription ended."""
     subscriber.state, subscriber.cancel_notified = "cancelled", True
 
 

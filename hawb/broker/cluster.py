@@ -1,7 +1,7 @@
 """A real cluster for one scenario: copied from a joined, empty one, booted, asked, and taken away again.
 
-Joining nodes takes longer than booting them, so the first cluster of each size is kept as a template: its data
-directories, stopped, are what every later one starts from. What a cluster is waited for is a state, never a time.
+Joining nodes takes longer than booting them, so the first cluster of each size is kept as a template: every later one
+starts from its stopped data directories. Clusters are waited for until they reach a state, never for a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POLL_S = 0.1
 
 
 def lacking() -> list[str]:
-    """What this machine lacks to run a cluster of any release, each with what helps; empty if nothing."""
+    """What this machine lacks to run a cluster of any release, each with what helps; empty if it lacks nothing."""
     lacks = [
         f"{command} (apt-get install --no-install-recommends {package})"
         for command, package in (("ip", "iproute2"), ("iptables", "iptables"))
@@ -106,7 +106,7 @@ class Bench:
 
 
 class Kept(NamedTuple):
-    """A cluster that stays up after a scenario; closing `stack` takes it away."""
+    """A cluster that stays up after a scenario; closing `stack` removes it."""
 
     wanted: tuple[tuple[str, ...], Cluster]
     cluster: BrokerCluster
@@ -115,7 +115,7 @@ class Kept(NamedTuple):
 
 @contextlib.contextmanager
 def running_cluster(home: Path, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
-    """The network, the control node and the nodes, none booted yet. All of it is gone afterwards, whatever happens."""
+    """The network, the control node and the nodes, none booted yet; all are removed afterwards, whatever happens."""
     release = roots.release(entry.version)
     network = Network(len(names))
     directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=home))
@@ -161,11 +161,11 @@ class BrokerCluster:
         return next(node for node in self.nodes.values() if node.number == number)
 
     def ask(self, node: BrokerNode, module: str, function: str, *arguments: Any, timeout_s: float = 10) -> Any:
-        """What a function says on a node. Raises CallFailed."""
+        """The value of a function on a node. Raises CallFailed."""
         return self.control.call(node.erlang, module, function, *arguments, timeout_s=timeout_s)
 
     def empty(self) -> None:
-        """Takes away all that a scenario has made: its virtual hosts, with their queues and policies. Raises
+        """Removes all that a scenario has made: its virtual hosts, with their queues and policies. Raises
         CallFailed."""
         node = self.running()[0]
         for vhost in self.ask(node, "rabbit_vhost", "list_names"):
@@ -200,8 +200,8 @@ class BrokerCluster:
         return "waiting" if WAITS in node.log_since_boot() else "booting"
 
     def is_running(self, node: BrokerNode) -> bool:
-        """Whether a node's broker runs. One that has booted and was not stopped since is asked again while it does not
-        answer: on a loaded machine it may be too busy. Raises CannotPlay for one that goes on so."""
+        """Whether a node's broker runs. A node that has booted and was not stopped since is asked again while it does
+        not answer: on a loaded machine it may be too busy. Raises CannotPlay if it never answers."""
         end = time.monotonic() + BOOT_S
         while self.state(node) != "running":
             if not (node.alive and node.has_booted):
@@ -220,8 +220,8 @@ class BrokerCluster:
         self.wait_booted(nodes)
 
     def wait_booted(self, nodes: Iterable[BrokerNode]) -> None:
-        """Waits until each node runs, has ended, or waits for another while nothing changes. Raises CannotPlay for one
-        that does none of it: what a real node hangs in says nothing of the rules."""
+        """Waits until each node runs, has ended, or waits for another while nothing changes. Raises CannotPlay for a
+        node that does none of these: a real node that hangs says nothing of the rules."""
         nodes, states, since = list(nodes), None, time.monotonic()
         end = since + BOOT_S
         while time.monotonic() < end:
@@ -235,8 +235,8 @@ class BrokerCluster:
         raise CannotPlay(f"nodes did not boot within {BOOT_S} s: {states}")
 
     def _state_at_boot(self, node: BrokerNode) -> str:
-        """The state of a node, which boots until Erlang has booted as well as the broker: one of 4.0.5 whose broker is
-        stopped between the two ends with a crash."""
+        """The state of a node, which counts as booting until both Erlang and the broker have booted: a node of 4.0.5
+        whose broker is stopped in between ends with a crash."""
         state = self.state(node)
         if state == "running":
             with contextlib.suppress(CallFailed):
@@ -244,8 +244,8 @@ class BrokerCluster:
         return state
 
     def stop(self, nodes: Iterable[BrokerNode]) -> None:
-        """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed for one that does not
-        answer, and CannotPlay for one that hangs."""
+        """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed for a node that does
+        not answer, and CannotPlay for one that hangs."""
         nodes = [node for node in nodes if node.alive]
         for node in nodes:
             self.control.tell(node.erlang, "rabbit", "stop_and_halt")
@@ -256,7 +256,7 @@ class BrokerCluster:
                 raise CannotPlay(f"{node.name} did not stop within {BOOT_S} s") from None
 
     def join(self, node: BrokerNode, member: BrokerNode) -> Any:
-        """`rabbitmqctl stop_app`, `join_cluster` and `start_app` of a node that runs; what join_cluster answered."""
+        """`rabbitmqctl stop_app`, `join_cluster` and `start_app` of a running node; returns join_cluster's answer."""
         self.ask(node, "rabbit", "stop", timeout_s=BOOT_S)
         answer = self.ask(node, "rabbit_mnesia", "join_cluster", Atom(member.erlang), Atom("disc"), timeout_s=BOOT_S)
         if answer == "ok":

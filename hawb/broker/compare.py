@@ -1,8 +1,8 @@
 """Model and broker side by side: what differs, field by field.
 
-Only what the broker tells is compared, and no field of which the scenario says that it is a matter of luck (`racy`), or
-which is known to differ; what every real cluster leaves to luck is in `hawb.broker.races`. Texts are compared where
-RabbitMQ gave a reply code; what rabbitmqctl refuses is compared by its step.
+Only fields that the broker tells are compared, and none that the scenario calls a matter of luck (`racy`) or that is
+known to differ; `hawb.broker.races` has what every real cluster leaves to luck. Texts are compared where RabbitMQ gave
+a reply code; refusals of rabbitmqctl are compared by their steps.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ABSENT = "absent"
 WHOLE = ""
 """The part of an outcome that has no name of its own."""
 Cut = Callable[[dict[str, Any]], dict[str, dict[str, Any]]]
-"""How an outcome falls into parts, each of which is compared for itself."""
+"""Divides an outcome into parts, each of which is compared by itself."""
 Narrowed = Callable[[Scenario, str], Scenario]
-"""A scenario as it is for one part, with the same steps."""
+"""Narrows a scenario to one part, with the same steps."""
 SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", "seed"})
 
 
@@ -58,8 +58,8 @@ class Difference(NamedTuple):
 
 
 def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS) -> list[Difference]:
-    """Where the model and a broker differ, but for what is `known`; the fewest that a seed and a renaming of
-    exchangeable nodes leave. The scenario's own seed is tried first, then so many others.
+    """The fields in which the model and a broker differ, without those `known` to differ; the fewest that a seed and a
+    renaming of exchangeable nodes leave. The scenario's own seed is tried first, then so many others.
 
     Raises ScenarioRefused for what the model has no rules for.
     """
@@ -69,8 +69,8 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
 def compare_parts(
     played: Played, cut: Cut, known: Uncompared | None = None, seeds: int = SEEDS, narrowed: Narrowed | None = None
 ) -> dict[str, list[Difference]]:
-    """The same for each part of the outcome for itself, those that differ: what one part leaves to luck says nothing
-    about another one's. So where the scenario can be `narrowed` to one part, other seeds are tried on that alone."""
+    """As `compare`, for each part of the outcome by itself; only parts that differ. Luck in one part says nothing about
+    another. So where the scenario can be `narrowed` to one part, other seeds are tried on that alone."""
     scenario, observed, glances, _ = played
     seen = [(step, cut(told)) for step, told in [*sorted(glances.items()), (None, observed)]]
     spared = uncompared(filter(None, (scenario.racy, known)))
@@ -85,7 +85,8 @@ def compare_parts(
 def fewest(
     scenario: Scenario, seen: list[tuple[int | None, dict]], cut: Cut, spared: re.Pattern, parts: set[str], seeds: int
 ) -> dict[str, list[Difference]]:
-    """The fewest differences in each of the parts, those that differ, from what was seen of them at some steps."""
+    """The fewest differences in each of the parts from the broker's outcomes `seen` at some steps; only parts that
+    differ."""
     found: dict[str, list[Difference]] = {}
     left = set(parts)
     for told in tellings(scenario, [step for step, _ in seen], seeds):
@@ -107,7 +108,7 @@ def fewest(
 
 
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
-    """What model and broker tell, but for what a real cluster leaves to luck; the broker's with its nodes renamed."""
+    """The outcomes of model and broker without what a real cluster leaves to luck; the broker's with nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
     cancelled, moved = luckily_cancelled(scenario, mine, seen), luckily_served(mine)
     events, refusing, lost = mine["events"], rejecting(scenario), outrun(mine, seen) | luckily_kept(mine, seen)
@@ -131,7 +132,7 @@ def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple
         if section == "errors":
             yield from error_differences(model["errors"], seen)
         elif section == "ledger":
-            # Dead letters count as published to their queue, and clients see nothing of that.
+            # Dead letters count as published to their queue, which clients do not see.
             entries = {
                 name: {key: value for key, value in entry.items() if key != "published"}
                 for name, entry in seen.items()
@@ -169,7 +170,7 @@ def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, 
 
 
 def brief(value: Any) -> Any:
-    """What stands for a whole entry in a message."""
+    """A short form of a whole entry, for a message."""
     if not isinstance(value, dict):
         return value
     return {key: value[key] for key in ("state", "master", "mirrors", "leader", "members", "published") if key in value}
@@ -185,5 +186,5 @@ def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[s
 
 
 def told(error: dict[str, Any]) -> tuple:
-    """What has to be the same of an error."""
+    """The part of an error that has to be the same."""
     return error["code"], None if error["code"] is None else error["text"]

@@ -27,7 +27,7 @@ encode_value = pika.data.encode_value
 
 
 def encode_double(pieces: list[bytes], value: Any) -> int:
-    """Writes a value of a table, also a float, which pika alone cannot; how many bytes it takes."""
+    """Writes a value of a table, also a float, which pika alone cannot; returns how many bytes it takes."""
     if not isinstance(value, float):
         return encode_value(pieces, value)
     pieces.append(struct.pack(">cd", b"d", value))
@@ -38,7 +38,7 @@ pika.data.encode_value = encode_double
 
 
 class Refused(Exception):  # noqa: N818 - named for what it says
-    """What RabbitMQ refused, with its reply code; None where the connection broke."""
+    """A refusal of RabbitMQ's, with its reply code; None where the connection broke."""
 
     def __init__(self, code: int | None, text: str):
         super().__init__(text)
@@ -54,7 +54,7 @@ class Loop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine) -> Future:
-        """Starts a coroutine; its value, when it comes."""
+        """Starts a coroutine; returns the future of its value."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def close(self) -> None:
@@ -64,13 +64,13 @@ class Loop:
 
     def _run(self, namespace: str) -> None:
         enter(namespace)
-        # What is left when a scenario ends fails with its cluster, and nobody is there to hear of it.
+        # Coroutines left when a scenario ends fail with its cluster, and nobody is there to hear of it.
         self.loop.set_exception_handler(lambda _loop, _context: None)
         self.loop.run_forever()
 
 
 class Connection:
-    """One client's connection to a node and virtual host. `on_close` hears when it goes away."""
+    """One client's connection to a node and virtual host. `on_close` is called when it goes away."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop):
         self._loop = loop
@@ -84,7 +84,7 @@ class Connection:
         return self._pika is not None and self._pika.is_open
 
     async def connect(self, host: str, vhost: str, name: str, cancel_notify: bool) -> None:
-        """Opens it; RabbitMQ lists it by that name. Raises Refused."""
+        """Opens the connection; RabbitMQ lists it by that name. Raises Refused."""
         opened = self._loop.create_future()
         told = {"capabilities": capabilities(cancel_notify), "connection_name": name}
         parameters = pika.ConnectionParameters(
@@ -124,7 +124,7 @@ class Connection:
         await asyncio.wait([closed], timeout=CONNECT_S)
 
     def drop(self) -> None:
-        """Forgets it without a word to the node, whose host has lost its power."""
+        """Drops the connection without a word to the node, whose host has lost its power."""
         self._closed(ConnectionError("the node's host has lost its power"))
 
     def _closed(self, reason: Exception) -> None:
@@ -135,7 +135,7 @@ class Connection:
 
 
 class Channel:
-    """A channel; `call` awaits an answer. `on_close` hears when it goes away, with what RabbitMQ said."""
+    """A channel; `call` awaits an answer. `on_close` is called with RabbitMQ's reason when it goes away."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, channel: pika.channel.Channel):
         self._loop = loop
@@ -173,12 +173,12 @@ class Channel:
             await asyncio.wait([closed], timeout=CONNECT_S)
 
     def forget_consumers(self) -> None:
-        """Lets pika close the channel at once. It would cancel the channel's consumers first, so that others get what
-        comes next before what these hold has come back."""
+        """Lets pika close the channel at once. It would cancel the channel's consumers first, so that other consumers
+        get new messages before the held ones have come back."""
         self.pika._consumers.clear()
 
     def closed(self, reason: Exception) -> None:
-        """It is gone: whoever waits hears why."""
+        """Notes that the channel is gone, and tells everyone who waits for an answer why."""
         if self._over is None:
             self._over = refusal(reason)
             for future in list(self.waiting):
@@ -199,7 +199,7 @@ class Channel:
 
 
 def capabilities(cancel_notify: bool) -> dict[str, bool]:
-    """What a client says that it understands."""
+    """The capabilities that a client announces."""
     return {
         "authentication_failure_close": True,
         "basic.nack": True,
@@ -210,7 +210,7 @@ def capabilities(cancel_notify: bool) -> dict[str, bool]:
 
 
 def settle(future: asyncio.Future, answer: Any) -> None:
-    """Gives a future its answer, or its error; whoever comes second is not heard."""
+    """Gives a future its answer, or its error; a second answer is ignored."""
     if future.done():
         return
     if isinstance(answer, Exception):

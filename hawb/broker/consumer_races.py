@@ -1,4 +1,4 @@
-"""What a real cluster leaves to luck of what consumers meet; of all else, `races`.
+"""What a real cluster leaves to luck about consumers; `races` has all other luck.
 
 - A channel that tries to consume again gives up after a minute (`rabbit_amqqueue:retry_wait`). Steps that begin once
   the cluster has settled may take as long there and no time in the model: a consumer that waits may be cancelled.
@@ -24,18 +24,17 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Declare
 
 OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
-"""What a queue tells of messages that somebody holds."""
+"""A queue's fields about messages that somebody holds."""
 CONTENTS = ("ids", "messages", "synchronised_mirrors", "critical_nodes", *OF_HOLDERS)
-"""What a queue tells of its messages, and of the mirrors that have them all."""
+"""A queue's fields about its messages, and about the mirrors that have them all."""
 ANSWERS = ("confirmed", "nacked", "refused")
-"""What an account tells of what its queue had room for."""
+"""An account's fields about the messages that its queue had room for."""
 SHARES = ("received", "unacknowledged", "activity_status")
-"""What is told of a consumer that depends on what its queue's other ones get."""
+"""A consumer's fields that depend on what other consumers of its queue get."""
 
 
 def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
-    """The consumers of which it is luck whether they were cancelled, and on which model and broker differ in that; each
-    with its queue."""
+    """The consumers that were cancelled or not by luck, and in just one of model and broker; each with its queue."""
     lucky = {**waiting(scenario, mine), **reconsuming(scenario, mine)}
     both = ((name, told, its.get("consumers", {}).get(name, told)) for name, told in mine["consumers"].items())
     return {
@@ -45,7 +44,8 @@ def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, st
 
 
 def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
-    """The consumers that have waited before steps that take what they take, each with the step since when."""
+    """The consumers that waited through a step without a time, which may take a minute on a real cluster; each with
+    the step at which its wait began."""
     events = [event for event in model["events"] if event["event"] == "consumer_waits"]
     since = {event["detail"]["consumer"]: event["step"] for event in reversed(events)}
     untimed = max((index for index, step in enumerate(scenario.steps) if step.at is None), default=0)
@@ -53,7 +53,7 @@ def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
 
 
 def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
-    """The consumers of quorum queues that were deleted, in releases that mirror, each with the step of that."""
+    """The consumers of quorum queues that were deleted, in releases that mirror, each with the step of the deletion."""
     quorum = {whole(step.verb.queue) for step in scenario.steps
               if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
     if not PROFILES[scenario.cluster.version].mirroring:
@@ -78,7 +78,7 @@ def luckily_served(model: Told) -> dict[str, str]:
 
 
 def without_shares(told: Told, consumers: dict[str, str]) -> Told:
-    """A part of an outcome, but for which messages each of these consumers got, and which of them is the active one."""
+    """A part of an outcome without which messages each of these consumers got, and which of them is active."""
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
     named = {name: without(told["consumers"][name], *SHARES) for name in consumers.keys() & told["consumers"].keys()}
@@ -88,14 +88,14 @@ def without_shares(told: Told, consumers: dict[str, str]) -> Told:
 
 
 def rejecting(scenario: Scenario) -> set[str]:
-    """The queues that reject what they have no room for."""
+    """The queues that reject messages for which they have no room."""
     declared = (step.verb for step in scenario.steps if isinstance(step.verb, Declare))
     return {whole(verb.queue) for verb in declared if "reject-publish" in str(verb.arguments.get("x-overflow"))}
 
 
 def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told], refusing: set[str]) -> Told:
-    """A part of an outcome, but for some consumers, and for their queues' messages: what nobody holds limits drop, and
-    it is dead-lettered, or in queues that are `refusing` it leaves no room for others."""
+    """A part of an outcome without some consumers, and without their queues' messages: limits drop messages that nobody
+    holds, which are dead-lettered, or in `refusing` queues leave no room for others."""
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
     dropping = dict.fromkeys(consumers.values(), CONTENTS)
@@ -109,6 +109,6 @@ def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[To
 
 
 def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:
-    """What a broker tells of consumers, but for the place of those whose clients are gone."""
+    """A broker's consumers, without the place at their queue of those whose clients are gone."""
     gone = {name for name, told in consumers.items() if told["state"] == "closed"}
     return consumers | {name: without(consumers[name], "activity_status") for name in gone}

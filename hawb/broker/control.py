@@ -61,8 +61,8 @@ def text_of(reason: Any) -> str:
 
 
 def reasons_of_rows(rows: list[list]) -> list[str]:
-    """What `rabbitmq-queues grow` and `shrink` print of queues whose members stayed as they were. A row is a queue's
-    name and {ok, members} or {error, members, reason}."""
+    """The reasons that `rabbitmq-queues grow` and `shrink` print for queues whose members did not change. A row is a
+    queue's name and {ok, members} or {error, members, reason}."""
     return [text_of(result[-1]) for _, result in rows if result[0] == "error"]
 
 
@@ -128,5 +128,5 @@ class Control:
 
 
 def erlang_environment(home: Path) -> dict[str, str]:
-    """What an Erlang node needs to know, and nothing of the user's own; the cookie lies in `home`."""
+    """The environment variables that an Erlang node needs, and none of the user's own; the cookie lies in `home`."""
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}

@@ -98,7 +98,7 @@ class Binding(Struct, gc=False):
 
 
 class Export(Struct):
-    """The sections of an export that are read. Of users and permissions only their number is."""
+    """The sections of an export that are read; of users and permissions only their number."""
 
     rabbit_version: str | None = None
     rabbitmq_version: str | None = None
@@ -117,7 +117,7 @@ class Export(Struct):
 
 @dataclass
 class Definitions:
-    """What an export tells, policies as the scenario contract writes them; and notes on what no scenario can carry."""
+    """The content of an export, policies as the scenario contract writes them; and notes on what no scenario holds."""
 
     release: str | None
     vhosts: list[str]
@@ -233,7 +233,7 @@ def _operator_policies(file: Path, export: Export) -> Iterator[tuple[str, str, d
 
 
 def _fill_vhosts(export: Export, vhost: str | None) -> list[str]:
-    """Gives entries of the export of a single virtual host that host, and says so."""
+    """Gives the entries in an export of a single virtual host that host; returns a note that says so."""
     home = vhost or export.original_vhost_name or "/"
     homeless = [
         entry

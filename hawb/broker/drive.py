@@ -1,9 +1,9 @@
 """A scenario driven on a real cluster, step by step; what each verb does there is in `actions`.
 
 A step begins, as in the contract, when the cluster has settled after the step before, or at its time after the first
-one, in real seconds. Settled means here that nothing which can be asked changes any more (`Drive.settle`). What clients
-and nodes are told to do runs beside the drive, so that steps of one moment happen before anything reacts to them, and
-an answer that comes late is still an error of its own step.
+one, in real seconds. Settled means here that nothing which can be asked changes any more (`Drive.settle`). Operations
+of clients and nodes run beside the drive, so that steps of one moment happen before anything reacts to them, and an
+answer that comes late is still an error of its own step.
 """
 
 from __future__ import annotations
@@ -32,47 +32,46 @@ from hawb.scenario.forms import Verb
 QUIET_S = 0.6
 """How long nothing may change before the cluster counts as settled."""
 CALM_S = 0.25
-"""The same in a scenario that does nothing to nodes and links: what reacts does so at once."""
+"""The quiet time in a scenario that does nothing to nodes and links: reactions come at once there."""
 SLOW_S = 1.5
-"""The same at least on slow links, which take a while before they show that they have something to carry."""
+"""The least quiet time on slow links, which take a while before they show that they have something to carry."""
 UNCONFIRMED_S = 2.0
-"""The same while publishers wait for confirms of classic queues, which may never come: what answers does so at once."""
+"""The quiet time while publishers wait for confirms of classic queues: these come at once, or never."""
 UNANSWERED_S = 6.0
-"""The same while they wait for a quorum queue's: its leader sends again what was not answered every 5 s
-(`quorum_tick_interval`)."""
+"""The quiet time while publishers wait for confirms of a quorum queue: every 5 s its leader sends unanswered entries
+again (`quorum_tick_interval`)."""
 ROUNDS = 6
 """How often a link's latency may pass between two things that can be seen, as in a transaction of Mnesia."""
 HANGING_S = 90
-"""The same while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
+"""The quiet time while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
 WORK_S = 120
 """How long a queue may work before its cluster counts as settled all the same."""
 TAKEOVER_S = 20
-"""The same of mirrors without a master and of a majority without a leader, one of which takes over within seconds, or
-none ever does, as among members of a queue that was declared anew while one of them was down; those that did not are
-waited for once."""
+"""How long mirrors without a master, or a majority without a leader, are waited for, once: one of them takes over
+within seconds, or none ever does, as among members of a queue that was declared anew while one of them was down."""
 LOOK_S = 0.05
-"""How long it is between two looks at a cluster at least."""
+"""The least time between two looks at a cluster."""
 PAUSE = 2
-"""How many times longer than a look itself takes it is until the next."""
+"""The time until the next look, as a multiple of what a look takes."""
 LOOKS = 4
-"""How many looks' time nothing may change at least: a machine that is slow to answer is slow to do anything."""
+"""The least quiet time, as a multiple of what a look takes: a machine that is slow to answer is slow to do anything."""
 VIEW_S = 15
-"""How long a node may take to say what it knows."""
+"""How long a node may take to tell what it knows."""
 BUILDING = "hawb-building"
-"""What names begin with that only the building of a scenario's beginning uses."""
+"""The beginning of names that only the building of a scenario's beginning uses."""
 SILENT = "silent"
-"""What a queue tells that does not answer (`control.erl`)."""
+"""The state of a queue that does not answer (`control.erl`)."""
 BROKEN = re.compile(r"(?<=,)\n\s+")
 """Where Erlang breaks a term that is too long for a line, which depends on how long names of nodes are."""
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
 
 
 Action = Callable[["Drive", Any], None]
-"""What a verb is on a real cluster."""
+"""What a verb does on a real cluster."""
 
 
 class Drive:
-    """A booted cluster, its clients, and what was refused so far. `actions` says what each verb is there
+    """A booted cluster, its clients, and the steps refused so far. `actions` says what each verb does there
     (`hawb.broker.actions`)."""
 
     def __init__(self, cluster: BrokerCluster, actions: Mapping[type[Verb], Action], quiet_s: float = QUIET_S):
@@ -84,7 +83,7 @@ class Drive:
         self.errors: list[dict[str, Any]] = []
         self.drained: set[str] = set()
         self.alarms: set[tuple[str, str]] = set()
-        # Whose disk says that it is a member, whatever the others say.
+        # The nodes whose own disk says that they are members, whatever the others say.
         self.members = set(cluster.entry.nodes)
         self._pool, self._in_order = ThreadPoolExecutor(8), ThreadPoolExecutor(1)
         self._jobs: list[Future] = []
@@ -95,11 +94,11 @@ class Drive:
         # Replicas that did not take over, as they were then.
         self._given_up: set[str] = set()
         self._untimed = False
-        # How much of the scenario's time is over at least.
+        # The least part of the scenario's time that is over.
         self._over_s = 0.0
 
     def close(self) -> None:
-        """Ends clients and threads; what still waits for an answer is given up."""
+        """Ends clients and threads; operations that still wait for an answer are given up."""
         for pool in (self._pool, self._in_order):
             pool.shutdown(wait=False, cancel_futures=True)
         self.loop.close()
@@ -107,8 +106,8 @@ class Drive:
     # --- steps ---
 
     def begin(self, steps: Sequence[Step]) -> None:
-        """The scenario's time begins with the next step. Its links are as slow as it has them from the first step on
-        that has a time: what comes before only sets things up, and would take many times a link's latency here."""
+        """Lets the scenario's time begin with the next step. Links get the scenario's latency at the first step with a
+        time: earlier steps only set things up, and would take many times that latency here."""
         self._beginning = None
         if all(step.at is None for step in steps):
             self._slow_down()
@@ -141,14 +140,14 @@ class Drive:
         if step.at is not None:
             self._over_s = max(self._over_s, step.at)
             if self._untimed:
-                # What took longer here than in the scenario moves all that comes later.
+                # A step that took longer here than in the scenario delays all later ones.
                 self._beginning = max(self._beginning, time.monotonic() - self._over_s)
             time.sleep(max(0.0, self._beginning + self._over_s - time.monotonic()))
             self._slow_down()
         self._untimed = step.at is None
 
     def settle(self) -> None:
-        """Waits until nothing changes: nodes, queues as each node knows them, and what clients hear. Raises CannotPlay
+        """Waits until nothing changes in nodes, in queues as each node knows them, and for clients. Raises CannotPlay
         where a node hangs."""
         began = time.monotonic()
         seen, since = None, began
@@ -168,7 +167,7 @@ class Drive:
             rows = [row for view in views.values() for row in view.get("queues", ())]
             quiet_s = max(self._quiet_s, HANGING_S if operations else self._patience_s(rows), LOOKS * answered_in_s)
             past_s = time.monotonic() - began
-            # Who asked for a synchronisation that an alarm holds gets no answer until that is over.
+            # A request for a synchronisation that an alarm holds gets no answer until the alarm is over.
             working = carrying or any(self._works(row, past_s) for row in rows)
             busy = (jobs and not self.held) or (past_s < WORK_S and working)
             if not busy and time.monotonic() - since > quiet_s:
@@ -192,9 +191,8 @@ class Drive:
         return bool(links) and links.slow and links.busy and not self.clients.steady
 
     def _works(self, row: dict[str, Any], past_s: float = 0.0) -> bool:
-        """Whether a queue synchronises, or a replica is to take over. While it sends a batch it answers nobody; nor
-        does it while links are broken, but that is no work of its own, and a synchronisation that an alarm holds is
-        none."""
+        """Whether a queue synchronises, or a replica is to take over. A queue that sends a batch answers nobody; nor
+        does one behind broken links, but that is no work, and neither is a synchronisation that an alarm holds."""
         information, whole = row["information"], self.cluster.network.whole
         if information == SILENT or row.get("backlog"):
             return whole and not self.held
@@ -209,7 +207,7 @@ class Drive:
         return any(resource == "memory" and self.cluster.nodes[node].alive for node, resource in self.alarms)
 
     def finish(self) -> None:
-        """Waits until all that clients and nodes were told to do has its answer."""
+        """Waits until every operation of clients and nodes has its answer."""
         wait([*self._jobs, *self._operations])
 
     def snapshot(self) -> dict[str, Any]:
@@ -230,7 +228,7 @@ class Drive:
     # --- what verbs are made of ---
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
-        """A step was refused."""
+        """Notes that a step was refused."""
         text = BROKEN.sub("", text)
         text = ERLANG_NAME.sub(lambda found: self.cluster.names.get(found[0], found[0]), text)
         self.errors.append({"step": self._step if step is None else step, "code": code, "text": text})
@@ -249,7 +247,7 @@ class Drive:
         return node
 
     def client(self, node: str | None, operation: Callable[[str], Coroutine]) -> None:
-        """A client does something, at a node or at the first one that takes clients."""
+        """Starts an operation of a client at a node, or at the first one that takes clients."""
         if node is None and self.drained:
             running = [other.name for other in self.cluster.running()]
             node = next((name for name in running if name in self.members - self.drained), None)
@@ -258,7 +256,7 @@ class Drive:
             self.operate(operation(found.name))
 
     def operate(self, operation: Coroutine) -> None:
-        """Something that a client does goes on its way."""
+        """Starts an operation of a client; a refusal belongs to the present step."""
         step = self._step
 
         async def guarded() -> None:
@@ -274,8 +272,8 @@ class Drive:
         self._operations.append(self.loop.run(guarded()))
 
     def job(self, work: Callable[..., Any], *arguments: Any, in_order: bool = False) -> None:
-        """Something that takes its time with nodes; what it returns, if anything, is why it was refused, once or
-        more often. `in_order` it waits for others that are so, as a person does."""
+        """Starts work with nodes beside the drive; it returns the reason or reasons why it was refused, if any. Jobs
+        that are `in_order` wait for each other, as a person's commands do."""
         step = self._step
 
         def guarded() -> None:
@@ -292,7 +290,7 @@ class Drive:
     def tell(
         self, module: str, function: str, *arguments: Any, timeout_s: float = 60, in_order: bool = False
     ) -> None:
-        """`rabbitmqctl`, asked of the first running node. One that dies before it has answered refused nothing."""
+        """`rabbitmqctl`, asked of the first running node. A node that dies before it answers refuses nothing."""
         node = self.first_running()
         if node is None:
             return
@@ -329,7 +327,7 @@ def replicas(row: dict[str, Any]) -> str:
 
 
 def without_counts(views: dict[str, Any]) -> dict[str, Any]:
-    """What nodes know, but for how many messages there are and wait at mirrors, which steady clients change."""
+    """The nodes' views without counts of messages and of those that wait at mirrors, which steady clients change."""
     return {
         name: view | {"queues": [row | {"information": state_of(row), "backlog": 0} for row in view.get("queues", ())]}
         for name, view in views.items()

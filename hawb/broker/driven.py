@@ -1,4 +1,4 @@
-"""Which scenarios a real cluster can be taken through, and why not the others."""
+"""Which scenarios can be driven on a real cluster, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.scenario.document import Scenario
 MOST_MESSAGES = 50_000
 """How many messages one step, or one queue at the beginning, may have."""
 MOST_BYTES = 500_000_000
-"""How much they may weigh; the broker's memory is bounded, and so is patience."""
+"""How many bytes these messages may have; the broker's memory is bounded, and so is patience."""
 
 HARMLESS = frozenset(
     {

@@ -1,13 +1,13 @@
-"""Random scenarios played twice, by the model and by something that claims to do the same, with what came of each kept.
+"""Random scenarios played twice, by the model and by `other`, which claims to do the same, with each result kept.
 
 A campaign has a directory: `results.jsonl`, a line for each scenario that was played, and for each that differed a YAML
-file, shrunk, and a JSON file with what the other told, which is compared again by the rules of a later day. A line is
-written once its scenario has been compared and belongs to just those steps, so a campaign that was interrupted goes on
-where it stopped, and after a change of what is drawn plays again what has changed. Of two lines for the same scenario
-the later one counts; a line that is taken out is played again.
+file, shrunk, and a JSON file with the other's outcome, which is compared again by the rules of a later day. A line is
+written once its scenario has been compared and belongs to just those steps, so an interrupted campaign continues where
+it stopped, and after a change of the draws plays changed scenarios again. Of two lines for the same scenario the later
+one counts; a scenario whose line is taken out is played again.
 
-What is drawn, and whether its outcome is compared as a whole or queue by queue, is the campaign's `Kind`; each part
-that differs is shrunk for itself, to a file of its own.
+The campaign's `Kind` says what is drawn, and whether outcomes are compared as a whole or queue by queue; each part that
+differs is shrunk by itself, to a file of its own.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from hawb.scenario.saving import write
 from hawb.scenario.verbs import Expect
 
 Play = Callable[[Scenario], Played]
-"""What plays a scenario beside the model. Raises CannotPlay."""
+"""Plays a scenario beside the model. Raises CannotPlay."""
 Differing = dict[str, list[Difference]]
-"""What differs of a scenario, by the part of its outcome; WHOLE is one that is compared as a whole."""
+"""The differences of a scenario by the part of its outcome; WHOLE is the part of an outcome compared as a whole."""
 Verdict = Literal["agrees", "differs", "unplayed"]
 SEEDS_OF_A_SOAK = 8
 OF_ELECTIONS = frozenset(
@@ -55,9 +55,9 @@ OF_ELECTIONS = frozenset(
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came of scenario `n` of a seed on `other`; `played` is the digest of its steps. `fields` are what differed,
-    `notes` the same in words, or the reason why it could not be played. `parts` has the fields by queue, where queues
-    are compared each for itself."""
+    """The result of scenario `n` of a seed on `other`; `played` is the digest of its steps. `fields` are the fields
+    that differed, `notes` the differences in words, or the reason why it could not be played. `parts` has the fields by
+    queue, where queues are compared each by itself."""
 
     other: str
     seed: int
@@ -76,10 +76,10 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Kind(NamedTuple):
-    """What a campaign plays. `draw` is scenario `n` of a seed for a profile, `cut` how the outcome of a scenario falls
-    into parts, `alone` the scenario of one part, `seeds` by how many other seeds the model may draw at most, and `name`
-    is what `other` has behind it, so that results of another kind are others. `briskly` is a scenario as the other one
-    plays it, and `narrowed` as it is for one part, both step by step the same."""
+    """What a campaign plays. `draw` gives scenario `n` of a seed for a profile, `cut` divides the outcome of a scenario
+    into parts, `alone` gives the scenario of one part, `seeds` is how many other seeds the model may draw by, and
+    `name` is added to `other`, so that results of kinds are told apart. `briskly` gives a scenario as the other plays
+    it, and `narrowed` a scenario for one part, both with the same steps."""
 
     draw: Callable[[int, int, str], Scenario]
     cut: Callable[[Scenario], Cut]
@@ -101,7 +101,7 @@ SOAK = AS_A_WHOLE._replace(draw=soak_story, seeds=SEEDS_OF_A_SOAK, name="soak", 
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the other told of a scenario that differs: its outcome, and what was seen at each `expect` step."""
+    """The other's outcomes of a scenario that differs: at the end, and at each `expect` step."""
 
     outcome: dict[str, Any]
     glances: dict[int, dict[str, Any]]
@@ -112,8 +112,8 @@ class ResultsRefused(Exception):  # noqa: N818 - named for what it says
 
 
 class Campaign:
-    """The first `count` scenarios of a seed, played by the model and by `play`, whose name is `other`. The model may
-    draw by so many other `seeds` what `play` has drawn.
+    """The first `count` scenarios of a seed, played by the model and by `play`, whose name is `other`. To meet the
+    draws of `play`, the model may try so many other `seeds`.
 
     Raises OSError and ResultsRefused for a directory in which results cannot be kept.
     """
@@ -143,7 +143,7 @@ class Campaign:
 
     @property
     def unshrunk(self) -> list[tuple[int, str]]:
-        """The scenarios that differ and have no file yet, each with the part that does."""
+        """The scenarios that differ and have no file yet, each with the part that differs."""
         return [(n, part) for n, result in sorted(self.results.items()) for part in result.differing
                 if not self.shrunk_file(n, part).exists()]  # fmt: skip
 
@@ -153,7 +153,7 @@ class Campaign:
         return self._directory / f"{'-'.join(words)}.yaml"
 
     def told_file(self, n: int) -> Path:
-        """Where it is written what the other told of a scenario that differs."""
+        """The file of the other's outcomes of a scenario that differs."""
         return self.shrunk_file(n).with_suffix(".json")
 
     def play(self, n: int) -> Result:
@@ -172,7 +172,7 @@ class Campaign:
         return result
 
     def compare_again(self) -> None:
-        """Compares what differed with the model of today, and keeps the results that are others now. Raises OSError."""
+        """Compares scenarios that differed with the model of today, and keeps changed results. Raises OSError."""
         for n, result in sorted(self.results.items()):
             if result.verdict != "differs" or not self.told_file(n).exists():
                 continue
@@ -187,7 +187,7 @@ class Campaign:
         return self._differing(scenario, self._kind, min(self._seeds, self._kind.seeds), ask)
 
     def _note(self, n: int, result: Result) -> None:
-        """Keeps a result in place of an earlier one, with what was kept of that."""
+        """Keeps a result in place of an earlier one, with the other's outcomes kept for that."""
         whole = self.shrunk_file(n)
         for file in (whole, *self._directory.glob(f"{whole.stem}-*.yaml")):
             file.unlink(missing_ok=True)
@@ -231,11 +231,11 @@ class Campaign:
         )  # fmt: skip
 
     def _ask(self, scenario: Scenario) -> Played:
-        """What the other makes of a scenario."""
+        """The other's outcome of a scenario."""
         return self._play(self._kind.briskly(scenario))._replace(scenario=scenario)
 
     def _differing(self, scenario: Scenario, kind: Kind, seeds: int, ask: Play) -> tuple[Differing, str | None]:
-        """Where both differ, or why that cannot be told."""
+        """The differences between both, or why they cannot be told."""
         try:
             return compare_parts(ask(scenario), kind.cut(scenario), seeds=seeds, narrowed=kind.narrowed), None
         except (CannotPlay, ScenarioRefused) as reason:
@@ -260,12 +260,12 @@ class Campaign:
 
 
 def all_of(differing: Differing) -> list[Difference]:
-    """What differs, whichever part it is of."""
+    """The differences of all parts."""
     return [difference for differences in differing.values() for difference in differences]
 
 
 def notes_of(result: Result, part: str) -> list[str]:
-    """What a result says of one part."""
+    """The notes of a result about one part."""
     fields = [f", {field}: " for field in result.differing[part]]
     return [note for note in result.notes if any(field in note for field in fields)] or list(result.notes)
 
@@ -276,7 +276,7 @@ def kinds(differences: Iterable[Difference]) -> list[str]:
 
 
 def by_another_seed(scenario: Scenario) -> Played:
-    """The model itself, with other luck: it differs where what is told of a scenario depends on chance."""
+    """The model itself with another seed: it differs where the outcome of a scenario depends on chance."""
     run = Run.of(replace(scenario, seed=scenario.seed + 1))
     looks = [index for index, step in enumerate(scenario.steps) if isinstance(step.verb, Expect)]
     glances = {index: settled(outcome(run, run.moment_of(index))) for index in looks}
@@ -284,7 +284,7 @@ def by_another_seed(scenario: Scenario) -> Played:
 
 
 def settled(told: dict[str, Any]) -> dict[str, Any]:
-    """An outcome but for what follows from who is elected, and how soon: no broker tells of it."""
+    """An outcome without what follows from who is elected, and how soon: no broker tells that."""
     queues = {
         name: {key: value for key, value in queue.items() if queue["type"] == "classic" or key not in OF_ELECTIONS}
         for name, queue in told["queues"].items()

@@ -1,4 +1,4 @@
-"""A cluster read from its files: a scenario of the contract, and notes on all that it does not tell or cannot carry.
+"""A cluster read from its files: a scenario, and notes on all that the files do not tell or a scenario cannot carry.
 
 Nothing is guessed in silence. A fact that no file tells is left to the scenario's default, and a note names the queues.
 A queue that a scenario cannot hold (a stream, an exclusive queue) is left out, and a note names it. Where files
@@ -26,7 +26,7 @@ _MOST_MADE_UP_NODES = 7
 
 @dataclass(frozen=True)
 class Imported:
-    """A scenario without steps, as the document that a scenario file holds; and what it does not tell, a line each."""
+    """A scenario without steps, as the document that a scenario file holds; and notes on what it lacks, a line each."""
 
     scenario: dict[str, Any]
     notes: list[str]
@@ -60,8 +60,8 @@ def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ())
 
 
 def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:
-    """The cluster of some files, of which one is its definitions export, and what they do not tell, a line each. Raises
-    ImportRefused, and ScenarioRefused where a scenario cannot hold it."""
+    """The cluster of some files, of which one is its definitions export, and notes on what they do not tell, a line
+    each. Raises ImportRefused, and ScenarioRefused where a scenario cannot hold the cluster."""
     exports = [file for file in files if holds_export(split_source(file)[0])]
     if not exports:
         raise ImportRefused(split_source(files[0])[0], "all files", "no definitions export",
@@ -71,7 +71,7 @@ def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:
 
 
 def split_source(source: str | Path) -> tuple[Path, str | None]:
-    """(file, virtual host or None) of FILE or VHOST=FILE; what names a file as a whole is one."""
+    """(file, virtual host or None) of FILE or VHOST=FILE; a text that names a file as a whole is FILE."""
     vhost, separator, file = str(source).partition("=")
     if not separator or not vhost or Path(source).exists():
         return Path(source), None

@@ -1,5 +1,5 @@
-"""What campaigns of wide stories came to, kept: how often each two settings were asked together, and how often both
-agreed.
+"""The kept results of campaigns of wide stories: how often each two settings were asked together, and how often model
+and broker agreed.
 
 Stories can be drawn again from their seed only as long as what is drawn stays as it is, so the counts are kept and not
 the stories. A file is JSON Lines: the campaign, and then a line for each two settings.
@@ -40,7 +40,7 @@ Kept = tuple[KeptCampaign, tuple[Pair, ...]]
 
 
 def kept(campaign: Campaign) -> Kept:
-    """What is kept of a campaign that was played."""
+    """The counts of a campaign that are kept."""
     told, played = list(asked(campaign)), campaign.results
     differing = {f"{n} {queue}".strip(): fields for n, result in sorted(played.items())
                  for queue, fields in sorted(result.differing.items())}  # fmt: skip
@@ -63,7 +63,7 @@ def save(campaign: Campaign, folder: Path) -> Path:
 
 
 def read(file: Path) -> Kept:
-    """A campaign that was kept. Raises OSError, and msgspec.DecodeError for a file that is none."""
+    """A kept campaign from its file. Raises OSError, and msgspec.DecodeError for another file."""
     first, *rest = file.read_bytes().splitlines()
     decoded = (msgspec.json.decode(line, type=Pair) for line in rest)
     return msgspec.json.decode(first, type=KeptCampaign), tuple(decoded)

@@ -1,6 +1,6 @@
 """Listings of a running cluster: where queues stand, how deep they are, which nodes there are and which of them run.
 
-A listing is known by what is in it, not by its name. Besides queue listings (`queue_rows`) the management API's
+A listing is recognised by its content, not by its name. Besides queue listings (`queue_rows`) the management API's
 /api/nodes, /api/overview and /api/policies are read, and rabbitmqctl's `cluster_status` and `list_policies` as JSON.
 
 Facts are merged in the order of the files: a later one wins, and what it overrules is remembered.
@@ -41,7 +41,7 @@ class ClusterStatus(Struct):
     """`rabbitmqctl cluster_status --formatter json`."""
 
     class Versions(Struct):
-        """Of one node."""
+        """The versions of one node."""
 
         rabbitmq_version: str | None = None
 
@@ -58,12 +58,12 @@ class Overview(Struct):
     """/api/overview."""
 
     class Totals(Struct):
-        """Of the whole cluster."""
+        """The counts of the whole cluster."""
 
         queues: Count | None = None
 
     class Rates(Struct):
-        """What clients have done since the nodes started."""
+        """The messages that clients have published, and brokers confirmed, since the nodes started."""
 
         publish: Count = 0
         confirm: Count = 0
@@ -103,7 +103,7 @@ class Listings:
     notes: list[str] = field(default_factory=list)
 
     def read(self, file: Path, vhost: str | None) -> None:
-        """Adds what a file tells. `vhost` is that of the rows that name none; where it is None, their names tell it."""
+        """Adds the facts of a file. `vhost` is that of rows that name none; where it is None, queues' names tell it."""
         text = read_text(file)
         if text.lstrip()[0] not in "[{":
             self._add_queues(file, vhost, text_rows(file, text))
@@ -163,7 +163,7 @@ class Listings:
                     self.overruled[name, file.name].append(join_queue(*key))
 
     def _infer_vhost(self, file: Path, names: set[str]) -> str:
-        """The one virtual host in which the definitions have all the names that they have at all."""
+        """The one virtual host in which the definitions have all of these names that they have anywhere."""
         homes: dict[str, set[str]] = {vhost: set() for vhost in self.definitions.vhosts}
         for vhost, name in self.definitions.queues:
             if name in names:

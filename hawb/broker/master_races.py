@@ -1,5 +1,5 @@
-"""What a real cluster leaves to luck of who is a classic queue's master, and so of all that comes later; of all else,
-`races`.
+"""What a real cluster leaves to luck about which node is a classic queue's master, and so about all that comes later;
+`races` has all other luck.
 
 - Survivors note the deaths of a stopping node's replicas before or after it counts as down. Before, they strike its
   mirrors off the recoverable ones (`rabbit_mirror_queue_misc:update_recoverable`), and its own disk has who was
@@ -18,8 +18,8 @@ from hawb.broker.races import Told, without
 
 
 def outrun(model: Told, seen: Told) -> set[str]:
-    """The queues whose master's node was stopped, and then forced to boot before the others, where it has turned out to
-    know already who was promoted in its place: that decides all that comes later."""
+    """The queues whose master's node was stopped, and then forced to boot before the others, where its disk already
+    named the mirror promoted in its place: that decides all that comes later."""
     forced = {event["node"] for event in model.get("events", ()) if event["event"] == "records_restored"}
     stopped: set[tuple[str, str]] = set()
     promoted: dict[str, str] = {}
@@ -33,8 +33,8 @@ def outrun(model: Told, seen: Told) -> set[str]:
 
 
 def luckily_inherited(model: Told, seen: Told) -> set[str]:
-    """The queues that a mirror took over of several that had joined at the same moment, where the broker has another
-    master now."""
+    """The queues whose new master was one of several mirrors that had joined at the same moment, where the broker has
+    another master now."""
     since: dict[str, dict[str, float]] = defaultdict(dict)
     lucky: set[str] = set()
     for event in model.get("events", ()):
@@ -50,8 +50,8 @@ def luckily_inherited(model: Told, seen: Told) -> set[str]:
 
 
 def luckily_kept(model: Told, seen: Told) -> set[str]:
-    """The queues that changed to a policy which lists nobody who has all messages, where another mirror was
-    synchronised at the same moment as the one that was kept, and the broker has another master now."""
+    """The queues that changed to a policy which lists no node with all messages, where another mirror was synchronised
+    at the same moment as the kept one, and the broker has another master now."""
     listed: dict[str, list[str]] = {}
     policies: dict[str, str] = {}
     since: dict[tuple[str, str], float] = {}
@@ -76,13 +76,13 @@ def luckily_kept(model: Told, seen: Told) -> set[str]:
 
 
 def with_another_master(names: set[str], model: Told, seen: Told) -> set[str]:
-    """The queues of these that have another master in the broker."""
+    """Those of the named queues that have another master in the broker."""
     masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
     return {name for name in names if masters.get(name) != model["queues"].get(name, {}).get("master")}
 
 
 def without_queues(told: Told, names: set[str]) -> Told:
-    """A part of an outcome, but for some queues and their consumers."""
+    """A part of an outcome without some queues and their consumers."""
     if not names & told.get("queues", {}).keys():
         return told
     consumers = [name for name, consumer in told.get("consumers", {}).items() if consumer["queue"] in names]

@@ -1,4 +1,4 @@
-"""Nodes of a real cluster that stop, start, join, leave and are forgotten; each function says why it was refused, or
+"""Nodes of a real cluster that stop, start, join, leave and are forgotten; each function returns why it was refused, or
 None."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hawb.broker.control import Atom
 from hawb.broker.nodes import BrokerNode
 
 ALONE_S = 150
-"""How long a node without its broker may take to answer; it may wait for one that says nothing to be missed."""
+"""How long a node without its broker may take to answer; it may wait until a silent node is missed."""
 
 if TYPE_CHECKING:
     from hawb.broker.drive import Drive
@@ -75,8 +75,8 @@ def join(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def reset(drive: Drive, node: BrokerNode) -> str | None:
-    """Resets a node that is down, in its own Erlang without the broker. One that has not joined, or has lost its disk,
-    knows of no cluster and has nothing to forget."""
+    """Resets a node that is down, in its own Erlang without the broker. A node that has not joined, or has lost its
+    disk, knows of no cluster and has nothing to forget."""
     if node.name not in drive.members:
         node.kill()
         node.wipe()
@@ -100,5 +100,5 @@ def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) ->
         origin.command("rabbitmqctl", "forget_cluster_node", node.erlang, *options), env=origin.environment,
         cwd=origin.directory, capture_output=True, text=True, timeout=BOOT_S, check=False,
     )  # fmt: skip
-    # Its diagnostics, after the first paragraph, tell a hash of the cookie.
+    # Erlang's diagnostics, after the first paragraph, tell a hash of the cookie.
     return None if done.returncode == 0 else (done.stderr or done.stdout).strip().partition("\n\n")[0]

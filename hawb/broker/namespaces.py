@@ -23,7 +23,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def ip(*arguments: str) -> str:
-    """Runs `ip`; what it printed. Raises CalledProcessError."""
+    """Runs `ip`; returns what it printed. Raises CalledProcessError."""
     return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout
 
 
@@ -67,21 +67,21 @@ class Network:
         return not self._broken
 
     def cut(self, one: int, other: int) -> None:
-        """The link between two nodes drops everything, both ways."""
+        """Makes the link between two nodes drop everything, both ways."""
         self._broken |= {one, other}
         for here, there in ((one, other), (other, one)):
             self._filter(here, "--append", "INPUT", "--source", address(there), "--jump", "DROP")
             self._filter(here, "--append", "OUTPUT", "--destination", address(there), "--jump", "DROP")
 
     def unplug(self, number: int) -> None:
-        """Nothing reaches a node and nothing leaves it, as when its host has no power."""
+        """Lets nothing reach a node and nothing leave it, as when its host has no power."""
         self._broken.add(number)
         self.unplugged.add(number)
         for chain, device in (("INPUT", "--in-interface"), ("OUTPUT", "--out-interface")):
             self._filter(number, "--append", chain, "!", device, "lo", "--jump", "DROP")
 
     def mend(self, number: int) -> None:
-        """Everything passes again at a node's end."""
+        """Lets everything pass again at a node's end."""
         self._broken.discard(number)
         self.unplugged.discard(number)
         self._filter(number, "--flush")
@@ -110,7 +110,7 @@ def inside(namespace: str, command: Iterable[str]) -> list[str]:
 
 
 def remove(namespace: str) -> None:
-    """Kills what runs in a namespace and removes it; nothing happens where there is none."""
+    """Kills what runs in a namespace and removes the namespace, if it exists."""
     if not (NAMED / namespace).exists():
         return
     for process in ip("netns", "pids", namespace).split():

@@ -1,10 +1,9 @@
-"""What the nodes of a cluster write into their logs while a scenario is played, step by step, with nothing in it that
-is this run's own.
+"""The log lines of a cluster's nodes while a scenario is played, step by step, in a form that is the same in each run.
 
-A line is kept without its time and level. What differs from run to run stands in it as `steady` has it: nodes by the
-scenario's names, processes that are told with their node as that node in angle brackets, and others as `<pid>`. Of all
-that a node logs the lines are kept that are about replication, membership and partitions (`SUBJECTS`): those that a
-model can be asked for, and that people grep for.
+A line is kept without its time and level. Parts that differ from run to run are replaced (`steady`): nodes by the
+scenario's names, processes that are told with their node by that node in angle brackets, and others by `<pid>`. Lines
+about replication, membership and partitions are kept (`SUBJECTS`): those that a model can be asked for, and that people
+grep for.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from hawb.scenario.saving import write
 WRITTEN_S = 1.2
 """How late a line may reach its file: RabbitMQ 3.8's lager keeps it for a second."""
 BEGINNING = re.compile(r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+(?:[+-]\d\d:\d\d)?) \[\w+\] (?:<[\d.]+> )?")
-"""What each line begins with: since 3.9 (OTP's logger) every one, before that (lager) the first of a message."""
+"""The beginning of each line since 3.9 (OTP's logger), and of a message's first line before that (lager)."""
 FAR_PROCESS = re.compile(r"<(n\d+@10\.77\.0\.\d+)(?:\.\d+){4}>|<(n\d+@10\.77\.0\.\d+)(?:\.\d+){3}>")
 """A process as `rabbit_misc:pid_to_string` names it."""
 ERLANG_NAME = re.compile(r"(?P<quote>'?)n\d+@10\.77\.0\.\d+(?P=quote)")
-"""A node; Erlang quotes the names of these clusters for their dots, and not those that most clusters have."""
+"""A node's name; Erlang quotes the names of these clusters for their dots, and not those of most clusters."""
 STEADY = (
     (re.compile(r"<\d+\.\d+\.\d+>"), "<pid>"),
     (re.compile(r"(?<=on Erlang ).*"), "VERSION"),
@@ -36,7 +35,7 @@ STEADY = (
     (re.compile(r"10\.77\.0\.\d+(?::\d+)?"), "ADDRESS"),
     (re.compile(r"\d+\.\d+s$"), "SECONDS"),
 )
-"""What else is a run's own, and what stands for it."""
+"""Further parts that differ from run to run, and what replaces them."""
 SUBJECTS = re.compile(
     "|".join(
         [
@@ -51,12 +50,12 @@ SUBJECTS = re.compile(
         ]
     )
 )
-"""What the lines are about that are kept."""
+"""The subjects of lines that are kept."""
 ROUTINE = re.compile(
     r"memory_high|delivery_limit not set|leader_locator|[Mm]essage store|[Ff]eature flag|Running boot step"
     r"|Resetting node maintenance|metadata store|^\s*$"
 )
-"""What is about them and is not kept: it stands in the log of each boot, or of each queue."""
+"""Lines about these subjects that are not kept: the log has them for each boot, or for each queue."""
 
 
 PLAYED = "played: "
@@ -71,19 +70,19 @@ class LogLine(NamedTuple):
 
 
 class NodeLogs:
-    """The logs of a cluster's nodes; `names` are the scenario's by Erlang's. Whose step a line is its own time tells,
-    for it may be in the file much later."""
+    """The logs of a cluster's nodes; `names` are the scenario's by Erlang's. A line belongs to a step by its own time,
+    for it may reach the file much later."""
 
     def __init__(self, nodes: Iterable[BrokerNode], names: Mapping[str, str]):
         self._nodes, self._names = list(nodes), names
         self._begun: list[tuple[float, int | None]] = []
 
     def begin(self, step: int | None) -> None:
-        """A step begins; None ends the last one. Those that build a cluster are numbered below 0."""
+        """Notes that a step begins; None ends the last one. Steps that build a cluster are numbered below 0."""
         self._begun.append((time.time(), step))
 
     def lines(self) -> list[LogLine]:
-        """What was logged during the steps, which are over. It waits until all has reached the files."""
+        """The lines that were logged during the steps, which are over. Waits until all have reached the files."""
         time.sleep(max(0.0, self._begun[-1][0] + WRITTEN_S - time.time()))
         return [
             LogLine(step, node.name, steady(text, self._names))
@@ -98,8 +97,8 @@ class NodeLogs:
 
 
 def messages(log: str) -> Iterator[tuple[float, str]]:
-    """When each line of a log was written, in seconds since 1970, and what it says. A term that Erlang breaks after a
-    comma is told in one."""
+    """Each message of a log: when it was written, in seconds since 1970, and its text. A term that Erlang breaks after
+    a comma is put on one line."""
     at_s, said = 0.0, ""
     for line in log.splitlines():
         begins = BEGINNING.match(line)
@@ -118,7 +117,7 @@ def messages(log: str) -> Iterator[tuple[float, str]]:
 
 
 def steady(text: str, names: Mapping[str, str]) -> str:
-    """A line as it is the same in each run; `names` are the scenario's by Erlang's."""
+    """A line in the form that is the same in each run; `names` are the scenario's by Erlang's."""
     text = FAR_PROCESS.sub(lambda found: f"<{names.get(found[1] or found[2], '')}>", text)
     text = ERLANG_NAME.sub(lambda found: names.get(found[0].strip("'"), found[0]), text)
     for pattern, word in STEADY:
@@ -127,7 +126,7 @@ def steady(text: str, names: Mapping[str, str]) -> str:
 
 
 def kept(lines: Iterable[LogLine]) -> list[LogLine]:
-    """The lines that are about what the model tells of, each once a step and node."""
+    """The lines that are kept, each once for a step and node."""
     chosen = (line for line in lines if SUBJECTS.search(line.text) and not ROUTINE.search(line.text))
     return list(dict.fromkeys(chosen))
 

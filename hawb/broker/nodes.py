@@ -16,7 +16,7 @@ from hawb.broker.roots import Release, script
 from hawb.scenario.document import Cluster, PauseIfAllDown
 
 WAITS, STARTED, STOPS = "Waiting for Mnesia tables", "Server startup complete", "RabbitMQ is asked to stop"
-"""What a node logs that waits for others at boot, one that has booted, and one that begins to stop."""
+"""The log lines of a node that waits for others at boot, that has booted, and that begins to stop."""
 
 
 def erlang_name(number: int) -> str:
@@ -67,7 +67,7 @@ class BrokerNode:
 
     @property
     def data(self) -> Path:
-        """What outlives the node: its database and its messages."""
+        """The folder that outlives the node: its database and its messages."""
         return self.directory / "data"
 
     @property
@@ -81,12 +81,12 @@ class BrokerNode:
         (self.directory / "advanced.config").write_text(advanced)
 
     def boot(self) -> None:
-        """Starts the process; whether the broker comes up is for the cluster to see."""
+        """Starts the process; the cluster watches whether the broker comes up."""
         self._read = self._log.stat().st_size if self._log.exists() else 0
         self._process = self._start({})
 
     def alone(self, expression: str, timeout_s: float) -> str:
-        """What an expression is worth in the node's own Erlang while its broker is not started, as Erlang writes it."""
+        """The value of an expression in the node's own Erlang while its broker is not started, as Erlang writes it."""
         answer = self.directory / "answer"
         answer.unlink(missing_ok=True)
         code = (
@@ -112,11 +112,11 @@ class BrokerNode:
             )  # fmt: skip
 
     def command(self, name: str, *arguments: str) -> list[str]:
-        """One of the broker's scripts, run for this node where the node lives."""
+        """The command line of one of the broker's scripts, for this node and in its namespace."""
         return inside(self._namespace, self._release.command([script(name), *arguments], self._home))
 
     def kill(self) -> None:
-        """kill -9; from now on it is not alive, whoever asks meanwhile."""
+        """kill -9; from now on the node is not `alive`, even while the process still ends."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -128,7 +128,7 @@ class BrokerNode:
             self._process.wait(timeout_s)
 
     def wipe(self) -> None:
-        """Its disk is lost."""
+        """Loses the node's disk."""
         shutil.rmtree(self.data)
         self.data.mkdir()
 
@@ -139,11 +139,11 @@ class BrokerNode:
         return log.rfind(STARTED) > log.rfind(STOPS)
 
     def log_since_boot(self) -> str:
-        """What it has logged since it was booted last."""
+        """The node's log since it was booted last."""
         return self.log(self._read)
 
     def log(self, since: int = 0) -> str:
-        """What it has logged, from a place in bytes on."""
+        """The node's log, from a place in bytes on."""
         if not self._log.exists():
             return ""
         with self._log.open("rb") as stream:
@@ -152,7 +152,7 @@ class BrokerNode:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the server's scripts, and rabbitmqctl for this node, read."""
+        """The environment that the server's scripts, and rabbitmqctl for this node, read."""
         place = self.directory
         return erlang_environment(self._home) | {
             "RABBITMQ_NODENAME": self.erlang,

@@ -1,7 +1,8 @@
-"""The outcome of a drive, as far as a real cluster tells it; what it does not is left out and named in `unobserved`.
+"""The outcome of a drive, as far as a real cluster tells it; fields that it does not tell are left out, and named in
+`unobserved`.
 
-Content is read last: a queue's messages are fetched by a client that gives them back by going away. Before that all
-other clients are gone, so that what they held is delivered as well, with the flag that it would carry.
+Content is read last: a client fetches a queue's messages, and gives them back by going away. Before that all other
+clients go, so that the messages that they held are delivered as well, with the flag that these would carry.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ UNOBSERVED = (
     "ledger.*.refused", "ledger.*.removed", "ledger.*.delivered_twice", "queues.*.replicas", "queues.*.term",
     "queues.*.commit_index", "queues.*.uncommitted", "seed",
 )  # fmt: skip
-"""What no broker tells."""
+"""The fields that no broker tells."""
 UNSERVED = frozenset({"down", "minority"})
 """The states of a queue from which nobody can read."""
 UNTOLD = "untold"
-"""The place of a consumer at a quorum queue without a leader, who alone could be asked for it."""
+"""The place of a consumer at a quorum queue without a leader, which alone could tell it."""
 DRAIN_S = 120
 
 
@@ -48,15 +49,16 @@ def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
 
 
 def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
-    """Whether what was read is what the queue had. What a client gave back may have gone another way: expired,
-    rejected, or dropped where there is no room; and what a minority had not yet agreed on comes with the majority."""
+    """Whether the messages read are those that the queue had. Messages that a client gave back may have gone another
+    way: expired, rejected, or dropped where there is no room; and entries that a minority could not commit come with
+    the majority."""
     count, read = queue.get("messages"), size(content["ids"])
     return count is None or count == read or (queue["state"] == "minority" and count < read)
 
 
 def glance(drive: Drive) -> dict[str, Any]:
-    """What can be seen without touching anything. What clients have heard comes first: nodes may take seconds to answer
-    while a link is broken."""
+    """The part of an outcome that can be seen without touching anything. Clients come first: nodes may take seconds to
+    answer while a link is broken."""
     ledger, publishers = ledger_of(drive), publishers_of(drive)
     errors = sorted(drive.errors, key=lambda error: error["step"])
     views = drive.snapshot()
@@ -71,7 +73,7 @@ def glance(drive: Drive) -> dict[str, Any]:
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(views.items())},
         "partitions": sides(drive, views),
-        # Where no node runs there is nobody to ask.
+        # Where no node runs, none can be asked.
         **(told if any("queues" in view for view in views.values()) else {}),
         "ledger": ledger,
         "consumers": {
@@ -79,14 +81,14 @@ def glance(drive: Drive) -> dict[str, Any]:
             for name, subscriber in sorted(drive.clients.subscribers.items())
             if not name.startswith(BUILDING)
         },
-        # Recordings without steady clients tell nothing of them.
+        # Recordings without steady publishers have no such field.
         **({"publishers": publishers} if publishers else {}),
         "errors": errors,
     }
 
 
 def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
-    """What publishers and consumers were told and said, by queue."""
+    """The ledger that clients have seen, by queue: messages that they published, and answers that they got and gave."""
     return {
         name: {
             "published": account.published,
@@ -99,7 +101,7 @@ def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
 
 
 def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
-    """The steady publishers. How many messages one has published nobody can tell while RabbitMQ does not read from it:
+    """The steady publishers. How many messages one has published cannot be told while RabbitMQ does not read from it:
     some of them wait in sockets."""
     publishers, told = drive.clients.publishers, {}
     nodes = drive.cluster.running() if any(publisher.open for publisher in publishers.values()) else ()
@@ -115,7 +117,7 @@ def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
 def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]) -> set[str]:
     """The queues whose clients hold as many messages as the queue has given out.
 
-    Nobody tells a client that a delivery is void since its queue is gone, or since the master has changed.
+    A client does not learn that a delivery is void because its queue is gone or has another master.
     """
     held: Counter[str] = Counter()
     for subscriber in subscribers:
@@ -125,13 +127,13 @@ def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]
 
 def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
     """A consumer or holder; `status` is its place at its queue, None where the queue knows none, and left out where
-    nobody can tell (`UNTOLD`). What it holds is told where that is `counting` with its queue, and numbers where all
-    have one."""
+    nobody can tell (`UNTOLD`). Its held messages are told where client and queue agree on them (`counting`), and their
+    numbers where all have one."""
     active = subscriber.state == "active" and subscriber.subscribed
     deaf = active and status is None and not subscriber.cancel_notify
     told = {
-        # A client that cannot be told of the end of its subscription goes on believing in it. Of one that can be, and
-        # has not been, the channel tries to consume again from a queue whose master is gone.
+        # A client that cannot be told that its subscription ended still believes in it. Where a client can be told, and
+        # was not, its channel tries to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
         **({} if status == UNTOLD else {"activity_status": status}),
         "queue": subscriber.queue,
@@ -181,7 +183,7 @@ def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def view_of(queue: dict[str, Any]) -> dict[str, Any]:
-    """What of a queue nodes may see differently; the leader of a quorum queue stands as its master."""
+    """The fields of a queue that nodes may see differently; the leader of a quorum queue stands as its master."""
     if queue["type"] == "quorum":
         return {"state": queue["state"], "master": queue["leader"], "mirrors": []}
     return {key: queue[key] for key in ("state", "master", "mirrors")}
@@ -226,7 +228,7 @@ def classic_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def lives(drive: Drive, node: str) -> bool:
-    """Whether the process of a node, by its Erlang name, runs; the others may not have missed it yet."""
+    """Whether the process of a node, by its Erlang name, runs; other nodes may not have missed a dead one yet."""
     return drive.cluster.nodes[drive.cluster.names[node]].alive
 
 
@@ -248,8 +250,8 @@ def named(drive: Drive, nodes: Any) -> list[str]:
 
 
 def sides(drive: Drive, views: dict[str, Any]) -> list[list[str]]:
-    """The groups of running nodes that see each other, if there is more than one. A node that has died counts for
-    nobody, whether it is missed yet or not."""
+    """The groups of running nodes that see each other, if there is more than one. A node that has died belongs to no
+    group, whether the others have missed it or not."""
     groups, running = [], {name for name, view in views.items() if "nodes" in view}
     for view in views.values():
         if "nodes" in view:
@@ -321,12 +323,12 @@ def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def ids_at(drive: Drive, name: str, node: str) -> list[list[int]]:
-    """What a queue delivers to a client at a node."""
+    """The numbers of the messages that a queue delivers to a client at a node."""
     return in_order(number for number, _ in messages(drive, name, node) or ())
 
 
 def messages(drive: Drive, name: str, node: str) -> list[tuple[int, bool]] | None:
-    """(number, redelivered) of what a queue delivers to a client at a node; None where it does not."""
+    """(number, redelivered) of the messages that a queue delivers to a client at a node; None if it does not serve."""
     try:
         return drive.loop.run(drive.clients.drain(name, node)).result(DRAIN_S)
     except (Refused, CallFailed, TimeoutError):

@@ -18,7 +18,7 @@ ALTERNATE = "CC"
 Numbers = list[tuple[str, int]]
 """A message's number in each queue that it goes to."""
 Told = Callable[[Numbers, str], None]
-"""Hears of messages that were confirmed or nacked."""
+"""Is called with messages that were confirmed or nacked."""
 
 
 async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
@@ -33,7 +33,7 @@ async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
 
 
 class Publishing:
-    """A channel that publishes; `pending` has what waits for a confirm, by delivery tag."""
+    """A channel that publishes; `pending` has the messages that wait for a confirm, by delivery tag."""
 
     def __init__(self, channel: Channel, told: Told):
         self.channel, self._told = channel, told
@@ -54,7 +54,7 @@ class Publishing:
         self.channel.pika.basic_publish("", names[0], bytes(verb.size), properties)
 
     def heard(self, frame: Any) -> None:
-        """basic.ack or basic.nack from the broker."""
+        """Takes in basic.ack or basic.nack from the broker."""
         verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
         tag = frame.method.delivery_tag
         tags = list(takewhile(lambda known: known <= tag, self.pending)) if frame.method.multiple else [tag]

@@ -1,7 +1,7 @@
 """The queues of a cluster as a scenario writes them, joined from definitions and listings.
 
-Each oddity that is met is kept with the queues it holds of, so that a thousand queues give one note. Queues that are
-left out are all named; of those that are carried with a default in place of a fact, the first few are.
+Each oddity is kept with the queues that have it, so that a thousand queues give one note. Queues that are left out are
+all named; of queues that are carried with a default in place of a fact, only the first few.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class QueueEntries:
         return list(nodes)
 
     def notes(self) -> Iterator[str]:
-        """What was met, one line each."""
+        """The oddities, one line each."""
         for reason, names in self.left_out.items():
             yield f"queues left out, {reason}: {named(names)}"
         for oddity, names in self.met.items():
@@ -86,7 +86,7 @@ class QueueEntries:
         return declared
 
     def _compare(self, key: Key, name: str, queue: DefinedQueue | None, facts: QueueFacts) -> None:
-        """Notes what a scenario does not hold of a queue's state and of the policies in force."""
+        """Notes what a scenario cannot hold about a queue's state and the policies in force."""
         if queue is None:
             self.met["not in the definitions: carried from a listing"].append(name)
         if facts.state not in _USUAL_STATES:

@@ -22,7 +22,7 @@ LISTINGS = (
     "/api/queues, /api/nodes, /api/policies or /api/overview, rabbitmqctl list_queues with its header line,"
     " or rabbitmqctl list_queues, list_policies or cluster_status with --formatter json"
 )
-"""What is accepted as a listing, for refusals."""
+"""The accepted listings, in the words of a refusal."""
 
 _BANNER = re.compile(r"Listing queues for vhost (?P<vhost>.+) \.\.\.")
 _TIMEOUT = re.compile(r"Timeout: .* \.\.\.")
@@ -36,13 +36,13 @@ Flag = bool | str | UnsetType | None
 
 
 class Details(Struct, gc=False):
-    """Of a counter of messages in `message_stats`: how many a second there have been of late."""
+    """The details of a counter in `message_stats`: how many messages a second there have been of late."""
 
     rate: Annotated[float, Meta(ge=0, le=10**8)] | None = None
 
 
 class MessageStats(Struct, gc=False):
-    """What clients do with a queue, as the management API counts it; it leaves out what nobody has done yet."""
+    """The management API's counters of what clients do with a queue; it leaves out counters of 0."""
 
     publish_details: Details | None = None
     deliver_get_details: Details | None = None
@@ -50,7 +50,7 @@ class MessageStats(Struct, gc=False):
 
 
 class Row(Struct, gc=False):
-    """A queue as a listing writes it: the text form has text in every column, and "" is what does not apply."""
+    """A queue as a listing writes it: the text form has text in every column, and "" where a column does not apply."""
 
     name: Name
     vhost: Name | None = None
@@ -81,8 +81,8 @@ class Row(Struct, gc=False):
 
 
 class QueueFacts(Struct, gc=False, omit_defaults=True):
-    """What listings tell of a queue; None: not told. `node` is where its process runs, `mirrors` are oldest first,
-    `per_s` are messages a second by the keys of `MessageStats`."""
+    """The facts that listings tell of a queue; None: not told. `node` is where its process runs, `mirrors` are oldest
+    first, `per_s` are messages a second by the keys of `MessageStats`."""
 
     type: str | None = None
     state: str | None = None
@@ -237,8 +237,8 @@ def json_rows(file: Path, place: str, source: str | Raw) -> Iterator[tuple[str |
 
 
 def text_rows(file: Path, text: str) -> Iterator[tuple[str | None, str, QueueFacts]]:
-    """The same of `rabbitmqctl list_queues`. What stands above the header line may name the virtual host; empty columns
-    at the end of a line may be missing."""
+    """(virtual host or None, name, facts) of each row of `rabbitmqctl list_queues`. A line above the header may name
+    the virtual host; empty columns at the end of a line may be missing."""
     lines = [(number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     start, vhost = _header(file, lines)
     columns = lines[start][1].split("\t")

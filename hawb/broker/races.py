@@ -1,27 +1,27 @@
-"""What a real cluster leaves to luck, and how the model's outcome is read where it does.
+"""What a real cluster leaves to luck, and how the two outcomes are compared there.
 
 - RabbitMQ draws by its clock where the model draws by the scenario's seed: another seed is as good (`tellings`), and so
   is another name for a node that no step and no policy names (`renamings`).
 - Mirrors that join at the same moment stand in any order.
 - Once a node came back, mirrors that are not synchronised may be among the recoverable ones or not: nodes add its
   mirror when that joins, and strike off each other's when they hear that they are up (`rabbit_amqqueue:on_node_up`),
-  whichever comes later. So it stays for those that stop before they are synchronised.
-- Members that miss their leader stand for election at random times. One whose node came back may do so as well, before
-  it has heard from the leader. Links that are silent for a step that takes no time in the model may be silent for long
-  enough there. So who leads is compared as long as none of that has happened.
-- What several consumers of a quorum queue held comes back in the order in which their channels end.
-- What channels have sent while there was no master a mirror that takes over has channel by channel, in the order of
-  their processes (`rabbit_mirror_queue_slave:promote_me`, `maps:to_list`). Where a limit leaves room for some of it, it
-  is luck for which (`luckily_taken`).
+  whichever comes later. It stays open for mirrors that stop before they are synchronised.
+- Members that miss their leader stand for election at random times. A member whose node came back may do so as well,
+  before it has heard from the leader. Links that are silent during a step that takes no time in the model may be silent
+  for long enough there. So leaders are compared only as long as none of this has happened.
+- Messages that several consumers of a quorum queue held come back in the order in which their channels end.
+- Messages that channels have sent while there was no master stand channel by channel in the mirror that takes over, in
+  the order of their processes (`rabbit_mirror_queue_slave:promote_me`, `maps:to_list`). Where a limit leaves room for
+  some of them, luck decides for which (`luckily_taken`).
 - How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
-  by what it does in half a second, and in seconds more after steps that begin once the cluster has settled.
-- Since 4.0 a classic queue keeps what came without a confirm in memory until it hibernates, after a second without
-  messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its node is
-  killed that is lost or not.
+  by what the client does in half a second, and in seconds more after steps that begin once the cluster has settled.
+- Since 4.0 a classic queue keeps messages that came without a confirm in memory until it hibernates, after a second
+  without messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its
+  node is killed they are lost or not.
 - A quorum queue whose majority comes with a node may have a leader before that node has its classic queues' bindings
-  again (`rabbit_vhost:recover`): what it dead-letters to them at once is lost or not.
+  again (`rabbit_vhost:recover`): messages that it dead-letters to them at once are lost or not.
 
-What consumers meet is in `consumer_races`, and what makes another node the master in `master_races`.
+`consumer_races` has the luck of consumers, and `master_races` what makes another node the master.
 """
 
 
@@ -43,13 +43,13 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import Cut, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
 
 SEEDS = 500
-"""By how many seeds the model is asked at most."""
+"""The most seeds that the model is played with."""
 ALIKE = 16
 """After so many seeds that make no difference none will."""
 JITTER_S = 0.5
-"""How late what happens at its time may be on a real machine, looking included."""
+"""How late an event may be on a real machine, looking included."""
 SETTLING_S = 3.0
-"""How much longer or shorter a step may take there that begins when the cluster has settled."""
+"""How much longer or shorter a step that begins when the cluster has settled may take on a real machine."""
 GOING = ("node_stopping", "node_killed", "node_lost_power")
 SORTED = frozenset({"synchronised_mirrors"})
 """Lists that have no order of their own."""
@@ -62,8 +62,8 @@ Told = dict[str, Any]
 
 
 def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterator[list[Told]]:
-    """What the model tells of a scenario at these steps and at its end (None), by its own seed and then by others; each
-    different telling once."""
+    """The model's outcomes of a scenario at these steps and at its end (None), by its own seed and then by others; each
+    different list of outcomes once."""
     seen = set()
     for tried, seed in enumerate((scenario.seed, *range(seeds))):
         if tried > ALIKE and len(seen) == 1:
@@ -77,7 +77,7 @@ def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterato
 
 
 def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
-    """The ways to rename nodes that nothing in the file names by itself; the first one renames nothing."""
+    """The ways to rename nodes that no step and no policy names; the first one renames nothing."""
     named: set[str] = set()
 
     def note(value: Any) -> None:
@@ -99,7 +99,7 @@ def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
 
 
 def renamed(value: Any, names: dict[str, str]) -> Any:
-    """A value with its nodes' names exchanged, those that stand by themselves."""
+    """A value with nodes renamed, wherever a name stands by itself."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list):
@@ -114,7 +114,7 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
 
 
 def without_leaders(seen: Told, names: set[str]) -> Told:
-    """What a broker tells, but for who leads these queues."""
+    """A broker's outcome, without the leaders of these queues."""
     queues = dict(seen.get("queues", {}))
     for name in names & queues.keys():
         queues[name] = without(queues[name], "leader")
@@ -124,8 +124,8 @@ def without_leaders(seen: Told, names: set[str]) -> Told:
 
 
 def luckily_led(scenario: Scenario, model: Told) -> set[str]:
-    """The quorum queues of which it is luck who leads: their members chose a leader themselves, or may have done so
-    while they did not hear each other, or a member's node came back."""
+    """The quorum queues whose leader is luck: their members elected one themselves, or may have done so while they did
+    not hear each other, or a member's node came back."""
     asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
     last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}
     elected = {name for name, event in last.items() if event["detail"]["term"] > 1 and event["step"] not in asked}
@@ -136,7 +136,7 @@ def luckily_led(scenario: Scenario, model: Told) -> set[str]:
 
 
 def links_silent_for_a_while(scenario: Scenario) -> list[set[str]]:
-    """The links that were cut and healed with steps in between that have no time, and so take what they take."""
+    """The links that were cut during steps without a time, which may take longer on a real cluster."""
     cut: list[set[str]] = []
     found: list[set[str]] = []
     for before, step in pairwise(scenario.steps):
@@ -162,8 +162,7 @@ def nodes_that_came_back(model: Told) -> set[str]:
 
 
 def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
-    """The model's queues as they would be told with the broker's luck, wherever that is only a matter of order or of a
-    race; else as they are."""
+    """The model's queues with the broker's values wherever the two differ only by luck, in an order or a race."""
     added = [event for event in model.get("events", ()) if event["event"] == "mirror_added"]
     joined = {(event["queue"], event["node"]): event["t"] for event in added}
     back = nodes_that_came_back(model)
@@ -187,7 +186,7 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
 
 
 def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
-    """Mirrors in the broker's order, where those that changed places joined at the same moment."""
+    """Mirrors in the broker's order, where only mirrors that joined at the same moment have changed places."""
     found = {}
     for field in {"mirrors", "recoverable_mirrors"} & other.keys():
         mine, its = queue[field], other[field]
@@ -197,8 +196,8 @@ def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
 
 
 def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
-    """The broker's recoverable mirrors, where only those differ that are unsure and not synchronised. Where some are
-    unsure any may have been struck off and added again, at the end."""
+    """The broker's recoverable mirrors, where only mirrors differ that are unsure and not synchronised. Where some are
+    unsure, any may have been struck off and added again at the end."""
     either = unsure.difference(queue.get("synchronised_mirrors", ()))
     its = other.get("recoverable_mirrors", ())
     mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
@@ -207,8 +206,8 @@ def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
 
 
 def perhaps_struck(name: str, model: Told) -> set[str]:
-    """The nodes that had a mirror of the queue which was not synchronised when another node came up, or joined with its
-    own node, nor since."""
+    """The nodes with a mirror of the queue that may have been struck off the recoverable ones: not synchronised when
+    another node came up, or joined with its own node, and not synchronised since."""
     behind: set[str] = set()
     struck: set[str] = set()
     up_at: dict[str, int] = {}
@@ -234,14 +233,14 @@ def stopped_mirrors(queue: Told, model: Told) -> set[str]:
 
 
 def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
-    """The broker's messages, where only those have changed places that several consumers hold, or channels had sent."""
+    """The broker's messages, where only messages of `held` have changed places."""
     same = held and held_in_order(queue["ids"], held) == held_in_order(other["ids"], held)
     return {"ids": other["ids"]} if same else {}
 
 
 def held_by_several(name: str, model: Told) -> set[int]:
-    """What the consumers of a queue hold, if there is more than one that holds anything, or had when they went with
-    their node, or what of several came back at the same moment."""
+    """The messages that several consumers of a queue hold, or held when they went with their node, or that came back
+    from several at the same moment."""
     held = [consumer["unacknowledged"] for consumer in model["consumers"].values() if consumer["queue"] == name]
     held = [runs for runs in held if runs]
     went: dict[float, list[Any]] = defaultdict(list)
@@ -282,7 +281,7 @@ def luckily_taken(scenario: Scenario, model: Told) -> set[str]:
 
 
 def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
-    """Numbers in the order of `ids`, but for those that are held, which are in their own."""
+    """Numbers in the order of `ids`, with the held ones sorted among themselves."""
     sorted_ones = iter(sorted(held.intersection(numbers(ids))))
     return [next(sorted_ones) if number in held else number for number in numbers(ids)]
 
@@ -313,7 +312,8 @@ def unwritten(name: str, model: Told) -> set[int]:
 
 
 def unrouted(name: str, model: Told) -> set[int]:
-    """What quorum queues dead-letter to a classic queue in the step in which that comes back with its node."""
+    """The messages that quorum queues dead-letter to a classic queue in the step in which it comes back with its
+    node."""
     back_in = {event["step"] for event in model.get("events", ())
                if event["event"] == "queue_recovered" and event["queue"] == name}  # fmt: skip
     letters = (event for event in model.get("events", ())
@@ -324,8 +324,7 @@ def unrouted(name: str, model: Told) -> set[int]:
 
 
 def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
-    """The broker's numbers of messages, and which they are, where only some are missing that were perhaps not
-    written."""
+    """The broker's messages and their counts, where it lacks only messages that were perhaps not written."""
     missing = queue["messages"] - other["messages"] if unwritten and other.get("messages") is not None else 0
     if not 0 < missing <= len(unwritten):
         return {}
@@ -359,7 +358,7 @@ def slack_of(scenario: Scenario) -> dict[str, float]:
 
 
 def with_its_numbers(mine: Any, its: Any, slack: float) -> Any:
-    """A part of the model's outcome, with the broker's number wherever the two differ by no more than that."""
+    """A part of the model's outcome, with the broker's number wherever the two differ by no more than `slack`."""
     if isinstance(mine, dict) and isinstance(its, dict):
         return mine | {key: with_its_numbers(mine[key], its[key], slack) for key in mine.keys() & its.keys()}
     if isinstance(mine, list) and isinstance(its, list) and len(mine) == len(its):
@@ -390,5 +389,5 @@ def whole(queue: str) -> str:
 
 
 def without(told: Told, *keys: str) -> Told:
-    """A part of an outcome but for some fields."""
+    """A part of an outcome without some fields."""
     return {key: value for key, value in told.items() if key not in keys}

@@ -13,21 +13,21 @@ Steps = list[dict[str, Any]]
 SIZES = (2, 2, 3, 3, 3, 4, 5)
 """How many nodes a cluster has, each as likely as the others."""
 MIRRORED = ("m1", "m2")
-"""The queues that the policy `mirrors` matches; further ones are of a chapter's own and not mirrored."""
+"""The queues that the policy `mirrors` matches; other classic queues belong to one chapter and are not mirrored."""
 PATTERN = "^m"
 QUORUM = ("r1", "r2")
-"""The quorum queues that play throughout; further ones go with their chapter."""
+"""The quorum queues that play throughout; others go with their chapter."""
 QUORUM_PATTERN = "^r"
 
 LOOK = {"expect": {}}
-"""A step that does nothing but let both outcomes be compared there."""
+"""A step at which both outcomes are compared, and that does nothing else."""
 SECONDS = 3
-"""A wait that is long beside what expires (`LIFETIME_MS`)."""
+"""A wait that is long beside the messages' time to live (`LIFETIME_MS`)."""
 LIFETIME_MS = 500
 
 
 class Cast:
-    """Who plays in a scenario, and its draws, each of which is keyed by the scenario and counted.
+    """The nodes and queues that play in a scenario, and its draws, each of which is keyed by the scenario and counted.
 
     `members` are those of the quorum queues, and `leaders` who leads them, None where RabbitMQ chose at random.
     `masters` are those of the mirrored queues as long as nothing has happened, and `kept` what the policy for mirrors
@@ -54,7 +54,7 @@ class Cast:
         return items[self.below(len(items))]
 
     def count(self, most: int = 9) -> int:
-        """How many, from 1 on."""
+        """A random count from 1 to `most`."""
         return 1 + self.below(most)
 
     def order(self, items: Sequence[T]) -> list[T]:
@@ -72,7 +72,7 @@ class Cast:
         return self.one(MIRRORED + QUORUM)
 
     def consume(self, consumer: str, queue: str, node: str, **fields: Any) -> Steps:
-        """A consumer that has such a queue for itself: one that an earlier chapter has left there goes."""
+        """A consumer that has a queue for itself: a consumer that an earlier chapter has left there goes."""
         former = [{"close": self._consumers[queue]}] if queue in self._consumers else []
         self._consumers[queue] = consumer
         return [*former, {"consume": {"consumer": consumer, "queue": queue, "node": node} | fields}]
@@ -85,37 +85,37 @@ class Cast:
     # --- quorum queues ---
 
     def founded(self, queue: str, node: str, size: int, **arguments: Any) -> dict[str, Any]:
-        """A quorum queue is declared, by one node alone or with a member on each: any other choice is luck."""
+        """Declares a quorum queue with one member or with a member on each node: any other choice is luck."""
         self.members[queue] = list(self.nodes) if size > 1 else [node]
         self.leaders[queue] = node
         return {"declare": {"queue": queue, "node": node, "arguments": group_of(size) | arguments}}
 
     def joined(self, queue: str, node: str) -> dict[str, Any]:
-        """A quorum queue has a member more."""
+        """Gives a quorum queue one more member."""
         if node not in self.members[queue]:
             self.members[queue].append(node)
         return {"add_member": {"queue": queue, "node": node}}
 
     def left(self, queue: str, node: str) -> dict[str, Any]:
-        """A quorum queue has a member less, if it had another one."""
+        """Takes a member from a quorum queue, if it has another one."""
         if len(self.members[queue]) > 1:
             self.gone(queue, node)
         return {"delete_member": {"queue": queue, "node": node}}
 
     def gone(self, queue: str, node: str) -> None:
-        """A node is no member of a quorum queue any more."""
+        """Notes that a node is no member of a quorum queue any more."""
         self.members[queue] = [member for member in self.members[queue] if member != node]
         if self.leaders[queue] == node:
             self.leaders[queue] = self.members[queue][0] if len(self.members[queue]) == 1 else None
 
     def deposed(self, *nodes: str) -> None:
-        """Nodes cannot lead for a while, so that others do."""
+        """Notes that nodes cannot lead for a while, so that others do."""
         for queue, leader in self.leaders.items():
             if leader in nodes and len(self.members[queue]) > 1:
                 self.leaders[queue] = None
 
     def led(self, queue: str, node: str) -> Steps:
-        """A quorum queue gets a member on all nodes, and a certain leader."""
+        """Gives a quorum queue a member on all nodes, and a known leader."""
         known = self.leaders[queue]
         if known is None:
             return [{"delete": {"queue": queue, "node": node}}, self.founded(queue, node, len(self.nodes))]
@@ -126,7 +126,7 @@ class Cast:
         return steps
 
     def everywhere(self, queue: str) -> Steps:
-        """A quorum queue gets a member on all nodes."""
+        """Gives a quorum queue a member on all nodes."""
         return [self.joined(queue, node) for node in self.nodes if node not in self.members[queue]]
 
 
@@ -136,7 +136,7 @@ def group_of(size: int) -> dict[str, Any]:
 
 
 def publish(cast: Cast, node: str, **fields: Any) -> dict[str, Any]:
-    """Messages to all queues with replicas."""
+    """Publishes messages to all queues with replicas."""
     return {"publish": {"queues": [*MIRRORED, *QUORUM], "count": cast.count(), "node": node} | fields}
 
 
@@ -146,16 +146,16 @@ def mirrors(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def listed(cast: Cast, **more: Any) -> dict[str, Any]:
-    """The policy for mirrors on all nodes, which a list puts in order."""
+    """The policy for mirrors on all nodes, as a list, which fixes their order."""
     return mirrors({"ha-mode": "nodes", "ha-params": cast.order(cast.nodes), **more})
 
 
 def prepared(cast: Cast, lost: str, *clients: str) -> Steps:
-    """Quorum queues are ready for a node that goes: they keep their majority, or in a cluster of two their leader; who
-    leads them is known, and clients at these nodes have published to them before.
+    """Prepares quorum queues for a node that goes: they keep their majority, or in a cluster of two their leader; their
+    leader is known, and clients at these nodes have published to them before.
 
-    To a client of which it has not heard a minority says no after a minute, message by message. And whether a leader
-    that was restarted tells clients to send again what it lost follows from when Ra last wrote how far it had come.
+    A minority refuses each message of an unknown client after a minute. And whether a restarted leader tells clients to
+    send again what it lost follows from when Ra last wrote how far it had come.
     """
     steps: Steps = []
     for queue in QUORUM:
@@ -168,7 +168,7 @@ def prepared(cast: Cast, lost: str, *clients: str) -> Steps:
 
 
 def grown(cast: Cast, node: str, strategy: str = "all") -> dict[str, Any]:
-    """Quorum queues get a member on a node."""
+    """Gives quorum queues a member on a node."""
     for queue in QUORUM:
         if strategy == "all" or len(cast.members[queue]) % 2 == 0:
             cast.joined(queue, node)

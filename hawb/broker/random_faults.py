@@ -1,6 +1,6 @@
 """Chapters of random scenarios in which something happens to nodes or links: a few steps each, with one aim, drawn for
 the nodes and queues that play in it. Each ends with all nodes running; what it leaves behind (messages, members, a
-consumer) is there for the next one, so that two chapters can make a situation of which neither knows.
+consumer) is there for the next chapter, so that two can make a situation of which neither knows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hawb.broker.random_cast import (
 
 NEWCOMER = "n"
 NOTICED_S = 20
-"""A wait in which a silent link of `TICKTIME_S` is noticed, and whoever is tried on it given up."""
+"""A wait in which a silent link of `TICKTIME_S` is noticed, and attempts to connect over it end."""
 BACK_S = 10
 """A wait in which a node that had paused is back."""
 TICKTIME_S = 8
@@ -32,12 +32,12 @@ PATIENT_TICKTIME_S = 15
 
 
 def survived(cast: Cast, lost: str, *clients: str) -> Steps:
-    """Quorum queues are ready to lose a member for good: they have others."""
+    """Prepares quorum queues to lose a member for good: they have others."""
     return [*(step for queue in QUORUM for step in cast.everywhere(queue)), *prepared(cast, lost, *clients)]
 
 
 def forgetting(cast: Cast, node: str) -> None:
-    """A node that is forgotten is no member of any quorum queue."""
+    """Notes that a forgotten node is no member of any quorum queue."""
     for queue in QUORUM:
         cast.gone(queue, node)
 
@@ -61,7 +61,7 @@ def failover(cast: Cast) -> Steps:
 
 
 def returned(cast: Cast) -> Steps:
-    """A node comes back without what came meanwhile, and then it is alone."""
+    """A node comes back without the messages that came meanwhile, and then the others go."""
     node, others = cast.apart()
     fault = cast.one(("kill", "stop"))
     before = prepared(cast, node, others[0])
@@ -101,7 +101,7 @@ def cut_off(cast: Cast) -> Steps:
 
 
 def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> Steps:
-    """A node without links: for so short a time that nobody notices, or until it has to be restarted or has paused."""
+    """A node loses its links: so briefly that no node notices, or until it has to be restarted or has paused."""
     healed = {"heal": True}
     before = prepared(cast, node, node, others[0])
     cast.deposed(node)
@@ -132,8 +132,8 @@ def disk_lost(cast: Cast) -> Steps:
 
 def forgotten(cast: Cast) -> Steps:
     """A node that is down resets itself and joins again; the others may have forgotten it before, also while all were
-    down. The first node of a cluster is wiped then: the others have made the table of maintenance states anew, whose
-    only copy it had, and between two of that name Mnesia does not start, not even for a reset."""
+    down. The first node of a cluster is wiped then: it had the only copy of the table of maintenance states, which the
+    others have made anew, and with two tables of that name Mnesia does not start, not even for a reset."""
     node, others = cast.apart()
     forget = {"node": node, "from": others[0]}
     back = [LOOK, {"join": node}]

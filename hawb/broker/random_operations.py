@@ -64,7 +64,7 @@ def fetched(cast: Cast) -> Steps:
 
 
 def rivals(cast: Cast) -> Steps:
-    """Two consumers of one queue, where it is settled who gets what: by priority, exclusively, or one at a time."""
+    """Two consumers of one queue that get messages in a fixed way: by priority, exclusively, or one at a time."""
     first, second, queue = cast.name("c"), cast.name("c"), cast.name("q")
     group = group_of(len(cast.nodes))
     arguments, mine, other = cast.one((
@@ -86,7 +86,7 @@ def rivals(cast: Cast) -> Steps:
 
 
 def gone(cast: Cast, queue: str, arguments: dict[str, Any]) -> Steps:
-    """A chapter's own queue is deleted if it is a quorum queue, which could lose its majority later on."""
+    """Deletes a chapter's own queue if it is a quorum queue, which could lose its majority later on."""
     return [{"delete": {"queue": queue, "node": cast.one(cast.nodes)}}] if "x-queue-type" in arguments else []
 
 
@@ -105,7 +105,7 @@ def publishing(cast: Cast) -> Steps:
 
 
 def another_policy(cast: Cast) -> Steps:
-    """Queues are mirrored otherwise, or no longer, or quorum queues have a policy of their own."""
+    """Queues get another mirroring policy, or none, or quorum queues get a policy of their own."""
     kind = cast.one(("none", "other", "quorum"))
     if kind == "none":
         return [{"clear_policy": "mirrors"}, LOOK, listed(cast)]
@@ -138,7 +138,7 @@ def operators(cast: Cast) -> Steps:
 
 
 def dead_letters(cast: Cast) -> Steps:
-    """Messages that a queue gives up go on to another one."""
+    """Messages that a queue dead-letters go on to another one."""
     source, target, exchange = cast.name("q"), cast.name("q"), cast.name("x")
     limit = cast.one(({"x-max-length": 2}, {"x-message-ttl": LIFETIME_MS}))
     group = group_of(len(cast.nodes))
@@ -228,9 +228,9 @@ def synchronised(cast: Cast) -> Steps:
 def moved(cast: Cast) -> Steps:
     """Masters and leaders move on purpose.
 
-    A mirrored queue that is told to move to where its master is may lose its mirrors or not. Where leaders go when all
-    is rebalanced is luck, so that masters are to stay: the leaders of empty queues go before them, and where there are
-    so many nodes that each is to have one queue, only quorum queues have replicas.
+    A mirrored queue that is told to move to its master's own node may lose its mirrors or not. A rebalancing moves
+    leaders by luck, so that it must not move masters: the leaders of empty queues go before them, and where there are
+    so many nodes that each gets one queue, only quorum queues have replicas.
     """
     node, others = cast.apart()
     elsewhere = [queue for queue, master in cast.masters.items() if master != node]
@@ -270,7 +270,7 @@ def evacuated(cast: Cast) -> Steps:
 
 
 def refused(cast: Cast) -> Steps:
-    """What RabbitMQ does not accept."""
+    """Declarations and other requests that RabbitMQ refuses."""
     node, queue, consumer = cast.one(cast.nodes), cast.name("q"), cast.name("c")
     wrong: list[dict[str, Any]] = [
         {"declare": {"queue": "nowhere", "node": node, "passive": True}},

@@ -17,8 +17,9 @@ A real cluster has to answer the same each time, and soon. Left out, because the
 * autoheal: on Erlang 25 a node that rejoins may hang.
 * Consumers of the same rank at one queue: who gets a message depends on whose credit came first.
 * Operations on a queue that is down or has no majority, but publishing: they take a minute each.
-* Who is elected: no later step says who leads a quorum queue that has elected its leader itself, and one of which that
-  has to be known is declared anew. Members of a new one are either its first leader alone or on all nodes.
+* Who is elected: no later step says who leads a quorum queue that has elected its leader itself, and a queue whose
+  leader has to be known is declared anew. A new queue has either its first leader as the only member, or one on each
+  node.
 * Whether a leader that was restarted has clients send again what was lost: leaders that go leave a majority, or nobody
   publishes.
 """
@@ -47,7 +48,7 @@ RACY = {
         "reason": "With several mirrors, which of them the record has as recoverable after restarts is luck.",
     }
 }
-"""What is luck with more nodes than `FEW`."""
+"""The fields that are luck with more nodes than `FEW`."""
 
 
 def random_scenario(seed: int, n: int, version: str = "3.10") -> Scenario:

@@ -24,12 +24,12 @@ from hawb.scenario.verbs import Expect
 __all__ = ["CannotPlay", "Played", "bench", "broker_for", "play"]
 
 VERSION = "3.10"
-"""The version that is asked where a scenario's own has no broker."""
+"""The version of the broker that plays a scenario whose own version has none."""
 
 
 class Played(NamedTuple):
-    """A scenario as it was played, its outcome, what was seen at each `expect` step, and what its nodes logged,
-    where that was read."""
+    """A scenario as it was played, its outcome, the outcome so far at each `expect` step, and its nodes' log lines,
+    where logs were read."""
 
     scenario: Scenario
     outcome: dict[str, Any]
@@ -39,8 +39,8 @@ class Played(NamedTuple):
 
 @contextlib.contextmanager
 def bench() -> Iterator[Bench]:
-    """Where scenarios are played on real clusters, one after the other. Whatever ends the program, also SIGTERM or
-    SIGHUP, what was started is taken away. Raises CannotPlay for what the machine lacks."""
+    """A bench on which scenarios are played on real clusters, one after the other. Whatever ends the program, also
+    SIGTERM or SIGHUP, all that was started is removed. Raises CannotPlay for what the machine lacks."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -55,7 +55,7 @@ def bench() -> Iterator[Bench]:
 
 
 def broker_for(scenario: Scenario) -> str:
-    """The version of the broker that a scenario is for: its own, where there is such a broker."""
+    """The version of the broker for a scenario: the scenario's own, where there is such a broker."""
     return scenario.cluster.version if scenario.cluster.version in SUITES else VERSION
 
 

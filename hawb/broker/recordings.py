@@ -1,4 +1,4 @@
-"""What real clusters did, kept: the model is compared with it where no broker runs.
+"""Recordings of what real clusters did: the model is compared with them where no broker runs.
 
 A recording is a JSON file `RELEASE/SCENARIO.json`, with the outcome and what was seen at each `expect` step. It belongs
 to the steps that were played: `played` is a digest of them, so that a scenario whose steps have changed since is told
@@ -28,7 +28,7 @@ from hawb.scenario.verbs import Expect
 
 class Take(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A scenario played once on a real cluster. `date` is the UTC day, `seconds` is how long it took, boot included;
-    `glances` has what was seen at each `expect` step."""
+    `glances` has the outcome so far at each `expect` step."""
 
     date: str
     seconds: int
@@ -49,11 +49,11 @@ class Recording(Take, frozen=True, omit_defaults=True):
         return ".".join(self.outcome["broker"]["rabbitmq"].split(".")[:2])
 
     def as_played(self, scenario: Scenario) -> Played:
-        """What `real.play` told of the scenario at the first take."""
+        """The result of `real.play` at the first take."""
         return self.takes(scenario)[0]
 
     def takes(self, scenario: Scenario) -> list[Played]:
-        """What `real.play` told of the scenario each time."""
+        """The results of `real.play` at each take."""
         scenario = at_version(scenario, self.version)
         return [Played(scenario, take.outcome, take.glances) for take in (self, *self.further)]
 
@@ -72,7 +72,7 @@ def recorded(scenario: Scenario, version: str, name: str, takes: Sequence[Take])
 
 
 def digest(scenario: Scenario) -> str:
-    """The SHA-256 of all that is played of a scenario."""
+    """The SHA-256 of the parts of a scenario that are played."""
     steps = tuple(Step(Expect({}), step.at) if isinstance(step.verb, Expect) else step for step in scenario.steps)
     bare = replace(at_version(scenario, "3.10"), scenario="-", steps=steps, expect=None, racy=None)
     return hashlib.sha256(dump(bare).encode()).hexdigest()

@@ -1,9 +1,9 @@
 """The releases of RabbitMQ that can be run here: the machine's own package, and other Debians' in roots of their own.
 
-Each profile of the rules is the release of some Debian, so that each can be asked. Where the machine's own package is
-another release, that Debian is installed with debootstrap, once, below the user's cache directory; its programs run
-with `chroot`. What they need of the machine is mounted for each program in a mount namespace of its own, so that it
-goes with the program, however that ends.
+Each profile of the rules but 3.13 is the release of some Debian, so that it can be asked. Where the machine's own
+package is another release, that Debian is installed with debootstrap, once, below the user's cache directory; its
+programs run with `chroot`. Whatever they need of the machine is mounted for each program in a mount namespace of its
+own, so that the mounts go with the program, however it ends.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import NamedTuple
 from hawb.rules.profiles import PROFILES
 
 SUITES = {"3.8": "bullseye", "3.10": "bookworm", "4.0": "trixie"}
-"""The Debian that has a profile's release."""
+"""The Debian that has a profile's release, by profile."""
 PACKAGES = "rabbitmq-server,iproute2,adduser"
 HOME = Path("/usr/lib/rabbitmq")
-"""Where Debian's package has the broker."""
+"""The folder of the broker in Debian's package."""
 ENTER = """
 root=$1 shared=$2
 shift 2
@@ -50,7 +50,7 @@ class Release(NamedTuple):
 
     @property
     def libraries(self) -> Path:
-        """Its Erlang libraries, for ERL_LIBS."""
+        """The release's Erlang libraries, for ERL_LIBS."""
         return HOME / "lib" / f"rabbitmq_server-{PROFILES[self.version].release}" / "plugins"
 
     @property
@@ -59,7 +59,7 @@ class Release(NamedTuple):
         return self.root.joinpath(*self.libraries.parts[1:]).is_dir()
 
     def command(self, words: Iterable[str], shared: Path) -> list[str]:
-        """A command that runs one of its programs, which finds the directory `shared` where it is outside."""
+        """A command that runs one of the root's programs, which finds the directory `shared` at the same path."""
         if self.root == Path("/"):
             return list(words)
         return ["unshare", "--mount", "sh", "-ec", ENTER, "sh", str(self.root), str(shared), *words]
@@ -71,20 +71,20 @@ def script(name: str) -> str:
 
 
 def release(version: str) -> Release:
-    """The release of a profile, which is installed at its first use. Raises CannotPlay for what is lacking."""
+    """The release of a profile, installed at its first use. Raises CannotPlay, saying what is lacking."""
     if version not in SUITES:
         raise CannotPlay(f"there is no real broker for version {version}; there is one for {', '.join(SUITES)}")
     return found(version) or install(Release(version, directory() / version))
 
 
 def found(version: str) -> Release | None:
-    """The release of a profile where it is installed: the machine's own comes first."""
+    """The release of a profile if it is installed, the machine's own first; else None."""
     releases = [Release(version, root) for root in (Path("/"), directory() / version)]
     return next((known for known in releases if known.installed), None)
 
 
 def directory() -> Path:
-    """Where roots are kept."""
+    """The folder of all roots."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hawb" / "brokers"
 
 

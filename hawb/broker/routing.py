@@ -1,8 +1,8 @@
 """How messages find queues, from a definitions export: virtual hosts, exchanges and bindings, for definitions that are
 written anew.
 
-Arguments are kept by name, not by default: those that decide routing. Whatever else an export holds stays out, users,
-permissions and parameters first, for they hold password hashes and addresses with passwords in them.
+Only arguments that decide routing are kept, by their names. Whatever else an export holds stays out, users, permissions
+and parameters first, for they hold password hashes and addresses with passwords in them.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class _Sections(Struct):
 
 
 class Routing(Struct):
-    """What of an export decides where messages go; every exchange and binding has its virtual host. `left` counts what
-    stays out: users, parameters and arguments."""
+    """The parts of an export that decide where messages go; every exchange and binding has its virtual host. `left`
+    counts the parts that stay out: users, parameters and arguments."""
 
     vhosts: list[str] = []
     exchanges: list[Exchange] = []

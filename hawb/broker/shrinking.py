@@ -1,7 +1,7 @@
 """From a scenario that shows something to a shorter one that still does.
 
-Steps go first, in ever smaller runs, then what a step, a policy or the cluster says beyond what it must, then messages.
-Each attempt may take a real cluster a minute, so there are at most so many, and none is made twice.
+Steps go first, in ever smaller runs, then optional fields of a step, a policy or the cluster, then messages. Each
+attempt may take a real cluster a minute, so their number is limited, and none is made twice.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Plain = dict[str, Any]
 Shows = Callable[[Scenario], bool]
 
 KEPT = frozenset({"version", "net_ticktime"})
-"""Keys that are never dropped: on another version it would be another broker's story, and waits go with the ticks."""
+"""Keys that are never dropped: another version would be another broker's story, and waits fit the net_ticktime."""
 SILENT, WAITS = frozenset({"partition", "cut", "power_off"}), frozenset({"wait"})
-"""Verbs after which links are silent, and the one that gives nodes time to notice."""
+"""Verbs after which links are silent, and the verb that gives nodes time to notice."""
 
 
 def shrunk(scenario: Scenario, shows: Shows, attempts: int) -> Scenario:
@@ -48,7 +48,7 @@ def first_that_shows(given: Plain, shows: Shows, tried: set[str], attempts: int)
 
 
 def hurried(simpler: Plain, given: Plain) -> bool:
-    """Whether it no longer waits for silence to be noticed, so that luck would decide what it shows."""
+    """Whether the simpler form no longer waits for silence to be noticed, so that luck would decide what it shows."""
     return occurrences(simpler, SILENT) > 0 and occurrences(simpler, WAITS) < occurrences(given, WAITS)
 
 
@@ -58,7 +58,7 @@ def occurrences(given: Plain, verbs: frozenset[str]) -> int:
 
 
 def readable(given: Plain) -> Scenario | None:
-    """The scenario, unless something that it must have is gone."""
+    """The scenario of plain values; None if they lack something that it must have."""
     try:
         return read_scenario(given)
     except ScenarioRefused:

@@ -1,11 +1,11 @@
 """Links between nodes as slow as a scenario has them: packets go through a router in user space.
 
-The kernel's own way (`netem`) is missing where it was built without. Here what a node sends to another one leaves by a
-TUN device; a thread holds each packet for the link's latency and hands it to the other node's device. Nothing is lost
-or overtakes. The hub reaches every node without the router, so clients and the control node stay fast, as in the model.
+Some kernels lack their own way to do this (`netem`). Here packets from one node to another leave by a TUN device; a
+thread holds each for the link's latency and hands it to the other node's device. No packet is lost or overtakes
+another. The hub reaches every node without the router, so clients and the control node stay fast, as in the model.
 
-Links are fast while a cluster boots and is set up, and slow from `slow_down` on. So that nothing
-is sent twice only because an answer takes long, TCP waits for longer than a packet's way there and back.
+Links are fast while a cluster boots and is set up, and slow from `slow_down` on. So that no packet is sent twice only
+because an answer takes long, TCP waits for longer than a packet's way there and back.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from hawb.scenario.document import Timing
 FASTEST_S = 0.01
 """Links of a smaller latency are left as they are."""
 BUSY_S = 0.1
-"""How long what is under way on a link takes at least if it is more than what nodes say in passing."""
+"""The least time that the packets under way take on a link if they are more than the nodes' background traffic."""
 DEVICE = "slow"
 LARGEST = 65535
 """The largest packet, headers included."""
 TUN, TUNSETIFF, IFF_TUN, IFF_NO_PI = "/dev/net/tun", 0x400454CA, 0x0001, 0x1000
 TO_HOST = 19
-"""Where the last byte of an IPv4 packet's destination stands, which is the number of a node."""
+"""The place of the last byte of an IPv4 packet's destination, which is the number of a node."""
 SETTINGS = {"tcp_slow_start_after_idle": "0", "tcp_early_retrans": "0"}
 """What TCP must not do on a slow link: send less after a silence, or send again early."""
 
@@ -55,7 +55,7 @@ class SlowLinks:
         self._devices: dict[int, int] = {}
         self._free_at: dict[tuple[int, int], float] = {}
         self._arrival: dict[tuple[int, int], float] = {}
-        # When it is due, in which order it came, where it goes.
+        # Packets: when each is due, in which order it came, where it goes.
         self._held: list[tuple[float, int, int, bytes]] = []
         self._order = count()
         self._stopping, self._stop = os.pipe()
@@ -72,20 +72,20 @@ class SlowLinks:
 
     @property
     def busy(self) -> bool:
-        """Whether a link has more to carry than what nodes say in passing. A master has handed a whole batch over
-        at once, and knows of its mirror only when that has it."""
+        """Whether a link has more to carry than the nodes' background traffic. A master hands a whole batch over at
+        once, and hears from its mirror only when the mirror has it."""
         return any(free_at > time.monotonic() + BUSY_S for free_at in self._free_at.copy().values())
 
     def slow_down(self) -> None:
-        """From now on links are as slow as the scenario has them."""
+        """Makes links as slow as the scenario has them."""
         self._latency_s, self._s_per_byte = self._timing.link_latency_s, 1e-6 / self._timing.network_mb_s
 
     def speed_up(self) -> None:
-        """From now on links are fast again."""
+        """Makes links fast again."""
         self._latency_s, self._s_per_byte = 0.0, 0.0
 
     def close(self) -> None:
-        """Ends the router; its devices are gone, and what was under way."""
+        """Ends the router, with its devices and the packets under way."""
         os.write(self._stop, b"x")
         self._thread.join(5)
         for file in (*self._devices.values(), self._stop, self._stopping):
@@ -114,7 +114,7 @@ class SlowLinks:
                 self._pass_on()
 
     def _take(self, sender: int) -> None:
-        """A packet that a node has sent is under way."""
+        """Takes a packet that a node has sent, and holds it."""
         packet = os.read(self._devices[sender], LARGEST)
         now, receiver = time.monotonic(), packet[TO_HOST] if packet[0] >> 4 == 4 else None
         if receiver in self._devices:
@@ -124,14 +124,14 @@ class SlowLinks:
             heappush(self._held, (arrives, next(self._order), self._devices[receiver], packet))
 
     def _pass_on(self) -> None:
-        """What has been under way for long enough arrives."""
+        """Delivers the packets that have been held for long enough."""
         while self._held and self._held[0][0] <= time.monotonic():
             os.write(self._held[0][2], self._held[0][3])
             heappop(self._held)
 
 
 def route(network: Network, number: int, patience_s: float) -> None:
-    """Sends what a node has for the others over its device, and has TCP wait so long before it sends again."""
+    """Routes a node's packets for other nodes over its device, and has TCP wait `patience_s` before it sends again."""
     ip("-n", network.namespace(number), "link", "set", DEVICE, "mtu", str(LARGEST), "up")
     for other in range(1, network.count + 1):
         if other != number:
@@ -142,7 +142,7 @@ def route(network: Network, number: int, patience_s: float) -> None:
 
 
 def on_a_thread_of(namespace: str, work: Callable[[], None]) -> None:
-    """Does something within a namespace. Raises what it raises."""
+    """Does some work on a thread within a namespace. Raises what the work raises."""
 
     def entered() -> None:
         enter(namespace)

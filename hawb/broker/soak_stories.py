@@ -2,8 +2,8 @@
 
 Story `n` of a seed is a chain of the chapters of random scenarios (`random_faults`, `random_operations`), which all
 leave the nodes running and much else behind: queues, consumers, members, policies. A fault has an operation before and
-after it, as there, and a quiet time, which the model waits out. A real cluster does nothing in it, and is given a few
-seconds of it (`briskly`), in which timers end; that is the one thing in which what both play differs.
+after it, as there, and a quiet time, which the model waits out. A real cluster does nothing in it, and waits only for a
+few seconds of it (`briskly`), in which timers end; the two stories differ in nothing else.
 
 All chapters share the cluster's settings, so links that fail are missed each time, and one way of handling partitions
 is drawn for the whole story.
@@ -30,9 +30,9 @@ CHAPTERS = 120
 QUIET_S = 180
 """The quiet time after each chapter: with `CHAPTERS` of them six hours."""
 BRISK_S = 10
-"""What a real cluster is given of it."""
+"""The part of the quiet time that a real cluster waits."""
 CYCLE = ((OPERATIONS, DECK_OF_OPERATIONS), (FAULTS, DECK_OF_FAULTS), (OPERATIONS, DECK_OF_OPERATIONS))
-"""What chapters are dealt from, by turns, each with the purpose of its draws."""
+"""The decks from which chapters are dealt by turns, each with the purpose of its draws."""
 
 
 def soak_story(seed: int, n: int, version: str = "3.10", chapters: int = CHAPTERS) -> Scenario:
@@ -56,7 +56,7 @@ def soak_story(seed: int, n: int, version: str = "3.10", chapters: int = CHAPTER
 
 
 def briskly(story: Scenario) -> Scenario:
-    """A story as a real cluster plays it: of a quiet time no more than a few seconds."""
+    """A story as a real cluster plays it, with only a few seconds of each quiet time."""
     return replace(story, steps=tuple(
         replace(step, verb=replace(step.verb, seconds=BRISK_S))
         if isinstance(step.verb, Wait) and step.verb.seconds == QUIET_S else step for step in story.steps

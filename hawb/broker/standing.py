@@ -2,7 +2,7 @@
 
 A queue is declared at its master and given its mirrors one after the other by a policy of its own: those that are to be
 synchronised while it is empty, the others once it has its messages. Then that policy goes, and the file's are in force.
-What cannot come about that way (a later mirror synchronised before an older one) is found by looking at the result.
+The result is checked, since some beginnings cannot be built so (a later mirror synchronised before an older one).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def build(drive: Drive, scenario: Scenario) -> None:
     take_down(drive, scenario)
     check(drive, scenario)
     for account in drive.clients.accounts.values():
-        # Confirmed so that they are on disk; in the scenario they always stood there.
+        # These messages were confirmed so that they are on disk; in the scenario they stand there from the start.
         account.confirmed.clear()
 
 
@@ -51,7 +51,7 @@ def vhosts(scenario: Scenario) -> set[str]:
 
 
 def build_queue(drive: Drive, entry: QueueEntry) -> None:
-    """One queue: declared, given its replicas in order, filled."""
+    """Builds one queue: declares it, gives it its replicas in order, fills it."""
     home = entry.leader if entry.type == "quorum" else entry.master
     arguments = {**entry.arguments, **({"x-queue-type": "quorum"} if entry.type == "quorum" else {})}
     if sent_elsewhere(drive, entry):
@@ -100,7 +100,7 @@ def mirror_on(drive: Drive, entry: QueueEntry, mirrors: list[str], before: list[
 
 
 def building_policy(drive: Drive, entry: QueueEntry, definition: dict[str, Any]) -> None:
-    """A queue's policy while it is built, above all others."""
+    """Sets a queue's policy while it is built, above all others."""
     vhost, name = split_queue(entry.queue)
     drive.tell(
         "rabbit_policy", "parse_set", vhost, f"{BUILDING} {name}", f"^{escaped(name)}$",
@@ -110,7 +110,7 @@ def building_policy(drive: Drive, entry: QueueEntry, definition: dict[str, Any])
 
 
 def end_building(drive: Drive, entry: QueueEntry) -> None:
-    """The policy that built a queue goes."""
+    """Clears the policy that built a queue."""
     vhost, name = split_queue(entry.queue)
     if entry.mirrors or sent_elsewhere(drive, entry):
         drive.tell("rabbit_policy", "delete", vhost, f"{BUILDING} {name}", "hawb")
@@ -123,13 +123,13 @@ def escaped(name: str) -> str:
 
 
 def take_down(drive: Drive, scenario: Scenario) -> None:
-    """The nodes that are down at the start go, in their order."""
+    """Takes down the nodes that are down at the start, in their order."""
     for name, how in scenario.cluster.down.items():
         run(drive, Stop((name,)) if how == "stopped" else Kill((name,)))
 
 
 def run(drive: Drive, verb: Any) -> None:
-    """A step of the building, until the cluster has settled."""
+    """Takes a step of the building, and waits until the cluster has settled."""
     drive.apply(-1, Step(verb))
     drive.settle()
 
@@ -150,7 +150,7 @@ def check(drive: Drive, scenario: Scenario) -> None:
 
 
 def as_written(entry: QueueEntry) -> dict[str, Any]:
-    """How the file wants a queue to stand, in the words of an outcome; nothing where that is left to a declaration."""
+    """The queue as the file has it, in the words of an outcome; without fields that are left to a declaration."""
     if entry.members:
         return {"leader": entry.leader, "members": sorted(entry.members), "messages": entry.messages}
     if entry.master is None:

@@ -1,7 +1,7 @@
 """Clients with a rate on a real cluster: a message, or an acknowledgement, at each beat of their clock.
 
-As in the model beat k is k / rate after the client began. One that the machine has made late does at once what was due,
-so how many messages there are follows from the time alone.
+As in the model beat k is k / rate after the client began. A client that the machine has made late does at once what was
+due, so that the number of messages follows from the time alone.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hawb.scenario.verbs import Publisher
 SHORTEST_S = 0.002
 """How long a client with a high rate pauses at least."""
 STUCK_S = 1.0
-"""A publisher that RabbitMQ holds back, and that has heard nothing for so long, is blocked. RabbitMQ calls a connection
-held back for five seconds after it was."""
+"""A publisher that RabbitMQ holds back, and that has heard nothing for so long, is blocked. RabbitMQ reports a
+connection as held back for five seconds longer than it is."""
 
 
 class Clock:
@@ -28,17 +28,17 @@ class Clock:
 
     @property
     def next_s(self) -> float:
-        """When the next beat is that was not told yet."""
+        """When the next beat is that `due` has not told yet."""
         return self._began_s + (self._told + 1) / self._rate
 
     def due(self, now_s: float) -> int:
-        """How many beats there were since it was asked last."""
+        """How many beats there were since the last call."""
         before, self._told = self._told, max(self._told, int((now_s - self._began_s) * self._rate))
         return self._told - before
 
 
 async def beat(clock: Clock, goes_on: Callable[[], bool], act: Callable[[int], None]) -> None:
-    """Has a client act at its beats, for so many at a time, as long as it goes on."""
+    """Has a client act at its beats, several at a time if it is late, as long as it goes on."""
     loop = asyncio.get_running_loop()
     while goes_on():
         act(clock.due(loop.time()))
@@ -59,7 +59,7 @@ class SteadyPublisher:
 
     @property
     def open(self) -> bool:
-        """Whether it goes on."""
+        """Whether the publisher goes on."""
         return self.channel is not None and self.channel.channel.open
 
     def publish(self, count: int) -> None:
@@ -69,13 +69,13 @@ class SteadyPublisher:
             self.channel.publish(self._names, self._number(), self._verb)
 
     def told(self, numbers: Numbers, verdict: str) -> None:
-        """RabbitMQ has confirmed or nacked a message."""
+        """Takes in that RabbitMQ has confirmed or nacked messages."""
         self.confirmed += verdict == "confirmed"
         self._heard_s = asyncio.get_running_loop().time()
         self._told(numbers, verdict)
 
     def state(self, *, held_back: bool, now_s: float) -> str:
-        """running, blocked or closed; `held_back` is what RabbitMQ says of its connection."""
+        """running, blocked or closed; `held_back` is what RabbitMQ reports of the connection."""
         if not self.open:
             return "closed"
         return "blocked" if held_back and now_s - self._heard_s > STUCK_S else "running"

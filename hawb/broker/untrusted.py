@@ -2,8 +2,8 @@
 
 JSON is read twice. The first pass is Python's own scanner, told to keep nothing: it alone knows the line of a fault, a
 key that stands twice in one object and the words NaN and Infinity. The second is msgspec, typed, which keeps only the
-keys that somebody reads. So a file costs the memory of what is read of it, and no later step meets a type it did not
-ask for.
+keys that somebody reads. So a file costs only the memory of the parts that are read, and no later step meets a type
+that it did not ask for.
 
 A refusal names types and places, never a value: an export holds password hashes, and the URI of a shovel a password.
 """
@@ -28,7 +28,7 @@ Table = dict[str, Value] | Annotated[list[Scalar], Meta(max_length=0)]
 """Queue arguments or policy keys: one level of nesting is as deep as they go, and an empty one may be written []."""
 
 Empty = Annotated[list[msgspec.Raw], Meta(max_length=0)]
-"""How RabbitMQ writes an object without keys in places."""
+"""The form in which RabbitMQ writes an object without keys in some places."""
 
 T = TypeVar("T")
 

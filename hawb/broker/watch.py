@@ -1,4 +1,4 @@
-"""A running cluster, read over its management HTTP API as it stands now: what `hawb import` makes of its answers.
+"""A running cluster, read over its management HTTP API as it stands now, and imported as `hawb import` does.
 
 Nothing is written to the cluster: every request is a GET. Definitions are put together from policies and virtual hosts,
 because /api/definitions takes an administrator and holds the hashes of passwords; a user tagged `monitoring` is enough.
@@ -54,9 +54,9 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 def watch(url: str, login: Login) -> Imported:
-    """What a cluster is now, as a scenario. `url` is where its management listens, as http://HOST:15672.
+    """A cluster as it is now, as a scenario. `url` is where its management listens, as http://HOST:15672.
 
-    Raises ApiRefused, and ImportRefused for an answer that is not what RabbitMQ sends.
+    Raises ApiRefused, and ImportRefused for an answer that RabbitMQ would not send.
     """
     base = checked(url)
     with tempfile.TemporaryDirectory(prefix="hawb-") as folder:
@@ -120,7 +120,7 @@ def ask(base: str, path: str, login: Login) -> bytes:
 
 
 def said(status: int) -> str:
-    """What a status tells about the user or the address."""
+    """The meaning of a status, about the user or the address."""
     reasons = {
         401: "user or password is wrong, or the user has no tag; `monitoring` is enough",
         403: "the user may not see this; the tag `monitoring` is enough",

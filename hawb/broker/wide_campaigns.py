@@ -1,7 +1,7 @@
 """Campaigns of wide stories: how often each setting was asked, alone and beside each other, and how often both agreed.
 
-What is counted are queue-stories, one for each queue of each story that was played. A difference of the cluster itself,
-as in the nodes' states, counts for none of them, but its story differs.
+Queue-stories are counted, one for each queue of each story that was played. A difference of the cluster itself, as in
+the nodes' states, counts for no queue-story, but its story differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hawb.broker.wide_settings import Row
 from hawb.broker.wide_stories import alone, cut_of, narrowed, wide_story
 
 SEEDS = 24
-"""By how many other seeds the model may draw at most for each queue, whose story is to leave nothing to luck."""
+"""The most other seeds that the model tries for each queue, whose story is to leave nothing to luck."""
 WIDE = Kind(
     draw=lambda seed, n, version: wide_story(seed, n, version).scenario,
     cut=cut_of,
@@ -46,7 +46,8 @@ class Setting(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The same of two values together, the factors in the order of their names."""
+    """How many queue-stories had two values together, and in how many of them both agreed; the factors in the order of
+    their names."""
 
     factor: str
     value: str
@@ -75,7 +76,7 @@ def pairs(campaign: Campaign) -> list[Pair]:
 
 
 def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], ...], int, int]]:
-    """How often so many (factor, value) were asked together, and how often equal."""
+    """For each `size` (factor, value) that were asked together, how often, and how often model and broker agreed."""
     together: Counter = Counter()
     equal: Counter = Counter()
     for one in asked(campaign):

@@ -1,12 +1,12 @@
 """The plots of wide stories: what happens to nodes, for all queues of a story together.
 
-A plot is a list of acts, each with the nodes that it is for, by the order in which they go: node 0 is the first one.
-Whatever the plot, node 0 is down in `MEANWHILE`, when each queue is published to from each node that runs, and what its
-settings say is done to it; all nodes run at the end. No links fail: what follows is in `random_faults`, and Erlang 25
+A plot is a list of acts, each with the node that it is for, by the order in which nodes go: node 0 is the first one.
+Whatever the plot, node 0 is down in `MEANWHILE`, when each queue gets messages from each node that runs, and its
+settings say what else is done to it; all nodes run at the end. No links fail: `random_faults` has that, and Erlang 25
 may hang after a partition, with all queues of the story. Nodes go and come one by one.
 
-Where mirrors come together with their master, all queues are mirrored by lists before (`LISTED`): in which order `all`
-and `exactly` add mirrors at once is luck.
+Where mirrors come together with their master, all queues are mirrored by lists before (`LISTED`): `all` and `exactly`
+add several mirrors in an order that is luck.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 
 class Act(Enum):
-    """What happens in a story, beside its beginning and its end."""
+    """An act of a story, beside its beginning and its end."""
 
     STOP = "stop"
     KILL = "kill"
@@ -30,14 +30,14 @@ class Act(Enum):
 
 
 class Happening(NamedTuple):
-    """An act, and the node for which it is: by its place in the order in which nodes go."""
+    """An act, and the node that it is for, by its place in the order in which nodes go."""
 
     act: Act
     node: int = 0
 
 
 Plot = Callable[[int], list[Happening]]
-"""What happens in a cluster of so many nodes."""
+"""Gives the acts in a cluster of so many nodes."""
 
 MEANWHILE, PUBLISH, LISTED = Happening(Act.MEANWHILE), Happening(Act.PUBLISH), Happening(Act.LISTED)
 
@@ -71,7 +71,7 @@ def two_killed(_size: int) -> list[Happening]:
 
 
 def restarted_one_by_one(size: int) -> list[Happening]:
-    """As for an upgrade."""
+    """Each node is stopped and started again, as for an upgrade."""
     return [stop(0), MEANWHILE, start(0), *(act for node in range(1, size) for act in (stop(node), start(node)))]
 
 
@@ -80,26 +80,26 @@ def killed_one_by_one(size: int) -> list[Happening]:
 
 
 def all_stopped(size: int) -> list[Happening]:
-    """The one that stopped last is started first: any other waits for it."""
+    """All nodes stop; the last to stop is started first, as any other waits for it."""
     others = range(1, size)
     return [stop(0), MEANWHILE, *map(stop, others), start(size - 1), LISTED, *map(start, reversed(range(size - 1)))]
 
 
 def forced(size: int) -> list[Happening]:
-    """The first one that stopped boots without those that know more."""
+    """All nodes stop; the first to stop is forced to boot without the others, which know more."""
     return [
         stop(0), MEANWHILE, *map(stop, range(1, size)), Happening(Act.FORCE_BOOT), LISTED, *map(start, range(1, size)),
     ]  # fmt: skip
 
 
 def returned(size: int) -> list[Happening]:
-    """A node comes back without what came meanwhile, and then it is alone."""
+    """A node comes back without the messages that came meanwhile, and then the others go."""
     others = range(1, size)
     return [kill(0), MEANWHILE, start(0), *map(kill, others), PUBLISH, LISTED, *map(start, others)]
 
 
 def rewritten(_size: int) -> list[Happening]:
-    """A storm of policies, each of which only says in another order where mirrors are."""
+    """A storm of policies, each of which lists the same nodes in another order."""
     storm = Happening(Act.REWRITTEN)
     return [storm, storm, stop(0), MEANWHILE, storm, storm, start(0), storm]
 

@@ -1,10 +1,10 @@
 """A queue of a wide story: the steps that its settings make of each part of the story.
 
-Its policies, its consumer if it has one, and its clients' connections have its name, and what comes beside these (a
-second consumer, the queue of its dead letters) has its name with a word behind it. So each step belongs to one queue
-(`queue_of`), and what closes a connection (on 3.8.9 all consumers at a node were gone) harms no other one.
-Mirrors are placed by a list of nodes while the queue is empty, or after the first messages where they are to be
-behind; what its settings have as mode is set over the list.
+The queue's policies, its consumer if it has one, and its clients' connections have its name; others of its own (another
+consumer, the queue of its dead letters) have its name with a word behind it. So each step belongs to one queue
+(`queue_of`), and a closed connection (on 3.8.9 all consumers at a node were gone) harms no other queue. Mirrors are
+placed by a list of nodes while the queue is empty, or after the first messages where they are to be behind; the mode of
+its settings is set over the list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hawb.rules.quorum import majority
 from hawb.scenario.forms import Verb
 
 EXCHANGE = "letters"
-"""Where dead letters go, by the routing key that they were published with: the name of the queue that gives them up."""
+"""The exchange for dead letters, which routes by the key of their publish: the name of the queue that they leave."""
 DEAD_LETTERS = {"x-dead-letter-exchange": EXCHANGE}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -44,18 +44,18 @@ HA = ("ha-promote-on-failure", "ha-promote-on-shutdown", "ha-sync-mode")
 ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "acknowledges": ("ack", {}), "gives back": ("nack", {"requeue": True}), "rejects": ("nack", {"requeue": False}),
 }  # fmt: skip
-"""The consumers that answer, and how."""
+"""The consumers that answer, and their answers."""
 MOST = 3
 """How many messages are published at once at most."""
 
 
 class WideQueue:
-    """A queue by its settings; `order` is that in which nodes go."""
+    """A queue by its settings; `order` is the order in which nodes go."""
 
     def __init__(self, cast: Cast, name: str, settings: Row, order: list[str]):
         self.name, self.settings, self._cast, self._nodes = name, settings, cast, order
         self.home = order[0] if settings["master"] == "goes" else cast.one(order[1:])
-        # Those that go first come last, so that small groups keep their majority as long as they can.
+        # Nodes that go first come last, so that small groups keep their majority as long as they can.
         others = [node for node in reversed(order) if node != self.home]
         size, replicas = len(order), settings["replicas"]
         self.mirrored, self.quorum = replicas in MIRRORED, replicas in QUORUM
@@ -75,14 +75,14 @@ class WideQueue:
     # --- the beginning ---
 
     def placed(self) -> Steps:
-        """Where its mirrors are to be, before it is declared."""
+        """Sets the policy that places the queue's mirrors, before it is declared."""
         if not self.mirrored:
             return self._policy(PLAIN)
         return self._listed(self.members[:1] if self.settings["mirrors"] == "behind" else self.members)
 
     def target(self) -> list[Steps]:
-        """Where its dead letters go: a durable queue without replicas, one step after the other. It is not where
-        consumers are: what they give back as their node goes would arrive or not."""
+        """Declares the queue for dead letters, durable and without replicas, one step after the other. It is not on a
+        node with consumers: messages that they give back as their node goes would arrive or not."""
         if not DEAD_LETTERS.items() <= ARGUMENTS[self.settings["argument"]].items():
             return []
         name = f"{self.name}-dead"
@@ -90,26 +90,27 @@ class WideQueue:
                 [{"bind": {"queue": name, "exchange": EXCHANGE, "routing_key": self.name}}]]  # fmt: skip
 
     def declared(self) -> Steps:
-        """It is declared, a quorum queue with one member or with one on all nodes."""
+        """Declares the queue, a quorum queue with one member or with one on all nodes."""
         return [self._declare(self.home, self.members)]
 
     def joined(self, place: int) -> Steps:
-        """A quorum queue's next member, where it was not declared with all."""
+        """Adds a quorum queue's next member, where it was not declared with all."""
         missing = self.quorum and len(self.members) < len(self._nodes) and place < len(self.members)
         return [{"add_member": {"queue": self.name, "node": self.members[place]}}] if missing else []
 
     def behind(self, place: int) -> Steps:
-        """The next mirror that is to be behind comes after the first messages; of several that are added to a queue
-        with messages any may come first, since nobody waits for them (`rabbit_mirror_queue_misc:add_mirrors`)."""
+        """Adds the next mirror that is to be behind, after the first messages. One at a time: of several mirrors that
+        join a queue with messages any may come first, since nobody waits for them
+        (`rabbit_mirror_queue_misc:add_mirrors`)."""
         missing = self.settings["mirrors"] == "behind" and place < len(self.members)
         return self._listed(self.members[: place + 1]) if missing else []
 
     def mode(self) -> Steps:
-        """The policy of its settings."""
+        """Sets the policy of the queue's settings."""
         return self._policy(self._mode | self._kept) if self.mirrored else []
 
     def consumed(self) -> list[Steps]:
-        """Its consumers, at the nodes that go last: one after the other, since the first one comes first."""
+        """Starts the queue's consumers at the nodes that go last, one after the other: the first one comes first."""
         if self.settings["consumer"] == "none":
             return []
         if self.settings["consumer"] != "two":
@@ -122,8 +123,8 @@ class WideQueue:
     # --- later ---
 
     def published(self, node: str, running: Collection[str]) -> Steps:
-        """Messages from a client at a node. Nobody publishes to a minority, which says no after a minute; and whether
-        those who did before its leader was gone are to send again is luck, so that others do."""
+        """Publishes from a client at a node. Nobody publishes to a minority, which refuses after a minute; and whether
+        clients that published before its leader was gone are to send again is luck, so that other clients publish."""
         if self.quorum and not self._elects(running):
             return []
         connection = f"{self.name} after {self._lost}" if self._lost else self.name
@@ -135,20 +136,20 @@ class WideQueue:
         return [{"publish": {"queue": self.name, **fields}}]
 
     def answered(self, running: Collection[str]) -> Steps:
-        """Its consumer answers for a message, if it is one of those that do; not to a minority, which hears of it
-        whenever it is none any more."""
+        """Has the queue's consumer answer for a message, if it is one that answers; not to a minority, which takes the
+        answer in when it has a majority again."""
         if self.settings["consumer"] not in ANSWERS or (self.quorum and not self._elects(running)):
             return []
         verb, fields = ANSWERS[self.settings["consumer"]]
         return [{verb: {"consumer": self.name, "count": 1, **fields}}]
 
     def gone(self, running: Collection[str]) -> None:
-        """A node is gone, and these are left."""
+        """Notes that a node is gone, and which nodes run."""
         self._lost += self.quorum and not self._elects(running)
 
     def meanwhile(self, node: str) -> list[Steps]:
-        """What is done while the first node is down, by a client at another one: one after the other. A queue is
-        declared again under a list of nodes, and a quorum queue with one member: any other choice is luck."""
+        """The steps of a client while the first node is down, one after the other. A mirrored queue is declared again
+        under a list of nodes, and a quorum queue with one member: any other choice is luck."""
         match self.settings["meanwhile"]:
             case "policy changed":
                 return [self._changed()]
@@ -162,13 +163,13 @@ class WideQueue:
         return []
 
     def listed(self) -> Steps:
-        """It is mirrored by a list, if at all."""
+        """Mirrors the queue by a list, if it is mirrored."""
         listed = self.mirrored and self._mode is not None and self._mode["ha-mode"] in ("all", "exactly")
         several = listed and self._mode.get("ha-params") != 1
         return self._listed(self._cast.order(self._nodes)) if several else []
 
     def rewritten(self) -> Steps:
-        """A policy that says the same in other words."""
+        """Sets a policy that says the same in other words."""
         if self._mode is None:
             return []
         if not self.mirrored:
@@ -190,7 +191,7 @@ class WideQueue:
     def _changed(self) -> Steps:
         if not self.mirrored:
             return self._policy({"max-length": self._cast.count(MOST)})
-        # The node that is down, and one that runs: of two that do any may be the first mirror.
+        # The node that is down, and one that runs: of two running nodes any may be the first mirror.
         self._mode = {"ha-mode": "nodes", "ha-params": [self._nodes[0], self._cast.one(self._nodes[1:])]}
         return self._policy(self._mode | self._kept)
 
@@ -211,7 +212,7 @@ class WideQueue:
 
 
 def queue_of(verb: Verb) -> str | None:
-    """The queue of a wide story to which a step belongs; None for what happens to all of them."""
+    """The queue of a wide story to which a step belongs; None for a step that is for all queues."""
     fields = (getattr(verb, field, None) for field in ("queue", "name", "consumer"))
     return next((owner(field) for field in fields if field is not None), None)
 

@@ -67,12 +67,12 @@ FACTORS: dict[str, tuple[str, ...]] = {
     ),
     "consumer": ("none", "one"),
 }  # fmt: skip
-"""What a queue of a wide story is like, and what happens to it. `master` is whether its first master or leader is on
+"""The settings of a queue of a wide story, and what happens to it. `master` is whether its first master or leader is on
 the node that goes first; `mirrors` whether they are synchronised then; `meanwhile` what is done while it is down."""
 
 
 EXPIRING = ("expires", "expires to another queue", "expires to another queue at least once")
-"""What makes a queue's messages expire while the story goes on."""
+"""The values with which a queue's messages expire while the story goes on."""
 ON_THEIR_OWN: dict[str, tuple[str, ...]] = FACTORS | {
     "replicas": (*CLASSIC, "all", "nodes", "quorum of 3", "quorum of all"),
     "meanwhile": ("nothing", "policy changed", "policy cleared"),
@@ -82,9 +82,9 @@ ON_THEIR_OWN: dict[str, tuple[str, ...]] = FACTORS | {
     ),
     "consumer": ("none", "one", "two", "acknowledges", "gives back", "rejects"),
 }  # fmt: skip
-"""The same where queues do something on their own time, or their consumers answer."""
+"""The settings of queues that do something on their own time, or whose consumers answer."""
 ROUNDS = (FACTORS, ON_THEIR_OWN)
-"""What a seed's rounds ask for, one after the other."""
+"""The factors of a seed's rounds, one after the other."""
 
 
 LEAVING = tuple(plot for plot in PLOTS if plot not in FEW_LEFT)
@@ -137,13 +137,13 @@ def factors_of(version: str, deal: int = 0) -> dict[str, tuple[str, ...]]:
 
 
 def only_of(version: str) -> tuple[Only, ...]:
-    """What is possible in a profile: not in all of them do messages of quorum queues expire."""
+    """The constraints on rows in a profile: messages of quorum queues do not expire in each."""
     expire = "message-ttl" in dict(QUORUM_PROFILES[version].settings)
     return ONLY if expire else (*ONLY, Only({"argument": EXPIRING}, {"replicas": (*CLASSIC, *MIRRORED)}))
 
 
 def possible(row: Row, version: str) -> bool:
-    """Whether a row is none of those that are left out."""
+    """Whether a row is not left out."""
     return all(within(row, only.then) for only in only_of(version) if within(row, only.given))
 
 
@@ -165,11 +165,11 @@ def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
 
 
 def condition(only: Only) -> dict[str, Any]:
-    """The same as covertable has it."""
+    """A constraint as covertable has it."""
     return {"operator": "or", "conditions": [{"operator": "not", "condition": each(only.given)}, each(only.then)]}
 
 
 def each(values: Values) -> dict[str, Any]:
-    """That a row has one of the values of each of some factors, as covertable has it."""
+    """The condition that a row has one of the values of each of some factors, as covertable has it."""
     conditions = [{"operator": "in", "left": factor, "values": list(allowed)} for factor, allowed in values.items()]
     return {"operator": "and", "conditions": conditions}

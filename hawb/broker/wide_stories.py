@@ -1,13 +1,13 @@
 """Wide stories: one plot, and fifty queues or more in it at once, each with settings of its own, so that one boot of a
 cluster asks fifty times as much as a random scenario with four queues.
 
-Story `n` of a seed is the same on any machine: its draws are counted, and what a queue is like is a row of a covering
+Story `n` of a seed is the same on any machine: its draws are counted, and a queue's settings are a row of a covering
 array (`hawb.broker.wide_settings`). Over as many consecutive stories as there are plots, from a multiple of that on,
 every possible triple of values occurs, the plot's among them: one story has every pair that its plot allows.
 
-All that queues do at one moment is one step without a time and others with time 0, which is over: so they begin at
-once, in their order, and the cluster settles before the next moment. A queue does one thing at a moment, and none waits
-for another.
+The steps of all queues at one moment are one step without a time and others with time 0, which is past: so they begin
+at once, in their order, and the cluster settles before the next moment. A queue takes one step at a moment, and none
+waits for another.
 
 What random scenarios leave out because it is racy (`hawb.broker.random_scenarios`) is left out here too:
 
@@ -15,12 +15,12 @@ What random scenarios leave out because it is racy (`hawb.broker.random_scenario
   and where mirrors come together lists are set before (`wide_plots`, `wide_settings.ONLY`). Under fifty queues' load
   those that a list adds to a queue with messages come in any order: they are added one by one.
 * Nodes that go or come together, links that fail, and autoheal.
-* What a synchronisation meets: the cluster settles before anything else is done.
+* Events during a synchronisation: the cluster settles before anything else is done.
 * Clients with a rate, consumers of a queue of which none comes first, and clients at two nodes that publish to one
   queue at once. Where messages expire, they all have before anything else happens.
 * Operations on a queue that is down or has no majority, but publishing to one that is mirrored.
-* Who is elected: no step says who leads, and members are named. Who published before a majority was gone does not do so
-  afterwards.
+* Who is elected: no step says who leads, and members are named. Clients that published before a majority was gone do
+  not publish afterwards.
 
 Not left out: nodes that come one by one may strike off each other's mirrors, which `races` allows for, but with more
 than three nodes which of them the record has as recoverable is luck, and said to be.
@@ -51,15 +51,15 @@ DRAWS, DECK_OF_PLOTS = 53, 54
 SIZES = (3, 3, 4, 5)
 """How many nodes a cluster has, each as likely as the others."""
 TICK_S = 6
-"""How long a quorum queue's leader may take until it looks whether the queue keeps to its policy, where it does."""
+"""How long it may take until a quorum queue's leader looks whether the queue keeps to its policy, where leaders do."""
 ROUND = len(PLOTS)
 """How many stories it takes for every triple of values to occur."""
 
 
 BY_QUEUE = frozenset({"queues", "ledger", "consumers"})
-"""What an outcome has by queue, or by the name of a queue's consumer."""
+"""The parts of an outcome by queue, or by the name of a queue's consumer."""
 SHARED = frozenset({"events", "version"})
-"""What of the model's outcome says of every queue what may be luck (`races`)."""
+"""The parts of the model's outcome that tell for every queue what may be luck (`races`)."""
 
 
 class WideStory(NamedTuple):
@@ -88,14 +88,14 @@ def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
 
 
 def alone(scenario: Scenario, queue: str) -> Scenario:
-    """A wide story as it is for one of its queues, whose steps have no other one to begin together with."""
+    """A wide story for one of its queues alone; its steps have no others to begin with."""
     steps = [replace(step, at=None) for step in scenario.steps if queue_of(step.verb) in (None, queue)]
     return replace(scenario, scenario=f"{scenario.scenario}, of which {queue or 'none'}", steps=tuple(steps))
 
 
 def narrowed(scenario: Scenario, queue: str) -> Scenario:
-    """The same with each step in its place: a look stands for those of other queues, but for their policies, since a
-    node that was forced to boot keeps to none before one is set."""
+    """A wide story for one of its queues, each step in its place: steps of other queues become looks, but their
+    policies stay, since a node that was forced to boot keeps to no policy before one is set."""
     look, mine = Step(Expect({})), (None, queue)
     kept = (isinstance(step.verb, SetPolicy) or queue_of(step.verb) in mine for step in scenario.steps)
     steps = (replace(step, at=None) if stays else look for step, stays in zip(scenario.steps, kept, strict=True))
@@ -103,7 +103,8 @@ def narrowed(scenario: Scenario, queue: str) -> Scenario:
 
 
 def cut_of(scenario: Scenario) -> Cut:
-    """How the outcome of a wide story falls into what it tells of each queue, and (`WHOLE`) of the cluster."""
+    """The function that divides the outcome of a wide story into its part for each queue and (`WHOLE`) for the
+    cluster."""
     owners = [queue_of(step.verb) for step in scenario.steps]
     queues = sorted(set(filter(None, owners)))
 
@@ -118,7 +119,7 @@ def cut_of(scenario: Scenario) -> Cut:
 
 
 def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
-    """What an outcome tells of a queue, and of what has its name with more behind it."""
+    """The part of an outcome about a queue, and about others whose names begin with the queue's."""
     found: dict[str, Any] = {
         key: {name: entry for name, entry in told[key].items() if owner(name) == queue}
         for key in BY_QUEUE & told.keys()
@@ -150,7 +151,7 @@ class Stage:
         return len(self._order)
 
     def beginning(self) -> Steps:
-        """Queues with replicas, messages from each node, and consumers at the nodes that go last."""
+        """Makes queues with replicas, messages from each node, and consumers at the nodes that go last."""
         return [
             *moment(queue.placed() for queue in self._queues),
             *in_turn(queue.target() for queue in self._queues),
@@ -164,7 +165,7 @@ class Stage:
         ]
 
     def published(self) -> Steps:
-        """Messages to each queue from each node that runs, one node after the other."""
+        """Publishes to each queue from each node that runs, one node after the other."""
         nodes = [node for node in self._order if node in self._running]
         steps = [
             step for node in nodes for step in moment(queue.published(node, self._running) for queue in self._queues)
@@ -172,7 +173,7 @@ class Stage:
         return [*steps, {"wait": SECONDS}] if self._expiring else steps
 
     def play(self, happening: Happening) -> Steps:
-        """An act of the plot."""
+        """The steps of an act of the plot."""
         node = self._order[happening.node]
         match happening.act:
             case Act.STOP | Act.KILL:
@@ -182,7 +183,7 @@ class Stage:
                 return [{happening.act.value: node}]
             case Act.START | Act.FORCE_BOOT:
                 self._running.append(node)
-                # A node that is forced to boot is alone: what it knows is seen before the others come.
+                # A node that is forced to boot is alone: a look shows what it knows before the others come.
                 return [
                     {happening.act.value: node}, *([{"wait": TICK_S}] if self._compares else []),
                     *([LOOK] if happening.act == Act.FORCE_BOOT else []),
@@ -201,11 +202,11 @@ class Stage:
 
 
 def in_turn(done: Iterable[list[Steps]]) -> Steps:
-    """What queues do one thing after the other: the first of each, then the second of each that has one."""
+    """The steps of queues in turn: the first of each queue, then the second of each that has one."""
     return [step for parts in zip_longest(*done, fillvalue=[]) for step in moment(parts)]
 
 
 def moment(parts: Iterable[Steps]) -> Steps:
-    """What queues do at one moment: the first step begins when the cluster has settled, the others with it."""
+    """The steps of queues at one moment: the first begins when the cluster has settled, the others with it."""
     steps = [step for part in parts for step in part]
     return [step | ({"at": 0} if index else {}) for index, step in enumerate(steps)]

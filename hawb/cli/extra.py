@@ -1,4 +1,4 @@
-"""What commands need of hawb's extra `study`: that it is installed, and that the kernel is compiled before it plays."""
+"""What commands that use hawb's extra `study` do first: see that it is installed, and compile the kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def of_the_extra() -> Iterator[None]:
-    """Ends the program where what is imported is not installed."""
+    """Ends the program where a module that the block imports is not installed."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -25,7 +25,7 @@ def of_the_extra() -> Iterator[None]:
 
 
 def compile_first(study: Study) -> None:
-    """Compiles what a study takes of the kernel, and says so before unless it is kept from an earlier time."""
+    """Compiles the kernel's functions for a study, and says so first, unless they are kept from an earlier time."""
     from hawb.study import trial_rows
 
     if not trial_rows.is_compiled(study):

@@ -41,21 +41,20 @@ class Refusing(click.Group):
 
 
 def drop_the_rest() -> None:
-    """What is left to write to standard output goes nowhere: Python would try again at its end, and tell of it."""
+    """Drops the rest of standard output: Python would try to write it again at its end, and report the failure."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 def refuse(reason: object) -> int:
-    """Writes why input is refused; the exit status for it."""
+    """Writes why input is refused; returns the exit status for it."""
     click.echo(str(reason), err=True)
     return 2
 
 
 def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
-    """Writes a file's line, and below it what differs; the exit status for it. Whoever wrote the title chose what is in
-    it."""
+    """Writes a file's line, and below it the differences; returns the exit status for it. A title may hold anything."""
     click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(title)}")
     for difference in differences:
         click.echo(f"         {difference}")
@@ -68,7 +67,7 @@ def read(file: Path) -> Scenario:
 
 
 def is_scenario(file: str) -> bool:
-    """Whether a file is a scenario by its name, and no export or listing."""
+    """Whether a file's name is that of a scenario, and not of an export or listing."""
     return file == STDIN or file.endswith((".yaml", ".yml"))
 
 
@@ -98,7 +97,7 @@ def play(file: Path) -> tuple[Scenario, Run]:
 
 
 def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) -> Done:
-    """What is done with a file's scenario. Raises ScenarioRefused, which names the file."""
+    """Does some work with a file's scenario; returns its result. Raises ScenarioRefused, which names the file."""
     try:
         return work(*arguments)
     except ScenarioRefused as refused:

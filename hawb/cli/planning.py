@@ -97,12 +97,12 @@ def explore(
 
 
 def tell_of_compiling() -> None:
-    """Says that a search goes on when it has been compiled."""
+    """Says that a search continues once it is compiled."""
     click.echo("\nthe search is compiled first, which takes up to a minute, and kept for the next time", err=True)
 
 
 def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) -> Progress:
-    """How far a search has come when it is over or was stopped by the keyboard, with its progress in the terminal."""
+    """The last progress of a search that is over or was stopped by the keyboard; shows progress in the terminal."""
     began, progress = time.monotonic(), None
     with contextlib.suppress(KeyboardInterrupt):
         for progress in search:

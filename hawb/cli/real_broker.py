@@ -58,7 +58,7 @@ def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
 
 
 def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None, known: Uncompared | None) -> int:
-    """Compares one file and prints its line; the exit status for it."""
+    """Compares one file and prints its line; returns the exit status for it."""
     from hawb.broker.compare import compare as differences
 
     try:
@@ -102,7 +102,7 @@ def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, lo
 def record_one(
     real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path, takes: int, log: bool
 ) -> int:
-    """Records one file and prints its line; the exit status for it."""
+    """Records one file and prints its line; returns the exit status for it."""
     from hawb.broker import node_logs, recordings
 
     def take() -> Take:

@@ -48,7 +48,7 @@ def check(files: tuple[Path, ...]) -> None:
 
 
 def check_one(file: Path) -> int:
-    """Checks one file and prints its line; the exit status for it."""
+    """Checks one file and prints its line; returns the exit status for it."""
     from hawb.scenario.expect import check as differences
 
     try:

@@ -21,8 +21,8 @@ NO_VARIANT = "Choose what is to be another: the same steps are then played with 
 
 
 class BesidePanel:
-    """What is another, and both stories. `draft` is the policy as it is edited, `is_open` whether anybody sees this:
-    the other story is played for those who look."""
+    """The choice of a variant, and both stories. `draft` is the policy as it is edited, `is_open` whether anybody sees
+    this panel: the other story is played for those who look."""
 
     def __init__(
         self, controller: Controller, changed: Changed, draft: Callable[[], PolicyDraft], is_open: Callable[[], bool]
@@ -56,7 +56,7 @@ class BesidePanel:
         return side_by_side.table_html(self.controller.outcome, other, varied.change.what, variant.queue)
 
     def _offer(self, chosen: str) -> None:
-        """Offers what could be another about the chosen queue, and shows what is."""
+        """Offers the variants of the chosen queue, and shows the one in force."""
         self._variants = variants(self.controller.now, self.controller.queue)
         offered = list(dict.fromkeys([NOTHING, AS_EDITED, *self._variants, chosen]))
         self._offering = True

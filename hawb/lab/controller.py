@@ -3,8 +3,9 @@
 Every action makes the next point of the lab's history (`history`), so undo and redo are the same for all of them: a
 step, a step back in the story, another profile, another scenario.
 
-Whatever is refused changes nothing and becomes the message of the place on the page where it was asked. What RabbitMQ
-refuses is a step like any other: its text is that place's message, and undo takes it back.
+An action that the lab refuses changes nothing, and the reason becomes the message of the place on the page where it was
+asked for. A step that RabbitMQ refuses is a step like any other: RabbitMQ's text is that place's message, and undo
+takes the step back.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class Place(StrEnum):
 
 class Controller:
     """A person's session: where they are (`now`), what can be undone and redone, the queue they chose, the time that
-    they typed for the next step, whether they want to know of each node if it is safe to stop, the story that they
-    want to see beside it, the last messages.
+    they typed for the next step, whether they want forecasts for each node, the story that they want to see beside
+    theirs, the last messages.
 
     Without `may_save` it writes no file, whatever it is told: then a person may be anybody.
 
@@ -77,11 +78,11 @@ class Controller:
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
 
-    # What is so
+    # What the page shows
 
     @property
     def outcome(self) -> dict:
-        """Everything that is so, as the contract's outcome."""
+        """The outcome at the present point."""
         return self.now.outcome
 
     @property
@@ -91,7 +92,7 @@ class Controller:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the scenario's file says first, or what the import of this cluster could not tell or carry."""
+        """The first comment of the scenario's file, or what the import of this cluster could not tell or carry."""
         return self.now.notes
 
     @property
@@ -123,17 +124,17 @@ class Controller:
 
     @property
     def harms(self) -> list[Harm]:
-        """What the story has done to queues so far."""
+        """The harm that the story has done to queues so far."""
         return harms(self.now.run)
 
     @property
     def alternatives(self) -> Alternatives | None:
-        """What would have kept what was lost, once that was asked for here."""
+        """The alternatives that would have kept lost messages, once a person asked for them here."""
         return self.now.alternatives
 
     @property
     def forecasts(self) -> dict[str, Forecast]:
-        """What would come of stopping each running node now, if a person wants to know: it plays each twice."""
+        """The forecast for each running node, if a person wants to know: that plays each node's end twice."""
         return self.now.forecasts if self.forecasting else {}
 
     @property
@@ -149,7 +150,7 @@ class Controller:
 
     @property
     def has_timers(self) -> bool:
-        """Whether anything will happen by itself once time passes."""
+        """Whether anything is due that happens by itself once time passes."""
         return bool(self.now.moment.state.agenda)
 
     @property
@@ -164,12 +165,12 @@ class Controller:
 
     @property
     def story_outcome(self) -> dict:
-        """The outcome to which the story leads that these are the moments of."""
+        """The outcome to which the story leads whose `moments` these are."""
         return self.now.origin.outcome
 
     @property
     def looks_back(self) -> bool:
-        """Whether that is not the last one."""
+        """Whether an earlier moment than the last is shown."""
         return self.now.at_s is not None
 
     @property
@@ -278,7 +279,7 @@ class Controller:
             self.now = self.now.before
 
     def redo(self) -> None:
-        """Does again what was taken back last."""
+        """Does the action again that was taken back last."""
         self.messages = {}
         if self._undone:
             self.now = self._undone.pop()
@@ -320,7 +321,7 @@ class Controller:
             return ""
 
     def ask_alternatives(self, harm: Harm) -> None:
-        """Plays the story again under each single change that might have kept from a harm."""
+        """Plays the story again under each single change that might have prevented a harm."""
         self.messages = {}
         self.now.alternatives = what_would_have_kept(self.now.run, harm)
 
@@ -330,11 +331,11 @@ class Controller:
             self._go(self.now.next(alternative.run.copy(), self.now.ahead))
 
     def vary(self, variant: Variant | None) -> None:
-        """Puts beside the story the one with one thing another from the beginning, or nothing any more."""
+        """Puts a variant beside the story; None takes it away."""
         self.messages, self.beside.variant = {}, variant
 
     def vary_policy(self, draft: PolicyDraft) -> None:
-        """Puts beside the story the one in which a policy is from the beginning as it was edited."""
+        """Puts beside the story the variant in which a policy is as edited from the beginning."""
         self.messages = {}
         if wrong := draft.message(self.profile):
             self.messages[Place.BESIDE] = wrong
@@ -376,7 +377,7 @@ class Controller:
 
     @contextmanager
     def _answer(self, place: Place, file: str | None = None) -> Iterator[None]:
-        """Turns a refusal, of a file if one is named, into the place's message; those of the action before are over."""
+        """Turns a refusal, of a file if one is named, into the place's message; earlier messages go."""
         self.messages, self.field = {}, ""
         if place is not Place.SAVE:
             self._may_replace = None

@@ -18,7 +18,7 @@ ASK = "The story so far, with whatever it has led to. Choose what to make of it;
 
 
 class ExportPanel:
-    """A button for each kind, and the link that it makes; it is about one point, and goes with it."""
+    """A button for each kind, and the link that it makes; a link is about one point, and goes with that point."""
 
     def __init__(self, controller: Controller):
         self.controller = controller

@@ -1,7 +1,7 @@
-"""What of the lab can be taken away: the story as a scenario, as a Python script, as a page with its figures.
+"""The story of the lab to be downloaded: as a scenario, as a Python script, as a page with its figures.
 
-They are texts, made when they are asked for, and a browser keeps them where its user wants: the lab itself writes
-nothing for it, so it can be offered to visitors.
+Each is a text, made when it is asked for, and a browser keeps it where its user wants: the lab itself writes no file,
+so that it can be offered to visitors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNFIT, LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
 
 
 class Kind(Struct, frozen=True):
-    """A form that a story can have outside: how its file's name ends, its media type, and what makes it of a point."""
+    """A form in which a story is downloaded: its file's ending, its media type, and what makes it of a point."""
 
     suffix: str
     media_type: str

@@ -11,7 +11,7 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.sources import Upload
 
 Changed = Callable[[], None]
-"""What a panel calls when the controller has done something."""
+"""The function that a panel calls after the controller has done something."""
 
 
 def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.Button:
@@ -34,7 +34,7 @@ def text(label: str, tooltip: str, value: str = "", *, width: str = "auto", live
 
 
 def dropdown(label: str, tooltip: str, options: Sequence, *, width: str = "auto") -> widgets.Dropdown:
-    """One of several; options are values, or pairs of what is read and what it stands for."""
+    """A choice of one option; options are values, or pairs of the text to read and the value."""
     return widgets.Dropdown(
         description=label,
         tooltip=tooltip,
@@ -94,7 +94,7 @@ def named(widget: widgets.Widget, *names: str) -> widgets.Widget:
 
 
 class Message:
-    """The answer that stands beside the field or the row where something was asked; nothing while there is none.
+    """The answer that stands beside the field or the row where something was asked; empty while there is none.
 
     Of a place's answers it shows all or, with `field`, only those about this field of a step ("": the whole step)."""
 

@@ -1,8 +1,8 @@
 """The lab's history: a chain of points, each a run as a value, so that undo and redo only move along the chain.
 
 A point stands somewhere in a story: `run` has the steps that were played, `ahead` those that are still to come. Going
-back in a story is a step from a point to a new one like any other action; what is done there does not take away what
-is ahead. Looking back at a moment is one action too, however often another moment is chosen.
+back in a story is an action like any other, which makes a new point; what is done there does not take away the steps
+ahead. Looking back at a moment is one action too, however often another moment is chosen.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Point:
     """A point of the history, and the one `before` it, to which undo leads (None at the beginning of everything).
 
     `notes` are on the cluster that was opened, `opened` is whether one was opened here, and `passed_s` the seconds of
-    simulated time by which playing has gone on since the point before. `alternatives` are what was last asked for here.
+    simulated time that playing has let pass since the point before. `alternatives` are those last asked for here.
 
     A point may look back from another, its `origin`: it stands at the moment `at_s`, with whatever is on its way then,
-    and what is done there is done at that moment.
+    and an action there happens at that moment.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Point:
     @cached_property
     def was(self) -> dict | None:
         """The outcome to compare with: that of the point before or, where a cluster was opened, that before the last
-        step of its story; None if it has none."""
+        step of its story; None if its story has no step."""
         if self._origin is not None:
             return None
         if not self.opened:
@@ -63,12 +63,12 @@ class Point:
         return outcome(earlier, told=self.told(earlier))
 
     def told(self, run: Run) -> list[dict]:
-        """The events of this point's outcome with which those of another run begin."""
+        """The first events of this point's outcome that it shares with another run."""
         return self.outcome["events"][: self.run.shared_entries(run)]
 
     @cached_property
     def forecasts(self) -> dict[str, Forecast]:
-        """What would come of stopping each running node now."""
+        """The forecast for each running node now."""
         return {forecast.node: forecast for forecast in safe_to_stop(self.run)}
 
     @property
@@ -84,7 +84,7 @@ class Point:
 
     @property
     def position(self) -> int:
-        """The last of `moments_us` that is over."""
+        """The index of the last of `moments_us` that is over."""
         return bisect_right(self.origin.moments_us, self.moment.state.time_us) - 1
 
     def looking_at(self, position: int) -> Point:
@@ -100,7 +100,7 @@ class Point:
 
     @property
     def document(self) -> dict:
-        """The whole story as a scenario file holds it, with what is ahead."""
+        """The whole story as a scenario file holds it, with the steps ahead."""
         now = plain(self.run.scenario)
         return now | {"steps": [*now.get("steps", ()), *map(plain, self.ahead)]}
 
@@ -120,15 +120,15 @@ class Point:
         return self.next(*part(document | {"steps": steps}, played + 1))
 
     def _now(self) -> dict:
-        """The time of what is done here, where it has one."""
+        """The time of a step that is added here, if it has one."""
         return {} if self.at_s is None else {"at": self.at_s}
 
     def with_change(self, change: Mapping) -> Point:
-        """The point after the same steps in a scenario of which some parts are others. Raises ScenarioRefused."""
+        """The point after the same steps in a scenario with some parts changed. Raises ScenarioRefused."""
         return self.next(*part(self.document | change, len(self.run.steps)))
 
     def with_step_back(self) -> Point:
-        """The point without the last step, which is ahead then. Raises IndexError when there is none."""
+        """The point before the last step, which then is ahead. Raises IndexError when there is none."""
         run = self.run.copy()
         step = run.undo()
         return self.next(run, (step, *self.ahead))
@@ -140,7 +140,7 @@ class Point:
         return self.next(run, self.ahead[1:])
 
     def with_time_passed(self, seconds: float) -> Point:
-        """The point after `seconds` more of simulated time; together with what has passed by playing it is one wait."""
+        """The point after `seconds` more of simulated time; with the time that playing has let pass it is one wait."""
         start = self.before if self.passed_s else self
         passed_s = self.passed_s + seconds
         run = start.run.copy()

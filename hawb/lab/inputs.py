@@ -1,4 +1,4 @@
-"""The fields of a step as widgets: what a field may hold decides what asks for it, so every verb has its form.
+"""The fields of a step as widgets: what a field may hold decides which widget asks for it, so every verb has its form.
 
 A line that is left empty leaves the field to its default, which stands in it in grey.
 """
@@ -35,7 +35,7 @@ SUGGESTED: dict[str, Callable[[Controller], Sequence[str]]] = {
     "connection": lambda controller: ("default",),
     "arguments": lambda controller: ('{"x-queue-type": "quorum"}', '{"x-queue-type": "quorum", "x-delivery-limit": 3}'),
 }
-"""What is offered in lines of these fields; anything else can be typed too."""
+"""The suggestions in lines of these fields; anything else can be typed too."""
 
 EXAMPLES = {"arguments": '{"x-max-length": 10}', "definition": '{"ha-mode": "all"}', "queues": '["q1", "q2"]'}
 
@@ -61,7 +61,7 @@ class Line:
 
 
 class Mark:
-    """Yes or no."""
+    """A box for yes or no."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key = field.encode_name
@@ -76,7 +76,7 @@ class Mark:
 
 
 class Choice:
-    """One of a few words."""
+    """A choice of one of a few words."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key = field.encode_name
@@ -90,7 +90,7 @@ class Choice:
 
 
 class OneNode:
-    """A node."""
+    """A choice of one node."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key = field.encode_name
@@ -104,7 +104,7 @@ class OneNode:
 
 
 class Several:
-    """Some of the nodes, or some of the links between them."""
+    """A choice of some nodes, or of some links between them."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key, nodes = field.encode_name, list(controller.outcome["nodes"])
@@ -140,7 +140,7 @@ class Groups:
 
     @property
     def value(self) -> object:
-        """What it says: the nodes of each group that has any."""
+        """The value of the field: the nodes of each group that has any."""
         numbers = sorted({group.value for group in self.groups.values()})
         return [[node for node, group in self.groups.items() if group.value == number] for number in numbers]
 
@@ -154,11 +154,11 @@ KINDS: tuple[tuple[Callable[[Kind], bool], type[Input]], ...] = (
     (lambda kind: kind.hint is bool, Mark),
     (lambda kind: get_origin(kind.hint) is Literal, Choice),
 )
-"""What asks for a field of which kind; everything else is a line."""
+"""The widget for each kind of field; for every other kind a line."""
 
 
 def inputs(verb: type[Struct], controller: Controller) -> dict[str, Input]:
-    """What asks for a verb's fields, by their keys in files."""
+    """The widgets for a verb's fields, by their keys in files."""
     return {field.encode_name: _input(verb, field)(field, kind_of(field.type), controller) for field in fields_of(verb)}
 
 

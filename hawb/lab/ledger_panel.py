@@ -1,5 +1,5 @@
-"""The figures: the ledger of every queue's messages, the queues as `rabbitmqctl list_queues` lays them out, and what
-would come of stopping each node, and what each has to do."""
+"""The figures: the ledger of every queue's messages, the queues as `rabbitmqctl list_queues` lays them out, the
+forecast and the load of each node."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NOT_ASKED = "<p>The button <em>safe to stop?</em> above plays a stop and a kill 
 
 
 class LedgerPanel:
-    """The tables, each to be put where there is room for one at a time. `is_open` says of a name whether anybody sees
-    that table: what each node has to do is counted over the whole story, for those who look."""
+    """The tables, each for a place that shows one at a time. `is_open` says of a name whether anybody sees that table:
+    the load of each node is counted over the whole story, for those who look."""
 
     def __init__(self, controller: Controller, is_open: Callable[[str], bool]):
         self.controller, self.is_open = controller, is_open

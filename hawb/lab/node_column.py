@@ -1,4 +1,4 @@
-"""A node's head above its column of the matrix: what is to be said of it, and what can be done to it."""
+"""A node's head above its column of the matrix: the node's state, and what can be done to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUTTONS: dict[str, tuple[str, Sequence[str]]] = {
     "kill": ("dies without warning: kill -9", ALIVE),
     "start": ("boots: rabbitmq-server", OFF),
 }
-"""The verbs with a button: what it is, and the states of a node in which it can be done."""
+"""The verbs with a button: the button's tooltip, and the states of a node in which it can be done."""
 
 Argument = Callable[[str, list[str]], object]
 """A verb's argument, for a node and the others of its cluster."""
@@ -53,7 +53,7 @@ MENU: dict[str, tuple[str, Argument, Sequence[str]]] = {
     "shrink all quorum queues (rabbitmq-queues shrink)": ("shrink", itself, (*ALIVE, *OFF)),
     "forget (rabbitmqctl forget_cluster_node)": ("forget_cluster_node", lambda node, _others: {"node": node}, OFF),
 }
-"""What else can be done: the verb, its argument, and the states of a node in which it is offered."""
+"""The entries of the menu: the verb, its argument, and the states of a node in which it is offered."""
 
 MORE = ("more", "")
 
@@ -75,8 +75,8 @@ class NodeColumn:
         self.box = fields.column(self.head, *both, name="hawb-node")
 
     def show(self, said: list[str], was: str | None, forecast: Forecast | None = None) -> None:
-        """Shows what is to be said of the node, its state first, which was another before, and what would come of
-        stopping it, if that was asked."""
+        """Shows the words on the node, its state first, the state that it `was` in before, and its forecast, if that
+        was asked for."""
         state, *trouble = said
         look = LOOKS[state]
         told, changed = look.word, ""
@@ -102,7 +102,7 @@ class NodeColumn:
 
 
 def forecast_html(forecast: Forecast, way: str) -> str:
-    """What a way to end the node would mean, in a word, with the sentence behind it."""
+    """The verdict on a way to end the node, in a word, with the sentence behind it."""
     word, look = MARKS[verdict(forecast, way)]
     mark = f'<span aria-hidden="true" style="color:{LOOKS[look].colour}">{LOOKS[look].glyph}</span>'
     return f'<span class="hawb-forecast" title="{html(summary(forecast, way))}">{way}: {mark} {word}</span> '

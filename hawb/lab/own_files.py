@@ -1,6 +1,7 @@
 """One's own cluster in a notebook: files to upload, a question about them, the answer, and its files to download.
 
-Nothing is kept but in the page: uploads are read in a folder that is gone afterwards, and what is made is in its links.
+Nothing is kept but in the page: uploads are read in a folder that is gone afterwards, and the answer's files are in the
+page's links.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MEDIA_TYPES = {
 
 
 def found_in(question: Question, uploads: Sequence[Upload], chosen: dict[str, Any]) -> Any:
-    """What a question finds in uploaded files. Raises ScenarioRefused, and ImportRefused, which names none of the
+    """The answer to a question about uploaded files. Raises ScenarioRefused, and ImportRefused, which names none of the
     kernel's folders."""
     with tempfile.TemporaryDirectory(prefix="hawb-own-") as folder:
         try:
@@ -43,7 +44,7 @@ def found_in(question: Question, uploads: Sequence[Upload], chosen: dict[str, An
 
 
 def shown(question: Question, found: Any) -> str:
-    """The answer as HTML: what is shown of it, and a link for each of its files."""
+    """The answer as HTML, with a link for each of its files."""
     texts = question.texts(found)
     links = ", ".join(text_link(text, name, MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items())
     parts = [each._repr_html_() for each in question.show(found)]
@@ -57,7 +58,7 @@ def untold(notes: Sequence[str]) -> str:
 
 
 class OwnFiles:
-    """`box` is what a notebook shows. It begins with what was `found` in other files, under their name."""
+    """`box` is what a notebook shows. It begins with the answer `found` for other files, under their name."""
 
     def __init__(self, question: Question, found: Any = None, name: str = "") -> None:
         self.question = question

@@ -1,7 +1,7 @@
 """Playing: at each beat the step ahead is played or, at the story's end, simulated time goes on while anything is due.
 
-It is a task of the kernel's event loop. It ends when nothing is left to play, when it is told to, and when a person
-does anything else.
+The player is a task of the kernel's event loop. It ends when nothing is left to play, when it is told to, and when a
+person does anything else.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Player:
         self.changed()
 
     def resume(self) -> None:
-        """Takes where the controller stands for where playing goes on."""
+        """Continues playing from where the controller stands."""
         self._left = self.controller.now
 
     def stop(self) -> None:

@@ -1,7 +1,7 @@
 """A policy while a person edits it: every field is text, and at each moment RabbitMQ's opinion of it is known.
 
-A value that is no JSON where a number or a list belongs is passed on as the text that it is, so that RabbitMQ's own
-complaint about it is shown.
+A text that is no JSON, where a number or a list belongs, is passed on as text, so that RabbitMQ's own complaint about
+it is shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEYS = (*TEXT_KEYS, *JSON_KEYS)
 """Keys with a field of their own: those that change something in the simulation. All others share one field."""
 
 POLICY, OPERATOR_POLICY = KINDS = ("policy", "operator_policy")
-"""What can be set and cleared, as the verbs call it."""
+"""The kinds of policies, as the verbs call them."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,16 @@ class PolicyDraft:
         return self.kind == OPERATOR_POLICY
 
     def sets_the_same(self, other: PolicyDraft) -> bool:
-        """Whether setting one would replace the other."""
+        """Whether setting this draft would replace the other."""
         return (self.kind, self.vhost, self.name) == (other.kind, other.vhost, other.name)
 
     def says_the_same(self, other: PolicyDraft) -> bool:
-        """Whether both are the same policy, however they are written. Both have no complaint."""
+        """Whether both drafts are the same policy, however they are written. Neither has a complaint."""
         return self.kind == other.kind and self.argument() == other.argument()
 
     @property
     def complaint(self) -> str | None:
-        """What is wrong before RabbitMQ could look at it; None if nothing is."""
+        """Why the draft could not even be sent to RabbitMQ; None if it could."""
         if not self.name:
             return "name: missing; a policy has a name"
         if self.others.strip() and not isinstance(as_json(self.others), dict):
@@ -90,7 +90,7 @@ class PolicyDraft:
         }
 
     def message(self, profile: Profile) -> str | None:
-        """Why this cannot be set, in RabbitMQ's words and then in ours; None if it can."""
+        """Why the draft cannot be set, in RabbitMQ's words and then in ours; None if it can."""
         refused = refusal(self.argument(), profile, operator=self.is_operator)
         return "\n".join(filter(None, [refused, self.complaint])) or None
 
@@ -105,8 +105,8 @@ class PolicyDraft:
         profile: Profile,
         operators: Iterable[Policy] = (),
     ) -> list[Reached]:
-        """The queues (of an outcome) that the draft matches, which policy of its kind would win there, and what it
-        would say together with the one of the other kind that applies."""
+        """The queues (of an outcome) that the draft matches, which policy of its kind would win there, and what that
+        policy would say together with the applying one of the other kind."""
         mine = self.policy(profile)
         if mine is None:
             return []
@@ -128,7 +128,7 @@ class PolicyDraft:
         return reached
 
     def renderings(self, profile: Profile) -> dict[str, str]:
-        """How a person would set it elsewhere, and clear it again, by tool; empty while something is wrong."""
+        """How a person would set the policy elsewhere, and clear it again, by tool; empty while something is wrong."""
         policy = self.policy(profile)
         return {} if policy is None else {tool: render(policy, self.is_operator) for tool, render in TOOLS.items()}
 

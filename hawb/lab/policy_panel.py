@@ -1,4 +1,4 @@
-"""The policy editor: one field for each key, RabbitMQ's opinion at each key pressed, and the same for other tools."""
+"""The policy editor: one field for each key, RabbitMQ's opinion at each keystroke, and the policy for other tools."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class PolicyPanel:
         ]
 
     def draft(self) -> PolicyDraft:
-        """What the fields say."""
+        """The policy that the fields describe."""
         settings = {key: field.value for key, field in self.settings.items() if field.value not in (UNSET, "")}
         name, pattern, apply_to, priority, vhost, others, kind = (field.value for field in self._plain_fields())
         return PolicyDraft(name, pattern, apply_to, priority, vhost, settings, others, kind)
@@ -132,7 +132,7 @@ class PolicyPanel:
             self._take_up(change["new"])
 
     def _take_up(self, draft: PolicyDraft) -> None:
-        """Writes a policy into the fields, to be edited; as long as nobody does, they follow what is in force."""
+        """Writes a policy into the fields, to be edited; until somebody edits them, they follow the policy in force."""
         self._write(draft)
         self._taken_up = self.draft()
 
@@ -167,7 +167,7 @@ class PolicyPanel:
 
 
 def words(kind: str) -> str:
-    """What a kind of policies is called."""
+    """The name of a kind of policies."""
     return kind.replace("_", " ")
 
 
@@ -183,8 +183,8 @@ def opinion_html(wrong: str) -> str:
 
 
 def reach_html(reached: Sequence[Reached], other: str, is_set: bool) -> str:
-    """Which queues a draft reaches that RabbitMQ would accept; `other` is what those of the other kind are called,
-    `is_set` whether it is in force as it is."""
+    """Which queues an acceptable draft reaches; `other` is the name of the other kind of policies, `is_set` whether the
+    draft is in force as it is."""
     names = listing(one.queue for one in reached)
     told = [f"✓ valid{'' if is_set else ', not set yet'}; matches {names or 'no queue that there is'}"]
     beaten = [f"{shown(one.queue)} by {shown(one.winner)}" for one in reached if not one.wins]

@@ -1,6 +1,6 @@
-"""What can be asked about a cluster of one's own in a notebook: each question reads its files, and shows what it found.
+"""The questions about one's own cluster in a notebook: each reads the cluster's files and shows its answer.
 
-A question refuses files with a reason (ImportRefused, ScenarioRefused); what it writes to be taken away is what the
+A question refuses files with a reason (ImportRefused, ScenarioRefused); its files to download are those that the
 command of the same name writes.
 """
 
@@ -29,9 +29,9 @@ Shown = Any
 
 
 class Question(Struct, frozen=True):
-    """A question: the button, what it tells, how files are read, what is shown of that, and the files to take away.
-    What is found has `notes` on what the files do not tell. `choices` are what else is asked, by the names of the
-    parameters of `ask`: what each can be, the default first."""
+    """A question: the button, what it tells, how files are read, what is shown of the answer, and files to download. An
+    answer has `notes` on what the files do not tell. `choices` are further parameters of `ask` by name: the values that
+    each can have, the default first."""
 
     verb: str
     tells: str
@@ -42,7 +42,7 @@ class Question(Struct, frozen=True):
 
 
 class Linted(Struct, frozen=True):
-    """What the linter finds, and what the files do not tell."""
+    """What the linter finds, and notes on what the files do not tell."""
 
     report: Report
     notes: Sequence[str]
@@ -55,7 +55,7 @@ def linted(files: Sequence[Path]) -> Linted:
 
 
 class Safety(Struct, frozen=True):
-    """What the end of each node does, in which cluster, and what that one's files do not tell."""
+    """The forecast for each node, its cluster, and notes on what the cluster's files do not tell."""
 
     title: str
     forecasts: list[Forecast]

@@ -16,7 +16,7 @@ from hawb.scenario.load import ScenarioRefused, load
 
 START = Path(__file__).with_name("start.yaml")
 UNFIT, LONGEST_NAME = re.compile(r"[^\w.+-]"), 50
-"""What of an upload's name is not kept."""
+"""The characters that an upload's name loses, and how many it keeps at most."""
 
 DEFINITIONS, LISTINGS = "definitions.json", ("api-queues.json", "api-nodes.json")
 
@@ -35,14 +35,14 @@ Choice = tuple[str, Path | Export | None]
 """What a person reads, and the scenario file or export that it stands for; None for the heading of a group."""
 
 INCIDENT = "incident-"
-"""How the names of files begin that tell what has happened to somebody."""
+"""The beginning of the names of files about real incidents."""
 
 INCIDENTS, SCENARIOS = "── What has happened to others ──", "── One thing each ──"
 FIRST_COMMENT = re.compile(r"(?:#.*\n)*")
 
 
 def choices(folder: Path | None = None) -> list[Choice]:
-    """What can be opened, beginning with the lab's own start, then incidents, then other scenarios; `folder` stands for
+    """What can be opened: the lab's own start, then incidents, then other scenarios; `folder` is searched in place of
     the kernel's."""
     found: list[Choice] = [(title(START), START)]
     data = data_folder(folder)
@@ -58,7 +58,7 @@ def choices(folder: Path | None = None) -> list[Choice]:
 
 
 def said_first(file: Path) -> tuple[str, ...]:
-    """What a scenario file says before it begins: where its rule comes from, or whose incident it is."""
+    """The comment at the top of a scenario file: where its rule comes from, or whose incident it is."""
     try:
         comment = FIRST_COMMENT.match(file.read_text(encoding="utf-8"))[0]
     except (OSError, ValueError):  # opening it will say why
@@ -76,7 +76,7 @@ def title(file: Path) -> str:
 
 
 def keep(folder: Path, files: Iterable[Upload]) -> tuple[Path, ...]:
-    """Writes uploaded files into a folder, under what is harmless of their names."""
+    """Writes uploaded files into a folder, under the harmless part of their names."""
     kept = []
     for number, (name, content) in enumerate(files):
         place = folder / str(number)

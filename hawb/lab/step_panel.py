@@ -1,4 +1,4 @@
-"""Any step: a verb, a field for everything that it takes, and the answer beside the field that it is about."""
+"""Any step: a verb, a field for each of its arguments, and the answer beside the field that it is about."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Form:
 
 
 class StepPanel:
-    """The verb, what it is, its form."""
+    """The verb, its description, its form."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed

@@ -26,7 +26,7 @@ MARKS = {
 """The glyph and colour before a sentence, by its tone."""
 
 LATEST = 100
-"""How many sentences are shown: of a longer story the latest, up to the moment that is looked at."""
+"""How many sentences are shown: the latest ones up to the moment that is looked at."""
 
 ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
@@ -72,7 +72,7 @@ class StoryPanel:
 
 
 def story_html(outcome: dict, log: bool = False, drafts: Drafts | None = None) -> str:
-    """The story as a list; what the last step brought about is marked. `drafts` are those of the story told before."""
+    """The story as a list, the consequences of the last step marked. `drafts` are those of the story told before."""
     losses, chronicle = {loss["event"]: loss for loss in outcome["losses"]}, Chronicle(outcome)
     told = sentences(outcome, LATEST, drafts)
     last = max((one.step for one in told if one.step is not None), default=None)
@@ -100,7 +100,7 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
 
 
 def notes_html(notes: tuple[str, ...]) -> str:
-    """What is to be said of the cluster that was opened, with its addresses to be followed."""
+    """The notes on the cluster that was opened, with web addresses as links."""
     if not notes:
         return ""
     items = "".join(f"<li>{linked(note)}</li>" for note in notes)

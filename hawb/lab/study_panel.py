@@ -1,7 +1,7 @@
-"""A study in a notebook whose environment the reader sets: fields for some of its numbers, and what it then comes to.
+"""A study in a notebook whose environment the reader sets: fields for some of its numbers, and the estimates.
 
 A small study is played by the kernel of the reader's own machine in a second or so; a larger one on Spark, into a
-folder where what has not changed is found again. Both are always the same for the same numbers.
+folder where trials that have not changed are found again. Both always give the same for the same numbers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 
 
 class Knob(Struct, frozen=True):
-    """A number that the reader sets: where it stands in the study, what a person reads, and what may be chosen, each
-    with the value that it stands for; the first one whose value is `begins` is chosen at first."""
+    """A number that the reader sets: its place in the study, its label, and the choices, each with the value that it
+    stands for; the first one whose value is `begins` is chosen at first."""
 
     label: str
     path: Place
@@ -88,7 +88,7 @@ PROMOTE = Knob(
 TRIALS = Knob("trials", ("trials",), {str(count): count for count in (64, 200, 1000)}, "200")
 
 Played = Callable[[Study, Callable[[Any], object]], Sequence[Estimate]]
-"""Who plays a study, telling of its progress, and says what it comes to."""
+"""Plays a study, tells its progress, and returns the estimates."""
 
 
 def here(study: Study, _tell: object) -> Sequence[Estimate]:
@@ -97,7 +97,7 @@ def here(study: Study, _tell: object) -> Sequence[Estimate]:
 
 
 def on_spark(spark: SparkSession, folder: Path, label: str) -> Played:
-    """Who plays a study into the tables of a folder: what is there is not played again."""
+    """A function that plays a study into the tables of a folder: trials that are there are not played again."""
     from hawb.study.estimates import told
     from hawb.study.pipeline import run
 
@@ -126,7 +126,7 @@ class StudyPanel:
         return changed(self.study, {knob.path: each.value for knob, each in zip(self.knobs, self.choices, strict=True)})
 
     def play(self) -> None:
-        """Plays it, and shows what it comes to."""
+        """Plays the study, and shows its estimates."""
         try:
             asked = self.asked
             estimates = self.played(asked, self._tell)

@@ -1,4 +1,4 @@
-"""How a study gets on, in a notebook: trials done, their rate and the time left, as the terminal tells them."""
+"""The progress of a study in a notebook: trials done, their rate and the time left, as the terminal tells them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StudyProgress:
         self._shown = is_shown
 
     def __call__(self, progress: Progress) -> None:
-        """Goes on to this."""
+        """Shows this progress."""
         self.bar.value = progress.done / progress.total
         parts = [f"{progress.done:,} of {progress.total:,}", rate(progress)]
         self.text.value = ", ".join(filter(None, parts))

@@ -47,7 +47,7 @@ class ThroughputPanel:
 
 
 def _number(text: str) -> float:
-    """What was typed. Raises NotMeasuredError where that is no number."""
+    """The number that was typed. Raises NotMeasuredError for other text."""
     try:
         return float(text.replace(",", ""))
     except ValueError:

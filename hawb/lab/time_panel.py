@@ -15,7 +15,7 @@ from hawb.views.formatting import seconds
 from hawb.views.story import lanes, timeline
 
 PLAY, PAUSE = ("▶ play", "play the steps ahead, then let time pass while anything is due"), ("‖ pause", "stop playing")
-"""The button's label and tooltip while nothing plays, and while it does."""
+"""The button's label and tooltip while nothing plays, and while something does."""
 
 
 class TimePanel:

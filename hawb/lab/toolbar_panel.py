@@ -15,7 +15,7 @@ from hawb.rules.profiles import PROFILES
 from hawb.views.formatting import shown
 
 HERE = ""
-"""What the first entry of the scenarios stands for: the cluster that is open already."""
+"""The value of the first scenario in the list: the cluster that is open already."""
 
 
 class ToolbarPanel:

@@ -1,4 +1,4 @@
-"""What a person types into the lab, as values."""
+"""Values from the texts that a person types into the lab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,9})?")
 def file_named(name: str) -> Path:
     """The file that a name means, relative to the kernel's folder, the notebook's; `.yaml` may be left out.
 
-    Raises ValueError for what is no file's name.
+    Raises ValueError for a text that is no file's name.
     """
     path = Path(name.strip())
     if "\0" in name or path.name in ("", ".."):
@@ -21,7 +21,7 @@ def file_named(name: str) -> Path:
 
 
 def number(text: str) -> object:
-    """The decimal number that a text is, or the text, which whoever wants a number will refuse."""
+    """The decimal number that a text is, or else the text, to be refused where a number is needed."""
     text = text.strip()
     if not NUMBER.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""What would have kept them: for a loss or an outage the same story under each single change, each to be opened."""
+"""What would have kept the messages: for a loss or an outage the story under each single change, each to be opened."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hawb.planning.harm import Harm
 from hawb.views.planning import alternatives
 
 NONE = [("nothing", "")]
-"""What a dropdown offers where there is nothing to choose: one that has stood on None may stay there."""
+"""The options of a dropdown without choices: a dropdown that has stood on None may stay there."""
 
 NOTHING = "Nothing is lost and no queue has been out of use: there is nothing to keep yet."
 ASK = "Ask: the story is played again under each change, one at a time."
 
 
 class WhatIfPanel:
-    """The harm, the changes as a table, and the way to where one of them leads."""
+    """The harm, the changes as a table, and a button that opens the story under one of them."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed

@@ -16,7 +16,7 @@ def down_together(cluster: Cluster) -> list[list[str]]:
     return [[node for node, state in nodes.items() if state != "running"] for nodes in past]
 
 
-# Losing what was confirmed
+# Losing confirmed messages
 
 
 def mirrored_everywhere(variation: Variation) -> Cluster:

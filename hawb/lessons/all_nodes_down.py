@@ -8,7 +8,7 @@ from hawb.views.formatting import counted, listing, shown, size
 
 MEMBERSHIP = ("start", "stop", "forget_cluster_node", "force_boot", "join", "wait")
 LATER = 10
-"""How many messages come when a mirror is stopped already."""
+"""How many messages come once a mirror is stopped."""
 
 
 def mirrored(variation: Variation, definition: dict) -> Cluster:

@@ -2,7 +2,7 @@
 
 It stands beside the notebook, or where the environment variable HAWB_ANSWERS says. It is read before and written after
 each change, whole or not at all, so that several notebooks can share it. It holds no time and no name: the same answers
-give the same bytes, and whose they are is for the file's name to say.
+give the same bytes, and the file's name says whose they are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Guess(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """The last answer to an exercise as it was given, what the checker said, and how many were tried."""
+    """The last answer to an exercise as the reader wrote it, what the checker said, and how many answers were tried."""
 
     answer: object = None
     right: bool = False
@@ -69,7 +69,7 @@ def read() -> Answers:
 
 @contextmanager
 def changed() -> Iterator[Answers]:
-    """The answers, to be changed; they are written when the block ends. Raises AnswersRefused."""
+    """The answers, to be changed in a `with` block; they are written when it ends. Raises AnswersRefused."""
     answers = read()
     yield answers
     file = answers_file()

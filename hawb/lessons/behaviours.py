@@ -1,7 +1,7 @@
 """From what RabbitMQ does, in the words in which one asks for it, to the function that decides it here.
 
 One table: `hawb rule WORDS` searches it, `data/rules.md` lists it (`hawb.lessons.rules_page`), and lessons show rules
-by it. What stands behind a rule is in `rule_sources`.
+by it. `rule_sources` adds a rule's code and sources.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Behaviour(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The first paragraph of what the function says of itself."""
+        """The first paragraph of the function's docstring."""
         return inspect.getdoc(self.function).partition("\n\n")[0].replace("\n", " ")
 
 
@@ -250,8 +250,8 @@ def all_behaviours() -> tuple[Behaviour, ...]:
 
 
 def found(words: str) -> list[Behaviour]:
-    """The behaviours in which all these words stand, in any order, case and number, or words that begin so: those first
-    that have them in what is asked, then those whose function or its summary has them."""
+    """The behaviours in which all these words stand, in any order, case and number, or words that begin with them:
+    first those that have them in `asked`, then those that have them in their function's name or summary."""
     wanted = [word.removesuffix("s") for word in words_of(words)]
 
     def has(*texts: str) -> bool:

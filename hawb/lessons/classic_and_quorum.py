@@ -13,7 +13,7 @@ FURTHER = "d"
 """The node beside those of a variation, where there are four."""
 MOST_RETURNS = 3
 NOTICED_S = 120
-"""By then nodes that lost power are missed: `net_ticktime` is 60 s."""
+"""When nodes that lost power have been missed: `net_ticktime` is 60 s."""
 ELECTION_S = 10
 
 
@@ -42,7 +42,7 @@ def either_room_may_fail(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def _left(queue: dict | None) -> str:
-    """What is left of a queue that nobody serves."""
+    """The state of a queue that nobody serves, in words."""
     if queue is None:
         return ""
     if queue["type"] != "quorum":
@@ -109,12 +109,12 @@ def answers_go_with_their_client(cluster: Cluster, _variation: Variation) -> str
 
 
 def jobs_are_given_up(cluster: Cluster, _variation: Variation) -> str | None:
-    """A message of jobs may be given back so often, and no oftener."""
+    """A message of the queue `jobs` may be given back a number of times, and no more."""
     return given_up(cluster, "jobs", MOST_RETURNS)
 
 
 def given_up(cluster: Cluster, name: str, most_returns: int) -> str | None:
-    """A message may be given back to a queue so often, and then goes to the queue dead."""
+    """A message may be given back to a queue `most_returns` times, and then goes to the queue `dead`."""
     cluster.publish(name).wait(1).consume("clumsy", name, prefetch=1)
     for _ in range(most_returns):
         cluster.nack("clumsy").wait(1)

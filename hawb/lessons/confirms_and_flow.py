@@ -18,7 +18,7 @@ SWITCH_S = 20
 """For how long nothing passes while a switch starts anew."""
 STANDSTILL_S = 35
 EARLIEST, LATEST = 0.75, 1.25
-"""Between these parts of net_ticktime Erlang takes a node for dead that says nothing."""
+"""The parts of net_ticktime between which Erlang takes a silent node for dead."""
 
 
 # A queue that is full, and says so
@@ -43,11 +43,11 @@ def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# A restart after which nobody has anything twice
+# A restart after which no message is delivered twice
 
 
 def worked_on(variation: Variation) -> Cluster:
-    """A mirrored queue, and a consumer that has dealt with what it holds, and not acknowledged it."""
+    """A mirrored queue, and a consumer that has dealt with its messages, and not acknowledged them."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
     cluster.publish("orders", variation.messages)

@@ -1,11 +1,12 @@
 """Exercises whose answers the engine plays: a policy, or steps of a scenario.
 
 An answer is played in the cluster as told and in others that are held back: other names of nodes, which also changes
-their alphabetical order, other names of queues, numbers of messages and seeds. So an answer that only fits what was
-seen fails. Where the answer itself names nodes (steps do, a good policy does not), its names are translated with the
+their alphabetical order, other names of queues, numbers of messages and seeds. So an answer that only fits the cluster
+as told fails. Where the answer itself names nodes (steps do, a good policy does not), its names are translated with the
 cluster's.
 
-Whoever judges plays on from where the answer has led, and says the first thing that is wrong in a sentence.
+A judge plays on from where the answer has led, and says in a sentence the first thing that is wrong. Its docstring says
+what must be so.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ HASTE_S = 0.3
 
 
 class Variation(NamedTuple):
-    """What can be otherwise in an exercise. `word` is a part of the queues' names."""
+    """What differs between the clusters of an exercise. `word` is a part of the queues' names."""
 
     nodes: tuple[str, ...]
     messages: int
@@ -46,7 +47,7 @@ HELD_BACK = (
 
 
 class Form(Enum):
-    """What an answer is, in words."""
+    """The forms of an answer, in words."""
 
     POLICY = "a policy"
     STEPS = "a list of steps"
@@ -72,7 +73,7 @@ class Exercise(Struct, frozen=True):
 
     @property
     def accepted(self) -> str:
-        """What is taken for an answer, in words, with an example."""
+        """The form of an answer that is accepted, in words, with an example."""
         if self.form is Form.POLICY:
             example = "{'pattern': '^mine', 'definition': {'ha-mode': 'all'}, 'priority': 0}"
         elif self.form is Form.STEPS:
@@ -83,7 +84,7 @@ class Exercise(Struct, frozen=True):
 
 
 class Verdict(NamedTuple):
-    """What is said to an answer."""
+    """The judgement on an answer."""
 
     right: bool
     says: str
@@ -93,7 +94,8 @@ class Verdict(NamedTuple):
 
 
 class AnswerRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """An answer that is none, that RabbitMQ or hawb will not play, or that leaves nothing to judge; `str()` is why."""
+    """An answer of the wrong form, one that RabbitMQ or hawb will not play, or one that leaves nothing to judge;
+    `str()` is why."""
 
 
 def judged(exercise: Exercise, answer: object) -> Verdict:
@@ -127,7 +129,7 @@ def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
 
 
 def elsewhere(variation: Variation) -> str:
-    """How a cluster differs in which an answer fails that fits as told."""
+    """In what a held-back cluster differs, in which an answer fails that passes as told."""
     nodes, messages = listing(variation.nodes), counted(variation.messages)
     return f"It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:"
 
@@ -162,7 +164,7 @@ def _a(kind: type, given: object, exercise: Exercise):
 
 
 def settings_of(exercise: Exercise, given: dict) -> dict:
-    """An answer's settings, which are those that are asked for. Raises AnswerRefused."""
+    """An answer's settings, just those that the exercise asks for. Raises AnswerRefused."""
     if sorted(given) != sorted(exercise.settings):
         raise AnswerRefused(f"{render(given)}: what is to be set here is {listing(exercise.settings)}, nothing else.")
     return given

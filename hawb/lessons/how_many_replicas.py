@@ -1,4 +1,4 @@
-"""The exercises of notebook 23: the fewest members, and the fewest mirrors, that tolerate what is to be tolerated."""
+"""The exercises of notebook 23: the fewest members, and the fewest mirrors, that tolerate a number of failures."""
 
 from __future__ import annotations
 

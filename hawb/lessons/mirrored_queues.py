@@ -35,7 +35,7 @@ def wanted(variation: Variation) -> tuple[str, ...]:
 
 
 def others(variation: Variation) -> tuple[str, ...]:
-    """The queues that look like them."""
+    """The queues that only look like those to be mirrored."""
     return (f"reorders.{variation.word}", f"orders-{variation.word}", f"old.orders.{variation.word}")
 
 
@@ -57,7 +57,7 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def unsynchronised(cluster: Cluster, names: tuple[str, ...]) -> str | None:
-    """What to say of mirrors that lack what was there before them."""
+    """What is wrong with mirrors that lack the messages from before they joined, in words."""
     for name in names:
         if not cluster.queues[name]["synchronised_mirrors"]:
             return f"The mirror of {name} lacks the messages that were there before it. One more key has them copied."

@@ -60,7 +60,7 @@ def on_4_0(variation: Variation) -> Cluster:
 
 
 def full_and_given_up(cluster: Cluster, variation: Variation) -> str | None:
-    """A queue that is full says so, and what is given back too often goes where dead letters go."""
+    """A full queue rejects publishes, and a message that is given back too often goes where dead letters go."""
     name, other = f"orders.{variation.word}", f"reorders.{variation.word}"
     if queue_of(cluster, other)["policy"] is not None:
         return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
@@ -111,7 +111,7 @@ def moved_in_order(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def lost_on_the_way(cluster: Cluster) -> str | None:
-    """What was confirmed and never worked off."""
+    """The confirmed messages that were never worked off, in words."""
     for name in (OLD, NEW):
         account = cluster.ledger.get(name)
         if account and (refused := size(account["refused"])):

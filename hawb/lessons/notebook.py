@@ -1,4 +1,4 @@
-"""What a lesson's notebook calls. Each function's value, as the last line of a cell, is what the reader sees."""
+"""The functions that a lesson's notebook calls. Their values, as the last line of a cell, are what the reader sees."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def truth(key: str, value: str | int) -> Said:
 
 
 def tell(text: str, last: int | None = None) -> Said:
-    """A text in lines that fit the page; with `last`, the last lines of it. What goes on below a line of a story stands
-    beside its time, not under it."""
+    """A text in lines that fit the page; with `last`, only its last lines. Where a line of a story takes several, its
+    time stands alone on the left."""
     lines = text.splitlines()
     return Said("\n".join(map(fitted, lines[-last:] if last else lines)))
 
 
 def fitted(line: str) -> str:
-    """A line as so many as it takes to fit the page."""
+    """A line broken into as many lines as it takes to fit the page."""
     time = MOMENT.match(line)
     return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))
 
@@ -100,7 +100,7 @@ def look(cluster: Cluster) -> Text:
 
 
 def logs(cluster: Cluster, queue: str, *times_s: float) -> Text:
-    """The logs of a quorum queue's members at these times, none of them past, or as they are. Raises ValueError."""
+    """The logs of a quorum queue's members at these times, none of them past, or as they are now. Raises ValueError."""
     return log_view(cluster, queue, times_s)
 
 
@@ -110,12 +110,12 @@ def show_rule(name: str | Callable) -> Text:
 
 
 def exercise(key: str) -> Text:
-    """An exercise and its hints. Raises ValueError for a key that is none."""
+    """An exercise and its hints. Raises ValueError for an unknown key."""
     return exercise_view(exercise_of(key))
 
 
 def check(key: str, answer: object) -> Verdict:
-    """Has the engine play an answer, and keeps it. Raises ValueError for a key that is none, AnswersRefused."""
+    """Has the engine play an answer, and keeps it. Raises ValueError for an unknown key, AnswersRefused."""
     verdict = judged(exercise_of(key), answer)
     with answers.changed() as kept:
         attempts = kept.answers.get(key, Answer()).attempts

@@ -11,10 +11,10 @@ from hawb.views.formatting import counted, listing, shown, size
 COMMON = 10
 """How many messages both sides have."""
 LATER = 7
-"""How many come on the side that is to give way."""
+"""How many messages come on the side that is to give way."""
 CUT_S, EARLY_S, LATE_S, HEALED_S = 10, 20, 100, 200
-"""When the network fails, when clients publish that nobody has missed anybody, when they do after that, and when the
-network works again."""
+"""When the network fails, when clients publish before any node misses another, when they publish after that, and when
+the network works again."""
 SOUTH = ("d", "e")
 COPIES = 3
 
@@ -39,7 +39,7 @@ def two_histories(variation: Variation) -> Cluster:
 
 
 def the_better_history(cluster: Cluster, variation: Variation) -> str | None:
-    """The nodes are one cluster again, and what the last one has taken is there."""
+    """The nodes are one cluster again, and it has the messages that the last node took."""
     if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     wanted = COMMON + variation.messages

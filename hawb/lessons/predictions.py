@@ -17,8 +17,7 @@ NUMBER = re.compile(r"[0-9]{1,15}|[0-9]{1,3}(,[0-9]{3}){1,4}")
 
 
 class Prediction:
-    """A question about a run that is still to come. `choices` are what can be guessed, in words, or `int` for a
-    number.
+    """A question about a run that is still to come. `choices` are the guesses that it takes, or `int` for a number.
 
     Raises ValueError for less than two choices.
     """
@@ -30,18 +29,18 @@ class Prediction:
 
     @property
     def guess(self) -> str | int | None:
-        """What was guessed; None while nothing was. Raises AnswersRefused."""
+        """The reader's guess; None before it is made. Raises AnswersRefused."""
         kept = answers.read().guesses.get(self.key, Guess()).guess
         return kept if self.accepts(kept) else None
 
     def accepts(self, value: object) -> bool:
-        """Whether this can be a guess."""
+        """Whether a value can be a guess."""
         if self.choices is int:
             return isinstance(value, int) and not isinstance(value, bool) and value >= 0
         return value in self.choices
 
     def take(self, value: str | int) -> str:
-        """Keeps a guess, a number also as text; what to tell the reader. Raises AnswersRefused."""
+        """Keeps a guess, a number also as text; returns what to tell the reader. Raises AnswersRefused."""
         if self.choices is int and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
             value = int(value.replace(",", ""))
         if not self.accepts(value):
@@ -56,12 +55,12 @@ class Prediction:
 
 
 def listed(choices: Sequence[str]) -> str:
-    """Choices in a line, so that it is seen where one ends."""
+    """Choices in a line, each told apart from the next."""
     return (" | " if any("," in choice for choice in choices) else ", ").join(choices)
 
 
 def truth(key: str, value: str | int) -> str:
-    """What a run has shown, beside what was guessed. Raises AnswersRefused."""
+    """Keeps what a run has shown, and tells it beside the guess. Raises AnswersRefused."""
     with answers.changed() as kept:
         entry = kept.guesses.setdefault(key, Guess())
         entry.truth = value
@@ -71,7 +70,7 @@ def truth(key: str, value: str | int) -> str:
 
 
 def guessed(value: str | int) -> str:
-    """What is said to a guess."""
+    """The reply to a guess."""
     return f"Your guess: {value}. Now run the next cell."
 
 

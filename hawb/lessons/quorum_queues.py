@@ -15,7 +15,7 @@ from hawb.views.formatting import counted, listing, shown, size
 
 QUORUM = {"x-queue-type": "quorum"}
 UNDONE = 5
-"""How many messages are to be written and never be there."""
+"""How many messages are to be written and never become part of the queue."""
 NEWCOMER = "d"
 """The node that takes a dead one's place."""
 MORE_NODES = ("d", "e", "f", "g")

@@ -9,7 +9,7 @@ from hawb.planning.upgrade import baselines, follow, task_of
 from hawb.views.formatting import counted, listing, seconds, shown, size
 
 MOMENT_S = 1.0
-"""What nobody takes for an outage: a master is handed over, a leader elected."""
+"""An outage so short does not count: a master is handed over, a leader elected."""
 
 QUEUES = ("calls", "orders", "votes")
 BY_PROBE = "Kubernetes"

@@ -1,5 +1,5 @@
-"""A rule with all that stands behind it: its code, its source in RabbitMQ, what the guide says, the scenarios that show
-it, and what a real broker did in them.
+"""A rule with its code, its source in RabbitMQ, what the guide says, the scenarios that show it, and what a real broker
+did in them.
 
 Guide, scenarios and recordings are a checkout's (`hawb.scenario.checkout`). Without them a rule is its code alone.
 """
@@ -47,9 +47,9 @@ class Rule(Struct, frozen=True):
 
 
 def rule(given: str | Callable) -> Rule:
-    """The rule that a function of one of the `ROOMS` is, or a name: "candidate", "promotion.candidate".
+    """The rule of a function of one of the `ROOMS`, or of a name: "candidate", "promotion.candidate".
 
-    Raises ValueError, naming those that there are, for a name that is none.
+    Raises ValueError, naming all rules, for an unknown name.
     """
     function = _named(given) if isinstance(given, str) else given
     if not getattr(function, "__module__", "").startswith(ROOMS):

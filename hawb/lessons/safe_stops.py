@@ -43,7 +43,7 @@ def may_stop(cluster: Cluster, variation: Variation) -> str | None:
     return f"When {shown(variation.nodes[0])} is stopped, {shown(hurt[0].queue)} {happens(hurt[0])}. {why(hurt[0])}"
 
 
-# What no check warns of
+# A loss that no check warns of
 
 
 def all_is_well(variation: Variation) -> Cluster:

@@ -1,7 +1,8 @@
-"""Exercises of the studies and of the linter: an answer is a design or a setting, and what it is about judges it.
+"""Exercises of the studies and of the linter: an answer is a design or a setting, judged by the study, model or linter
+that it is for.
 
-As in the lessons an answer is played as told and in environments that are held back: other seeds and other failures.
-Whoever judges says the first thing that is wrong in a sentence.
+As in the lessons an answer is played as told and in environments that are held back: other seeds and other failures. A
+judge says in a sentence the first thing that is wrong.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ class StudyExercise(Struct, frozen=True):
 
 
 def exercise(key: str) -> StudyExercise:
-    """The exercise of a key. Raises KeyError for a key that is none."""
+    """The exercise of a key. Raises KeyError for an unknown key."""
     return EXERCISES[key]
 
 
 def check(key: str, answer: Mapping[str, object]) -> Verdict:
-    """Plays an answer. Raises KeyError for a key that is none."""
+    """Plays an answer. Raises KeyError for an unknown key."""
     exercise = EXERCISES[key]
     if not isinstance(answer, dict) or set(answer) != set(exercise.keys):
         return Verdict(False, f"{render(answer)}: an answer is a map of {', '.join(exercise.keys)}.")
@@ -65,7 +66,7 @@ def check(key: str, answer: Mapping[str, object]) -> Verdict:
 def played(
     design: Mapping[str, object], around: Mapping[str, object], seed: int, trials: int = TRIALS
 ) -> list[Estimate]:
-    """What a design comes to in years of an environment. Raises ScenarioRefused."""
+    """The estimates for a design in years of an environment. Raises ScenarioRefused."""
     return live(read_study({
         "study": "an answer", "seed": seed, "trials": trials, "horizon_days": 365,
         "designs": {"answer": dict(design)}, "environments": {"given": dict(around)},
@@ -73,7 +74,7 @@ def played(
 
 
 def told(estimates: list[Estimate], shown: Shown) -> float:
-    """A number of what a design came to."""
+    """One number of a design's estimates."""
     return one(estimates, "answer", "given", shown)[0]
 
 
@@ -162,7 +163,7 @@ def upgrades_well(answer: dict) -> str | None:
 
 
 def fits_the_link(answer: dict) -> str | None:
-    """Whether batches of a synchronisation are small enough for the link, and no smaller than costs nothing."""
+    """Whether batches of a synchronisation are small enough for the link, and large enough to cost little time."""
     batch_size = answer["ha-sync-batch-size"]
     if batch_size == 1:
         return "In a policy 1 means the broker's own batch size, 4,096 messages unless somebody has set another."

@@ -1,4 +1,4 @@
-"""What a lesson shows, as widgets: thin, everything they say comes from the modules beside this one.
+"""The widgets of a lesson: thin, everything they say comes from the modules beside this one.
 
 A widget's text form says the same as far as it is the same for every reader, so that a stored notebook can be read
 without running it, and tests can compare it.
@@ -35,7 +35,7 @@ class Readable:
 
 
 class PredictionView(Readable, widgets.VBox):
-    """A question, a field for the guess, and what was said to it."""
+    """A question, a field for the guess, and the reply to it."""
 
     def __init__(self, prediction: Prediction):
         self.prediction = prediction
@@ -101,7 +101,7 @@ def steps_html(verbs: Sequence[str]) -> str:
 
 
 def rule_view(told: Rule) -> Text:
-    """A rule's code, and what stands behind it folded."""
+    """A rule's code, with its sources and scenarios folded."""
     says = "".join(f"<li>{escape(each)}</li>" for each in told.says)
     scenarios = "".join(
         f"<li>{escape(one.title)} (<code>{escape(one.name)}.yaml</code>)"
@@ -117,7 +117,7 @@ def rule_view(told: Rule) -> Text:
 
 
 def with_code(text: str) -> str:
-    """Prose as HTML, what stands in backticks as code."""
+    """Prose as HTML, text in backticks as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
