@@ -26,7 +26,7 @@ from hawb.engine import fifo, runs
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
 from hawb.engine.events import MessagesExpire, QueueExpires
-from hawb.engine.records import Records
+from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
 from hawb.engine.turn import TIMER, Turn
@@ -111,7 +111,7 @@ def set_timer(turn: Turn, name: str, due_us: int) -> None:
     turn.focus = focus
 
 
-def side_of_timer(turn: Turn, queue: Queue) -> Records:
+def side_of_timer(turn: Turn, queue: Queue) -> OpenSide:
     """The side on which a queue looks at its head: the one in focus, of a quorum queue the one of the leader that is
     seen from there, if that knows the queue."""
     if queue.type != QUORUM or queue.master == NOWHERE:

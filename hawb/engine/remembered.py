@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hawb.engine import runs
 from hawb.engine.contents import united
 from hawb.engine.disks import persistent
-from hawb.engine.records import Records
+from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Queue, with_content
 from hawb.engine.turn import Turn
@@ -25,10 +25,10 @@ def remember(turn: Turn, node: int) -> None:
     turn.change_node(node, remembers=remembered)
 
 
-def restored(turn: Turn, node: int) -> Records:
+def restored(turn: Turn, node: int) -> OpenSide:
     """What a node remembers, as the records of a new side, with what is on disks now."""
     remembered, now = turn.nodes[node].remembers, turn.sides[turn.nodes[node].side]
-    side = Records(replace(remembered, number=turn.next_number()))
+    side = OpenSide(replace(remembered, number=turn.next_number()))
     for name, queue in list(side.queues.items()):
         if queue.type == QUORUM and name in now.queues:
             side.queues[name] = as_recorded(queue, now.queues[name])

@@ -22,8 +22,8 @@ from hawb.engine.agenda import EVENT, REACTION, SIDE, TIMER, Agenda
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.moment import Moment, Refusal
+from hawb.engine.open_side import OpenSide
 from hawb.engine.quorum.group import Groups, Proposal
-from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.setup import Setup, setup_of
@@ -74,7 +74,7 @@ class Turn:
         self.step = step
         self.because: int | None = None
         self.nodes: list[Node] = list(map(copy, state.nodes))
-        self.sides = {side.number: Records(side) for side in state.sides}
+        self.sides = {side.number: OpenSide(side) for side in state.sides}
         self.focus = self.sides[state.sides[0].number]
         self.cuts = dict(state.cuts)
         self.suspected = state.suspected

@@ -16,7 +16,7 @@ from hawb.engine.runs import Runs
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Queue
 from hawb.rules.policies import HaMode
-from hawb.study.kernel import cut_state, search_state, state
+from hawb.study.kernel import partitioned_state, search_state, state
 from hawb.study.kernel.search_state import OWN_KIND, REMEMBERED, SEARCHED
 from hawb.study.kernel.setup import of_mirroring, of_settings
 from hawb.study.search_refusals import OWN_BATCH, PLANNED, REFUSALS, cuts, kind_of, other_kinds, queues
@@ -85,7 +85,7 @@ class _Numbers:
         t.consumer.node = state.NOBODY
         for node, value in enumerate(now.nodes):
             elsewhere = value.status == "running" and self.sides[value.side] != 1
-            t.nodes[node].status = cut_state.ELSEWHERE if elsewhere else STATUSES[value.status]
+            t.nodes[node].status = partitioned_state.ELSEWHERE if elsewhere else STATUSES[value.status]
             t.nodes[node].believes, t.nodes[node].boots = value.believes, value.boots
             t.nodes[node].awaits, t.nodes[node].drained = value.awaits, value.drained
             t.nodes[node].side, t.nodes[node].silent = self.sides[value.side], value.silent

@@ -14,7 +14,6 @@ from hawb.study.compiled import Assembly, Binding, inner, with_parts
 from hawb.study.kernel import (
     arrival,
     boot_order,
-    cut_trial,
     flows,
     going_down,
     host_ports,
@@ -22,6 +21,7 @@ from hawb.study.kernel import (
     mirror_ports,
     node_ports,
     node_rules,
+    partitioned_trial,
     publishing,
     quorum_trial,
     raft,
@@ -129,10 +129,10 @@ def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
     def credit(t):
         return 5
 
-    parts = {publishing.is_unhindered: cut_trial.is_unhindered, publishing.credit: credit}
+    parts = {publishing.is_unhindered: partitioned_trial.is_unhindered, publishing.credit: credit}
     part = with_parts(publishing.react, parts).py_func.__globals__["is_unhindered"]
     replaced = part.py_func.__globals__["goes_on_unhindered"]
-    assert part.py_func.__code__ is cut_trial.is_unhindered.py_func.__code__
+    assert part.py_func.__code__ is partitioned_trial.is_unhindered.py_func.__code__
     assert replaced.py_func.__code__ is publishing.is_unhindered.py_func.__code__
     assert replaced.py_func.__globals__["credit"] is credit
 

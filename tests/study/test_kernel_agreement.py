@@ -34,7 +34,7 @@ from hawb.study.environment import (
     Partitions,
     Traffic,
 )
-from hawb.study.kernel import cut_trial, setup, trial, windows
+from hawb.study.kernel import partitioned_trial, setup, trial, windows
 from hawb.study.kernel.mirror_ports import sync_us
 from hawb.study.kernel.state import SETUP
 from hawb.study.load import load
@@ -76,7 +76,7 @@ def by_engine(given: Case, history: np.ndarray) -> tuple[Record, int]:
 def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     """The record of the kernel's trial, and its counter; None of one that it hands over."""
     begun = setup.begin_trial(given.design, given.environment, given.number)
-    kind = cut_trial if given.environment.partitions else trial
+    kind = partitioned_trial if given.environment.partitions else trial
     try:
         kind.play(begun[0], history, HORIZON_US)
     except OverflowError:

@@ -25,8 +25,8 @@ from hawb.engine import (
 from hawb.engine.contents import united
 from hawb.engine.events import LinksTimeOut
 from hawb.engine.nodes import sight
+from hawb.engine.open_side import OpenSide
 from hawb.engine.quorum.leadership import refresh
-from hawb.engine.records import Records
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import CLASSIC, QUORUM, Queue, nodes_of, with_content
 from hawb.engine.turn import TIMER, Turn
@@ -188,7 +188,7 @@ def give_up_what_waited(t: Turn) -> None:
 def split_off(t: Turn, group: int, old: int) -> None:
     """A group of nodes, given as bits, has records of its own from now on, as those of its old side are, and what was
     planned for them."""
-    side = Records(replace(t.sides[old].frozen(), number=t.next_number()))
+    side = OpenSide(replace(t.sides[old].frozen(), number=t.next_number()))
     t.sides[side.number] = side
     for node in nodes_of(group):
         t.nodes[node].side = side.number
@@ -239,7 +239,7 @@ def leave_side(t: Turn, old: int, node: int, entry: int | None) -> None:
         bookkeeping.give_up(t, name, leave(side, name, node), "side_given_up", because=entry)
 
 
-def leave(side: Records, name: str, node: int) -> Runs:
+def leave(side: OpenSide, name: str, node: int) -> Runs:
     """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it: of a
     quorum queue nothing, since its members are one group on all sides."""
     queue = side.queues[name]

@@ -29,13 +29,13 @@ and a mirror's what of it was taken after the mirror came (`since`).
 The same in a network whose links may fail, so far as it is otherwise, compiled from the same code with other parts
 (`hawb.study.compiled.with_parts`), so that what has no partitions is as fast as if there were none.
 
-- `cut_state`: what a trial is made of, and whose records are in focus
+- `partitioned_state`: what a trial is made of, and whose records are in focus
 - `network_rules`, `network_ports`: links that break, and how one side becomes several and several one, which is
   `hawb.engine.network` compiled
 - `books`: what each side has of the messages
 - `links`: what lags behind links that drop everything, and what is on its way over them
-- `cut_nodes`: nodes on each side, and what a person does about them
-- `cut_trial`: what of a trial is otherwise, and which parts stand in which places
+- `partitioned_nodes`: nodes on each side, and what a person does about them
+- `partitioned_trial`: what of a trial is otherwise, and which parts stand in which places
 
 The same for a quorum queue, message by message of its Raft group, so far as it is otherwise. What it shares with a
 classic queue's trial is compiled from the same code with other parts, too, so that a study of the one does not wait

@@ -15,7 +15,7 @@ from hawb.study.draws import draw
 from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
-from hawb.study.kernel import cut_state, cut_trial, quorum_state, quorum_trial, setup, state
+from hawb.study.kernel import partitioned_state, partitioned_trial, quorum_state, quorum_trial, setup, state
 from hawb.study.kernel.trial import HANDED_OVER, clean_up, play, summarise
 from hawb.study.trial_record import Record
 
@@ -75,12 +75,12 @@ def own_seed(seed, number):
 quorum_played = with_parts(played, quorum_trial.PARTS | {clean_up: quorum_trial.clean_up})
 """The rows of a quorum queue's trials."""
 
-cut_played = with_parts(played, cut_trial.PARTS)
+partitioned_played = with_parts(played, partitioned_trial.PARTS)
 """The rows of a classic queue's trials in a network that may be cut."""
 
 PLAYERS = {
     state.TRIAL: (played, state.WORDS_BEFORE_TABLES),
-    cut_state.CUT_TRIAL: (cut_played, cut_state.WORDS_BEFORE_TABLES),
+    partitioned_state.PARTITIONED_TRIAL: (partitioned_played, partitioned_state.WORDS_BEFORE_TABLES),
     quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
 }
 """Who plays which trials, and how many whole numbers of one stand before its tables."""

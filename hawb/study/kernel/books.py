@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import deliveries, windows
-from hawb.study.kernel.cut_state import MOST_SIDES, NO_SIDE, linked, without_elsewhere, without_messages
+from hawb.study.kernel.partitioned_state import MOST_SIDES, NO_SIDE, linked, without_elsewhere, without_messages
 from hawb.study.kernel.record_rules import is_synchronised
 from hawb.study.kernel.state import count_times_of, hand_to_engine
 

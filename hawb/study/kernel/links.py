@@ -6,8 +6,8 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import deliveries, steady_ports, windows
 from hawb.study.kernel.answers import EVERY, settle_batches
-from hawb.study.kernel.cut_state import is_here, linked
 from hawb.study.kernel.deliveries import is_sent
+from hawb.study.kernel.partitioned_state import is_here, linked
 from hawb.study.kernel.state import (
     AT,
     BEAT,

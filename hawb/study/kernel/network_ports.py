@@ -4,10 +4,13 @@ that may be cut. No links are cut while others are."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner, with_arrays
-from hawb.study.kernel import cut_state, windows
+from hawb.study.kernel import partitioned_state, windows
 from hawb.study.kernel.books import give_up
 from hawb.study.kernel.copies import lose
-from hawb.study.kernel.cut_state import (
+from hawb.study.kernel.deliveries import deliver, note_sent
+from hawb.study.kernel.links import replica_answers
+from hawb.study.kernel.node_rules import sees
+from hawb.study.kernel.partitioned_state import (
     NO_SIDE,
     SIDE,
     drop_row,
@@ -18,9 +21,6 @@ from hawb.study.kernel.cut_state import (
     put_aside,
     show_nodes,
 )
-from hawb.study.kernel.deliveries import deliver, note_sent
-from hawb.study.kernel.links import replica_answers
-from hawb.study.kernel.node_rules import sees
 from hawb.study.kernel.record_ports import is_alive
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
@@ -231,7 +231,7 @@ def leave_side(t, old, node, entry):
 @inner
 def can_go(t, side):
     """Whether there is a side of that number, and another one."""
-    return t.net.sides > 1 and cut_state.is_side(t, side)
+    return t.net.sides > 1 and partitioned_state.is_side(t, side)
 
 
 @inner

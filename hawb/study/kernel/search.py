@@ -15,8 +15,6 @@ from hawb.study.kernel import (
     arrival,
     books,
     copies,
-    cut_state,
-    cut_trial,
     deliveries,
     departure,
     disks,
@@ -24,6 +22,8 @@ from hawb.study.kernel import (
     mirror_ports,
     network_ports,
     node_ports,
+    partitioned_state,
+    partitioned_trial,
     search_books,
     search_copies,
     search_nodes,
@@ -33,7 +33,7 @@ from hawb.study.kernel import (
     state,
     trial,
 )
-from hawb.study.kernel.cut_state import copy_list, focus_on
+from hawb.study.kernel.partitioned_state import copy_list, focus_on
 from hawb.study.kernel.search_key import name
 from hawb.study.kernel.search_moves import (
     WIPE,
@@ -186,12 +186,12 @@ def middle_us(from_us, duration_us):
 
 
 PARTS = {
-    **{part: cut_trial.PARTS[part] for part in (
+    **{part: partitioned_trial.PARTS[part] for part in (
         state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put_on_agenda,
         state.unschedule, answers.client_gone, node_ports.connections_at, node_ports.sides, node_ports.focused,
         node_ports.focus_on, arrival.find_records, disks.keep_sides, trial.happen,
     )},
-    cut_state.put_aside: search_state.put_aside, cut_state.take_up: search_state.take_up,
+    partitioned_state.put_aside: search_state.put_aside, partitioned_state.take_up: search_state.take_up,
     state.count_times: search_books.count_times, answers.tell: search_books.tell,
     answers.forget_in_each: search_books.forget_in_each, books.note_silent: search_copies.note_silent,
     deliveries.deliver: search_books.deliver, deliveries.close: search_books.close,

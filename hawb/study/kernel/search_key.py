@@ -7,7 +7,7 @@ Words are written behind their count. What is left out, and which nodes are inte
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.cut_state import NO_SIDE, SIDE, place_of_side
+from hawb.study.kernel.partitioned_state import NO_SIDE, SIDE, place_of_side
 from hawb.study.kernel.search_names import bit, place_in, rename, say, status
 from hawb.study.kernel.search_sets import say_messages
 from hawb.study.kernel.search_state import MOST_SIDES, REMEMBERED, order_sides, remember_at

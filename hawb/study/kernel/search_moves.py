@@ -5,11 +5,11 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
-from hawb.study.kernel.cut_state import first_running, look_from, look_from_outside
-from hawb.study.kernel.cut_trial import cut_between
 from hawb.study.kernel.going_down import kill, node_gone, power_off, shut_down, start_nodes, stop, stopped
 from hawb.study.kernel.network_rules import heal
 from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.partitioned_state import first_running, look_from, look_from_outside
+from hawb.study.kernel.partitioned_trial import cut_between
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.replicas import bury, finish_sync, join, synchronise, synchronise_by_hand, take_effect
 from hawb.study.kernel.search_nodes import lose_disk_of

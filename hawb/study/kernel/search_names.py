@@ -4,7 +4,7 @@ hold (`hawb.engine.key`)."""
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.cut_state import ELSEWHERE, place_of_side
+from hawb.study.kernel.partitioned_state import ELSEWHERE, place_of_side
 from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.state import RUNNING, is_among
 

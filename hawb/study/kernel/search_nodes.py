@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import arrival
-from hawb.study.kernel.cut_state import NO_SIDE, place_of_side
 from hawb.study.kernel.disks import lose_disks
+from hawb.study.kernel.partitioned_state import NO_SIDE, place_of_side
 from hawb.study.kernel.search_books import give_up, lose, reclaim
 from hawb.study.kernel.search_state import (
     REMEMBERED,

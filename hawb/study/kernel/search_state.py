@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.cut_state import (
+from hawb.study.kernel.partitioned_state import (
     FIRST_SIDE,
     NET,
     NO_SIDE,

@@ -20,7 +20,7 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
-from hawb.study.kernel.cut_state import CUT_TRIAL
+from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import TRIAL
 from hawb.study.work import pause_us
@@ -31,8 +31,8 @@ LARGEST = 2**62
 
 
 def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
-    """A trial before it is played: one row of `state.TRIAL`, of `cut_state.CUT_TRIAL` where links may fail, of a quorum
-    queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the reason for what the kernel cannot do."""
+    """A trial before it is played: one row of `state.TRIAL`, where links may fail of
+    `partitioned_state.PARTITIONED_TRIAL`, of a quorum queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the reason for what the kernel cannot do."""
     reason = refused(design, environment)
     if reason is not None:
         raise ValueError(f"the kernel does not play {reason}")
@@ -88,7 +88,7 @@ def kind_of(design: Design, environment: Environment) -> np.dtype:
     """What a trial is made of."""
     if design.queue_type == "quorum":
         return QUORUM_TRIAL
-    return TRIAL if environment.partitions is None else CUT_TRIAL
+    return TRIAL if environment.partitions is None else PARTITIONED_TRIAL
 
 
 def group(queue: Queue, settings: Settings) -> dict[str, int]:

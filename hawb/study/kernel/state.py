@@ -217,7 +217,7 @@ def is_planned(t, kind):
     return False
 
 
-# What is otherwise in a network that is cut (`cut_state`)
+# What is otherwise in a network that is cut (`partitioned_state`)
 
 
 @inner

@@ -153,7 +153,7 @@ def close_consumer(t):
 
 @inner
 def connect(t, node):
-    """A client's connection leads to a node, which counts where sides are compared (`cut_nodes`)."""
+    """A client's connection leads to a node, which counts where sides are compared (`partitioned_nodes`)."""
 
 
 @inner

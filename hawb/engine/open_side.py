@@ -7,7 +7,7 @@ from copy import copy
 from hawb.engine.state import Queue, Side
 
 
-class Records:
+class OpenSide:
     """A side while a turn writes to it."""
 
     def __init__(self, side: Side):

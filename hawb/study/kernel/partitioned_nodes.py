@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import answers as publishers
-from hawb.study.kernel.cut_state import first_running, look_from_outside, runs_anywhere
+from hawb.study.kernel.partitioned_state import first_running, look_from_outside, runs_anywhere
 from hawb.study.kernel.state import NOBODY, SHUT_DOWN, schedule
 
 publishers_gone = publishers.client_gone

@@ -9,13 +9,13 @@ from hawb.study.kernel import (
     arrival,
     books,
     copies,
-    cut_nodes,
-    cut_state,
     deliveries,
     disks,
     links,
     network_rules,
     node_ports,
+    partitioned_nodes,
+    partitioned_state,
     state,
     steady_ports,
     trial,
@@ -23,8 +23,9 @@ from hawb.study.kernel import (
     windows,
 )
 from hawb.study.kernel.closing import close_with_nodes
-from hawb.study.kernel.cut_nodes import parted, stop_parted
-from hawb.study.kernel.cut_state import (
+from hawb.study.kernel.network_rules import cut, heal, time_out
+from hawb.study.kernel.partitioned_nodes import parted, stop_parted
+from hawb.study.kernel.partitioned_state import (
     FIRST_SIDE,
     MOST_SIDES,
     NO_SIDE,
@@ -36,7 +37,6 @@ from hawb.study.kernel.cut_state import (
     look_from_outside,
     oldest,
 )
-from hawb.study.kernel.network_rules import cut, heal, time_out
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     CONSUME,
@@ -172,17 +172,18 @@ def act(t, kind, about):
 
 
 PARTS = {
-    state.linked: cut_state.linked, state.is_here: cut_state.is_here, state.runs_anywhere: cut_state.runs_anywhere,
-    state.look_from: cut_state.look_from, state.look_from_outside: cut_state.look_from_outside,
-    state.put_on_agenda: cut_state.put_here, state.unschedule: cut_state.unschedule,
+    state.linked: partitioned_state.linked, state.is_here: partitioned_state.is_here,
+    state.runs_anywhere: partitioned_state.runs_anywhere, state.look_from: partitioned_state.look_from,
+    state.look_from_outside: partitioned_state.look_from_outside,
+    state.put_on_agenda: partitioned_state.put_here, state.unschedule: partitioned_state.unschedule,
     state.count_times: books.count_times, copies.lose: books.lose, copies.inherit: books.inherit,
     copies.note_silent: books.note_silent,
     deliveries.take_out: books.take_out,
     deliveries.receive: links.receive, deliveries.deliver: links.deliver, deliveries.arrive: links.arrive,
     copies.purged_at: links.purged_at, steady_ports.lacked_up_to: links.lacked_up_to,
-    answers.client_gone: cut_nodes.client_gone,
-    node_ports.connections_at: cut_nodes.connections_at, node_ports.sides: cut_nodes.sides,
-    node_ports.focused: cut_nodes.focused, node_ports.focus_on: cut_state.focus_on,
+    answers.client_gone: partitioned_nodes.client_gone,
+    node_ports.connections_at: partitioned_nodes.connections_at, node_ports.sides: partitioned_nodes.sides,
+    node_ports.focused: partitioned_nodes.focused, node_ports.focus_on: partitioned_state.focus_on,
     arrival.find_records: network_rules.find_records,
     trial.set_up: set_up, trial.happen: happen, trial.messages: messages, trial.clean_up: clean_up,
     disks.keep_sides: network_rules.drop_unheld, upkeep.mend: mend,
@@ -191,4 +192,4 @@ PARTS = {
 """What a trial in a network that may be cut does in place of what one in a whole network does."""
 
 play, summarise = with_parts(trial.play, PARTS), with_parts(trial.summarise, PARTS)
-"""One trial, a row of `cut_state.CUT_TRIAL`, and what has come of it."""
+"""One trial, a row of `partitioned_state.PARTITIONED_TRIAL`, and what has come of it."""

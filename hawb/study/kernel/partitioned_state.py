@@ -72,7 +72,7 @@ def fields() -> list[tuple]:
     ]  # fmt: skip
 
 
-CUT_TRIAL = np.dtype(fields())
+PARTITIONED_TRIAL = np.dtype(fields())
 """One trial, in one piece of memory.
 
 Of each node: to which others its links are `cut`, as bits. What the queue's `lagging`
@@ -84,7 +84,7 @@ focus, in places
 whose sides' numbers are `kept_side`.
 """
 
-WORDS_BEFORE_TABLES = CUT_TRIAL.fields["content"][1] // 8
+WORDS_BEFORE_TABLES = PARTITIONED_TRIAL.fields["content"][1] // 8
 """How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""
 
 
