@@ -32,7 +32,8 @@ LARGEST = 2**62
 
 def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
     """A trial before it is played: one row of `state.TRIAL`, where links may fail of
-    `partitioned_state.PARTITIONED_TRIAL`, of a quorum queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the reason for what the kernel cannot do."""
+    `partitioned_state.PARTITIONED_TRIAL`, of a quorum queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the
+    reason for what the kernel cannot do."""
     reason = refused(design, environment)
     if reason is not None:
         raise ValueError(f"the kernel does not play {reason}")
