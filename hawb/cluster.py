@@ -106,7 +106,7 @@ class Cluster:
         write(Path(file), self.yaml())
         return Path(file)
 
-    # What is so
+    # The present state
 
     @property
     def outcome(self) -> dict:

@@ -49,7 +49,7 @@ def definition_of(drive: Drive, definition: dict[str, Any]) -> str:
 
 
 def set_policy(drive: Drive, verb: verbs.PolicyEntry, function: str = "parse_set") -> None:
-    drive.tell(
+    drive.rabbitmqctl(
         "rabbit_policy", function, verb.vhost, verb.name, verb.pattern, definition_of(drive, verb.definition),
         verb.priority, verb.apply_to, "hawb", in_order=True,
     )  # fmt: skip
@@ -60,11 +60,11 @@ def set_operator_policy(drive: Drive, verb: verbs.SetOperatorPolicy) -> None:
 
 
 def clear_policy(drive: Drive, verb: verbs.ClearPolicy) -> None:
-    drive.tell("rabbit_policy", "delete", verb.vhost, verb.name, "hawb", in_order=True)
+    drive.rabbitmqctl("rabbit_policy", "delete", verb.vhost, verb.name, "hawb", in_order=True)
 
 
 def clear_operator_policy(drive: Drive, verb: verbs.ClearOperatorPolicy) -> None:
-    drive.tell("rabbit_policy", "delete_op", verb.vhost, verb.name, "hawb", in_order=True)
+    drive.rabbitmqctl("rabbit_policy", "delete_op", verb.vhost, verb.name, "hawb", in_order=True)
 
 
 # --- clients ---
@@ -207,7 +207,7 @@ def crash(drive: Drive, verb: verbs.Crash) -> None:
 
 def mirroring(function: str) -> Callable[[Drive, Any], None]:
     def act(drive: Drive, verb: verbs.SyncQueue | verbs.CancelSyncQueue) -> None:
-        drive.tell("rabbit_mirror_queue_misc", function, resource(verb.queue), timeout_s=SYNC_S)
+        drive.rabbitmqctl("rabbit_mirror_queue_misc", function, resource(verb.queue), timeout_s=SYNC_S)
 
     return act
 
@@ -222,22 +222,23 @@ def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
 
 
 def add_member(drive: Drive, verb: verbs.AddMember) -> None:
-    drive.tell("rabbit_quorum_queue", "add_member", *split_queue(verb.queue), erlang_node(drive, verb), MEMBER_MS)
+    member = *split_queue(verb.queue), erlang_node(drive, verb)
+    drive.rabbitmqctl("rabbit_quorum_queue", "add_member", *member, MEMBER_MS)
 
 
 def delete_member(drive: Drive, verb: verbs.DeleteMember) -> None:
-    drive.tell("rabbit_quorum_queue", "delete_member", *split_queue(verb.queue), erlang_node(drive, verb))
+    drive.rabbitmqctl("rabbit_quorum_queue", "delete_member", *split_queue(verb.queue), erlang_node(drive, verb))
 
 
 def grow(drive: Drive, verb: verbs.Grow) -> None:
-    drive.tell_each(
+    drive.rabbitmq_queues(
         "rabbit_quorum_queue", "grow", erlang_node(drive, verb), ".*", verb.pattern, Atom(verb.strategy),
         timeout_s=SYNC_S,
     )  # fmt: skip
 
 
 def shrink(drive: Drive, verb: verbs.Shrink) -> None:
-    drive.tell_each("rabbit_quorum_queue", "shrink_all", erlang_node(drive, verb), timeout_s=SYNC_S)
+    drive.rabbitmq_queues("rabbit_quorum_queue", "shrink_all", erlang_node(drive, verb), timeout_s=SYNC_S)
 
 
 def erlang_node(drive: Drive, verb: verbs.OnMember | verbs.Grow | verbs.Shrink) -> Atom:
@@ -245,7 +246,7 @@ def erlang_node(drive: Drive, verb: verbs.OnMember | verbs.Grow | verbs.Shrink) 
 
 
 def rebalance(drive: Drive, _verb: verbs.Rebalance) -> None:
-    drive.tell("rabbit_amqqueue", "rebalance", Atom("all"), ".*", ".*", timeout_s=SYNC_S)
+    drive.rabbitmqctl("rabbit_amqqueue", "rebalance", Atom("all"), ".*", ".*", timeout_s=SYNC_S)
 
 
 def forget_cluster_node(drive: Drive, verb: verbs.ForgetClusterNode) -> None:

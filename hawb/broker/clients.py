@@ -165,7 +165,7 @@ class Clients:
         if verb.mode == "tx":
             await channel.channel.call("tx_commit")
             for numbers in written:
-                self._told(numbers, "confirmed")
+                self._book_answer(numbers, "confirmed")
         elif verb.mode == "plain":
             # The channel answers once it has routed what came before.
             await channel.channel.call("flow", True)
@@ -173,7 +173,7 @@ class Clients:
     async def _publisher(self, connection: Connection, mode: str) -> Publishing:
         found = self._publishing.get((connection, mode))
         if found is None or not found.channel.open:
-            found = await opened(await connection.channel(), mode, self._told)
+            found = await opened(await connection.channel(), mode, self._book_answer)
             self._publishing[connection, mode] = found
         return found
 
@@ -183,11 +183,11 @@ class Clients:
         if known is not None and known.open:
             raise Refused(None, f"there is a publisher '{verb.name}' already")
         queue = join_queue(*split_queue(verb.queue))
-        publisher = SteadyPublisher(verb, Clock(began_s, verb.rate), lambda: self._number([queue]), self._told)
+        publisher = SteadyPublisher(verb, Clock(began_s, verb.rate), lambda: self._number([queue]), self._book_answer)
         if known is not None:
             publisher.published, publisher.confirmed = known.published, known.confirmed
         connection = await self.connection(publisher.connection, node, split_queue(queue)[0])
-        publisher.channel = await opened(await connection.channel(), verb.mode, publisher.told)
+        publisher.channel = await opened(await connection.channel(), verb.mode, publisher.on_answer)
         self.publishers[verb.name] = publisher
         self._steadily(beat(publisher.clock, lambda: publisher.open, publisher.publish))
 
@@ -204,7 +204,7 @@ class Clients:
             numbers.append((queue, self.accounts[queue].published))
         return numbers
 
-    def _told(self, numbers: Iterable[tuple[str, int]], verdict: str) -> None:
+    def _book_answer(self, numbers: Iterable[tuple[str, int]], verdict: str) -> None:
         for queue, number in numbers:
             getattr(self.accounts[queue], verdict).add(number)
 

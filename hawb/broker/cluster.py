@@ -248,7 +248,7 @@ class BrokerCluster:
         not answer, and CannotPlay for one that hangs."""
         nodes = [node for node in nodes if node.alive]
         for node in nodes:
-            self.control.tell(node.erlang, "rabbit", "stop_and_halt")
+            self.control.cast(node.erlang, "rabbit", "stop_and_halt")
         for node in nodes:
             try:
                 node.wait(BOOT_S)

@@ -181,10 +181,10 @@ def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[s
     steps = sorted({error["step"] for error in (*model, *broker)})
     for step in steps:
         mine, seen = ([error for error in errors if error["step"] == step] for errors in (model, broker))
-        if [told(error) for error in mine] != [told(error) for error in seen]:
+        if [comparable(error) for error in mine] != [comparable(error) for error in seen]:
             yield f"errors.{step}", mine or ABSENT, seen or ABSENT
 
 
-def told(error: dict[str, Any]) -> tuple:
+def comparable(error: dict[str, Any]) -> tuple:
     """The part of an error that has to be the same."""
     return error["code"], None if error["code"] is None else error["text"]

@@ -93,8 +93,8 @@ class Connection:
         )  # fmt: skip
         self._pika = AsyncioConnection(
             parameters,
-            on_open_callback=lambda _: settle(opened, None),
-            on_open_error_callback=lambda _, error: settle(opened, refusal(error)),
+            on_open_callback=lambda _: answer_future(opened, None),
+            on_open_error_callback=lambda _, error: answer_future(opened, refusal(error)),
             on_close_callback=lambda _, reason: self._closed(reason),
             custom_ioloop=self._loop,
         )
@@ -105,7 +105,7 @@ class Connection:
         if not self.open:
             raise Refused(None, "the connection is closed")
         opened = self._loop.create_future()
-        channel = Channel(self._loop, self._pika.channel(on_open_callback=lambda _: settle(opened, None)))
+        channel = Channel(self._loop, self._pika.channel(on_open_callback=lambda _: answer_future(opened, None)))
         channel.waiting.add(opened)
         self._channels.append(channel)
         await opened
@@ -117,7 +117,7 @@ class Connection:
         if not self.open:
             return
         closed = self._loop.create_future()
-        self.on_close.append(lambda: settle(closed, None))
+        self.on_close.append(lambda: answer_future(closed, None))
         for channel in self._channels:
             channel.forget_consumers()
         self._pika.close()
@@ -167,7 +167,7 @@ class Channel:
         """Closes it in order."""
         if self.open:
             closed = self._loop.create_future()
-            self.on_close.append(lambda _: settle(closed, None))
+            self.on_close.append(lambda _: answer_future(closed, None))
             self.forget_consumers()
             self.pika.close()
             await asyncio.wait([closed], timeout=CONNECT_S)
@@ -182,7 +182,7 @@ class Channel:
         if self._over is None:
             self._over = refusal(reason)
             for future in list(self.waiting):
-                settle(future, self._over)
+                answer_future(future, self._over)
             for heard in self.on_close:
                 heard(self._over)
 
@@ -192,7 +192,7 @@ class Channel:
         future = self._loop.create_future()
         self.waiting.add(future)
         try:
-            ask(lambda answer: settle(future, answer))
+            ask(lambda answer: answer_future(future, answer))
             return await future
         finally:
             self.waiting.discard(future)
@@ -209,7 +209,7 @@ def capabilities(cancel_notify: bool) -> dict[str, bool]:
     }
 
 
-def settle(future: asyncio.Future, answer: Any) -> None:
+def answer_future(future: asyncio.Future, answer: Any) -> None:
     """Gives a future its answer, or its error; a second answer is ignored."""
     if future.done():
         return

@@ -92,7 +92,7 @@ class Control:
         what = ",".join(map(term, (Atom(node), Atom(module), Atom(function), list(arguments), milliseconds)))
         return self.evaluate(f"control:call({what})", timeout_s + 5)
 
-    def tell(self, node: str, module: str, function: str, *arguments: Any) -> None:
+    def cast(self, node: str, module: str, function: str, *arguments: Any) -> None:
         """Has a node call a function, and waits for no answer."""
         what = ",".join(map(term, (Atom(node), Atom(module), Atom(function), list(arguments))))
         self.evaluate(f"erpc:cast({what})")

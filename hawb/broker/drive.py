@@ -287,7 +287,7 @@ class Drive:
         self._settled = False
         self._jobs.append((self._in_order if in_order else self._pool).submit(guarded))
 
-    def tell(
+    def rabbitmqctl(
         self, module: str, function: str, *arguments: Any, timeout_s: float = 60, in_order: bool = False
     ) -> None:
         """`rabbitmqctl`, asked of the first running node. A node that dies before it answers refuses nothing."""
@@ -305,7 +305,7 @@ class Drive:
 
         self.job(asked, in_order=in_order)
 
-    def tell_each(self, module: str, function: str, *arguments: Any, timeout_s: float) -> None:
+    def rabbitmq_queues(self, module: str, function: str, *arguments: Any, timeout_s: float) -> None:
         """`rabbitmq-queues` for many queues, asked of the first running node."""
         node = self.first_running()
         if node is not None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from hawb.broker.fuzz import Campaign
-from hawb.broker.wide_campaigns import Pair, asked, pairs
+from hawb.broker.wide_campaigns import Pair, pairs, queue_stories
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
 
@@ -41,7 +41,7 @@ Kept = tuple[KeptCampaign, tuple[Pair, ...]]
 
 def kept(campaign: Campaign) -> Kept:
     """The counts of a campaign that are kept."""
-    told, played = list(asked(campaign)), campaign.results
+    told, played = list(queue_stories(campaign)), campaign.results
     differing = {f"{n} {queue}".strip(): fields for n, result in sorted(played.items())
                  for queue, fields in sorted(result.differing.items())}  # fmt: skip
     unplayed = sum(result.verdict == "unplayed" for result in played.values())

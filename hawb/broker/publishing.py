@@ -53,7 +53,7 @@ class Publishing:
             self.pending[self._tag] = numbers
         self.channel.pika.basic_publish("", names[0], bytes(verb.size), properties)
 
-    def heard(self, frame: Any) -> None:
+    def on_frame(self, frame: Any) -> None:
         """Takes in basic.ack or basic.nack from the broker."""
         verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
         tag = frame.method.delivery_tag

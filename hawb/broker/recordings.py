@@ -58,7 +58,7 @@ class Recording(Take, frozen=True, omit_defaults=True):
         return [Played(scenario, take.outcome, take.glances) for take in (self, *self.further)]
 
 
-def take(played: Played, seconds: float) -> Take:
+def as_take(played: Played, seconds: float) -> Take:
     """A scenario as it was played just now, which took so long."""
     return Take(datetime.now(UTC).date().isoformat(), round(seconds), played.outcome, played.glances)
 

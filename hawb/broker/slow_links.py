@@ -110,10 +110,10 @@ class SlowLinks:
                 for key, _ in ready.select(left_s):
                     if key.data is None:
                         return
-                    self._take(key.data)
-                self._pass_on()
+                    self._hold(key.data)
+                self._deliver()
 
-    def _take(self, sender: int) -> None:
+    def _hold(self, sender: int) -> None:
         """Takes a packet that a node has sent, and holds it."""
         packet = os.read(self._devices[sender], LARGEST)
         now, receiver = time.monotonic(), packet[TO_HOST] if packet[0] >> 4 == 4 else None
@@ -123,7 +123,7 @@ class SlowLinks:
             arrives = self._arrival[link] = max(self._free_at[link] + self._latency_s, self._arrival.get(link, now))
             heappush(self._held, (arrives, next(self._order), self._devices[receiver], packet))
 
-    def _pass_on(self) -> None:
+    def _deliver(self) -> None:
         """Delivers the packets that have been held for long enough."""
         while self._held and self._held[0][0] <= time.monotonic():
             os.write(self._held[0][2], self._held[0][3])

@@ -102,7 +102,7 @@ def mirror_on(drive: Drive, entry: QueueEntry, mirrors: list[str], before: list[
 def building_policy(drive: Drive, entry: QueueEntry, definition: dict[str, Any]) -> None:
     """Sets a queue's policy while it is built, above all others."""
     vhost, name = split_queue(entry.queue)
-    drive.tell(
+    drive.rabbitmqctl(
         "rabbit_policy", "parse_set", vhost, f"{BUILDING} {name}", f"^{escaped(name)}$",
         definition_of(drive, definition), 1_000_000, "queues", "hawb",
     )  # fmt: skip
@@ -113,7 +113,7 @@ def end_building(drive: Drive, entry: QueueEntry) -> None:
     """Clears the policy that built a queue."""
     vhost, name = split_queue(entry.queue)
     if entry.mirrors or sent_elsewhere(drive, entry):
-        drive.tell("rabbit_policy", "delete", vhost, f"{BUILDING} {name}", "hawb")
+        drive.rabbitmqctl("rabbit_policy", "delete", vhost, f"{BUILDING} {name}", "hawb")
         drive.settle()
 
 

@@ -68,7 +68,7 @@ class SteadyPublisher:
             self.published += 1
             self.channel.publish(self._names, self._number(), self._verb)
 
-    def told(self, numbers: Numbers, verdict: str) -> None:
+    def on_answer(self, numbers: Numbers, verdict: str) -> None:
         """Takes in that RabbitMQ has confirmed or nacked messages."""
         self.confirmed += verdict == "confirmed"
         self._heard_s = asyncio.get_running_loop().time()

@@ -111,7 +111,7 @@ def ask(base: str, path: str, login: Login) -> bytes:
         with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as answer:
             body = answer.read(MAX_BYTES + 1)
     except HTTPError as error:
-        raise ApiRefused(f"{address}: {said(error.code)}") from None
+        raise ApiRefused(f"{address}: {meaning_of(error.code)}") from None
     except (OSError, HTTPException) as error:
         raise ApiRefused(f"{address}: {getattr(error, 'reason', None) or error}") from None
     if len(body) > MAX_BYTES:
@@ -119,7 +119,7 @@ def ask(base: str, path: str, login: Login) -> bytes:
     return body
 
 
-def said(status: int) -> str:
+def meaning_of(status: int) -> str:
     """The meaning of a status, about the user or the address."""
     reasons = {
         401: "user or password is wrong, or the user has no tag; `monitoring` is enough",

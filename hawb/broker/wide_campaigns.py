@@ -29,7 +29,7 @@ WIDE = Kind(
 )
 
 
-class Asked(NamedTuple):
+class QueueStory(NamedTuple):
     """A queue-story: the settings of a queue, and whether model and broker agreed on it."""
 
     settings: Row
@@ -57,12 +57,12 @@ class Pair(NamedTuple):
     equal: int
 
 
-def asked(campaign: Campaign) -> Iterator[Asked]:
+def queue_stories(campaign: Campaign) -> Iterator[QueueStory]:
     """The queue-stories of a campaign that were played."""
     for n, result in sorted(campaign.results.items()):
         if result.verdict != "unplayed":
             for queue, settings in wide_story(campaign.seed, n, campaign.version).settings.items():
-                yield Asked(settings, queue not in result.differing)
+                yield QueueStory(settings, queue not in result.differing)
 
 
 def settings(campaign: Campaign) -> list[Setting]:
@@ -79,7 +79,7 @@ def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], 
     """For each `size` (factor, value) that were asked together, how often, and how often model and broker agreed."""
     together: Counter = Counter()
     equal: Counter = Counter()
-    for one in asked(campaign):
+    for one in queue_stories(campaign):
         for values in combinations(sorted(one.settings.items()), size):
             together[values] += 1
             equal[values] += one.equal
@@ -88,7 +88,7 @@ def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], 
 
 def report(campaign: Campaign) -> str:
     """What a campaign has covered and how it went, as text."""
-    results, told = campaign.results, list(asked(campaign))
+    results, told = campaign.results, list(queue_stories(campaign))
     rows = [(one.factor, one.value, one.asked, one.equal, one.asked - one.equal) for one in settings(campaign)]
     lines = [tabulate(rows, headers=("setting", "value", "asked", "agree", "differ")), ""]
     lines += [

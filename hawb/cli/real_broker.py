@@ -109,7 +109,7 @@ def record_one(
         began = time.monotonic()
         played = real.play(bench, scenario, version, logged=log)
         logs.append(played.log)
-        return recordings.take(played, time.monotonic() - began)
+        return recordings.as_take(played, time.monotonic() - began)
 
     logs: list[Sequence[LogLine]] = []
     try:

@@ -112,7 +112,7 @@ def study(
         compile_first(asked)
     with spark_session(master) as spark:
         from hawb.study.cells import label_of
-        from hawb.study.estimates import told
+        from hawb.study.estimates import compared
         from hawb.study.failures import StudyFailed
         from hawb.study.kept import keep
         from hawb.study.pipeline import run as play_study
@@ -135,7 +135,7 @@ def study(
                     write_of_trials(spark, asked, output, table, count, label_of(file))
             if own is not None and own.prices is not None:
                 trials = with_price(trials, asked, own.prices)
-            rows = told(trials, baseline)
+            rows = compared(trials, baseline)
         except (StudyFailed, TableRefused) as refused:
             raise SystemExit(refuse(refused)) from None
     if to_keep is not None:

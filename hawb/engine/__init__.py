@@ -2,6 +2,7 @@
 
 `cluster` builds the first state, `turn` is the one way from a state to the next, `trace` and `ledger` are what a person
 reads afterwards. The modules between them are named for what happens: `clustering`, `policy_changes`, `queues`,
-`publishing`, `consuming`, `settling`. What the kernel of studies compiles as well has rooms of its own: `nodes` (what
-nodes do about each other), `stopping`, `booting`, and `classic` (what replicas of a queue do).
+`publishing`, `consuming`, `settling`. Rules that the kernel of studies compiles as well have rooms of their own:
+`nodes` (what nodes do about each other), `stopping`, `booting`, `classic` (what replicas of a classic queue do),
+`quorum` (how Raft groups are hosted) and `steady` (clients with a rate).
 """

@@ -1,4 +1,4 @@
-"""Which operations a queue serves, which it makes wait and which it refuses.
+"""Which operations a queue serves, which it makes wait, and which it refuses.
 
 Source: `rabbit_amqqueue:with`, `retry_wait`, `absent` and `check_exclusive_access`. An operation on a replicated queue
 whose master is gone is tried again for about 60 s and then fails; on a durable queue without replicas it fails at once.
@@ -47,14 +47,13 @@ LOCKED_HINT = (
 
 
 def is_locked(queue: Queue, operation: Operation) -> bool:
-    """Whether the queue is exclusive to another connection than the one that asks."""
+    """Whether the queue is exclusive to another connection than that of the operation."""
     asking = (operation.connection, operation.node)
     return queue.owner is not None and operation.connection is not None and queue.owner != asking
 
 
 def refuse_reserved(turn: Turn, kind: str, name: str) -> bool:
-    """Whether a name is one of those that only the broker itself gives; if so, the step is refused
-    (`rabbit_channel:check_name`)."""
+    """Whether only the broker itself may give a name; if so, the step is refused (`rabbit_channel:check_name`)."""
     if not name.startswith("amq."):
         return False
     turn.refuse(403, f"ACCESS_REFUSED - {kind} name '{name}' contains reserved prefix 'amq.*'")
@@ -76,13 +75,13 @@ def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
 
 def is_absent(queue: Queue) -> bool:
     """Whether a queue is known and no running node can say where it might be served, since only disks have its record
-    (`rabbit_amqqueue:not_found_or_absent`): it had no replicas when its node went, or nobody who runs has known any of
-    them. One of which policy no longer asks for replicas stays in memory, and clients try again as long as for any."""
+    (`rabbit_amqqueue:not_found_or_absent`): it had no replicas when its node went, or no running node has known any of
+    them. A queue whose policy no longer asks for replicas stays in memory, and clients try as long as for any other."""
     return queue.abandoned and not queue.failed and queue.absent
 
 
 def leaves_memory(turn: Turn, queue: Queue) -> bool:
-    """Whether only disks have a queue's record once its node is gone: that of a queue without replicas, and before
+    """Whether only disks have a queue's record once its node is gone: so it is for a queue without replicas before
     3.11.0 (`rabbit_amqqueue:queues_to_delete_when_node_down`)."""
     return not is_replicated(queue) and not (queue.durable and turn.settings.profile.keeps_records)
 
@@ -93,8 +92,8 @@ def ends_with_crash(queue: Queue) -> bool:
 
 
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:
-    """Lets `operation` wait until the queue serves again; while it is settled that no master is there, 60 s at most, if
-    it is no message that mirrors have."""
+    """Lets `operation` wait until the queue serves again; where it is certain that there is no master, 60 s at most,
+    unless it publishes messages that mirrors have."""
     number = turn.next_number()
     turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation, turn.step)))
     if queue.abandoned and not isinstance(operation, Publish | DeadLetters):
@@ -104,7 +103,7 @@ def park(turn: Turn, queue: Queue, operation: Operation) -> None:
 
 
 def release(turn: Turn, name: str) -> None:
-    """Lets everything that waited try again, in its order."""
+    """Lets every operation that waited for a queue try again, in their order."""
     waiting = turn.queues[name].parked
     for parked in waiting:
         turn.unschedule(GiveUp(name, parked.number))
@@ -114,14 +113,14 @@ def release(turn: Turn, name: str) -> None:
 
 
 def withdraw(turn: Turn, event: GiveUp) -> Operation:
-    """Takes an operation that has waited long enough out of the waiting."""
+    """Takes an operation that has waited long enough off its queue's waiting ones, and returns it."""
     waiting = turn.queues[event.queue].parked
     turn.change_queue(event.queue, parked=tuple(parked for parked in waiting if parked.number != event.number))
     return next(parked.operation for parked in waiting if parked.number == event.number)
 
 
 def keep_own(turn: Turn, name: str) -> None:
-    """What clients on another side asked for waits there, and its time is counted there."""
+    """Drops operations of clients on another side: they wait there, and their time is counted there."""
     waiting = turn.queues[name].parked
     for parked in waiting:
         if not turn.is_here(parked.operation.node):
@@ -138,5 +137,5 @@ def fail(turn: Turn, operation: Operation | ConsumerCancels, code: int, text: st
 
 
 def refuse_timeout(turn: Turn, operation: Operation) -> None:
-    """404 for an operation that nobody served in time."""
+    """404 for an operation that was not served in time."""
     turn.refuse(404, f"NOT_FOUND - failed to perform operation on {described(operation.queue)} due to timeout")

@@ -53,7 +53,7 @@ from hawb.engine.turn import Turn
 
 
 def give_up(turn: Turn, event: events.GiveUp) -> None:
-    """An operation has waited as long as it may."""
+    """Refuses an operation that has waited as long as it may."""
     operation = access.withdraw(turn, event)
     if isinstance(operation, operations.Resume):
         subscriptions.stop_resuming(turn, operation)
@@ -73,7 +73,8 @@ def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
 
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
-    """A channel has waited long enough; a queue that cannot agree to its end is deleted by force."""
+    """Gives up a proposal for which a channel has waited long enough; a queue that cannot commit its own deletion is
+    deleted by force."""
     operation = quorum_requests.give_up(turn, event)
     if isinstance(operation, operations.Delete):
         queues.delete(turn, operation)
@@ -87,14 +88,14 @@ def registration_given_up(turn: Turn, event: raft_events.RegistrationGivenUp) ->
 
 
 def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
-    """A quorum queue takes it in that a consumer's channel is gone."""
+    """A quorum queue learns that a consumer's channel is gone."""
     subscriptions.channel_down(turn, event)
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
-    """A quorum queue takes it in that its leader sees a node no more. Where somebody died there and the node is back
-    meanwhile, that it is seen again stands behind it in the log (`rabbit_fifo:apply`, nodeup, which has the dead looked
-    for), so that what they held is counted as returned by its node's loss and once more as nobody's."""
+    """A quorum queue learns that its leader sees a node no more. Where a client died there and the node is back
+    meanwhile, the log has next that the node is seen again (`rabbit_fifo:apply`, nodeup, which looks for dead clients):
+    the messages that they held count as returned by the loss of the node, and once more by the loss of the client."""
     back = turn.runs_anywhere(event.node) and turn.is_here(event.node)
     if back and all(one.node != event.node for one in quorum_sight.dead_ones(turn, event.queue)):
         return
@@ -104,12 +105,12 @@ def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
-    """A quorum queue takes it in that its leader sees a node again."""
+    """A quorum queue learns that its leader sees a node again."""
     subscriptions.unsuspect(turn, event.queue, event.node)
 
 
 def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
-    """A queue looks at its head. A quorum queue's leader without a majority asks for that, and gets it with one."""
+    """A queue looks at its head. A quorum queue's leader proposes that, and gets it once it has a majority."""
     consuming.messages_expire(turn, event)
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and not queue.up:
@@ -117,8 +118,8 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
 
 
 def of_replicas(rule: Callable) -> Callable:
-    """Who handles an event of a classic queue's replicas, if the queue is still there: a rule of the turn, the queue's
-    record and what else the event says."""
+    """The handler for an event of a classic queue's replicas, if the queue is still there: it calls a rule with the
+    turn, the queue's record and the event's other fields."""
 
     def handle(turn: Turn, event: Struct) -> None:
         queue = turn.queues.get(event.queue)
@@ -202,12 +203,12 @@ HANDLERS: dict[type, Callable] = {
     events.Rebalance: maintenance.rebalance,
     events.DepthFell: of_replicas(lambda turn, queue: mirrors.synchronise_drained(turn, queue, DRAINED)),
 }
-"""Who handles what stands on the agenda."""
+"""The handler of each kind of event and operation on the agenda."""
 
 
 def step(turn: Turn, until_us: float = inf) -> bool:
-    """The next thing that is due by then happens: a flow brings a change, or all that flowed until it is taken in, and
-    an event comes. False if nothing is due."""
+    """Lets the next thing happen that is due by `until_us`: a flow brings a change, or an event comes, before which all
+    that flowed is taken in. False if nothing is due."""
     due_us, change_us = due_and_change_us(turn)
     if min(due_us, change_us) > until_us:
         return False
@@ -223,32 +224,32 @@ def step(turn: Turn, until_us: float = inf) -> bool:
 
 
 def happen(turn: Turn, event: object | None) -> None:
-    """An event comes, if it is still about something, and what is committed by it."""
+    """Handles an event (None: of a side that is gone), and what quorum queues commit by it."""
     if event is not None and not quorum_requests.propose(turn, event):
         HANDLERS[type(event)](turn, event)
     do_committed(turn)
 
 
 def flow(turn: Turn, time_us: int) -> None:
-    """What flowed until then is taken in; with it quorum queues commit what their logs had before."""
+    """Takes in what flowed until then; quorum queues first commit what their logs had before."""
     flows.flow(turn, time_us)
     do_committed(turn)
 
 
 def do_committed(turn: Turn) -> None:
-    """Quorum queues do what they have committed."""
+    """Lets quorum queues apply what they have committed."""
     for operation in quorum_requests.committed(turn):
         HANDLERS[type(operation)](turn, operation)
 
 
 def until_settled(turn: Turn) -> None:
-    """Events happen until only timers are left."""
+    """Lets events happen until only timers are left."""
     while not turn.settled():
         step(turn)
 
 
 def before(turn: Turn, time_us: int) -> None:
-    """Everything due before `time_us` happens, and time stands there. A time already past changes nothing."""
+    """Lets everything due before `time_us` happen, and stops time there. A time already past changes nothing."""
     through(turn, time_us - 1)
     turn.stand(time_us)
 
@@ -260,12 +261,12 @@ def due_and_change_us(turn: Turn) -> tuple[float, float]:
 
 
 def next_time_us(turn: Turn) -> float:
-    """When something happens next; infinity if nothing will."""
+    """When the next event or change of a flow is due; infinity if none is."""
     return min(due_and_change_us(turn))
 
 
 def through(turn: Turn, time_us: int) -> None:
-    """Everything due up to and at `time_us` happens, and time stands there."""
+    """Lets everything due up to and at `time_us` happen, and stops time there."""
     going_on = True
     while going_on:
         while step(turn, time_us):

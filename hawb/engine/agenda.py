@@ -1,9 +1,9 @@
-"""What is to happen: entries (time_us, priority, number, the trace entry behind it, the step behind it, the
-side it belongs to, event), as `State.agenda` has them, while a turn takes from it and adds to it.
+"""The agenda of events to come: entries (time_us, priority, number, the trace entry behind it, the step behind it, the
+side it belongs to, event), as `State.agenda` has them, while a turn takes some and adds others.
 
 Events of one queue are found without looking at those of the others: a node that goes concerns every queue, and each of
-them looks whether something of its own is planned. What is taken off the middle stays in the heap until it comes to
-the top.
+them looks whether an event of its own is planned. An entry that is taken off the middle stays in the heap until it
+comes to the top.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Agenda:
 
     def __init__(self, entries: Iterable[tuple]):
         self._heap = list(entries)
-        # Without what was taken off its middle a heap need not be one.
+        # A heap of which entries were taken off the middle need not be one any more.
         heapq.heapify(self._heap)
         self._pending = sum(entry[PRIORITY] != TIMER for entry in self._heap)
         self._gone: set[int] = set()
@@ -55,14 +55,14 @@ class Agenda:
         return None if self.next_time_us is None else self._heap[0][EVENT]
 
     def add(self, entry: tuple) -> None:
-        """One more entry."""
+        """Adds an entry."""
         heapq.heappush(self._heap, entry)
         self._pending += entry[PRIORITY] != TIMER
         if self._of_queue is not None:
             self._of_queue.setdefault(queue_of(entry), {})[entry[NUMBER]] = entry
 
     def take(self) -> tuple:
-        """The next entry, which is none any more. Raises IndexError when nothing is left."""
+        """Takes the next entry off and returns it. Raises IndexError when nothing is left."""
         if self.next_time_us is None:
             raise IndexError("nothing is planned")
         entry = heapq.heappop(self._heap)
@@ -75,7 +75,7 @@ class Agenda:
         self._forget(entry)
 
     def of_queue(self, name: str | None) -> list[tuple]:
-        """The entries of a queue's events, or of those that are of no queue, in the order of their numbers."""
+        """The entries of a queue's events (None: of events of no queue), in the order of their numbers."""
         if self._of_queue is None:
             self._of_queue = {}
             for entry in sorted(self, key=lambda entry: entry[NUMBER]):
@@ -83,7 +83,7 @@ class Agenda:
         return list(self._of_queue.get(name, {}).values())
 
     def of_event(self, event: object) -> list[tuple]:
-        """The entries of an event, as often as it stands there."""
+        """All entries of an event."""
         return [entry for entry in self.of_queue(getattr(event, "queue", None)) if entry[EVENT] == event]
 
     def _forget(self, entry: tuple) -> None:

@@ -2,11 +2,11 @@
 
 Source: `rabbit_alarm`. An alarm on one node is in force on all that believe that node running: each of them blocks the
 connections of its publishers (`hawb.engine.connections`), and a memory alarm holds synchronisations too
-(`rabbit_mirror_queue_sync:syncer_check_resources`). With the node its alarms go. News of an alarm reaches every node at
+(`rabbit_mirror_queue_sync:syncer_check_resources`). A node's alarms go with it. News of an alarm reaches every node at
 once.
 
-To set an alarm that is set changes nothing, as in RabbitMQ. To clear one that is not set does nothing there either;
-here it is refused, since a step that says so was meant otherwise.
+To set an alarm that is set changes nothing, as in RabbitMQ. To clear one that is not set does nothing in RabbitMQ
+either; here it is refused, since the author of such a step meant something else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What publishers are told about their messages, and where it is booked.
+"""The answers that publishers get about their messages, and where the ledger books them.
 
 Source: `rabbit_channel` (`send_confirms_and_nacks`, `maybe_complete_tx`).
 """
@@ -21,7 +21,7 @@ transaction's and whether they are confirmed. The end of a channel is told as th
 
 
 def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transaction: bool, confirmed: bool) -> None:
-    """Messages are confirmed to whoever published them, or not; `publisher` is the steady publisher whose they are."""
+    """Confirms messages to their publisher, or nacks them; `publisher` is the steady publisher, if one sent them."""
     told, field = ANSWERS[transaction, confirmed]
     if field is not None:
         turn.book(queue, **{field: runs.union(getattr(turn.account(queue), field), numbers)})
@@ -31,7 +31,7 @@ def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transa
 
 
 def fail(turn: Turn, step: int, publisher: str | None) -> None:
-    """A transaction failed, and its channel is closed; with it the publisher whose only one it was."""
+    """Closes the channel of a transaction that failed; a steady publisher, which has no other channel, ends with it."""
     if publisher is not None and turn.publishers[publisher].closed:
         return
     turn.refuse(406, "PRECONDITION_FAILED - partial tx completion", step)
@@ -40,5 +40,5 @@ def fail(turn: Turn, step: int, publisher: str | None) -> None:
 
 
 def say_nothing(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """The node of a channel is gone, or the connection to it: its publisher never hears."""
+    """Notes that a publisher never gets its answer: the node of its channel is gone, or the connection to it."""
     turn.emit("messages_unanswered", queue=queue, ids=numbers, reason=reason)

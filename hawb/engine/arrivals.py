@@ -1,4 +1,4 @@
-"""How what flows comes to its queue: each message of a steady publisher by itself, all since the last event at once."""
+"""How messages of steady publishers come to their queue: each by itself, all since the last event computed at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hawb.engine.turn import Turn
 
 
 def arrive(turn: Turn, queue: Queue | None, publisher: Publisher, count: int, more_room: int) -> None:
-    """Messages that have just left a publisher reach their queue, one after the other: what becomes of them is decided
-    where consumers make `more_room`. Or they wait in its mailbox."""
+    """Messages that have just left a publisher reach their queue, one after the other, while consumers make
+    `more_room`; or they wait in its mailbox."""
     turn.step, sent = publisher.step, operation(publisher, count)
     if queue is not None and queue.type != QUORUM and keeps(turn, queue, publisher.node):
         wait_in_mailbox(turn, queue, sent)
@@ -48,7 +48,7 @@ def come(turn: Turn, publisher: Publisher, sent: Publish) -> None:
 
 
 def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int, int], ...]:
-    """How long after its beat each replica asked answers for a message."""
+    """For each replica asked, how long after a message's beat it answers, in microseconds."""
     queue, single = turn.queues[publisher.queue], operation(publisher, 1)
     later_us = lag_us(turn, publisher) - turn.now_us
     return tuple(
@@ -58,8 +58,9 @@ def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int
 
 
 def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> None:
-    """A queue that reads nothing gets more of what flows to it. That joins what waits of the same already, but not over
-    what came in between: another publisher's messages, or anything that does not flow."""
+    """Puts more of a flow into the mailbox of a queue that reads nothing. It joins an operation of the same flow that
+    waits there, but does not overtake what came in between: another publisher's messages, or anything that does not
+    flow."""
     for parked in reversed(queue.parked):
         if is_more_of(operation, parked.operation):
             longer = replace(parked, operation=replace(operation, count=parked.operation.count + operation.count))
@@ -77,8 +78,8 @@ def is_more_of(operation: Publish | Settle, other: object) -> bool:
 
 
 def flows_beside(turn: Turn, operation: Publish | Settle, other: object) -> bool:
-    """Whether what waits has flowed to the queue in the same time as `operation`, so that it does not matter which of
-    them is read first."""
+    """Whether a waiting operation has flowed to the queue in the same time as `operation`, so that it does not matter
+    which of them is read first."""
     if isinstance(other, Settle):
         return other.verdict == "ack" and other.count is not None and turn.consumers[other.consumer].clock is not None
     return isinstance(other, Publish) and other.publisher is not None and isinstance(operation, Settle)

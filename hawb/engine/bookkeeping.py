@@ -1,6 +1,7 @@
-"""How the ledger is kept: what is lost, removed, given up or back again, and how long queues could not be used.
+"""How the ledger is kept: which messages are lost, removed, given up or back again, and how long queues could not be
+used.
 
-Sides of a partition may each hold the same messages, so nothing has left a queue before no side has it any more.
+Sides of a partition may each hold the same messages, so a message has left a queue only when no side has it any more.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
 
 
 def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
-    """Books messages as being in the queue again that had been lost or had left it: an old copy is served."""
+    """Books messages that were lost or had left the queue as being in it again: an old copy is served."""
     if not numbers:
         return
     had = turn.account(queue)
@@ -46,14 +47,14 @@ def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
 
 
 def reclaim(turn: Turn, queue: str, content: Runs) -> None:
-    """Takes back what of `content`, which is served from now on, counts as lost or as having left the queue."""
+    """Takes back the messages of `content`, which is served from now on, that count as lost or as having left."""
     account = turn.account(queue)
     gone = runs.normal(pair for part in (account.lost, *dict(account.removed).values()) for pair in part)
     take_back(turn, queue, runs.common(gone, content))
 
 
 def count_times(turn: Turn, name: str) -> None:
-    """Counts from now on, or no longer, that a queue has no master on any side, and that it synchronises."""
+    """Starts or stops counting the time in which a queue has no master on any side, and in which it synchronises."""
     found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
     account = turn.account(name)
     down = account.down.end if not found or any(queue.up for queue in found) else account.down.begin
@@ -72,8 +73,8 @@ def note_promotion(turn: Turn, queue: Queue, synchronised: bool) -> None:
 
 
 def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """Books messages as having left the queue in an orderly way; for those that another side still has that is only
-    noted, and holds when that side has given them up."""
+    """Books messages as having left the queue in an orderly way; for messages that another side still has, this is only
+    noted, and holds once that side has given them up."""
     if numbers:
         still = runs.common(numbers, turn.held_elsewhere(queue))
         turn.ledger[queue] = turn.account(queue).with_removed(reason, runs.minus(numbers, still))
@@ -82,8 +83,8 @@ def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
 
 
 def give_up(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-    """Books messages that a side has given up and no side has any more: those that left the queue on another side
-    in an orderly way as that, the others as lost."""
+    """Books messages that a side has given up and no side has any more: as removed if they left the queue on another
+    side in an orderly way, else as lost."""
     gone = runs.minus(numbers, runs.union(turn.held_elsewhere(queue), turn.held_here(queue)))
     for reason, noted in turn.account(queue).left_one_side:
         turn.ledger[queue] = turn.account(queue).with_removed(reason, runs.common(gone, noted))

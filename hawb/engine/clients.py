@@ -1,4 +1,4 @@
-"""What clients are to the cluster: consumers and what they hold, publishers and what they wait to have confirmed.
+"""Clients as the cluster knows them: consumers and the messages they hold, publishers and the confirms they wait for.
 
 Values as in `hawb.engine.state`. A client with a rate has a `Clock` (`hawb.engine.flows`).
 """
@@ -12,7 +12,7 @@ from hawb.engine.runs import EMPTY, Runs, run, size, union, within
 NEVER_US = 1 << 62
 """The time of an answer that does not come."""
 HOLLOW_US = NEVER_US + 1
-"""The same where nobody waits for it: the process has ended, and its group does not know that yet."""
+"""The time of an answer for which nobody waits: the process has ended, and its group does not know that yet."""
 
 
 class Clock(Struct, frozen=True):
@@ -31,18 +31,18 @@ HOLDS_NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncr
 class Consumer(Struct, frozen=True):
     """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
-    `held` is what the queue waits to have acknowledged; `stale` is what the client still believes it holds from masters
-    that are gone, in the order of delivery. Its answers for that go nowhere, or from 3.9 on settle whatever has the
-    same place at the present master: then that is in `settled_early` of whom it was delivered to, who will answer for
-    it once more, and of another consumer's also in `uncredited`, for whom it counts as held until then. `places` are
-    those of what is stale, one for one, where they cannot be told from its numbers (`hawb.engine.places`).
-    `deliveries` is what is held or settled early, in the order of delivery, where that is not the order of their
-    numbers (what is neither may still stand in it). `carried` is how many
-    messages it held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue found it
-    without room when it was due.
+    `held` are the messages for whose acknowledgement the queue waits; `stale` are those that the client still believes
+    it holds from masters that are gone, in the order of delivery. Its answers for these go nowhere, or from 3.9 on
+    settle whatever message has the same place at the present master: that one is then in `settled_early` of the
+    consumer to which it was delivered, which will answer for it once more, and if another consumer has settled it also
+    in `uncredited`, where it counts as held until then. `places` are those of stale messages, one for one, where they
+    cannot be told from the numbers (`hawb.engine.places`). `deliveries` are the messages held or settled early, in the
+    order of delivery, where that is not the order of their numbers (others may still stand among them). `carried` is
+    how many messages it held when it subscribed, from an earlier subscription or fetched; `blocked` whether the queue
+    found it without room when it was due.
 
-    One with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its `clock`, of
-    which `beats` are over.
+    A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its
+    `clock`, of which `beats` are over.
     """
 
     name: str
@@ -73,18 +73,18 @@ class Consumer(Struct, frozen=True):
 
     @property
     def in_sequence(self) -> Runs:
-        """What it holds of the present master's deliveries, as it believes, in their order."""
+        """The present master's deliveries that the client believes it holds, in their order."""
         believed = union(self.held, self.settled_early)
         return within(self.deliveries, believed) if self.deliveries else believed
 
     @property
     def capacity(self) -> int | None:
-        """How many more messages it takes; None for no limit. Prefetch counts only what is to be acknowledged.
+        """How many more messages it takes; None for no limit. Prefetch counts only messages to be acknowledged.
 
         A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
-        and one more with each answer to any. A global one is the channel's (`rabbit_limiter`): it counts all that the
-        client has not answered, what a master that is gone had sent included. A client that takes so many a second and
-        acknowledges them automatically has room at its beats alone."""
+        and one more with each answer to any. A global prefetch is the channel's (`rabbit_limiter`): it counts all that
+        the client has not answered, deliveries of a master that is gone included. A client with a rate that
+        acknowledges automatically has room at its beats alone."""
         if self.automatic and self.clock is not None:
             return 0
         if self.prefetch == 0 or self.automatic:
@@ -100,9 +100,8 @@ class Consumer(Struct, frozen=True):
 
 
 class Unconfirmed(Struct, frozen=True):
-    """Messages that a channel waits to have confirmed: one `Share` for each queue they were routed to. `transaction` is
-    whether tx.commit waits for them, `step` the step that published them and `publisher` the steady publisher whose
-    they are, if they are one's."""
+    """Messages for whose confirm a channel waits: one `Share` for each queue they were routed to. `transaction` is
+    whether tx.commit waits for them, `step` the step that published them, `publisher` the steady publisher that did."""
 
     number: int
     node: int
@@ -115,7 +114,7 @@ class Unconfirmed(Struct, frozen=True):
 
 class Share(Struct, frozen=True):
     """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
-    answered (`due_us`), and whether one of them has. Those of them that its master does not take are `rejected`."""
+    answered (`due_us`), and whether a replica has. Messages that the master does not take are `rejected`."""
 
     queue: str
     numbers: Runs
@@ -127,8 +126,8 @@ class Share(Struct, frozen=True):
 
 class Unanswered(Struct, frozen=True):
     """Messages of a steady publisher, one at each beat of its `clock` from `beat` on, numbered in its queue from
-    `number` on: the replicas still asked and how long after its beat each has answered for a message (`delays_us`), and
-    whether one of them has."""
+    `number` on: the replicas still asked, how long after a message's beat each has answered for it (`delays_us`), and
+    whether a replica has."""
 
     clock: Clock
     beat: int
@@ -148,9 +147,9 @@ class Publisher(Struct):
     """A client that publishes a message at each beat of its `clock`, connected to `node`. A value to all but a turn,
     which changes copies.
 
-    `beats` are those whose messages have left it. `published` and `confirmed` count messages of all publishers that
-    had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long others have waited.
-    `step` is the step that started it.
+    `beats` counts the beats whose messages have left it. `published` and `confirmed` count messages of all publishers
+    that had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long earlier messages
+    have waited. `step` is the step that started it.
     """
 
     name: str

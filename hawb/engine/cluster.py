@@ -23,7 +23,7 @@ class Standing(Struct, frozen=True):
     """A queue that exists at the start, in nodes' indices. A quorum queue has `members` and its leader as `master`. A
     queue whose place is not known (`master` NOWHERE and no `members`) is placed as if the first node had declared it.
 
-    A mirror that is not synchronised is taken to hold nothing of what is there, and messages to have been published
+    A mirror that is not synchronised is taken to hold none of the queue's messages, and these to have been published
     just now: a listing tells no more.
     """
 
@@ -65,7 +65,7 @@ def begin(
 
 
 def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Container[int]) -> tuple[Node, ...]:
-    """The nodes and what they believe of each other: whoever is down believes that those run that went after it."""
+    """The nodes and what they believe of each other: a node that is down believes that those which went later run."""
     members = {node for node in settings.file_order if node not in strangers}
     nodes = {node: Node(DOWN, member=False, virgin=True) for node in settings.file_order if node in strangers}
     for node in down:
@@ -115,7 +115,7 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
 
 
 def place_members(turn: Turn, standing: Standing, found: InForce, everything: runs.Runs) -> None:
-    """The members of a quorum queue, each with everything."""
+    """Places the members of a quorum queue, each with all messages."""
     members, leader = standing.members, standing.master
     turn.change_queue(standing.name, **quorum_queues.record(turn, found, standing.arguments))
     if not members:
@@ -127,8 +127,8 @@ def place_members(turn: Turn, standing: Standing, found: InForce, everything: ru
 
 
 def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stopped: Container[int]) -> None:
-    """The replicas of a classic queue. Mirrors on nodes that are down are only recoverable. What survives the death of
-    its master's node carries the redelivered flag, what survives a controlled stop does not."""
+    """Places the replicas of a classic queue. Mirrors on nodes that are down are only recoverable. Messages that
+    survived the death of the master's node carry the redelivered flag, those that survived a controlled stop do not."""
     mirrors, synchronised = standing.mirrors, standing.synchronised
     queue = turn.queues[standing.name]
     if standing.master == NOWHERE:

@@ -3,8 +3,8 @@
 Source: `rabbit_mnesia` (`join_cluster`, `reset`, `forget_cluster_node`), `rabbit_amqqueue:forget_all_durable`, the
 guide's #promotion-while-down; that a forgotten node does not boot was seen on a 3.10.8 cluster.
 
-What a forgotten node's queues come back with is what an heir's disk holds, which may be less than its last master had,
-and may also be messages that have left the queue since that disk was written: those are delivered again.
+A forgotten node's queues come back with the messages on an heir's disk, which may be fewer than the last master had,
+and may include messages that have left the queue since that disk was written: these are delivered again.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def join(turn: Turn, node: int) -> None:
 
 
 def disagreement(turn: Turn, node: int) -> str:
-    """The refusal of a node of which only the others, or only it itself, think that it is a member: whoever thinks so
-    is told first (`rabbit_mnesia`; as a 3.10.8 cluster told it)."""
+    """The refusal of a node that only the others, or only it itself, take for a member: the text names those who take
+    it for one first (`rabbit_mnesia`; as a 3.10.8 cluster told it)."""
     names, others = turn.settings.names, [other for other in turn.running() if other != node]
     first = names[others[0]] if others else "another"
     thinks, other = (first, names[node]) if turn.nodes[node].member else (names[node], first)
@@ -65,8 +65,8 @@ def disagreement(turn: Turn, node: int) -> str:
 
 def reset(turn: Turn, node: int) -> None:
     """A node that is down forgets the cluster and all that it had on its disk; the others forget it. The only member
-    has nobody to tell, and is an empty cluster afterwards. One whose disk was lost knows of nobody to tell
-    (`rabbit_mnesia:leave_cluster`), so that the others count it still."""
+    has nobody to tell, and is an empty cluster afterwards. A node whose disk was lost knows of nobody to tell
+    (`rabbit_mnesia:leave_cluster`), so that the others still count it."""
     value, name = turn.nodes[node], turn.settings.names[node]
     alone = value.member and not any(other.member for place, other in enumerate(turn.nodes) if place != node)
     leaves = value.member and not value.virgin
@@ -88,13 +88,13 @@ def reset(turn: Turn, node: int) -> None:
 
 def stalled(turn: Turn, node: int) -> bool:
     """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, which runs for
-    that, is a new one to them: those that had not missed the old one do."""
+    that, is new to them: nodes that had not missed the old one notice now that it died."""
     going_down.miss_late(turn, node)
     return metadata.stall(turn, NodeReset(node))
 
 
 def still_running(name: str) -> str:
-    """The refusal of what needs a node that is down."""
+    """The refusal of an operation that needs the node to be down."""
     return f"mnesia_unexpectedly_running: Mnesia is still running on node '{name}'"
 
 
@@ -110,8 +110,8 @@ def force_boot(turn: Turn, node: int) -> None:
 
 
 def knows_same_queues(turn: Turn, node: int) -> bool:
-    """Whether a node may boot from the records on its disk without a name meaning there a queue that was deleted since,
-    and a quorum queue, which came later, to others; if not, the step was refused. A real one serves a classic queue,
+    """Whether a node may boot from the records on its disk; not where a name means a queue there that was deleted
+    since, and a later quorum queue to the others: then the step was refused. A real node would serve a classic queue,
     and of a quorum queue members of both would meet."""
     remembered = turn.nodes[node].remembers
     known = {} if remembered is None else remembered.queues
@@ -130,8 +130,8 @@ def knows_same_queues(turn: Turn, node: int) -> bool:
 
 
 def has_its_members(turn: Turn, node: int) -> bool:
-    """Whether a node that goes by its own disk alone was not forgotten by the others as a member of quorum queues, who
-    have given up its copies in their groups; if it was, the step was refused. A real one keeps them."""
+    """Whether a node that goes by its own disk alone is still a member of its quorum queues to the others; if these
+    have forgotten it, and given up its copies in their groups, the step was refused. A real node keeps the copies."""
     remembered = turn.nodes[node].remembers
     theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()
     group = next((queue.name for queue in theirs if queue.type == QUORUM and node in queue.members), None)
@@ -145,9 +145,9 @@ def has_its_members(turn: Turn, node: int) -> bool:
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
-    """A node that is down forgets another while nobody runs or boots, as if it had been the last to stop, and will wait
-    for nobody when it boots (`rabbit_mnesia:remove_node_offline_node`). What the others knew since is given up, who
-    forgot whom included: it goes by its own disk alone."""
+    """A node that is down forgets another while no node runs or boots, as if it had been the last to stop, and will
+    wait for none when it boots (`rabbit_mnesia:remove_node_offline_node`). It goes by its own disk alone: what the
+    others have come to know since is given up, who forgot whom included."""
     known = known_members(turn, origin)
     name, at = turn.settings.names[node], turn.settings.names[origin]
     if turn.nodes[origin].status != DOWN:
@@ -170,7 +170,7 @@ def forget_offline(turn: Turn, node: int, origin: int) -> None:
 
 
 def known_members(turn: Turn, node: int) -> frozenset[int]:
-    """Whom a node that is down takes for members, by its disk."""
+    """The nodes that a node which is down takes for members, by its disk."""
     remembered = turn.nodes[node].remembers
     if remembered is not None:
         return remembered.members
@@ -178,8 +178,8 @@ def known_members(turn: Turn, node: int) -> frozenset[int]:
 
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
-    """The members forget one of them that is down, as told to `origin`, and what it was the master of goes to an heir
-    or is deleted."""
+    """The members forget one of them that is down, as told to `origin`; queues of which it had the master go to an heir
+    or are deleted."""
     name = turn.settings.names[node]
     if origin == NOWHERE:
         turn.refuse(None, "no node is running")
@@ -198,7 +198,7 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
 
 
 def still_runs(name: str) -> str:
-    """The refusal to forget a node that runs, or waits with its boot for others: its Mnesia does not let go. As
+    """The refusal to forget a node that runs, or whose boot waits for others: its Mnesia does not let go. As
     `rabbitmqctl` of 3.10.8 told it."""
     return f"RabbitMQ on node {name} must be stopped with 'rabbitmqctl -n {name} stop_app' before it can be removed"
 
@@ -212,11 +212,11 @@ def wipe(turn: Turn, node: int) -> None:
     lose_copies(turn, node, "disk_lost")
 
 
-# What becomes of its queues
+# The queues of nodes that leave
 
 
 def leave(turn: Turn, node: int, reason: str) -> None:
-    """A member that is down is none any more."""
+    """A node that is down is no member any more."""
     going_down.miss_late(turn, node)
     cause = turn.because
     turn.change_node(node, member=False)
@@ -231,8 +231,8 @@ def leave(turn: Turn, node: int, reason: str) -> None:
 
 
 def bequeath(turn: Turn, name: str, reason: str) -> None:
-    """A queue whose master's node is no member any more waits for a recoverable mirror's node and what that has on its
-    disk; without one it is deleted."""
+    """A queue whose master's node is no member any more waits for the node of a recoverable mirror, with the copy on
+    its disk; without such a mirror it is deleted."""
     queue = turn.queues[name]
     members = [node for node, value in enumerate(turn.nodes) if value.member]
     heir = promotion.offline_heir(queue.recoverable, queue.master, members, turn.running())

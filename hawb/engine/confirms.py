@@ -4,9 +4,9 @@ Source: `rabbit_channel` and `unconfirmed_messages` (3.8.0 and later). A replica
 when none is left, the message is confirmed if one of them had answered, and nacked otherwise. A message routed to
 several queues is confirmed or nacked as one.
 
-A transaction is the same with one answer for all its messages (`rabbit_channel:maybe_complete_tx`): tx.commit-ok when
-every replica has answered, and a closed channel where a confirming one would have sent a nack. Nothing is taken back:
-what a queue has taken it keeps, though the transaction failed.
+A transaction has one answer for all its messages (`rabbit_channel:maybe_complete_tx`): tx.commit-ok when every replica
+has answered, and a closed channel where a confirming one would have sent a nack. Nothing is taken back: a queue keeps
+the messages that it has taken, though the transaction failed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def await_answers(
 
 
 def due(turn: Turn, event: ConfirmsDue) -> None:
-    """All replicas that are still there have answered, as far as they can."""
+    """Answers a channel's messages for which all replicas that are still there have answered."""
     _update(turn, lambda share: share, lambda waiting: waiting.number == event.number)
 
 
 def replica_answers(turn: Turn, queue: str, node: int, delay_us: int) -> None:
-    """A replica that was silent has got everything: its answers arrive so much later."""
+    """A replica that was silent has got all its messages: its answers arrive `delay_us` later."""
     due_us = turn.now_us + delay_us + turn.settings.timing.fsync_us
 
     def heard(share: Share) -> Share:
@@ -57,9 +57,9 @@ def replica_answers(turn: Turn, queue: str, node: int, delay_us: int) -> None:
 
 
 def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, delay_us: int) -> None:
-    """A quorum queue has decided about messages that a channel at `node` sent, and has taken them but for those that it
-    rejects: its answer arrives so much later. A channel nacks what one queue rejects without waiting for others that
-    the message was routed to."""
+    """A quorum queue has taken messages that a channel at `node` sent, but for those that it rejects: its answer
+    arrives `delay_us` later. A channel nacks a message that one queue rejects without waiting for the other queues that
+    it was routed to."""
     left: list[Unconfirmed] = []
     for waiting in turn.unconfirmed:
         share = next((one for one in waiting.shares if one.queue == queue and runs.common(one.numbers, numbers)), None)
@@ -85,7 +85,7 @@ def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Ru
 
 
 def _shares_of(waiting: Unconfirmed, share: Share, part: Share) -> tuple[Share, ...]:
-    """What is waited for of the messages of `part`, which one of the queues has decided about."""
+    """The shares of the messages of `part`, about which one of the queues has decided."""
     others = [_at_places(one, share.numbers, part.numbers) for one in waiting.shares if one is not share]
     return (part, *(replace(one, due_us=()) for one in others)) if part.rejected else (part, *others)
 
@@ -101,7 +101,7 @@ def _at_places(other: Share, numbers: Runs, some: Runs) -> Share:
 
 
 def _goes_on(turn: Turn, waiting: Unconfirmed, shares: tuple[Share, ...]) -> Unconfirmed:
-    """The channel waits for these, and looks again when the last answer is there that is under way."""
+    """A channel's wait with these shares; it looks again when the last answer under way has arrived."""
     number = turn.next_number()
     under_way_us = [due_us for share in shares for _, due_us in share.due_us if due_us < NEVER_US]
     if under_way_us:
@@ -121,8 +121,8 @@ def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
 
 
 def strays_gone(turn: Turn, nodes: Iterable[int]) -> None:
-    """Nodes are gone, and with them members of a group that no queue has on its record any more. The others hear of it,
-    find no record of theirs either, and end: no channel waits for any."""
+    """Nodes are gone, and with them members of a group that no queue has on its record any more. The group's other
+    members notice, find no record of theirs either, and end: no channel waits for them."""
     gone = frozenset(nodes)
 
     def without_strays(share: Share) -> Share:
@@ -157,7 +157,7 @@ def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
 
 
 def queue_deleted(turn: Turn, queue: str) -> None:
-    """A queue is gone by a client's wish: what waited for it counts as confirmed."""
+    """A queue is gone by a client's wish: messages that waited for it count as confirmed."""
     _update(
         turn,
         lambda share: replace(share, due_us=(), answered=True) if share.queue == queue else share,
@@ -180,7 +180,8 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
 
 
 def _orphaned(parked: Parked, node: int) -> Parked:
-    """What waits for its queue still does when its channel is gone with a node: a new one there is another."""
+    """A waiting publish whose channel is gone with a node: it still waits, but for no channel; a new one there is
+    another."""
     if not isinstance(parked.operation, Publish) or parked.operation.node != node:
         return parked
     return replace(parked, operation=replace(parked.operation, orphaned=True))
@@ -201,7 +202,7 @@ def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
 def _update(
     turn: Turn, change: Callable[[Share], Share], chosen: Callable[[Unconfirmed], bool] = lambda waiting: True
 ) -> None:
-    """Applies `change` to the shares of the chosen, and answers the publishers who need wait no longer."""
+    """Applies `change` to the shares of the chosen waits, and answers publishers that need wait no longer."""
     left = []
     for waiting in turn.unconfirmed:
         if chosen(waiting):

@@ -1,16 +1,16 @@
-"""Clients' connections: how what a client asks leaves it, and what waits because the broker does not read.
+"""Clients' connections: how requests leave a client, and which wait because the broker does not read.
 
 Source: `rabbit_reader` (`publish_received`, `control_throttle`, `maybe_block`). While a resource alarm is in force, a
 connection is blocked with the first message published on it: the broker reads nothing more from it until every alarm is
-cleared. So whatever else the client asks over that connection waits behind its publish, be it an acknowledgement or a
-close; deliveries still go out. A connection on which nobody publishes never notices.
+cleared. So all later requests over that connection wait behind the publish, be it an acknowledgement or a close;
+deliveries still go out. A connection on which nobody publishes never notices.
 
 An error that AMQP calls hard ends the connection on which it happened with all that belongs to it
-(`rabbit_reader:handle_exception`); other errors end a channel, which is one that the step has for itself.
+(`rabbit_reader:handle_exception`); other errors end a channel, which here serves the one step alone.
 
-The header of the first message is read before the connection is blocked, so that one without a body would get through.
-That is not told apart here. When the connection is closed meanwhile, by a drain or with its node, what was not read of
-it never reaches a queue.
+The header of the first message is read before the connection is blocked, so that a message without a body would get
+through. That is not told apart here. When the connection is closed meanwhile, by a drain or with its node, unread
+requests never reach a queue.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def first_open(turn: Turn) -> int:
 
 
 def send(turn: Turn, request: object) -> None:
-    """What a client asks leaves it, unless its connection is blocked or is blocked by this."""
+    """Sends a client's request on its way, unless its connection is blocked or this request blocks it."""
     connection = connection_of(turn, request)
     turn.look_from(connection[1])
     turn.connections |= {connection}
@@ -51,15 +51,15 @@ def send(turn: Turn, request: object) -> None:
 
 
 def depart(turn: Turn, node: int, request: object, step: int) -> None:
-    """A request is on its way from its client's node to the queue's master. Without a master there is nothing to reach:
-    what becomes of it is decided where the client is. What concerns only a channel is there at once."""
+    """Sends a request from its client's node to the queue's master. Without a master the client's own node decides what
+    becomes of it. A request that concerns only a channel is there at once."""
     queue = turn.queues.get(getattr(request, "queue", None))
     delay_us = turn.link_us(node, queue.master) if queue is not None and queue.up else 0
     turn.schedule(delay_us, request, step=step)
 
 
 def connection_of(turn: Turn, request: object) -> Connection:
-    """The connection over which a client asks for something: a consumer's for what concerns that."""
+    """The connection of a request: that of its consumer, if it concerns one."""
     if isinstance(request, Settle | ConsumerCancels | ConsumerCloses):
         consumer = turn.consumers[request.consumer]
         return consumer.connection, consumer.node, split_queue(consumer.queue)[0]
@@ -74,7 +74,7 @@ def is_blocked(turn: Turn, connection: Connection) -> bool:
 
 
 def heed_alarms(turn: Turn, node: int) -> None:
-    """With the last alarm gone a node reads again, in the order in which clients asked."""
+    """A node whose last alarm is gone reads requests again, in the order in which clients sent them."""
     if not alarms.blocks_publishing(turn, node):
         for connection in dict.fromkeys(unread.connection for unread in turn.unread if unread.connection[1] == node):
             turn.emit("connection_unblocked", node=node, connection=connection[0])
@@ -88,8 +88,8 @@ def node_gone(turn: Turn, node: int) -> None:
 
 
 def fail(turn: Turn, event: ConnectionFails) -> None:
-    """A connection ends with an error: its consumers and exclusive queues go with it. What is still to be confirmed to
-    it counts as heard."""
+    """Ends a connection with an error: its consumers and exclusive queues go with it. Confirms that it still waits for
+    count as heard."""
     failed = event.connection, event.node, event.vhost
     end(turn, failed.__eq__)
     theirs = (consumer for consumer in turn.consumers.values() if connection_of(turn, consumer) == failed)
@@ -98,8 +98,8 @@ def fail(turn: Turn, event: ConnectionFails) -> None:
 
 
 def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> None:
-    """Consumers are gone with their channels. What they held goes back. One that another side has closed already is
-    only struck off here."""
+    """Ends consumers with their channels. The messages that they held go back. A consumer that another side has closed
+    already is only struck off here."""
     for consumer in list(consumers):
         decided = quorum_requests.is_decided(turn, consumer.queue)
         if consumer.state != "closed":
@@ -110,7 +110,7 @@ def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> N
 
 
 def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
-    """The chosen connections are gone, and what waited in them or in their channels never got any further."""
+    """Ends the chosen connections, with the requests that waited in them or in their channels."""
     turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
     enqueuers.forget(turn, chosen)
     held_back = [parked for parked in turn.held_back if chosen(connection_of(turn, parked.operation))]
@@ -121,7 +121,7 @@ def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
 
 
 def take(turn: Turn, chosen: Callable[[Connection], bool]) -> list[Unread]:
-    """Takes what waits in the chosen connections out of the waiting."""
+    """Takes the unread requests of the chosen connections, and returns them."""
     taken = [unread for unread in turn.unread if chosen(unread.connection)]
     turn.unread = tuple(unread for unread in turn.unread if not chosen(unread.connection))
     return taken

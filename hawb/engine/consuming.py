@@ -1,15 +1,15 @@
-"""Deliveries: what is sent to consumers, and what goes back to its place.
+"""Deliveries: messages sent to consumers, and messages that go back to their place.
 
 Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by
 the master alone, wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its
-place and is sent again. What clients answer is in `hawb.engine.settling`.
+place and is sent again. Clients' answers are in `hawb.engine.settling`.
 
 Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
-One that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
+A consumer that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
 DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
 
-A quorum queue's consumers outlive its leader (`hawb.engine.fifo`). One leaves the circle with the message that takes
-its last credit. A delivery whose sender dies is not lost: the client finds that there is a gap and asks the queue again
+A quorum queue's consumers outlive its leader (`hawb.engine.fifo`). A consumer leaves the circle with the message that
+takes its last credit. A delivery whose sender dies is not lost: the client finds a gap and asks the queue again
 (`rabbit_fifo_client:get_missing_deliveries`), or the member on its own node sends it when it learns of it.
 """
 
@@ -45,9 +45,9 @@ def circle(turn: Turn, queue: Queue) -> list[str]:
 
 
 def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, int] | None = None) -> None:
-    """Sends what is ready to consumers that have room, by priority and in turn. What has expired is dropped when it
-    gets to the head; what is `new` goes to whoever waits for it even if it has no time. Consumers that go on answering
-    have `more_room` for so many messages. A quorum queue looks after each command, and then, whether it is too long."""
+    """Sends ready messages to consumers that have room, by priority and in turn. Expired messages are dropped when they
+    get to the head; `new` ones go to a waiting consumer even with a TTL of 0. Consumers that go on answering have
+    `more_room` for so many messages. A quorum queue then looks whether it is too long, as after each command."""
     hand_out(turn, name, new, more_room or {})
     expiry.drop_expired(turn, name)
     if name in turn.queues and turn.queues[name].type == QUORUM:
@@ -56,7 +56,7 @@ def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, in
 
 
 def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:
-    """Sends what has not expired."""
+    """Sends ready messages that have not expired."""
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
@@ -103,8 +103,8 @@ def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
 
 
 def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us: int = 0) -> None:
-    """Messages are sent to a client in their order; with automatic acknowledgement a classic queue has let go of them,
-    and a quorum queue of what flows."""
+    """Sends messages to a client in their order; with automatic acknowledgement a classic queue has let go of them, and
+    so has a quorum queue if the client has a rate."""
     consumer, queue = turn.consumers[consumer_name], turn.queues[name]
     numbers = runs.normal(ordered)
     entry = turn.emit(
@@ -134,8 +134,8 @@ def is_sorted(pairs: Runs) -> bool:
 
 
 def arrive(turn: Turn, event: DeliveryArrives) -> None:
-    """A client has its messages, unless its node or the one that sent them has died by now, or nothing passes between
-    them."""
+    """A client gets its messages, unless its node or the sending node has died by now, or the link between them drops
+    everything."""
     consumer = turn.consumers[event.consumer]
     ends = ((event.node, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
     dead = next((node for node, well in ends if turn.nodes[node].status not in well), NOWHERE)
@@ -165,7 +165,8 @@ def receive(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def fetched(turn: Turn, name: str) -> Runs:
-    """What a client that notices a gap in what it gets fetches: what did not arrive, and the queue still waits for."""
+    """The messages that a client fetches when it notices a gap: those that did not arrive, and that the queue still
+    counts as held by it."""
     consumer = turn.consumers[name]
     gap = fifo.missing(turn, consumer)
     if gap:
@@ -175,9 +176,9 @@ def fetched(turn: Turn, name: str) -> Runs:
 
 
 def deliver_missing(turn: Turn, name: str) -> None:
-    """A quorum queue's members have learnt what is committed: those on consumers' own nodes deliver what the last
-    leader could not. To consumers elsewhere that comes with the next delivery (`ra_server_proc`: the effect of a
-    command that sends to a node with a member is that member's)."""
+    """A quorum queue's members have learnt what is committed: members on consumers' own nodes deliver what the last
+    leader could not. Consumers elsewhere get it with the next delivery (`ra_server_proc`: a command's effect that sends
+    to a node with a member is carried out by that member)."""
     queue = turn.queues[name]
     for one, _ in fifo.of(queue).missing:
         if turn.consumers[one].node in queue.synchronised and turn.runs_anywhere(turn.consumers[one].node):
@@ -185,7 +186,7 @@ def deliver_missing(turn: Turn, name: str) -> None:
 
 
 def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
-    """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as that is noticed,
+    """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as a node notices,
     those acknowledged automatically are lost. A quorum queue still has all of them."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM:
@@ -202,9 +203,9 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
 
 
 def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
-    """Deliveries that the queue waits for, in their order, go back to their place, marked as redelivered. On another
-    side of a partition it may have been given other ones. A quorum queue gives up those that were given back too often
-    (`rabbit_fifo:return_one`); returns how many."""
+    """Unanswered deliveries go back to their place, in their order, marked as redelivered. On another side of a
+    partition the queue may have delivered other messages. A quorum queue gives up messages that were given back too
+    often (`rabbit_fifo:return_one`); returns how many."""
     queue, ordered = turn.queues.get(name), numbers
     numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
     if not numbers:
@@ -225,12 +226,12 @@ def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
     return 0
 
 
-# What moves a quorum queue beside its clients
+# Events of a quorum queue that no client causes
 
 
 def follow_leader(turn: Turn, name: str) -> None:
-    """A quorum queue has a new leader. It sets timers and sends dead letters; consumers notice nothing, but get what
-    was on its way when the last one died."""
+    """A quorum queue has a new leader, which sets timers and sends dead letters; consumers notice nothing, but get the
+    deliveries that were on their way when the last leader died."""
     expiry.lead(turn, name)
     dead_letters.start_over(turn, name)
     deliver_missing(turn, name)
@@ -253,7 +254,8 @@ def messages_expire(turn: Turn, event: MessagesExpire) -> None:
 
 
 def reached(turn: Turn, operation: Operation) -> Queue | None:
-    """The queue that serves an operation now: a quorum queue once that is committed (`hawb.engine.quorum_requests`)."""
+    """The queue that serves an operation now: a quorum queue once it has committed the operation
+    (`hawb.engine.quorum_requests`)."""
     queue = turn.queues.get(operation.queue)
     return queue if queue is not None and queue.type == QUORUM else served(turn, operation)
 
@@ -272,8 +274,8 @@ def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
 
 
 def is_elsewhere(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
-    """Whether a name stands for a client on another side of a partition that is subscribed there, or that holds what
-    only that side waits for, messages of a classic queue; then its step was refused."""
+    """Whether a name stands for a client on another side of a partition that is subscribed there, or that holds
+    messages of a classic queue there, for which only that side waits; then its step was refused."""
     if known is None or known.state == "closed" or turn.is_here(known.node):
         return False
     if known.state != "active" and (queue.type == QUORUM or not still_holds(known)):
@@ -288,7 +290,7 @@ def still_holds(known: Consumer) -> bool:
 
 
 def let_go(turn: Turn, name: str) -> None:
-    """What a channel held that is gone goes back."""
+    """The messages that a channel held which is gone go back."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     turn.change_consumer(name, **HOLDS_NOTHING)
@@ -303,7 +305,8 @@ def is_known(turn: Turn, consumer: Consumer) -> bool:
 
 
 def give_up_name(turn: Turn, name: str) -> None:
-    """A channel that takes a name begins with nothing of one that was left behind, and stands for it to the queue."""
+    """Ends the channel that had a name before, if it was left behind: the channel that takes the name holds nothing of
+    it, and the queue knows only the new one."""
     known = turn.consumers.get(name)
     if known is None or known.state != "closed" or not is_known(turn, known):
         return
@@ -319,8 +322,8 @@ def give_up_name(turn: Turn, name: str) -> None:
 
 
 def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
-    """A consumer with what its name has received and holds from before. One with a rate answers for what is stale in
-    the order of its numbers (`hawb.engine.flows`)."""
+    """A consumer with the messages that its name has received and holds from before. A consumer with a rate answers for
+    stale messages in the order of their numbers (`hawb.engine.flows`)."""
     if known is None:
         return consumer
     steady = consumer.clock is not None

@@ -1,12 +1,12 @@
-"""What a queue holds: what of it is ready, in which order it goes, and how it leaves every replica.
+"""The content of a queue: which messages are ready, in which order they go, and how they leave every replica.
 
 Source: `rabbit_variable_queue`, `rabbit_priority_queue`. A message goes after those of higher priority and after older
 ones of its own, whether it goes to a consumer, is dropped for want of room or expires; a requeued message returns to
 its place in that order. Only queues with x-max-priority know priorities: a higher one counts as the highest, none as 0.
-In which order a quorum queue's messages go says `hawb.engine.fifo`.
+The order of a quorum queue's messages is in `hawb.engine.fifo`.
 
 (A mirror of a priority queue that is not synchronised can be told to drop a message that is not the one its master
-dropped, since it is told only how many. That is not simulated: here every replica drops the same.)
+dropped, since it is told only how many. That is not simulated: here every replica drops the same message.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hawb.engine.turn import Turn
 
 
 def ready(queue: Queue) -> Runs:
-    """What may be sent to a consumer."""
+    """The messages that may be sent to a consumer."""
     if queue.type == QUORUM:
         return fifo.ready(queue)
     return runs.minus(queue.content, queue.unacknowledged)
@@ -46,7 +46,7 @@ def in_order(queue: Queue, numbers: Runs) -> Runs:
 
 
 def first(queue: Queue, numbers: Runs, count: int) -> Runs:
-    """The `count` of the messages that go before the others."""
+    """The first `count` of the messages in the order in which they go."""
     return runs.normal(runs.head(in_order(queue, numbers), count))
 
 
@@ -68,8 +68,8 @@ def size_bytes(queue: Queue, numbers: Runs) -> int:
 
 
 def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, ...]:
-    """What two sides know of one queue's messages. A batch may have grown on one of them since they parted; which
-    others it may have after that, the other has not, since numbers are given once."""
+    """The batches that two sides know of one queue. A batch may have grown on one side since they parted; any batches
+    behind it are on that side alone, since numbers are given once."""
     longest: dict[int, Batch] = {}
     for batch in (*some, *others):
         known = longest.get(batch.first)
@@ -79,8 +79,8 @@ def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, .
 
 
 def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
-    """`batches` and another one, which is none where it goes on as the last one ended. A quorum queue may take messages
-    later than others with higher numbers; batches stand in the order of these."""
+    """`batches` with another one, or with the last one longer where the new one continues it. A quorum queue may take
+    messages later than others with higher numbers; batches stand in the order of their numbers."""
     if batches and new.first <= batches[-1].last:
         return reduce(_going_on, sorted((*batches, new), key=lambda one: one.first), ())
     return _going_on(batches, new)
@@ -93,8 +93,8 @@ def _going_on(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
 
 
 def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
-    """`batches` without some numbers: what a quorum queue was sent is known to it by the time at which it is committed.
-    Until then it has no time to live."""
+    """`batches` without some numbers: a quorum queue dates messages by the time at which they are committed, and until
+    then they have no time to live."""
     if not batches or not numbers or batches[-1].last < numbers[0][0]:
         return batches
     return tuple(
@@ -105,7 +105,7 @@ def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
 
 
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Messages leave the queue in an orderly way."""
+    """Takes messages out of the queue in an orderly way."""
     if turn.queues[name].overcounted:
         tell_mirrors(turn, name, numbers, reason)
     drop(turn, name, numbers)
@@ -113,9 +113,9 @@ def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 
 
 def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """A master tells its mirrors how many of its ready messages it has dropped, and how many are left. One that takes
-    some for delivered has fewer, drops too few and stops with an error, unless they are to be acknowledged yet, as dead
-    letters are (`rabbit_mirror_queue_slave:process_instruction` of drop, `update_delta`)."""
+    """A master tells its mirrors how many of its ready messages it has dropped, and how many are left. A mirror that
+    takes some of them for delivered has fewer, drops too few and stops with an error, unless they are still to be
+    acknowledged, as dead letters are (`rabbit_mirror_queue_slave:process_instruction` of drop, `update_delta`)."""
     queue = turn.queues[name]
     if reason != "dead_lettered" and runs.minus(numbers, queue.unacknowledged):
         for node, _ in queue.overcounted:
@@ -125,7 +125,7 @@ def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 
 
 def count_as_delivered(turn: Turn, name: str, numbers: Runs) -> None:
-    """A master has delivered messages: mirrors that counted them already now do so rightly."""
+    """A master has delivered messages: mirrors that already counted them as delivered are right now."""
     left = ((node, runs.minus(counted, numbers)) for node, counted in turn.queues[name].overcounted)
     turn.change_queue(name, overcounted=tuple(pair for pair in left if pair[1]))
 

@@ -1,4 +1,4 @@
-"""What a queue's record says of its processes that have crashed; how they do is in `crashes`.
+"""A queue's record of its processes that have crashed; `crashes` says how they crash.
 
 Source: `rabbit_amqqueue_sup`, `rabbit_mirror_queue_mode_exactly`, `rabbit_mirror_queue_slave:init_it`.
 """
@@ -14,8 +14,7 @@ from hawb.rules.policies import HaMode
 
 
 def fall_with_node(t: Turn, q: Queue) -> bool:
-    """Whether the node has gone on which a queue's process crashed for the last time: now the queue is down like any
-    other."""
+    """Whether the node is gone on which a queue's process crashed for good: then the queue is down like any other."""
     if not q.failed or t.is_running(q.master):
         return False
     q.failed, q.absent = False, leaves_memory(t, q)

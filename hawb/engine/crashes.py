@@ -1,8 +1,8 @@
 """A queue's process crashes while its node runs on.
 
-A supervisor starts the process again, six crashes within ten seconds apart. What it becomes is decided when it starts
-(`rabbit_prequeue:init`): with a live master elsewhere a new, empty mirror, whatever policy says; without any other live
-replica the master, from disk. Publishers whose messages wait for the crashed process are nacked at once, because its
+A supervisor starts the process again, unless it has crashed six times within ten seconds. The process finds its role
+when it starts (`rabbit_prequeue:init`): with a live master elsewhere a new, empty mirror, whatever policy says; without
+any other live replica the master, from disk. Messages that wait for the crashed process are nacked at once, because its
 exit is an abnormal one (`rabbit_channel:handle_publishing_queue_down`, `rabbit_misc:is_abnormal_exit`).
 
 Source: these, and `rabbit_amqqueue_sup` (restart intensity), `rabbit_amqqueue_process:terminate`,
@@ -74,7 +74,7 @@ def reject_fails(turn: Turn, event: RejectFails) -> None:
 
 
 def noticed(turn: Turn, event: CrashNoticed) -> None:
-    """Channels and the other replicas learn of a crash: the one nack what waits, the others act on the death."""
+    """Channels and the other replicas learn of a crash: channels nack waiting messages, replicas act on the death."""
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return
@@ -88,7 +88,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
     if event.final:
         return
     if not was_master:
-        # It has joined again before gm, which sleeps first, tells of the death: its node keeps its place.
+        # The process has joined again before gm, which sleeps first, tells of its death: its node keeps its place.
         turn.change_queue(name, recoverable=recoverable)
     again = ProcessRestarts(name, event.node)
     if others:
@@ -98,7 +98,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
 
 
 def restart(turn: Turn, event: ProcessRestarts) -> None:
-    """The supervisor has started the process again, and it looks what it is to be."""
+    """The supervisor has started the process again, which looks for its role."""
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return

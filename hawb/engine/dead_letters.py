@@ -2,17 +2,18 @@
 
 Source: `rabbit_amqqueue_process` (`with_dlx`, `dead_letter_msgs`), `rabbit_dead_letter`. A message that expires, is
 rejected for good or dropped for want of room is published again to the queue's dead letter exchange, with the queue's
-routing key for it or the keys it came with. The queue itself publishes it and waits for no answer: what does not
-arrive is gone. Without an exchange, or where there is none of that name, the message is dropped.
+routing key for it or the keys it came with. The queue itself publishes it and waits for no answer: a letter that does
+not arrive is gone. Without an exchange, or where there is none of that name, the message is dropped.
 
 A message is not sent to a queue where it died before, unless a client rejected it since: such a cycle would not end.
 
-A quorum queue's leader does the same when the command is committed that gives the message up, and has a reason more, a
-message that was given back too often. (3.8.9 sends what is rejected together the last first.) With the strategy
-at-least-once (`rabbit_fifo_dlx`, `rabbit_fifo_dlx_worker`, from 3.10 on) the message stays in the queue, out of reach
-for consumers, until every target has confirmed it. What has no target, or one that cannot confirm, is tried again
-after SETTLE_TIMEOUT_US, and everything that is not confirmed by a new leader, which does not know what the last one
-had sent. (That worker has 32 messages under way at a time, which is not simulated, nor targets that reject.)
+A quorum queue's leader does the same when the command is committed that gives the message up, and has one more reason:
+a message that was given back too often. (3.8.9 sends messages that are rejected together the last first.) With the
+strategy at-least-once (`rabbit_fifo_dlx`, `rabbit_fifo_dlx_worker`, from 3.10 on) the message stays in the queue, out
+of reach for consumers, until every target has confirmed it. A letter without a target, or with a target that cannot
+confirm, is sent again after SETTLE_TIMEOUT_US; a new leader, which does not know what the last one had sent, sends
+every unconfirmed letter again. (That worker has 32 messages under way at a time, which is not simulated, nor targets
+that reject.)
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from hawb.engine.turn import TIMER, Turn
 EXPIRED, REJECTED, MAXLEN, DELIVERY_LIMIT = "expired", "rejected", "maxlen", "delivery_limit"
 
 DROPPED = {EXPIRED: "expired", REJECTED: "rejected", MAXLEN: "dropped", DELIVERY_LIMIT: "dropped"}
-"""What the ledger calls messages that are given up and go nowhere, by the reason."""
+"""The ledger's word for messages that are given up and go nowhere, by the reason."""
 
 SETTLE_TIMEOUT_US = 180_000_000
 """How long a dead letter waits before it is tried again (dead_letter_worker_publisher_confirm_timeout)."""
 
 
 class Letter(Struct, frozen=True):
-    """What a dead letter takes along."""
+    """The properties that a dead letter takes along."""
 
     size_bytes: int
     persistent: bool
@@ -51,8 +52,8 @@ class Letter(Struct, frozen=True):
 
 
 def let_go(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Messages leave the queue; its dead letter exchange gets them, if there is one. Those that it keeps until they are
-    confirmed leave it only then."""
+    """Messages leave the queue; its dead letter exchange gets them, if there is one. Letters that the queue keeps until
+    they are confirmed leave it only then."""
     queue = turn.queues[name]
     if fifo.keeps_dead_letters(queue) and reason != MAXLEN:
         keep(turn, name, in_order(queue, numbers), reason)
@@ -88,7 +89,7 @@ def send(turn: Turn, queue: Queue, ordered: Runs, batches: tuple[Batch, ...], re
 
 
 def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> list[tuple[Runs, Letter]]:
-    """The messages as letters, those next to each other that are alike together."""
+    """The messages as letters; neighbours that are alike are one."""
     own_key = fifo.limits_of(queue).dead_letter_routing_key
     _, short = split_queue(queue.name)
 
@@ -151,7 +152,7 @@ def keep(turn: Turn, name: str, ordered: Runs, reason: str) -> None:
 
 
 def forward(turn: Turn, name: str, numbers: Runs) -> None:
-    """Dead letters that wait are sent to those of their targets that have not had them."""
+    """Sends waiting dead letters to those of their targets that have not had them."""
     queue = turn.queues[name]
     exchange = fifo.limits_of(queue).dead_letter_exchange
     known = exchange is not None and exchanges.exists(turn, queue.vhost, exchange)
@@ -170,7 +171,8 @@ def forward(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def sent_to_all(turn: Turn, name: str, exchange: str, these: Runs, letter: Letter, reason: str) -> bool:
-    """Sends letters that are alike to the targets that can confirm them. Whether there are any, and these are all."""
+    """Sends letters that are alike to the targets that can confirm them. Returns whether there are targets and all of
+    them can."""
     queue = turn.queues[name]
     targets, cycles = destinations(turn, queue, exchange, letter, reason)
     had = dict(fifo.of(queue).confirmed)
@@ -189,7 +191,7 @@ def sent_to_all(turn: Turn, name: str, exchange: str, these: Runs, letter: Lette
 
 
 def retry(turn: Turn, event: LettersRetried) -> None:
-    """It is time to try again."""
+    """Sends waiting dead letters again, since it is time."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and queue.master == event.node:
         forward(turn, event.queue, event.numbers)
@@ -203,14 +205,14 @@ def start_over(turn: Turn, name: str) -> None:
 
 
 def settle(turn: Turn, event: LettersConfirmed) -> None:
-    """Dead letters are confirmed, and leave the queue. A leader that is one no more cannot say so."""
+    """Confirmed dead letters leave the queue, unless the leader that got the confirms leads no more."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and queue.master == event.node:
         take_out(turn, event.queue, runs.common(event.numbers, fifo.discarded(queue)), "dead_lettered")
 
 
 def forget_letters(turn: Turn, name: str) -> None:
-    """Dead letters that wait are given up."""
+    """Gives waiting dead letters up."""
     gone = fifo.discarded(turn.queues[name])
     if gone:
         turn.emit("messages_dropped", queue=name, ids=gone, reason="other_strategy")

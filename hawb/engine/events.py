@@ -1,6 +1,7 @@
-"""What can stand on the agenda beside operations and a Raft group's own events: what the cluster does by itself.
+"""The events that can stand on the agenda beside operations and a Raft group's own events: what the cluster does by
+itself.
 
-Plain values without behaviour; `hawb.engine.advance` says who handles each.
+Plain values without behaviour; `hawb.engine.advance` has the handler of each.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from hawb.rules.policies import Policy
 
 
 class GiveUp(Struct, frozen=True):
-    """The time in which a parked operation could be served is over."""
+    """A parked operation has waited as long as it may."""
 
     queue: str
     number: int
@@ -37,7 +38,7 @@ class NodeGoneNoticed(Struct, frozen=True):
 
 
 class SetPolicy(Struct, frozen=True):
-    """A policy, or of another kind an operator policy, is set through `node`."""
+    """A policy of a kind, user or operator, is set through `node`."""
 
     node: int
     policy: Policy
@@ -58,7 +59,7 @@ class NodeReset(Struct, frozen=True):
 
 
 class ClearPolicy(Struct, frozen=True):
-    """A policy, or of another kind an operator policy, is cleared through `node`."""
+    """A policy of a kind, user or operator, is cleared through `node`."""
 
     node: int
     name: str
@@ -67,13 +68,13 @@ class ClearPolicy(Struct, frozen=True):
 
 
 class LinksTimeOut(Struct, frozen=True):
-    """Links have been silent for net_ticktime; `number` tells which cut them."""
+    """Links have been silent for net_ticktime; `number` tells which step cut them."""
 
     number: int
 
 
 class LookAround(Struct, frozen=True):
-    """A second after something came back, nodes that wait for that look."""
+    """A second after a node or link came back, nodes that wait for it look."""
 
 
 class BootAttempt(Struct, frozen=True):
@@ -84,7 +85,7 @@ class BootAttempt(Struct, frozen=True):
 
 
 class BootGivesUp(Struct, frozen=True):
-    """The last try is over."""
+    """A booting node's last try to load its tables is over."""
 
     node: int
     boot: int
@@ -112,14 +113,14 @@ class MirrorMiscounts(Struct, frozen=True):
 
 
 class RejectFails(Struct, frozen=True):
-    """A queue's master is told to reject what it does not wait for, and cannot send that to a dead letter exchange."""
+    """A queue's master is told to reject a message for which it does not wait, and finds none to dead-letter."""
 
     queue: str
     node: int
 
 
 class ProcessRestarts(Struct, frozen=True):
-    """A queue's process that crashed was started again, and looks what it is to be."""
+    """A queue's process that crashed was started again, and looks for its role."""
 
     queue: str
     node: int
@@ -145,7 +146,7 @@ class PolicyTakesEffect(Struct, frozen=True):
 
 
 class PolicyChanged(Struct, frozen=True):
-    """A queue's master at `node` hears that the limits its policy sets may be others."""
+    """A queue's master at `node` hears that the limits of its policy may have changed."""
 
     queue: str
     node: int
@@ -214,7 +215,7 @@ class SyncFinished(Struct, frozen=True):
 
 
 class SyncPauses(Struct, frozen=True):
-    """The batch of a synchronisation is over after which a memory alarm holds it."""
+    """The batch of a synchronisation is over, and a memory alarm holds the next one."""
 
     queue: str
     number: int
@@ -240,7 +241,7 @@ class NodeDrains(Struct, frozen=True):
 
 
 class TransferLeadership(Struct, frozen=True):
-    """A queue's master is to move to `node`; who `asked` for it alone waits for the new master."""
+    """A queue's master is to move to `node`; if a person `asked` for it, the command waits for the new master."""
 
     queue: str
     node: int
@@ -248,7 +249,7 @@ class TransferLeadership(Struct, frozen=True):
 
 
 class TransferAnswered(Struct, frozen=True):
-    """Whether there is a new master, for who asked for a transfer."""
+    """The answer to a person who asked for a transfer: whether there is a new master."""
 
     queue: str
 

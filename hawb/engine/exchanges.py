@@ -1,8 +1,8 @@
-"""Exchanges, bindings and where a message goes from an exchange: as much of them as dead letters need.
+"""Exchanges, bindings and where a message goes from an exchange: as far as dead letters need them.
 
-Source: `rabbit_channel` (`binding_action`, `check_not_default_exchange`), `rabbit_exchange:route`. The exchange that is
-bound to is declared with the binding, durable and direct. It stays when its last binding is gone; a binding goes with
-its queue.
+Source: `rabbit_channel` (`binding_action`, `check_not_default_exchange`), `rabbit_exchange:route`. An exchange is
+declared with its first binding, durable and direct. It stays when its last binding is gone; a binding goes with its
+queue.
 Every virtual host has the default exchange, to which each queue is bound by its name and which nobody can bind to, and
 some exchanges that RabbitMQ declares itself.
 """

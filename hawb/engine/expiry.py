@@ -11,11 +11,11 @@ master that starts begins to count anew.
 RabbitMQ's timers are late by less than a millisecond; here they are exact.
 
 A quorum queue (`rabbit_fifo`, from 3.10 on) looks at its head at each command, and its leader asks for one when the
-head's time is over (`timer_effect`). With a TTL of 0 a message has a millisecond. Whether the queue itself has expired
-its leader looks at every TICK_US, counted from its election (`ra_server_proc:set_tick_timer`). The time counts from
+head's time is over (`timer_effect`). With a TTL of 0 a message has a millisecond. Every TICK_US, counted from its
+election, the leader looks whether the queue itself has expired (`ra_server_proc:set_tick_timer`). The time counts from
 the last of these: the queue or its policy was made, basic.get, the last message of a cancelled consumer was settled, a
-consumer's channel went or was out of reach. Declaring it again does not count, and a cancelled consumer or a holder
-that still holds messages keeps it (`is_expired`).
+consumer's channel went or was out of reach. Declaring the queue again does not count, and a cancelled consumer or a
+holder that still holds messages keeps the queue (`is_expired`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def last_expired(batch: Batch, now_us: int) -> int:
 
 
 def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
-    """The messages that have come to a queue last were not published together, but from `first_us` on one by one: so
-    many in so many microseconds (`flow`)."""
+    """Dates the messages that have come to a queue last: they were not published together, but one by one from
+    `first_us` on, so many in so many microseconds (`flow`)."""
     *others, batch = turn.queues[name].batches
     if batch.expires_us is not None:
         expires_us = batch.expires_us - turn.now_us + first_us
@@ -73,7 +73,7 @@ def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
 
 
 def drop_expired(turn: Turn, name: str) -> None:
-    """Expired messages at the head of the queue go, and a timer is set for what is then the head."""
+    """Drops expired messages at the head of the queue, and sets a timer for the next head."""
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
@@ -85,7 +85,7 @@ def drop_expired(turn: Turn, name: str) -> None:
         if end >= first:
             gone.append((first, end))
         if end < last:
-            # What steady publishers sent needs no timer: it expires as it came, one by one.
+            # Messages of steady publishers need no timer: they expire as they came, one by one.
             next_us = None if batch.flow else batch.expires_us
             break
     else:
@@ -99,8 +99,8 @@ def drop_expired(turn: Turn, name: str) -> None:
 
 
 def set_timer(turn: Turn, name: str, due_us: int) -> None:
-    """The queue looks at its head again at `due_us`, unless it does so earlier anyway. A quorum queue's leader does, on
-    its own side, whichever side has given reason to."""
+    """Has the queue look at its head again at `due_us`, unless it does so earlier anyway. Of a quorum queue the leader
+    looks, on its own side, whichever side gave the reason."""
     focus = turn.focus
     turn.focus = side_of_timer(turn, turn.queues[name])
     timer_us = turn.queues[name].ttl_timer_us
@@ -112,8 +112,8 @@ def set_timer(turn: Turn, name: str, due_us: int) -> None:
 
 
 def side_of_timer(turn: Turn, queue: Queue) -> OpenSide:
-    """The side on which a queue looks at its head: the one in focus, of a quorum queue the one of the leader that is
-    seen from there, if that knows the queue."""
+    """The side on which a queue looks at its head: the one in focus; for a quorum queue that of the leader which the
+    side in focus sees, if the leader's side knows the queue."""
     if queue.type != QUORUM or queue.master == NOWHERE:
         return turn.focus
     side = turn.sides[turn.nodes[queue.master].side]
@@ -128,7 +128,7 @@ def messages_expire(turn: Turn, event: MessagesExpire) -> None:
 
 
 def touch(turn: Turn, name: str) -> None:
-    """A classic queue is used, or its last consumer has left: its time begins to count now."""
+    """A classic queue is used, or its last consumer has left: the time until it expires counts from now."""
     queue = turn.queues.get(name)
     if queue is None or queue.type == QUORUM or queue.limits_in_effect.expires_ms is None or queue.consumers:
         return
@@ -148,7 +148,7 @@ def used(turn: Turn, name: str) -> None:
 
 
 def set_expiry(turn: Turn, name: str) -> None:
-    """A quorum queue's leader looks at the first tick after the queue's time is over whether it is still unused."""
+    """Has a quorum queue's leader look, at its first tick after the queue's time is over, whether it is unused."""
     queue = turn.queues[name]
     stop_looking(turn, name)
     expires_ms = fifo.limits_of(queue).expires_ms
@@ -161,7 +161,7 @@ def set_expiry(turn: Turn, name: str) -> None:
 
 
 def stop_looking(turn: Turn, name: str) -> None:
-    """No leader of a quorum queue, present or past, looks whether it has expired."""
+    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired."""
     for event in {event for _, event in turn.planned(name, QueueExpires)}:
         turn.unschedule(event)
 
@@ -191,7 +191,7 @@ def lead(turn: Turn, name: str) -> None:
 
 
 def stop_timers(turn: Turn, queue: Queue) -> None:
-    """The queue is gone."""
+    """Takes the timers of a queue that is gone off the agenda."""
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
     if queue.type == QUORUM:

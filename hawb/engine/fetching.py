@@ -1,4 +1,4 @@
-"""Messages that a client asks a queue for itself: basic.get.
+"""Messages that a client fetches itself: basic.get.
 
 Source: `rabbit_channel`, `rabbit_amqqueue_process`, `rabbit_fifo`.
 """
@@ -62,8 +62,8 @@ def get(turn: Turn, operation: Get) -> None:
 
 
 def in_vain(turn: Turn, operation: InVain) -> None:
-    """A quorum queue has agreed to what a client asked that is gone: messages are checked out to its channel, and come
-    back as the leader finds that dead (`rabbit_fifo`, `{down, Pid, noproc}`)."""
+    """A quorum queue has committed the get of a client that is gone: messages are checked out to its channel, and come
+    back when the leader finds the channel dead (`rabbit_fifo`, `{down, Pid, noproc}`)."""
     queue = turn.queues[operation.queue]
     ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
     numbers = runs.head(ordered, operation.count)

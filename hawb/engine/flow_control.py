@@ -1,7 +1,7 @@
-"""How many messages a channel may send: towards classic queues `hawb.engine.steady.credit` says it.
+"""How many messages a channel may send. For classic queues the rule is in `hawb.engine.steady.credit`.
 
-Towards a quorum queue that cannot commit a channel goes on until quorum_commands_soft_limit commands are unanswered,
-and sends one more (`rabbit_fifo_client:enqueue`); what its reader would still pass on is left out.
+To a quorum queue that cannot commit a channel sends until quorum_commands_soft_limit commands are unanswered, and one
+more (`rabbit_fifo_client:enqueue`); messages that its reader would still pass on are left out.
 """
 
 from __future__ import annotations

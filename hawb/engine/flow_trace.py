@@ -1,7 +1,7 @@
-"""What clients with a rate do, told in bulk.
+"""Trace entries about clients with a rate, put together.
 
 Their messages come and go one by one, and each time that the engine takes in what flowed it would have something to
-tell. That is put together until it matters: until something else is told of the same queue, or somebody looks.
+tell. Such entries are put together until another entry about the same queue is written, or somebody looks.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Told(Struct):
 
 
 class FlowTrace:
-    """Entries that are not told yet."""
+    """Entries that are not written yet."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple, Told] = {}
 
     def add(self, event: str, node: int, queue: str, detail: dict[str, object]) -> None:
-        """Puts more messages to an entry that says the same of others, or begins one."""
+        """Adds messages to an entry that says the same of others, or begins an entry."""
         rest = tuple(str(value) for field, value in detail.items() if field not in SUMS)
         told = self._entries.setdefault((event, node, queue, *rest), Told(event, node, queue, {}))
         grown = SUMS.keys() & told.detail.keys()

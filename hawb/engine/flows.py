@@ -13,11 +13,11 @@ itself, but for these:
   others go. How many go is right, which ones only where nobody consumes.
 - What flows to a consumer is with it at once; only batches are ever on the way.
 
-A rated consumer answers at each beat for the oldest message that the queue takes it to hold, first of all for what a
-master that is gone had sent: for each message once, in the order of their numbers, and every master takes it for the
-same message (of other consumers `hawb.engine.settling` knows better). Its answer takes a link's latency. With automatic
-acknowledgement it takes a message at each beat, and holds none. Where the queue does not read its mailbox, messages and
-answers wait there.
+A rated consumer answers at each beat for the oldest message that the queue takes it to hold, first of all for messages
+of a master that is gone: for each message once, in the order of their numbers, and every master takes the answer to be
+for the same message (of other consumers `hawb.engine.settling` knows better). Its answer takes a link's latency. With
+automatic acknowledgement it takes a message at each beat, and holds none. Where the queue does not read its mailbox,
+messages and answers wait there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hawb.engine.turn import Turn
 
 
 def flow(turn: Turn, until_us: int) -> None:
-    """Takes in what flows until then, and time stands there."""
+    """Takes in what flows until then, and stops time there."""
     turn.now_us = max(turn.now_us, until_us)
     if not has_flows(turn):
         return
@@ -49,7 +49,7 @@ def flow(turn: Turn, until_us: int) -> None:
 
 
 def hear(turn: Turn) -> None:
-    """Publishers hear what they are answered by now: on a network without delay, what a flow has just led to."""
+    """Gives publishers the answers that are due by now: on a network without delay, those of the flow just taken in."""
     turn.flowing, turn.because = True, None
     for _side in turn.each_side():
         hear_here(turn)
@@ -57,7 +57,7 @@ def hear(turn: Turn) -> None:
 
 
 def hear_here(turn: Turn) -> None:
-    """The same for the side in focus."""
+    """As `hear`, for the side in focus."""
     for publisher in list(turn.publishers.values()):
         if publisher.unanswered and turn.is_here(publisher.node):
             steady_confirms.due(turn, publisher.name)
@@ -71,15 +71,15 @@ def has_flows(clients: Turn | State) -> bool:
 
 
 def queues_with_flows(turn: Turn) -> list[str]:
-    """The queues of the side in focus, there or not, from or to which something flows. What a publisher that is closed
-    has sent may still expire."""
+    """The queues of the side in focus, there or not, from or to which messages flow. Messages of a closed publisher may
+    still expire."""
     names = {one.queue for one in turn.publishers.values()}
     rated = (one for one in turn.consumers.values() if one.clock is not None and one.state != "closed")
     return sorted(names | {one.queue for one in rated if turn.is_here(one.node)})
 
 
 def flow_through(turn: Turn, name: str) -> None:
-    """What flowed to and from one queue since the last time."""
+    """Takes in what flowed to and from one queue since the last time."""
     queue = turn.queues.get(name)
     consumers = [one for one in turn.consumers_of(name) if one.clock is not None and is_heard(turn, one)]
     beats = {one.name: beats_heard(turn, queue, one) for one in consumers}
@@ -105,7 +105,7 @@ def flow_through(turn: Turn, name: str) -> None:
 
 
 def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[str, int]) -> None:
-    """Consumers get what has come as far as they have room, also that which they make by answering, and answer."""
+    """Consumers get new messages as far as they have room, including room that they make by answering, and answer."""
     for consumer in room:
         consuming.come_back(turn, consumer, room[consumer])
     publishing.settle_down(turn, name, new, room)
@@ -114,9 +114,9 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[st
 
 
 def room_made(consumer: Consumer, beats: int, *, late_answers_count: bool) -> int:
-    """How many messages more a consumer takes because of its beats. Answers to a master that is gone make no room,
-    unless the channel counts all together, or they settle what was delivered again; then those that follow make
-    none."""
+    """How many messages more a consumer takes because of its beats. Answers for deliveries of a master that is gone
+    make no room, unless the channel counts all together, or they settle redelivered messages; then the answers that
+    follow make none."""
     if consumer.global_prefetch:
         return beats
     settle_again = runs.common(consumer.stale, consumer.held) if late_answers_count else EMPTY
@@ -140,9 +140,9 @@ def answers_of(consumer: Consumer, count: int) -> Settle:
 
 
 def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
-    """Answers to a queue that reads nothing wait, for no more than the consumer has of it: in the mailbox, those to a
-    quorum queue at the client that sends them again. Answers to a master that is gone reach nobody anyway, unless what
-    they are for was delivered again and they count."""
+    """Lets answers to a queue that reads nothing wait, at most as many as the consumer has messages of it: in the
+    mailbox, or for a quorum queue at the client, which sends them again. Answers for deliveries of a master that is
+    gone reach nobody, unless the messages were delivered again and late answers count."""
     consumer = turn.consumers[consumer_name]
     counts = turn.settings.profile.late_answers_count and runs.common(consumer.stale, consumer.held)
     unheard = 0 if counts else min(beats, runs.size(consumer.stale))

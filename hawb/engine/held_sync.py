@@ -2,8 +2,8 @@
 
 Source: `rabbit_mirror_queue_sync` (`syncer_check_resources`, `syncer_loop`, `wait_for_resources`). A memory alarm
 anywhere holds it before the first batch and between batches, until none is left; a disk alarm does not. The queue stays
-blocked meanwhile, and a client may cancel. That the last mirror is gone a held synchronisation notices when it is held
-no longer.
+blocked meanwhile, and a client may cancel. A held synchronisation notices that its last mirror is gone only when it
+goes on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def too_slow(turn: Turn, event: SyncTooSlow) -> list[tuple[int, int]]:
 
 
 def heed_alarms(turn: Turn, node: int) -> None:
-    """A node looks at the alarms anew: the masters on it hold their synchronisations, or go on with them."""
+    """A node looks at the alarms anew: the masters on it hold or continue their synchronisations."""
     cause = turn.because
     for name in turn.queue_names():
         turn.because = cause
@@ -38,7 +38,8 @@ def heed_alarms(turn: Turn, node: int) -> None:
 
 
 def heed(turn: Turn, name: str) -> None:
-    """Holds a synchronisation while there is a memory alarm. The batch under way ends, and the last one ends it all."""
+    """Holds a synchronisation while there is a memory alarm. A batch under way ends first; with the last batch the
+    synchronisation is over."""
     queue = turn.queues[name]
     sync, pause = queue.sync, SyncPauses(name, queue.sync.number)
     if not alarms.holds_synchronisation(turn, queue.master):
@@ -60,7 +61,7 @@ def pause(turn: Turn, event: SyncPauses) -> None:
 
 
 def go_on(turn: Turn, queue: Queue) -> None:
-    """The time that was left remains; `queue` is written to."""
+    """Continues a held synchronisation with the time that was left; `queue` is written to."""
     if not queue.sync.mirrors:
         abort_sync(turn, queue, MIRRORS_GONE)
         return

@@ -1,7 +1,7 @@
 """The name of a state up to what cannot matter, for searching: states with equal keys have the same future.
 
 Left out: the time of day (timers count from now), the numbers that messages happen to have (they are numbered anew, in
-order, without gaps), what is only told (events' numbers, steps, what a consumer once received), and which of several
+order, without gaps), what is only shown (events' numbers, steps, what a consumer once received), and which of several
 interchangeable nodes is which. Nodes are interchangeable unless a rule looks at their names: ha-mode all, which adds
 mirrors in alphabetical order, ha-mode nodes, which lists them, min-masters, whose ties go by name. Random draws are
 left out too: a searcher has to try every outcome anyway. The future is one of steps that name their nodes.
@@ -47,8 +47,8 @@ NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recover
 
 
 def key(state: State, settings: Settings, rename: bool = True) -> tuple:
-    """A hashable value that is equal for two states of one cluster when nothing that happens later can tell them
-    apart; without `rename` also only if every node is in both what it is."""
+    """A hashable value that is equal for two states of one cluster only if nothing that happens later can tell them
+    apart; without `rename` only if no node has changed places with another."""
     renames = rename and _interchangeable(state, settings)
     names = tuple(_new_names(state) if renames else range(len(state.nodes)))
     remembered = [node.remembers for node in state.nodes if node.remembers is not None]
@@ -81,8 +81,8 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
 
 
 def _remembered(state: State, side: Side | None, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
-    """What a node remembers, without synchronisations: they have ended by the time it boots (`remembered.as_on_disk`),
-    and would only grow older until then."""
+    """The records that a node remembers, without synchronisations: these have ended by the time it boots
+    (`remembered.as_on_disk`), and would only grow older until then."""
     if side is None:
         return ()
     queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}

@@ -88,8 +88,7 @@ class Account(Struct, frozen=True):
 
 
 class Loss(Struct, frozen=True):
-    """Messages that are gone for good; `entry` is the trace entry that lost them, if one is
-    told."""
+    """Messages that are gone for good; `entry` is the trace entry of the loss, if a trace is written."""
 
     queue: str
     numbers: Runs

@@ -1,17 +1,17 @@
-"""How long a queue may get, and when its master goes by new limits.
+"""How long a queue may get, and when its master keeps to new limits.
 
 Source: `rabbit_amqqueue_process` (`will_overflow`, `maybe_drop_head`, `process_args_policy`). Lengths count ready
 messages. Under drop-head a queue that is too long drops what would be delivered next, in a priority queue so the most
 urgent; under reject-publish its master refuses a message that would make it too long, though a consumer may be waiting
 for it, and what is given back may still make it longer.
 
-A master that starts, or takes over, begins with drop-head and looks at lengths before it learns what the overflow
-behaviour is: whatever that says, it drops what is over the limit.
+A master that starts, or takes over, begins with drop-head and looks at lengths before it learns the overflow behaviour:
+whatever that is, it drops messages over the limit.
 
-A quorum queue (`rabbit_fifo:evaluate_limit`) compares after each command, when consumers have been served, and dead
-letters that wait for their targets count. Under reject-publish it rejects nothing itself: when it is too long it tells
-the channels that publish to it, which from then on reject what is for it, and when it is down to SOFT_LIMIT of what it
-may hold it tells them to go on. So it takes one message more than it may hold, and whatever is on its way.
+A quorum queue (`rabbit_fifo:evaluate_limit`) compares lengths after each command, when consumers have been served, and
+counts dead letters that wait for their targets. Under reject-publish it rejects nothing itself: when it is too long it
+tells the channels that publish to it, which from then on reject messages for it, and when it is down to SOFT_LIMIT of
+its limit it tells them to go on. So it takes one message more than it may hold, and whatever is on its way.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def room(queue: Queue, count: int, message_bytes: int) -> int:
 
 
 def excess(queue: Queue) -> Runs:
-    """What has to be dropped from the head so that the queue is no longer too long."""
+    """The messages at the head that have to be dropped so that the queue is no longer too long."""
     limits = limits_of(queue)
     if limits.max_length is None and limits.max_length_bytes is None:
         return EMPTY
@@ -79,7 +79,7 @@ def drop_excess(turn: Turn, name: str) -> None:
 
 
 def drop_head(turn: Turn, queue: Queue) -> None:
-    """Drops what is over the limit."""
+    """Drops messages at the head that are over the limit."""
     gone = excess(queue)
     if gone:
         turn.emit("messages_dropped", queue=queue.name, ids=gone, reason=MAXLEN)
@@ -87,8 +87,8 @@ def drop_head(turn: Turn, queue: Queue) -> None:
 
 
 def policy_changed(turn: Turn, event: PolicyChanged) -> None:
-    """The master hears that its queue's policy is another. While it synchronises it hears nothing, and without a master
-    there is nobody to hear it: the next one begins with what the record says then."""
+    """The master hears that its queue's policy has changed. While it synchronises it hears nothing, and without a
+    master nobody hears: the next master begins with the record as it is then."""
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.up or queue.master != event.node:
         return
@@ -99,8 +99,8 @@ def policy_changed(turn: Turn, event: PolicyChanged) -> None:
 
 
 def adopt(turn: Turn, name: str, *, starting: bool = False) -> None:
-    """A queue's master goes by what its record says from now on. A queue that is unused begins to count anew for how
-    long."""
+    """A queue's master keeps to the limits on its record from now on. The time for which the queue has been unused
+    counts anew."""
     queue = turn.queues[name]
     had = queue.limits_in_effect
     if had.expires_ms is not None or queue.limits.expires_ms is not None:
@@ -116,9 +116,9 @@ def adopt(turn: Turn, name: str, *, starting: bool = False) -> None:
 
 
 def adopt_settings(turn: Turn, name: str, settings: QuorumSettings) -> None:
-    """A quorum queue keeps to other settings from now on, which is committed. Its time begins to count anew. Dead
-    letters that still wait go with the strategy that kept them (`rabbit_fifo_dlx:switch_from`). Consumers are served
-    and lengths compared after that, as after any command."""
+    """A quorum queue has committed that it keeps to other settings from now on. The time for which it has been unused
+    counts anew. Dead letters that still wait go with the strategy that kept them (`rabbit_fifo_dlx:switch_from`).
+    Consumers are served and lengths compared after that, as after any command."""
     kept = fifo.keeps_dead_letters(turn.queues[name])
     queue = turn.change_queue(name, quorum_settings=settings)
     if kept and not fifo.keeps_dead_letters(queue):
@@ -127,7 +127,7 @@ def adopt_settings(turn: Turn, name: str, settings: QuorumSettings) -> None:
 
 
 def length_and_bytes(queue: Queue) -> tuple[int, int]:
-    """What counts for a quorum queue's limits: what is ready, and dead letters that wait."""
+    """The length and the bytes that count for a quorum queue's limits: ready messages, and dead letters that wait."""
     counted = runs.union(ready(queue), fifo.discarded(queue))
     return runs.size(counted), size_bytes(queue, counted)
 
@@ -155,12 +155,12 @@ def tell_publishers(turn: Turn, name: str) -> None:
 
 
 def go_on(turn: Turn, queue: Queue) -> tuple[Enqueuer, ...]:
-    """Every channel is told to go on."""
+    """Tells every channel to go on."""
     return tuple(hears(turn, queue, one, rejecting=False) for one in fifo.of(queue).enqueuers)
 
 
 def hears(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> Enqueuer:
-    """A channel that will hear what the queue says, a link's latency from now."""
+    """A channel that will hear, a link's latency from now, whether to reject messages."""
     from_us = enqueuer.from_us
     if enqueuer.rejecting != rejecting:
         from_us = turn.now_us + turn.link_us(queue.master, enqueuer.channel[1])
@@ -168,8 +168,9 @@ def hears(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> E
 
 
 def register(turn: Turn, name: str, channel: tuple) -> bool:
-    """A channel (its second field the node) is about to publish for the first time, from 3.10 on. Returns whether it is
-    told to reject that. One that the queue knows hears how it is now (`rabbit_fifo`, `register_enqueuer`)."""
+    """Registers a channel (its second field is the node) that is about to publish for the first time, from 3.10 on.
+    Returns whether it is told to reject messages. A channel that the queue knows already hears what holds now
+    (`rabbit_fifo`, `register_enqueuer`)."""
     queue = turn.queues[name]
     rejecting = limits_of(queue).overflow != DROP_HEAD and rules.is_too_long(limits_of(queue), *length_and_bytes(queue))
     others = tuple(one for one in fifo.of(queue).enqueuers if one.channel != channel)

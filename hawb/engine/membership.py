@@ -1,5 +1,5 @@
-"""What a person does to nodes, and a fault: which of them it is possible for, and what of it RabbitMQ refuses. What
-comes of it is in `hawb.engine.stopping` and `hawb.engine.booting`."""
+"""Stops, kills, power losses and starts of nodes: for which nodes they are possible, and what RabbitMQ refuses. Their
+consequences are in `hawb.engine.stopping` and `hawb.engine.booting`."""
 
 from __future__ import annotations
 

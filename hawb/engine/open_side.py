@@ -1,4 +1,4 @@
-"""What a side knows, while a turn writes to it."""
+"""A side's records while a turn writes to them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class OpenSide:
         self._written: set[str] = set()
 
     def own(self, name: str) -> Queue:
-        """A queue to be written to: from the first time on a copy of what the moment before has."""
+        """A queue to be written to: the first time a copy is made of the queue in the moment before."""
         if name not in self._written:
             self._written.add(name)
             self.queues[name] = copy(self.queues[name])
         return self.queues[name]
 
     def frozen(self) -> Side:
-        """The side as a value, its queues that are as they were before the very same values."""
+        """The side as a value; unchanged queues are the very values of the moment before."""
         queues = dict(self.queues)
         for name in self._written & queues.keys():
             before = self._before.get(name)

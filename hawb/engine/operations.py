@@ -1,6 +1,6 @@
-"""What queues are asked: by clients, and of quorum queues by their leaders; it may wait, and a quorum queue logs it.
+"""Operations on queues, by clients and by quorum queues' leaders; they may wait, and a quorum queue logs them.
 
-Plain values without behaviour; `hawb.engine.advance` says who handles each.
+Plain values without behaviour; `hawb.engine.advance` has the handler of each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 
 class Operation(Struct, frozen=True):
-    """What a client asks of a queue. `connection` is None where an exclusive queue's owner is not asked for."""
+    """A client's operation on a queue. `connection` is None where it does not matter who owns an exclusive queue."""
 
     queue: str
     node: int
@@ -47,9 +47,9 @@ class Bind(Operation, frozen=True, kw_only=True):
 
 
 class Messages(Operation, frozen=True, kw_only=True):
-    """`count` messages on their way to a queue, where consumers make `more_room` while they come. What they died of
-    before and their routing keys are a dead letter's (`state.Batch`). `copied` are queues whose mirrors had them before
-    one of these became master."""
+    """`count` messages on their way to a queue, where consumers make `more_room` while they come. Dead letters have
+    earlier deaths and routing keys (`state.Batch`). `copied` are queues whose mirrors had the messages before one of
+    these mirrors became master."""
 
     count: int
     size_bytes: int
@@ -62,8 +62,8 @@ class Messages(Operation, frozen=True, kw_only=True):
 
 
 class DeadLetters(Messages, frozen=True, kw_only=True):
-    """Messages that another queue, whose master is at `node`, has given up; `flowing` where steady clients have brought
-    it to that."""
+    """Messages that another queue, whose master is at `node`, has given up; `flowing` where clients with a rate caused
+    that."""
 
     flowing: bool = False
 
@@ -71,10 +71,10 @@ class DeadLetters(Messages, frozen=True, kw_only=True):
 class Publish(Messages, frozen=True, kw_only=True):
     """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
     for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
-    `queues` whose master died with the messages in its mailbox, `kept_by` are its mirrors that have them all the
-    same, `hollow_at` is where their group has a member whose process has ended, and `ended` is whether the last of them
-    ended by itself. While they wait for a queue that nobody serves, `lacked_by` are mirrors that joined later.
-    `publisher` is the steady publisher whose they are, and `orphaned` is whether their channel is gone."""
+    `queues` whose master died with the messages in its mailbox, `kept_by` are its mirrors that have them all the same,
+    `hollow_at` is where their group has a member whose process has ended, and `ended` is whether the last of these
+    mirrors ended by itself. While the messages wait for a queue that nobody serves, `lacked_by` are mirrors that joined
+    later. `publisher` is the steady publisher that sent them, and `orphaned` is whether their channel is gone."""
 
     queues: tuple[str, ...]
     confirm: bool
@@ -122,7 +122,7 @@ class Get(Operation, frozen=True, kw_only=True):
 
 
 class InVain(Operation, frozen=True, kw_only=True):
-    """A get of `count` messages, or a consumer that takes so many, of a client that has given up meanwhile."""
+    """A get of `count` messages, or a subscription that takes so many, of a client that has given up meanwhile."""
 
     count: int
 
@@ -136,9 +136,9 @@ class Enqueue(Messages, frozen=True, kw_only=True):
 
 
 NO_PROCESS = "no_process"
-"""Why a channel counts as gone of which a leader finds no process."""
+"""Why a channel counts as gone: the leader finds no process of it."""
 NODE_DOWN = "node_down"
-"""Why one is gone with its node."""
+"""Why a channel counts as gone: its node is."""
 
 
 class ChannelDown(Operation, frozen=True, kw_only=True):
@@ -149,8 +149,8 @@ class ChannelDown(Operation, frozen=True, kw_only=True):
 
 
 class Settle(Operation, frozen=True, kw_only=True):
-    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: all). `unheard` was one
-    that waited for a master that is gone."""
+    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: all). An `unheard` one has
+    waited for a master that is gone."""
 
     consumer: str
     count: int | None
@@ -162,7 +162,7 @@ class Settle(Operation, frozen=True, kw_only=True):
 
 
 class AdoptPolicy(Struct, frozen=True):
-    """A quorum queue's leader has heard that the queue's policy is another."""
+    """A quorum queue's leader has heard that the queue's policy has changed."""
 
     queue: str
     node: int = -1

@@ -1,19 +1,19 @@
 """The places that messages have in a replica's own backing queue, which is what an answer to a delivery names.
 
 Source: `rabbit_variable_queue` (`next_seq_id`), `rabbit_mirror_queue_slave:process_instruction`,
-`rabbit_mirror_queue_sync:process_batch`. Each replica counts what it gets, from 0 on, in the order in which that comes.
-The first replicas get the same and count alike. One that joins later begins anew, and one that is synchronised counts
-what it is sent then as something new. So a place that one master has told means another message to the next, or one
-that has yet to come, or none.
+`rabbit_mirror_queue_sync:process_batch`. Each replica counts the messages that it gets, from 0 on, in the order in
+which they come. The first replicas get the same messages and count alike. A replica that joins later begins anew, and
+one that is synchronised counts the messages that it is sent then as new. So a place that one master has told means
+another message to the next master, or one that has yet to come, or none.
 
-A place is kept as the one that the message has for the first replicas, counted over all that was ever published under
-the queue's name; `Queue.places` has, for each node that counts otherwise, pieces of numbers and by how much their
-places are smaller there. What no replica takes in (refused, discarded, or taken at once by a consumer that acknowledges
-automatically: `rabbit_amqqueue_process:attempt_delivery`) has none, and stands in `Queue.unplaced`.
+A message's place is kept as the first replicas count it, over all messages ever published under the queue's name;
+`Queue.places` has, for each node that counts otherwise, pieces of numbers and by how much their places are smaller
+there. Messages that no replica takes in (refused, discarded, or taken at once by a consumer that acknowledges
+automatically: `rabbit_amqqueue_process:attempt_delivery`) have no place, and stand in `Queue.unplaced`.
 
-Left out: each level of a queue with x-max-priority counts for itself there, and here all levels count alike; what
-was sent before a synchronisation ended early; that after a power loss or a kill a queue's index goes on at its next
-segment; what flows (`hawb.engine.flows`) and is taken in by nobody.
+Left out: in RabbitMQ each level of a queue with x-max-priority counts by itself, here all levels count together;
+messages sent before a synchronisation ended early; that after a power loss or a kill a queue's index goes on at its
+next segment; messages that flow (`hawb.engine.flows`) and that no replica takes in.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from hawb.engine.state import NOWHERE, QUORUM, Queue, Side, State
 from hawb.engine.turn import Turn
 
 OPEN = 1 << 62
-"""The last number of a piece to which all that is still to come belongs."""
+"""The last number of a piece to which all messages still to come belong."""
 
 Piece = tuple[int, int, int]
 """First and last of the numbers that a replica has, and by how much their places are smaller there."""
 
 ALIKE: tuple[Piece, ...] = ((1, OPEN, 0),)
-"""A replica that counts like the first ones."""
+"""The pieces of a replica that counts like the first ones."""
 
 
 def join(turn: Turn, name: str, node: int) -> None:
-    """A replica begins, without anything."""
+    """Notes that a replica begins, without any message."""
     queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
     change(turn, name, node, ((coming, OPEN, place(queue, coming) - queue.began - 1),))
 
 
 def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
-    """Replicas have been sent all that their master holds, in its order."""
+    """Notes that replicas have been sent all messages that their master holds, in its order."""
     queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
     for node in nodes:
         following = place(queue, coming) - pieces_of(queue, node)[-1][2]
@@ -65,24 +65,24 @@ def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
 
 
 def skip(turn: Turn, name: str, numbers: Runs) -> None:
-    """No replica takes messages in."""
+    """Notes that no replica takes these messages in."""
     queue = turn.queues.get(name)
     if numbers and queue is not None and queue.type != QUORUM and not turn.flowing:
         turn.change_queue(name, unplaced=runs.union(queue.unplaced, numbers))
 
 
 def pieces_of(queue: Queue, node: int) -> tuple[Piece, ...]:
-    """How a replica counts."""
+    """The pieces that say how a replica counts."""
     return dict(queue.places).get(node, ALIKE)
 
 
 def place(queue: Queue, number: int) -> int:
-    """The place of a message for the first replicas; of one that has none, that of the next one that has."""
+    """The place of a message for the first replicas; for a message without one, the place of the next that has one."""
     return number - runs.size(runs.common(queue.unplaced, ((1, number - 1),)))
 
 
 def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The messages that have the places `first` to `last` for the first replicas, those to come included."""
+    """The messages that have the places `first` to `last` for the first replicas, messages to come included."""
     for gap_first, gap_last in queue.unplaced:
         if gap_first <= first:
             first, last = first + gap_last - gap_first + 1, last + gap_last - gap_first + 1
@@ -114,8 +114,8 @@ def meant(queue: Queue, node: int, places: Runs) -> Runs:
 
 
 def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, Runs]:
-    """What a client has that its queue's master at a node was the last to know of. One with a rate has each message
-    once (`hawb.engine.flows`)."""
+    """The deliveries of a client that become stale with its queue's master at a node. A client with a rate has each
+    message once (`hawb.engine.flows`)."""
     held = consumer.in_sequence
     if consumer.clock is not None:
         return {"stale": runs.normal(consumer.stale + held)}
@@ -127,16 +127,16 @@ def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, 
 
 
 def heard(consumer: Consumer, queue: Queue) -> Runs:
-    """The messages that a client's answers for what is stale are for to its queue's master, one for one; negative for
-    none."""
+    """The messages that its queue's master takes a client's answers for stale deliveries to be for, one for one;
+    negative for none."""
     if not (queue.places or consumer.places):
         return consumer.stale
     return meant(queue, queue.master, consumer.places or told(queue, NOWHERE, consumer.stale))
 
 
 def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
-    """For a search: which places answers for what replicas hold would name, and for what comes next. That matters as
-    long as a client answers for messages when it likes: one with a rate is not taken at its word (`settling`)."""
+    """For a search: the places that answers for replicas' messages, and for the next one, would name. They matter as
+    long as a client answers for messages when it likes: the answers of a client with a rate name none (`settling`)."""
     asked = {one.queue for one in state.consumers.values()
              if one.clock is None and not one.automatic and one.state != "closed"}  # fmt: skip
     known = (side.queues[name] for name in sorted(asked) if name in side.queues)
@@ -148,13 +148,13 @@ def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
 
 
 def with_next(state: State, queue: Queue, content: Runs) -> Runs:
-    """Messages and the next one to come."""
+    """The messages, and the next one to come."""
     coming = state.numbers.get(queue.name, 0) + 1
     return (*content, (coming, coming))
 
 
 def translated(pairs: Runs, pieces: Iterable[tuple]) -> Runs:
-    """Each of `pairs` as the piece that it stands in has it, and as negative where it stands in none."""
+    """Each of `pairs` translated by the piece in which it stands; negative where it stands in none."""
     known = list(pieces)
     found: list[tuple[int, int]] = []
     for start, end in pairs:

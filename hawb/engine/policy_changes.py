@@ -1,8 +1,8 @@
-"""Policies and operator policies set and cleared, and what queues make of it.
+"""Policies and operator policies set and cleared, and the consequences for queues.
 
-Both kinds are matched in the same way, each for itself: one policy and one operator policy apply to a queue, and what
-they say is merged key by key. The kinds are told apart by the prefix that operator policies' names have everywhere, in
-a cluster's state, a queue's record and the trace (`USER`, `OPERATOR`).
+Both kinds are matched in the same way, each by itself: one policy and one operator policy apply to a queue, and their
+definitions are merged key by key. The kinds are told apart by the prefix that operator policies' names have everywhere,
+in a cluster's state, a queue's record and the trace (`USER`, `OPERATOR`).
 
 Source: `rabbit_policy`, `rabbit_mirror_queue_misc:update_mirrors`. Setting a policy changes the record of each queue it
 now applies to at once; the queue's master looks at its mirrors a little later and sees only the last of several quick
@@ -44,7 +44,7 @@ USER, OPERATOR = "", "operator_"
 """The two kinds of policies, by the prefix of their names."""
 
 KINDS = {USER: "user", OPERATOR: "operator"}
-"""What the trace calls them where no name has the prefix."""
+"""The trace's words for the kinds, where no name has the prefix."""
 
 
 class InForce(Struct, frozen=True):
@@ -55,16 +55,16 @@ class InForce(Struct, frozen=True):
 
     @property
     def definition(self) -> dict[str, object]:
-        """What they say together."""
+        """The definition of both together."""
         return policies.effective_definition(self.policy, self.operator_policy)
 
     @property
     def mirroring(self) -> Mirroring | None:
-        """What they ask for in the way of mirrors."""
+        """The mirroring that both together ask for."""
         return policies.mirroring(self.definition)
 
     def record(self, queue_type: str, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
-        """The fields of a queue's record that say it, for a queue with these arguments."""
+        """The fields of a queue's record about its policies, for a queue with these arguments."""
         limited = queue_type == CLASSIC
         return {
             "policy": name_of(self.policy),
@@ -90,7 +90,7 @@ def of_kind(turn: Turn, kind: str) -> tuple[Policy, ...]:
 
 
 def tell(turn: Turn, event: str, policy: Policy) -> int:
-    """Tells of a policy, and which of its settings change nothing here."""
+    """Writes a trace entry about a policy, with the settings that change nothing here; returns its number."""
     entry = turn.emit(
         event, name=policy.name, pattern=policy.pattern, definition=policy.definition, priority=policy.priority,
         vhost=policy.vhost,
@@ -123,8 +123,8 @@ def in_force(turn: Turn, name: str, queue_type: str, *, declaring: bool = False)
 
 
 def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool) -> Policy | None:
-    """The one policy of a kind that applies to a queue. Says so where RabbitMQ leaves the choice open, and where a
-    pattern was given up."""
+    """The one policy of a kind that applies to a queue. Writes to the trace where RabbitMQ leaves the choice open, and
+    where a pattern was given up."""
     vhost, short = split_queue(name)
     given = of_kind(turn, kind)
     for policy in given:
@@ -139,22 +139,22 @@ def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool)
 
 
 def name_of(policy: Policy | None) -> str | None:
-    """What a queue's record says of its policy."""
+    """The name of a policy as a queue's record has it."""
     return None if policy is None else policy.name
 
 
 def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
-    """Matches the policies anew for every queue of a virtual host; those of one kind have changed. A queue of which
-    only disks have a record is passed over, and comes back under what was in force when it went, until policies change
-    again (`rabbit_policy:update_policies`, which goes by the table in memory)."""
+    """Matches the policies anew for every queue of a virtual host, after policies of one kind have changed. A queue of
+    which only disks have a record is passed over, and comes back under the policy that was in force when it went, until
+    policies change again (`rabbit_policy:update_policies`, which goes by the table in memory)."""
     for name in turn.queue_names():
         if turn.queues[name].vhost == vhost and not turn.queues[name].absent:
             reconsider(turn, name, kind)
 
 
 def reconsider(turn: Turn, name: str, kind: str) -> None:
-    """Matches the policies anew for one queue. Others than before may get a mirror now: those too whose process has
-    crashed for good and is off the record."""
+    """Matches the policies anew for one queue. Other nodes than before may get a mirror now, those included whose
+    process has crashed for good and is off the record."""
     had = turn.queues[name]
     found = in_force(turn, name, had.type)
     record = found.record(had.type, had.arguments)
@@ -181,7 +181,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
 
 
 def quorum_settings(turn: Turn, found: InForce, arguments: tuple[tuple[str, object], ...]) -> QuorumSettings:
-    """What a quorum queue keeps to under the policies that apply to it, and with its arguments."""
+    """The settings that a quorum queue keeps to under the policies that apply to it, and with its arguments."""
     settings = turn.settings
     return quorum_declaration.quorum_settings(
         found.definition, dict(arguments), settings.profile, settings.quorum_cluster_size
@@ -189,7 +189,7 @@ def quorum_settings(turn: Turn, found: InForce, arguments: tuple[tuple[str, obje
 
 
 def adopt(turn: Turn, event: AdoptPolicy) -> None:
-    """A quorum queue goes by another policy, as `rabbit_quorum_queue:policy_changed` has told it."""
+    """A quorum queue keeps to another policy, as `rabbit_quorum_queue:policy_changed` has told it."""
     queue = turn.queues[event.queue]
     wanted = quorum_settings(turn, in_force(turn, queue.name, queue.type), queue.arguments)
     lengths.adopt_settings(turn, queue.name, wanted)
@@ -205,7 +205,7 @@ def watch(turn: Turn, name: str) -> None:
 
 
 def compared(turn: Turn, event: PolicyCompared) -> None:
-    """The queue is told of a policy that changed while it had no leader, unless it was meanwhile."""
+    """Tells a queue of a policy that changed while it had no leader, unless it was told meanwhile."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node and queue.untold_settings is not None:
         turn.change_queue(event.queue, untold_settings=None)

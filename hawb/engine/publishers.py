@@ -1,5 +1,4 @@
-"""How a steady publisher begins: what it does then is in `steady.publishing`, how it is answered in
-`steady_confirms`."""
+"""How a steady publisher begins. `steady.publishing` has what it does then, `steady_confirms` how it is answered."""
 
 from __future__ import annotations
 
@@ -10,13 +9,13 @@ from hawb.engine.turn import Turn
 
 
 def clock_from(turn: Turn, rate: float) -> Clock:
-    """A clock that starts now with so many beats a second; 0.1 means a tenth, as it is written."""
+    """A clock that starts now with `rate` beats a second; a rate of 0.1 is exactly a tenth."""
     beats, us = (Fraction(str(rate)) / 1_000_000).as_integer_ratio()
     return Clock(turn.now_us, beats, us)
 
 
 def start(turn: Turn, publisher: Publisher) -> None:
-    """A client begins to publish. A name that was closed goes on with what it had counted."""
+    """Lets a client begin to publish. Under the name of a closed publisher it continues that one's counts."""
     known = turn.publishers.get(publisher.name)
     if known is not None and not known.closed:
         turn.refuse(None, f"there is a publisher '{publisher.name}' already")

@@ -1,11 +1,11 @@
 """Publishing: a channel sends each message to the master and to every mirror in the queue's record.
 
 Source: `rabbit_amqqueue:deliver`, `rabbit_mirror_queue_master:publish`, `rabbit_mirror_queue_slave`. Because mirrors
-get a copy straight from the channel, what was published while the master died is not lost with it. Each message is
+get a copy straight from the channel, messages published while the master died are not lost with it. Each message is
 numbered when it reaches the queue, or when it is certain that no queue takes it.
 
-Messages published together reach all replicas at the same moment; what they cost in time is in when they are confirmed:
-a link's latency each way, the transfer to the mirrors, and a disk write at each replica for persistent messages.
+Messages published together reach all replicas at the same moment; the time that they cost shows in their confirms: a
+link's latency each way, the transfer to the mirrors, and a disk write at each replica for persistent messages.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from hawb.rules.limits import REJECT_PUBLISH_DLX
 
 
 def publish(turn: Turn, operation: Publish) -> None:
-    """Messages reach their queues. Where a queue synchronises, or its master is gone and it is not yet settled who
-    takes over, they wait: the master's mailbox and the mirrors have them."""
+    """Messages reach their queues. Where a queue synchronises, or its master is gone and it is not yet certain which
+    mirror takes over, they wait: the master's mailbox and the mirrors have them."""
     if operation.count == 0:
         return
     found = [turn.queues[name] for name in operation.queues if name in turn.queues]
@@ -72,7 +72,7 @@ def publish(turn: Turn, operation: Publish) -> None:
 
 
 def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publish | None:
-    """The part of a batch that flow control lets through, None if that is nothing. The rest waits at the client until a
+    """The part of a batch that flow control lets through, None if it lets none. The rest waits at the client until a
     mirror that does not answer is missed, or answers."""
     credits = {queue.name: flow_control.batch_credit(turn, queue, operation) for queue in queues}
     held_up = {name: credit for name, credit in credits.items() if credit is not None and credit < operation.count}
@@ -85,7 +85,7 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
 
 
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
-    """What another queue has given up reaches this one. Nobody waits for an answer."""
+    """Messages that another queue has given up reach this one. No publisher waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
     if queue is not None and queue.type == QUORUM:
         quorum_requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
@@ -102,7 +102,7 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
 
 
 def enqueue(turn: Turn, operation: Enqueue) -> None:
-    """Messages for a quorum queue are committed: it takes those that it has room for, and their channel is told."""
+    """A quorum queue has committed messages: it takes those for which it has room, and answers their channel."""
     name = operation.queue
     queue = turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, operation.numbers))
     fifo.with_late(turn, name, operation.numbers)
@@ -121,7 +121,7 @@ def note_published(turn: Turn, operation: Publish) -> None:
 
 
 def route(turn: Turn, operation: Publish, name: str) -> Share | None:
-    """One queue's part. None where nobody will ever answer the publisher."""
+    """Publishes messages to one queue; returns its share, None where no replica will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
     if operation.orphaned or not turn.is_running(operation.node):
         return route_for_nobody(turn, operation, name, numbers)
@@ -154,8 +154,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
 
 
 def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
-    """The same where the client's channel is gone. What the heir of a queue's master has from that it keeps
-    (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
+    """Publishes messages to one queue for a client whose channel is gone. The heir of a queue's master keeps the
+    messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
     queue = turn.queues.get(name)
     if queue is not None and queue.type != QUORUM and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)
@@ -175,9 +175,9 @@ def note_astray(turn: Turn, operation: Publish, name: str, numbers: Runs) -> Non
 def strike(
     parked: Parked, name: str, kept_by: tuple[int, ...] = (), hollow_at: tuple[int, ...] = (), ended: bool = False
 ) -> Parked:
-    """What waits for a queue whose master is gone for good: messages in its mailbox went with it. Their channels hear
-    of the death, and nack them, unless mirrors keep them. The last of these that ends by itself 3.8's channels take for
-    a confirm, like the end of a queue that is deleted (`rabbit_channel:handle_publishing_queue_down`)."""
+    """A waiting publish after its queue's master is gone for good: messages in the mailbox went with it. Their channels
+    hear of the death, and nack them, unless mirrors keep them. If the last such mirror ends by itself, 3.8's channels
+    take that for a confirm, like the deletion of a queue (`rabbit_channel:handle_publishing_queue_down`)."""
     if not isinstance(parked.operation, Publish):
         return parked
     operation = replace(
@@ -187,9 +187,10 @@ def strike(
 
 
 def copied(turn: Turn, parked: Parked, name: str) -> Parked:
-    """What waits for a queue whose master is gone and has an heir: the mirrors have it from the channels, and keep it
-    marked as delivered, since they cannot know what the master did with it (`rabbit_mirror_queue_slave`). What goes to
-    several queues waits for the first of them, while the mirrors of the others have it as well."""
+    """A waiting publish after its queue's master is gone and has an heir: the mirrors have the messages from the
+    channels, and keep them marked as delivered, since they cannot know what the master did with them
+    (`rabbit_mirror_queue_slave`). Messages to several queues wait for the first of these, while the mirrors of the
+    others have them as well."""
     if not isinstance(parked.operation, Publish):
         return parked
     waiting = (turn.queues[other] for other in parked.operation.queues if other in turn.queues)
@@ -212,8 +213,8 @@ def latest(turn: Turn, name: str, count: int) -> Runs:
 
 
 def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
-    """Every replica takes the messages that its master does not reject. When the publisher can be told is known at
-    once."""
+    """Every replica takes the messages that the master does not reject. The share that is returned says when the
+    publisher can be answered."""
     taken = runs.head(numbers, fitting(turn, operation, queue))
     rejected = runs.minus(numbers, taken)
     due_us = store(turn, operation, queue, taken) if taken else (rejection(turn, operation, queue),)
@@ -222,8 +223,8 @@ def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
 
 
 def fitting(turn: Turn, operation: Messages, queue: Queue) -> int:
-    """How many of the messages the master does not reject. Until the first has to wait each finds the queue as it was:
-    what a consumer takes or what expires at once leaves no trace."""
+    """How many of the messages the master does not reject. Until the first has to wait, each finds the queue as it was:
+    a message that a consumer takes, or that expires at once, takes no room."""
     fit = min(operation.count, limits.room(queue, operation.count, operation.size_bytes) + operation.more_room)
     waiting, in_effect = ready(queue), queue.limits_in_effect
     if fit in (0, operation.count):
@@ -249,7 +250,7 @@ def rejection(turn: Turn, operation: Messages, queue: Queue) -> tuple[int, int]:
 
 
 def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch:
-    """What the queue knows of the messages."""
+    """The batch by which the queue knows the messages."""
     return Batch(
         numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
         expiry.expires_us(turn, queue), operation.deaths, operation.routing_keys,
@@ -257,8 +258,9 @@ def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch
 
 
 def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
-    """Every replica takes the messages: which, and when each of them will have answered. For a quorum queue's members
-    the leader does, whose log has cost what there was to send; it may have left the group with the same commit."""
+    """Every replica takes the messages; returns the replicas, each with when it will have answered. For a quorum queue
+    the leader answers for all members, since its log has taken the time for sending; it may have left the group with
+    the same commit."""
     replicas = (queue.master, *queue.mirrors)
     hosts = sorted({queue.holder, *queue.members}) if queue.type == QUORUM else replicas
     takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.strays]
@@ -291,9 +293,10 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
 
 
 def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> bool:
-    """Whether a mirror answers no more what a channel sends: it takes messages in the order in which they came over the
-    channel, and of one before these no master will ever tell it (`rabbit_mirror_queue_slave:publish_or_discard`). One
-    that is left on the record of a queue that policy mirrors no more hears of no message at all."""
+    """Whether a mirror will never answer for a channel's messages: it takes messages in the order in which they came
+    over the channel, and waits for an earlier one of which no master will ever tell it
+    (`rabbit_mirror_queue_slave:publish_or_discard`). A mirror that is left on the record of a queue that policy mirrors
+    no more hears of no message at all."""
     if node not in queue.mirrors or not isinstance(operation, Publish):
         return False
     if node in queue.strays and not is_replicated(queue):
@@ -304,8 +307,8 @@ def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> b
 
 
 def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, int] | None = None) -> None:
-    """What has just come goes to consumers that have room. Of what is left a queue without time for it discards the
-    new, and one that is too long drops its head."""
+    """Sends messages that have just come to consumers that have room. A queue with a TTL of 0 discards new messages
+    that are left, and a queue that is too long drops its head."""
     deliver(turn, name, numbers, more_room)
     queue = turn.queues.get(name)
     if queue is None or not queue.up:
@@ -320,8 +323,8 @@ def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, in
 
 
 def answered_alike(turn: Turn, operation: Publish, shares: tuple[Share, ...]) -> list[tuple[Share, ...]]:
-    """The messages in parts that are answered alike. A channel nacks what one queue rejects without waiting for the
-    others (`rabbit_channel`, reject_publish); a transaction has one answer."""
+    """The messages in parts that are answered alike. A channel nacks messages that one queue rejects without waiting
+    for the other queues (`rabbit_channel`, reject_publish); a transaction has one answer."""
     if operation.transaction or not any(share.rejected for share in shares):
         return [shares]
     kept = {operation.count - runs.size(share.rejected) for share in shares}

@@ -69,7 +69,7 @@ def type_of(operation: Declare) -> object:
 
 def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
     """Whether a name means one quorum queue, if any, on all sides of a partition; if not, the step was refused. A real
-    side would have a queue of its own, whose members' processes may or may not find those of the other's."""
+    side would have a queue of its own, whose members' processes may or may not find those of the other side's queue."""
     others = [side.queues[operation.queue] for side in turn.sides.values() if operation.queue in side.queues]
     if QUORUM in {type_of(operation), *(queue.type for queue in others)} and others:
         turn.refuse(
@@ -105,7 +105,7 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
 
 
 def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
-    """The queue exists: it must be reachable, and the same."""
+    """Declares a queue that exists: it must be reachable, and the same."""
     if served(turn, operation) is None:
         return
     if operation.passive or is_same(turn, operation, queue):
@@ -196,7 +196,7 @@ def tell_not_simulated(turn: Turn, queue: Queue) -> None:
 
 
 def is_located(turn: Turn, operation: Declare) -> bool:
-    """Whether the locator is asked for a queue's node."""
+    """Whether a locator decides about the node of a queue."""
     return turn.settings.profile.locates_exclusive or not operation.exclusive
 
 
@@ -230,9 +230,9 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
 
 
 def locator(turn: Turn, operation: Declare, found: InForce) -> int:
-    """The strategy for a new queue's master. The queue's argument comes before the policies and those before the
-    configuration; from 4.0 on the policies come first, the configuration does not count, and a strategy that does not
-    exist counts as not set."""
+    """The strategy for a new queue's master. The queue's argument counts before the policies, and these before the
+    configuration; from 4.0 on the policies count first, the configuration does not, and a strategy that does not exist
+    counts as not set."""
     arguments = dict(operation.arguments)
     if turn.settings.profile.leader_locator:
         meaning = locators.LEADER_LOCATORS
@@ -248,8 +248,8 @@ def locator(turn: Turn, operation: Declare, found: InForce) -> int:
 
 def delete(turn: Turn, operation: Delete) -> None:
     """queue.delete. A replicated queue without a master or a living mirror is deleted by force
-    (`rabbit_classic_queue:wait_for_promoted_or_stopped`), one that crashed for good as well
-    (`rabbit_amqqueue:delete_crashed`); deleting what is not there is no error."""
+    (`rabbit_classic_queue:wait_for_promoted_or_stopped`), and so is one that crashed for good
+    (`rabbit_amqqueue:delete_crashed`); deleting a queue that does not exist is no error."""
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node) or metadata.stall(turn, operation):
         return
@@ -286,7 +286,7 @@ def purge(turn: Turn, operation: Purge) -> None:
 
 
 def expire(turn: Turn, event: QueueExpires) -> None:
-    """A queue was unused for as long as it may be. One that synchronises looks at that afterwards."""
+    """A queue was unused for as long as it may be, and goes. A queue that synchronises looks at that afterwards."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == QUORUM:
         if expiry.has_expired(turn, queue):
@@ -323,8 +323,8 @@ def connection_gone(turn: Turn, owner: tuple[str, int], vhost: str) -> None:
 
 
 def remove(turn: Turn, name: str, reason: str) -> None:
-    """The queue is gone, with whatever it still held. Its consumers are told, and what waits for it is answered: on all
-    sides where it is a quorum queue, which is one for them all."""
+    """Removes the queue with whatever it still held. Its consumers are told, and operations that wait for it are
+    answered: for a quorum queue, which is one for all sides, on all of them."""
     release(turn, name)
     queue = turn.queues[name]
     expiry.stop_timers(turn, queue)

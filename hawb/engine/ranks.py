@@ -1,4 +1,4 @@
-"""The numbers of a queue's messages as a key has them: how many had been published before cannot matter."""
+"""The numbers of a queue's messages as a key has them: how many were published before them cannot matter."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import Side, State
 
 KEPT = 1 << 14
-"""So many parts of keys are kept: states of one search differ in few of theirs. A queue's takes some kilobytes."""
+"""How many parts of keys are kept: states of one search differ in few parts. That of a queue takes some kilobytes."""
 
 
 def present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
-    """The messages of a queue that are anywhere."""
+    """The messages of a queue that exist anywhere: in replicas, with clients or under way."""
     queues = [side.queues[name] for side in sides if name in side.queues]
     held = [content for queue in queues for content in queue.contents if content]
     held += [
@@ -40,7 +40,7 @@ def together(held: frozenset[Runs]) -> Runs:
 
 
 class Ranks:
-    """Renumbers a queue's messages: the n-th smallest that is anywhere becomes n."""
+    """Renumbers a queue's messages: the n-th smallest of those `present` becomes n."""
 
     def __init__(self, present: Runs):
         self.present = present
@@ -53,7 +53,7 @@ class Ranks:
         return self._before[at] + number - self._firsts[at]
 
     def before(self, number: int) -> int:
-        """How many messages that are anywhere have smaller numbers."""
+        """How many of the messages present have smaller numbers."""
         return runs.size(runs.common(self.present, ((0, number - 1),)))
 
     def __call__(self, numbers: Runs) -> Runs:

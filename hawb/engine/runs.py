@@ -132,7 +132,7 @@ def chain(a: Runs, b: Runs) -> Runs:
 
 
 def contains(runs: Runs, number: int) -> bool:
-    """Whether `number` is one of them."""
+    """Whether `number` is among the runs."""
     return any(first <= number <= last for first, last in runs)
 
 

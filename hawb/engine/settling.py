@@ -1,12 +1,13 @@
-"""What clients answer to deliveries: basic.ack and basic.nack.
+"""Clients' answers to deliveries: basic.ack and basic.nack.
 
 Source: `rabbit_channel`, `rabbit_classic_queue:settle`, `rabbit_amqqueue_process`, `rabbit_queue_consumers`,
-`rabbit_fifo`. A client answers in the order in which it got messages, so first for what it still believes it holds from
-masters that are gone. Before 3.9 these answers go nowhere. From 3.9 on a channel sends them to whoever is master by
-then, and that takes them for what has the same place there (`hawb.engine.places`), whoever it has sent it to. It hears
-only channels that consume from it or hold something of it, and gives each credit only for what it has sent to that
-channel itself. An answer for what it does not wait for changes nothing, but for a reject where there is a dead letter
-exchange: that crashes it (`rabbit_variable_queue:lookup_pending_ack`). A 3.10.8 cluster did all of this.
+`rabbit_fifo`. A client answers in the order in which it got messages, so first for those that it still believes it
+holds from masters that are gone. Before 3.9 these answers go nowhere. From 3.9 on a channel sends them to the present
+master, which takes each to be for the message that has the same place there (`hawb.engine.places`), whichever consumer
+has got that message. The master hears only channels that consume from it or hold a message of it, and gives each
+credit only for messages that it has sent to that channel itself. An answer for a message for which it does not wait
+changes nothing, except a reject where there is a dead letter exchange: that crashes the master
+(`rabbit_variable_queue:lookup_pending_ack`). A 3.10.8 cluster did all of this.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from hawb.engine.turn import Turn
 
 
 class Answers(Struct, frozen=True):
-    """What a client `said`, in its order, what that is for to its queue's master, and what of it is `settled`; whether
-    the master `hears` what is late among it."""
+    """A client's answers: the messages that it `said`, in its order, those that its queue's master takes the answers to
+    be for, and those that they have `settled`; and whether the master `hears` late answers among them."""
 
     said: Runs
     heard: Runs
@@ -37,8 +38,8 @@ class Answers(Struct, frozen=True):
 
 
 def settle(turn: Turn, operation: Settle) -> None:
-    """basic.ack or basic.nack reaches the queue, answer by answer. Those that follow one at which its process crashes
-    reach nobody."""
+    """basic.ack or basic.nack reaches the queue, answer by answer. If an answer crashes the queue's process, those
+    after it reach nobody."""
     consumer = turn.consumers[operation.consumer]
     queue = turn.queues.get(consumer.queue)
     if queue is not None and queue.type == QUORUM:
@@ -61,15 +62,15 @@ def settle(turn: Turn, operation: Settle) -> None:
 
 
 def next_said(consumer: Consumer, count: int) -> Runs:
-    """What a client means by its next `count` answers."""
+    """The messages that a client means by its next `count` answers."""
     stale, _ = runs.split(consumer.stale, count)
     return stale + runs.split(consumer.in_sequence, count - runs.size(stale))[0]
 
 
 def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) -> Answers:
-    """As many of a client's next `count` answers as all settle something, or all nothing: what the former make room for
-    is delivered before the others are heard. A client with a rate answers for all at once, and late only for what it
-    got again itself (`hawb.engine.flows`)."""
+    """As many of a client's next `count` answers as all settle a message, or all none: where answers make room,
+    messages are delivered before later answers are heard. A client with a rate answers for all at once, and late only
+    for messages that were delivered again to itself (`hawb.engine.flows`)."""
     queue, late = turn.queues.get(consumer.queue), min(count, runs.size(consumer.stale))
     own, _ = runs.split(consumer.in_sequence, count - late)
     hears = turn.settings.profile.late_answers_count and not operation.unheard and is_known_to(queue, consumer)
@@ -90,8 +91,8 @@ def is_known_to(queue: Queue | None, consumer: Consumer) -> bool:
 
 
 def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
-    """How many of the first of `numbers`, which need not be sorted, are all among the `known`, each once, or all not;
-    and those that are."""
+    """How many of the first `numbers`, which need not be sorted, are all among the `known`, each once, or all not; and
+    those among the known."""
     count, found = 0, EMPTY
     for first, last in numbers:
         there = runs.common(((first, last),), runs.minus(known, found))
@@ -107,13 +108,14 @@ def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
 
 
 def fails(turn: Turn, name: str, answers: Answers) -> bool:
-    """Whether a queue's process crashes if these answers are rejects: it looks for what it is to send to its dead
-    letter exchange, and does not find it."""
+    """Whether a queue's process crashes if these answers are rejects: it looks for a message to send to its dead letter
+    exchange, and does not find it."""
     return answers.hears and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
 
 
 def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
-    """A client has answered, and consumers no longer hold what that settles: others without knowing it."""
+    """Notes that a client has answered: consumers no longer hold the messages that its answers settle, other consumers
+    without knowing it."""
     said = runs.size(answers.said)
     late = min(said, runs.size(consumer.stale))
     rest = runs.split(consumer.in_sequence, said - late)[1]
@@ -136,7 +138,7 @@ def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
 
 
 def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) -> None:
-    """What is settled leaves the queue or goes back; of the rest nothing becomes."""
+    """Settled messages leave the queue or go back; answers that settle none change nothing."""
     name, said, settled = consumer.queue, runs.normal(answers.said), answers.settled
     ignored = runs.minus(said, settled) if consumer.clock is not None or not settled else EMPTY
     if ignored:
@@ -152,7 +154,8 @@ def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) ->
 
 
 def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
-    """The same where the queue is one for all times: answers for what it has returned meanwhile are too late."""
+    """Answers reach a quorum queue, which is one under every leader: answers for messages that it has returned
+    meanwhile are too late."""
     consumer = turn.consumers[operation.consumer]
     has = arrived(turn, consumer)
     count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
@@ -174,7 +177,7 @@ def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
 
 
 def unheard(parked: Parked) -> Parked:
-    """What waits for a queue whose master is gone: answers were sent to that one, and reach nobody
+    """A waiting operation after its queue's master is gone: answers were sent to that master, and reach nobody
     (`rabbit_classic_queue:settle`)."""
     if not isinstance(parked.operation, Settle):
         return parked
@@ -182,14 +185,14 @@ def unheard(parked: Parked) -> Parked:
 
 
 def arrived(turn: Turn, consumer: Consumer) -> Runs:
-    """What a client holds of the present master's deliveries, as it believes, in their order: what did not arrive it
-    does not know."""
+    """The present master's deliveries that a client believes it holds, in their order: it does not know of deliveries
+    that did not arrive."""
     gap = fifo.missing(turn, consumer)
     return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
 
 
 def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
-    """Books what a client said. With automatic acknowledgement its channel says it, and the client nothing."""
+    """Books a client's acknowledgements. With automatic acknowledgement its channel answers, and the client never."""
     turn.book(name, acknowledged=runs.union(turn.account(name).acknowledged, numbers))
 
 
@@ -214,4 +217,4 @@ def requeue(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
 
 
 VERDICTS = {"ack": acknowledge, "reject": reject, "requeue": requeue}
-"""What basic.ack, and basic.nack without and with requeue, do to messages."""
+"""The functions for basic.ack, and for basic.nack without and with requeue."""

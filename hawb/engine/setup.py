@@ -10,17 +10,17 @@ from hawb.engine.settings import Settings
 from hawb.engine.state import MAJORITY, NOTHING, PREFERRED, bits_of
 
 CONDITIONS = {"pause_minority": MAJORITY, "pause_if_all_down": PREFERRED}
-"""What nodes wait for that stop by themselves, by how partitions are handled; nodes of other handlings do not."""
+"""What a node that stops by itself waits for, by the handling of partitions; under other handlings no node stops."""
 
 
 class Setup(Struct, frozen=True):
     """How many nodes there are, the seed, and times in microseconds.
 
-    `handling` is what nodes wait for that have stopped because they see too few others (NOTHING: they do not stop),
+    `handling` is what a node waits for that has stopped because it sees too few others (NOTHING: no node stops),
     `heals` whether the losing sides of a partition restart, `preferred` the nodes that pause_if_all_down names, as
     bits, `lone_boot_rounds` and `keeps_records` as in `hawb.rules.profiles`, `ticktime_us` how long it takes until a
-    node that says nothing is taken for dead (net_ticktime), `consumes_again` whether channels try to consume again from
-    a queue that has lost its master: in releases that mirror."""
+    silent node is taken for dead (net_ticktime), `consumes_again` whether channels try to consume again from a queue
+    that has lost its master: in releases that mirror."""
 
     nodes: int
     seed: int
@@ -42,7 +42,7 @@ class Setup(Struct, frozen=True):
 
 @cache
 def setup_of(settings: Settings) -> Setup:
-    """What a cluster goes by."""
+    """The setup of a cluster's settings."""
     timing, handling = settings.timing, settings.partition_handling
     return Setup(
         nodes=len(settings.names),

@@ -1,10 +1,10 @@
-"""Queues that serve one consumer at a time: which one that is (x-single-active-consumer).
+"""Queues that serve one consumer at a time: which one they serve (x-single-active-consumer).
 
 Source: `rabbit_amqqueue_process` (`new_single_active_consumer_after_basic_cancel`), `rabbit_fifo`
 (`activate_next_consumer`, `sort_waiting`). On a classic queue the first to come is active, whatever its priority, and
-who follows it is the first of the highest priority. A quorum queue goes by the order in which consumers came until
-3.13; those that are out of reach wait. In 4.0 the most urgent consumer takes over from one that is less urgent as soon
-as that has settled what it holds, and until then that gets no more; of equals the one with the most credit follows.
+the first of the highest priority follows it. A quorum queue goes by the order in which consumers came until 3.13;
+consumers out of reach wait. In 4.0 a more urgent consumer takes over as soon as the active one has settled all that it
+holds, and until then the active one gets no more; of equally urgent consumers the one with the most credit follows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def activate(turn: Turn, name: str, consumer: str) -> None:
 
 
 def activate_next(turn: Turn, name: str) -> None:
-    """The queue looks whom it is to serve, where nobody is active or in 4.0 somebody more urgent has come."""
+    """The queue looks which consumer to serve, if none is active or in 4.0 a more urgent one has come."""
     queue = turn.queues[name]
     waiting = [one for one in queue.consumers if one != queue.active_consumer]
     if queue.type == QUORUM:
@@ -49,7 +49,7 @@ def activate_next(turn: Turn, name: str) -> None:
 
 
 def claim(turn: Turn, queue: Queue, name: str) -> tuple[int, ...]:
-    """What decides between waiting consumers: the largest is next, and of equals the first that came."""
+    """The rank of a waiting consumer: the one with the largest is next, and of equals the first that came."""
     consumer = turn.consumers[name]
     if queue.type != QUORUM:
         return (consumer.priority,)

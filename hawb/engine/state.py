@@ -6,7 +6,7 @@ C, cost a third of a frozen dataclass and cache their hash. Mappings inside a `S
 exists.
 
 While a network is whole there is one `Side`: what the cluster knows of itself. Nodes that have lost sight of each other
-go on with a copy of it each, and from then on the copies differ.
+each continue with a copy of it, and from then on the copies differ.
 
 Nodes are indices in alphabetical order of their names (Erlang's term order, which decides RabbitMQ's ties), simulated
 time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
@@ -39,7 +39,7 @@ PAUSED = "paused"
 """A node whose broker has stopped itself until it sees enough of the others again (cluster_partition_handling)."""
 
 NOTHING, MAJORITY, PREFERRED, EVERYBODY, RESTART = range(5)
-"""What must be so before a node that stops its broker by itself starts it again. NOTHING: it does not stop; RESTART: it
+"""What must hold before a node that stops its broker by itself starts it again. NOTHING: it does not stop; RESTART: it
 starts it again at once."""
 
 
@@ -61,13 +61,13 @@ def with_content(contents: tuple[Runs | None, ...], changed: dict[int, Runs | No
 class Node(Struct):
     """A node and what it believes. A value to all but a turn, which changes copies.
 
-    `believes` are the members that it thinks run, itself left out, as bits. It is what a node remembers when it goes
-    down, and what decides whether it may boot alone. `member` is whether the others count it as one of theirs, `virgin`
-    whether its disk is empty, so that it knows of no cluster; only members that are not virgin ever run. `side` is the
-    number of the side whose records it has, on its disk while it is down, and `remembers` those records as they were
-    when it went, which others may have changed since. `silent` is whether it went without anybody having noticed,
-    `awaits` what must be so before a node that stops its broker by itself starts it again, `may_boot_alone` whether
-    force_boot was asked for, `drained` whether it is in maintenance mode.
+    `believes` are the members that it thinks run, itself left out, as bits; a node that goes down remembers them, and
+    they decide whether it may boot alone. `member` is whether the others count it as one of theirs, `virgin` whether
+    its disk is empty, so that it knows of no cluster; only members that are not virgin ever run. `side` is the number
+    of the side whose records it has, on its disk while it is down, and `remembers` those records as they were when it
+    went, which others may have changed since. `silent` is whether it went and no node has noticed, `awaits` what must
+    hold before a node that stops its broker by itself starts it again, `may_boot_alone` whether force_boot was asked
+    for, `drained` whether it is in maintenance mode.
     """
 
     status: str = RUNNING
@@ -94,8 +94,8 @@ class Node(Struct):
 class Batch(Struct, frozen=True):
     """Messages published together: numbers `first` to `last`, `size_bytes` each.
 
-    `expires_us` is when the first one's time to live is over; where a steady publisher sent them, that of the others
-    follows as they came (`flow`: so many in so many microseconds). A dead letter has the `deaths` that it died, (queue,
+    `expires_us` is when the first message's time to live is over; where a steady publisher sent them, the others follow
+    as they came (`flow`: so many in so many microseconds). A dead letter has the `deaths` that it died, (queue,
     reason), the latest first, and the routing keys it was published with; a message that a client published goes by its
     queue's name.
     """
@@ -112,8 +112,8 @@ class Batch(Struct, frozen=True):
 
 
 class Sync(Struct, frozen=True):
-    """A synchronisation under way: the mirrors that take part, oldest first, what there is to do, and when it began or
-    would have begun if nothing had held it. `held_us` is since when a memory alarm holds it; None: it goes on."""
+    """A synchronisation under way: the mirrors that take part, oldest first, its effort, and when it began or would
+    have begun if nothing had held it. `held_us` is since when a memory alarm holds it; None: it goes on."""
 
     mirrors: tuple[int, ...]
     effort: Effort
@@ -131,42 +131,42 @@ class Parked(Struct, frozen=True):
 
 
 class Queue(Struct):
-    """A queue's record and what its replicas hold. A value to all but a turn, which changes copies.
+    """A queue's record and the contents of its replicas. A value to all but a turn, which changes copies.
 
-    `contents[node]` is what the replica at `node` holds or, where the node is down, what it would find on its disk;
-    None where there is no copy. The master's content is the queue. Messages handed to consumers and not yet
-    acknowledged are part of it; which those are is in `unacknowledged`. `redelivered` are those that have been and are
-    not any more; from the message `uncounted_from` on, unless that is 0, the queue does not remember who was sent it.
-    `owner` is the connection (its name and node) of an exclusive queue.
+    `contents[node]` are the messages of the replica at `node` or, where the node is down, those on its disk; None where
+    there is no copy. The master's content is the queue's, messages with consumers (`unacknowledged`) included.
+    `redelivered` are messages that were with a consumer before and are not now; from the message `uncounted_from` on,
+    unless that is 0, the queue does not remember which ones it has delivered. `owner` is the connection (its name and
+    node) of an exclusive queue.
 
     `synchronised` is newest first and `mirrors` oldest first, as in RabbitMQ's record. `depth_unknown` are mirrors that
     lost count of the master's depth (an interrupted synchronisation): they cannot become synchronised before the next
     broadcast. `lagging` are mirrors that the master does not reach, or did not before it died, each with the first
-    message that it misses, `unwritten` what was not yet on the disk of a master whose host lost power. `up` is whether
-    the master's process runs; `stopped` whether it last ended in a controlled way; `abandoned` whether it is settled
-    that nobody takes over and the queue waits for its master's node. `unburied` are the nodes of dead replicas that the
+    message that it misses, `unwritten` messages not yet on the disk of a master whose host lost power. `up` is whether
+    the master's process runs; `stopped` whether it last ended in a controlled way; `abandoned` whether it is certain
+    that no mirror takes over and it waits for its master's node. `unburied` are the nodes of dead replicas that the
     record of an abandoned queue still counts in its group, each with whether it counts as synchronised: a mirror that
     joins takes over. `hollow` is the node of a mirror of such a queue that refused to take over: its process has ended,
     its member of the group has not, and stands before all other mirrors. `mirrors_on_disk` are the mirrors that the
     record on disk names, which a change of policy writes there and the mirrors' next change takes away. `strays` are
     mirrors on the record of a master that came back without any: they are in no group with it but in a `stray_group` of
-    their own, as bits, and `astray` is what channels have sent them: operations, numbers and steps
-    (`hawb.engine.strays`); `heirless` are mirrors of one that has taken over from such a master, as bits, which end
+    their own, as bits, and `astray` are publishes that channels have sent them: operations, numbers and steps
+    (`hawb.engine.strays`); `heirless` are mirrors of a stray that has taken over from such a master, as bits, which end
     with it. `absent` is whether only disks have the record, so that nothing joins the queue before its master's node is
-    back. `limits` is what the record says of lengths, lives and dead letters, and `limits_in_effect` what the master
-    goes by, which hears of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings`
+    back. `limits` are the record's lengths, lives and dead letters, and `limits_in_effect` those that the master keeps
+    to, which hears of a change a little later; `ttl_timer_us` is when it looks for expired messages. `bindings`
     are pairs of an exchange and a routing key. `crashed` are the nodes whose process crashed and has not started again,
     `crashes` the recent crashes (node, time_us), `failed` whether the master's process crashed too often to be started
     again. `parked` are operations of clients that wait for the queue to serve again. `overcounted` are mirrors that
-    have seen their master die, each with what it counts as delivered by that one and the present master has delivered
-    to nobody. `began` is how many messages there were under its name before it, `places` how replicas count that do not
-    count like the first, and `unplaced` the messages that none of them has counted (`hawb.engine.places`).
+    have seen their master die, each with the messages that it counts as delivered by that master and that the present
+    one has not delivered. `began` is how many messages there were under its name before it, `places` how replicas count
+    that do not count like the first, and `unplaced` the messages that no replica has counted (`hawb.engine.places`).
 
     A quorum queue (`hawb.engine.quorum`) has `members`, with the leader as `master`, NOWHERE while a side knows none,
     and `up` is whether that leader can commit. `synchronised` are the members that know of all that is committed,
     `holder` is the last leader there was, whose content is the queue's, and `pending` are the messages that channels
-    have sent and no leader has committed yet. `fifo` is what its state machine keeps beside them, `quorum_settings`
-    what it keeps to, `untold_settings` what it should and was not told.
+    have sent and no leader has committed yet. `fifo` is its state machine beside the messages, `quorum_settings` are
+    those that it keeps to, `untold_settings` those that it should keep to and was not told.
     """
 
     name: str
@@ -231,16 +231,16 @@ class Queue(Struct):
 
     @property
     def delivered(self) -> Runs:
-        """What the queue would call redelivered if all its clients went away now."""
+        """The messages that the queue would call redelivered if all its clients went away now."""
         return union(self.redelivered, self.counted(self.unacknowledged))
 
     def counted(self, numbers: Runs) -> Runs:
-        """Those of delivered messages of which the queue remembers it."""
+        """The delivered messages of `numbers` that the queue remembers as delivered."""
         return common(numbers, ((1, self.uncounted_from - 1),)) if self.uncounted_from else numbers
 
     @property
     def content(self) -> Runs:
-        """What the queue holds, ready and unacknowledged, and of a quorum queue what is still to be decided."""
+        """The messages that the queue holds, ready and unacknowledged; a quorum queue's uncommitted ones too."""
         if self.type == QUORUM:
             return union(self.contents[self.holder] or EMPTY, self.pending)
         return self.contents[self.master] or EMPTY
@@ -257,7 +257,7 @@ class Queue(Struct):
 
     @property
     def sync_mirrors(self) -> int:
-        """The mirrors that take part in it, as bits."""
+        """The mirrors that take part in the synchronisation under way, as bits."""
         return bits_of(self.sync.mirrors)
 
     @property
@@ -267,7 +267,7 @@ class Queue(Struct):
 
 
 class UnderWay(Struct, frozen=True):
-    """A delivery on the link between two nodes that drops everything, and the step and trace entry behind it."""
+    """A delivery sent over a link that drops everything, and the step and trace entry behind it."""
 
     link: tuple[int, int]
     delivery: object
@@ -276,7 +276,7 @@ class UnderWay(Struct, frozen=True):
 
 
 class Unread(Struct, frozen=True):
-    """What a client asks over a connection (its name, node and virtual host) from which the broker does not read, and
+    """A client's request over a connection (its name, node and virtual host) from which the broker does not read, and
     the step that it belongs to."""
 
     connection: tuple[str, int, str]
@@ -285,9 +285,9 @@ class Unread(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """What nodes that see each other know together: policies, the records of queues and the exchanges declared. Of what
-    a node that is down remembers, `members` are those whom it knew as members of the cluster, and `groups` the numbers
-    of quorum queues' Raft groups."""
+    """What nodes that see each other know together: policies, the records of queues and the exchanges declared. A side
+    that a node which is down remembers also has `members`, the nodes that it knew as members of the cluster, and
+    `groups`, the numbers of quorum queues' Raft groups."""
 
     number: int
     policies: tuple[Policy, ...] = ()
@@ -299,21 +299,21 @@ class Side(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """The whole cluster at one moment. `sides` has the one of the first running node first, and one that nobody has on
-    his disk any more is gone. `agenda` is what will happen, in no order: (time_us, priority, number, the trace entry
+    """The whole cluster at one moment. `sides` begins with the side of the first running node; a side that no node has
+    on its disk any more is gone. `agenda` is what will happen, in no order: (time_us, priority, number, the trace entry
     behind it, the step behind it, the side it belongs to, event).
 
-    `connections` are those that clients have opened: name, node, virtual host. `stalled` is what waits because a change
-    of the metadata has to reach a node that does not answer. `cuts` are the links that drop everything, pairs of nodes
-    (the smaller first) with a number that tells one cut from another, and `suspected` those over which the members of
-    quorum queues have given each other up. `under_way` is what was sent over such a link and is neither there nor given
-    up.
+    `connections` are those that clients have opened: name, node, virtual host. `stalled` are operations that wait
+    because a change of the metadata has to reach a node that does not answer. `cuts` are the links that drop
+    everything, pairs of nodes (the smaller first) with a number that tells one cut from another, and `suspected` the
+    links over which the members of quorum queues have given each other up. `under_way` are deliveries that were sent
+    over such a link and are neither there nor given up.
 
-    `alarms` are the resource alarms that are set, each a node and its memory or disk; `unread` is what clients ask over
-    connections that the broker has blocked for it.
+    `alarms` are the resource alarms that are set, each a node and its memory or disk; `unread` are clients' requests
+    over connections that the broker has blocked because of alarms.
 
-    `groups` are the Raft groups of quorum queues, by the queues' names; sides of a partition share them. `held_back` is
-    what clients publish over channels that wait to be known to one.
+    `groups` are the Raft groups of quorum queues, by the queues' names; sides of a partition share them. `held_back`
+    are publishes over channels that wait until a group knows them.
 
     `numbers` counts, for each queue name ever used, the messages published to it; `counter` numbers events, and with
     them draws.

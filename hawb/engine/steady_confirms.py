@@ -1,9 +1,9 @@
 """Confirms for steady publishers: the rule of `confirms`, for messages that come one by one and are kept as runs.
 
-Each replica answers for each message so long after its beat, so that of a run those that it has answered for are always
-the first ones. Where a replica goes away a run falls in two: what it had answered for, and the rest. A replica that was
-silent gets all that it missed together, and answers for it at one moment: from then on the messages of the run count as
-published with its last one.
+Each replica answers for each message a fixed time after its beat, so that it has always answered for the first messages
+of a run. Where a replica goes away a run falls in two: messages for which it had answered, and the rest. A silent
+replica gets all that it missed together, and answers for it at one moment: from then on the messages of the run count
+as published with its last one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def wait_for(turn: Turn, name: str, more: Unanswered) -> None:
 
 
 def due(turn: Turn, name: str) -> None:
-    """What all replicas have answered for by now is answered for."""
+    """Answers a publisher for the messages for which all replicas have answered by now."""
     publisher = turn.publishers[name]
     if not any(answered(run, slowest_us(run), turn.now_us) for run in publisher.unanswered):
         return
@@ -59,7 +59,7 @@ def forget_replicas(turn: Turn, queue: str, nodes: Collection[int]) -> None:
 
 
 def without(turn: Turn, run: Unanswered, node: int) -> Parts:
-    """A run that does not wait for `node`: what that had answered for, and the rest."""
+    """A run without the replica at `node`, in parts: messages for which that had answered, and the rest."""
     delay_us = dict(run.delays_us).get(node)
     if delay_us is None:
         return (run,)
@@ -69,7 +69,7 @@ def without(turn: Turn, run: Unanswered, node: int) -> Parts:
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
-    """The process of a queue at `node` crashed: what it had not answered for is nacked at once."""
+    """The process of a queue at `node` crashed: messages for which it had not answered are nacked at once."""
 
     def split(run: Unanswered) -> Parts:
         parted = without(turn, run, node)
@@ -79,7 +79,7 @@ def replica_crashed(turn: Turn, queue: str, node: int) -> None:
 
 
 def queue_deleted(turn: Turn, queue: str) -> None:
-    """A queue is gone by a client's wish: what waited for it counts as confirmed."""
+    """A queue is gone by a client's wish: messages that waited for it count as confirmed."""
     each(turn, queue, lambda run: (replace(run, delays_us=(), answered=True),))
 
 
@@ -93,13 +93,13 @@ def client_gone(turn: Turn, node: int, reason: str) -> None:
 
 
 def replica_answers(turn: Turn, queue: str, node: int, due_us: int) -> None:
-    """A replica that was silent has got everything, and answers for all of it then."""
+    """A replica that was silent has got all its messages, and answers for all of them at `due_us`."""
 
     each(turn, queue, lambda run: (heard(run, node, due_us),))
 
 
 def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
-    """A run for which a silent replica at `node` answers then, for all its messages at once."""
+    """A run for whose messages a silent replica at `node` answers at once, at `due_us`."""
     if (node, NEVER_US) not in run.delays_us:
         return run
     last_us = beats.due_us(run.clock, run.beat + run.count - 1)
@@ -109,7 +109,7 @@ def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
 
 
 def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, due_us: int) -> None:
-    """A quorum queue has decided about messages of channels at `node`: those that it rejects are nacked at once."""
+    """A quorum queue has decided about messages of channels at `node`: rejected messages are nacked at once."""
 
     def split(run: Unanswered) -> Parts:
         taken = [heard(part, NOWHERE, due_us) for part in those(run, runs.minus(numbers, rejected))]
@@ -131,7 +131,7 @@ def those(run: Unanswered, numbers: Runs) -> Parts:
 
 
 def answered(run: Unanswered, delay_us: int, now_us: int) -> int:
-    """For how many of a run a replica with that delay has answered."""
+    """For how many messages of a run a replica with that delay has answered."""
     return min(run.count, beats.beyond(run.clock, now_us - delay_us, run.beat - 1))
 
 
@@ -142,14 +142,14 @@ def parts(run: Unanswered, count: int) -> Parts:
 
 
 def each(turn: Turn, queue: str, split: Callable[[Unanswered], Parts]) -> None:
-    """Splits what publishers of a queue wait for, on the side in focus."""
+    """Splits the runs for which publishers of a queue wait, on the side in focus."""
     for publisher in list(turn.publishers.values()):
         if publisher.queue == queue and turn.is_here(publisher.node):
             update(turn, publisher, split)
 
 
 def update(turn: Turn, publisher: Publisher, split: Callable[[Unanswered], Parts]) -> None:
-    """Splits what a publisher waits for, and answers where nobody is left to wait for."""
+    """Splits the runs for which a publisher waits, and answers those without a replica left to wait for."""
     split_up = [part for run in publisher.unanswered for part in split(run) if part.count]
     turn.change_publisher(publisher.name, unanswered=tuple(part for part in split_up if part.delays_us))
     for part in split_up:
@@ -158,7 +158,7 @@ def update(turn: Turn, publisher: Publisher, split: Callable[[Unanswered], Parts
 
 
 def answer(turn: Turn, publisher: Publisher, numbers: Runs, *, confirmed: bool) -> None:
-    """Tells a publisher what became of its messages, if it asked and is there to hear."""
+    """Confirms messages to a publisher or nacks them, if it asked for answers and can hear."""
     transaction = publisher.mode == "tx"
     if publisher.mode == "plain":
         return

@@ -1,9 +1,10 @@
-"""Mirrors that stay on the record of a master that came back without a policy that mirrors.
+"""Strays: mirrors that stay on the record of a master that came back without a policy that mirrors.
 
-They are in no group with that master, nor hears it of them. They keep what channels sent while they waited, and what
-these send now. As soon as another member of their own group dies, and none is left whose process has ended
-(`refusal`), the first of them finds itself the only one on the record that its group knows, and takes over with just
-that, though the master runs: two processes then serve one queue, and what the master holds is out of reach.
+They are in no group with that master, and it does not hear of them. They keep the messages that channels sent while
+they waited, and those that channels send now. As soon as another member of their own group dies, and no member is left
+whose process has ended (`refusal`), the first stray finds itself the only one on the record that its group knows, and
+takes over with just these messages, though the master runs: two processes then serve one queue, and the master's
+messages are out of reach.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, which goes by `gm_pids`; 3.8.9 and 3.10.8 clusters.
 """
@@ -24,7 +25,7 @@ from hawb.engine.turn import Turn
 
 
 def heed(t: Turn, q: Queue) -> bool:
-    """Whether a member of the strays' group has died, and one of them takes over; then it has."""
+    """If a member of the strays' group has died, lets the first stray take over; returns whether it did."""
     lost = q.stray_group & ~bits_of(t.running())
     if not lost:
         return False
@@ -37,8 +38,8 @@ def heed(t: Turn, q: Queue) -> bool:
 
 
 def leave(t: Turn, q: Queue) -> None:
-    """Mirrors that wait for a master are told by nobody that there is one again, or none any more, if policy asks for
-    no mirrors: they keep what channels sent them, and the channels wait on."""
+    """Leaves mirrors that wait for a master alone, if policy asks for no mirrors: nobody tells them that there is a
+    master again, or none any more. They keep the messages that channels sent them, and the channels wait on."""
     if is_replicated(q):
         return
     waiting = alive_bits(t, q) & mirror_bits(t, q)
@@ -48,15 +49,16 @@ def leave(t: Turn, q: Queue) -> None:
 
 
 def is_alone(t: Turn, q: Queue) -> bool:
-    """Whether nobody takes over when the master dies, which waits for its node: its mirrors are in no group with it, or
-    were in the group of a stray that took over, and end with it, though they count as synchronised."""
+    """Whether no mirror takes over when the master dies, so that the queue waits for the master's node: the mirrors are
+    in no group with it, or were in the group of a stray that took over, and end with it, though they count as
+    synchronised."""
     others = mirror_bits(t, q) & ~q.heirless
     return bool(q.strays) or (q.heirless != 0 and not others)
 
 
 def take_over(t: Turn, q: Queue, heir: int) -> None:
-    """A stray becomes master with what channels have sent it since it began to wait, and what it had of the queue as a
-    mirror before."""
+    """A stray becomes master with the messages that channels have sent it since it began to wait, and those that it had
+    as a mirror before."""
     was, had, sent = q.master, q.content, q.astray
     own = q.contents[heir] or EMPTY
     mirrors = tuple(node for node in q.strays if node != heir)
@@ -84,7 +86,7 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
 
 
 def take(t: Turn, q: Queue, operation: publishing.Publish, numbers: runs.Runs) -> None:
-    """The new master takes what a channel has sent, as far as it has room, and answers for it now."""
+    """The new master takes messages that a channel has sent, as far as it has room, and answers for them now."""
     if numbers:
         copied = replace(operation, copied=(q.name,), count=runs.size(numbers))
         share = publishing.take(t, copied, q, numbers)

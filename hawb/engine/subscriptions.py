@@ -5,15 +5,15 @@ Source: `rabbit_channel:basic_consume`, `handle_consuming_queue_down_or_eol`, `r
 
 A queue has at most one `active_consumer`: the exclusive one, beside which there is no other, or with
 x-single-active-consumer the one that is served while the others wait (`single_active`). After `basic.cancel` a classic
-queue is not run: what is ready goes to the successor when something else moves the queue, as another publish. (In 3.8
-and 3.10 such a publish crashes the queue, rabbitmq-server issue 5460; that crash is not simulated.)
+queue is not run: ready messages go to the successor when something else moves the queue, such as another publish. (In
+3.8 and 3.10 such a publish crashes the queue, rabbitmq-server issue 5460; that crash is not simulated.)
 
-After a failover each channel registers its consumers again by itself. In what order they arrive RabbitMQ leaves open;
-here it is the order in which they stood, and so it is decided who is active then.
+After a failover each channel registers its consumers again by itself. RabbitMQ leaves open in what order they arrive;
+here it is the order in which they stood, which decides which one is active then.
 
-A quorum queue knows no exclusive consumers, takes none whose channel has a global prefetch, and notices nothing of a
-new leader. Where its leader loses sight of a consumer's node the consumer is suspected: what it holds is returned at
-once, and it is served again when the node is back. What a cancelled consumer holds stays with it then.
+A quorum queue knows no exclusive consumers, and takes none whose channel has a global prefetch; its consumers notice
+nothing of a new leader. Where its leader loses sight of a consumer's node the consumer is suspected: the messages that
+it holds are returned at once, and it is served again when the node is back. A cancelled consumer keeps what it holds.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def consume(turn: Turn, operation: Consume) -> None:
 
 
 def refused_by_channel(turn: Turn, operation: Consume) -> bool:
-    """540 for a consumer of a quorum queue on a channel with a global prefetch, and from 3.10 on 406 for an argument
-    that only classic queues know. Its channel refuses it, whether the queue can decide anything or not."""
+    """Whether its channel refuses a consumer of a quorum queue: 540 under a global prefetch, and from 3.10 on 406 for
+    an argument that only classic queues know. It does so whether or not the queue can commit."""
     queue = turn.queues.get(operation.queue)
     if queue is None or queue.type != QUORUM:
         return False
@@ -105,7 +105,7 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
 
 def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
     """Whether a queue refuses one more consumer: beside an exclusive one there is no other, and a queue with a single
-    active consumer has no exclusive ones. A quorum queue takes no notice of that."""
+    active consumer has no exclusive ones. A quorum queue ignores `exclusive`."""
     if queue.type == QUORUM:
         return False
     if is_single_active(queue):
@@ -161,8 +161,8 @@ def close(turn: Turn, name: str, reason: str) -> None:
 
 
 def channel_down(turn: Turn, event: ChannelDown) -> None:
-    """A quorum queue takes it in that a consumer's channel is gone. If its whole node is, only those that still consume
-    are seen to (`rabbit_fifo:apply`, `noconnection`): one that was cancelled keeps what it holds until a new leader
+    """A quorum queue learns that a consumer's channel is gone. If the channel's whole node is gone, only active
+    consumers lose what they hold (`rabbit_fifo:apply`, `noconnection`): a cancelled one keeps it until a new leader
     looks for its channel and finds none (`noproc`), or the node is no member any more."""
     name, queue = event.consumer, turn.queues[event.queue]
     consumer = turn.consumers[name]
@@ -176,7 +176,7 @@ def channel_down(turn: Turn, event: ChannelDown) -> None:
 
 
 def dismiss(turn: Turn, name: str) -> None:
-    """A channel is gone of which a quorum queue did not know it, or only that its node was out of reach."""
+    """Ends a channel that a quorum queue did not know to be gone, or knew only to be on a node out of reach."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     turn.change_consumer(name, **HOLDS_NOTHING)
@@ -194,8 +194,8 @@ def outlasts_its_node(queue: Queue, consumer: Consumer) -> bool:
 
 
 def lose_sight(turn: Turn, name: str) -> None:
-    """Channels on another side of a partition are gone from here: what their consumers held goes back, where there is
-    a master. A quorum queue is one for all sides."""
+    """Channels on another side of a partition are gone from here: messages that their consumers held go back, where
+    there is a master. A quorum queue is one for all sides."""
     queue = turn.queues[name]
     if queue.type == QUORUM:
         return
@@ -207,15 +207,15 @@ def lose_sight(turn: Turn, name: str) -> None:
 
 
 def unsubscribe(turn: Turn, name: str) -> None:
-    """The queue no longer knows the consumer; an auto-delete queue goes with its last one, and a single active one has
-    a successor."""
+    """Takes a consumer off its queue; an auto-delete queue goes with its last consumer, and a single active consumer
+    has a successor."""
     queue = turn.queues.get(turn.consumers[name].queue)
     if queue is None or name not in queue.consumers:
         return
     left = tuple(other for other in queue.consumers if other != name)
     turn.change_queue(queue.name, consumers=left)
     if queue.type != QUORUM and not queue.up:
-        return  # Whoever serves it next begins with the consumers that come to it.
+        return  # The next master begins with the consumers that come to it.
     if queue.active_consumer == name:
         turn.change_queue(queue.name, active_consumer=None)
         if queue.type == QUORUM:
@@ -240,14 +240,14 @@ def forget(turn: Turn, consumer: Consumer) -> None:
     )  # fmt: skip
 
 
-# What a quorum queue makes of nodes out of reach
+# Quorum queues and nodes out of reach
 
 
 def suspect(turn: Turn, name: str, node: int) -> None:
-    """A quorum queue's leader has lost the connection to a node: consumers there are suspected, and what they hold is
-    returned at once (`rabbit_fifo:apply`, `noconnection`). Their answers for it will be too late. One that was
-    cancelled keeps what it holds, unless the queue has a single active consumer. Those that died with the node the
-    queue keeps as well, until it sees that node again and finds them gone."""
+    """A quorum queue's leader has lost the connection to a node: consumers there are suspected, and the messages that
+    they hold are returned at once (`rabbit_fifo:apply`, `noconnection`). Their answers for these will be too late. A
+    cancelled consumer keeps what it holds, unless the queue has a single active consumer. The queue also keeps
+    consumers that died with the node, until it sees that node again and finds them gone."""
     single, had = is_single_active(turn.queues[name]), fifo.of(turn.queues[name]).suspected
     there = [one for one in turn.consumers.values() if one.queue == name and one.node == node]
     lost = [one for one in there if one.state != "closed" or (is_known(turn, one) and one.name not in had)]
@@ -272,8 +272,8 @@ def suspect(turn: Turn, name: str, node: int) -> None:
 
 
 def hold_off(turn: Turn, name: str, consumer: str) -> None:
-    """A consumer is suspected, and has the credit again for what it held; an active one stands behind the others from
-    now on."""
+    """Suspects a consumer, which gets back the credit for the messages that it held; an active one stands behind the
+    others from now on."""
     queue = turn.queues[name]
     turn.change_consumer(consumer, blocked=False)
     fifo.change(turn, name, suspected=fifo.of(queue).suspected | {consumer})
@@ -284,8 +284,7 @@ def hold_off(turn: Turn, name: str, consumer: str) -> None:
 
 
 def unsuspect(turn: Turn, name: str, node: int) -> None:
-    """A node is back in reach: consumers there are served again, those that are still there (`rabbit_fifo:apply`,
-    `nodeup`)."""
+    """A node is back in reach: the consumers that are still there are served again (`rabbit_fifo:apply`, `nodeup`)."""
     back = [one for one in turn.queues[name].consumers
             if turn.consumers[one].node == node and one in fifo.of(turn.queues[name]).suspected]  # fmt: skip
     if not back:
@@ -319,7 +318,7 @@ def follow_new_master(turn: Turn, name: str, was: int) -> None:
 
 
 def lose_master(turn: Turn, name: str) -> None:
-    """Nobody took over. Channels try to consume again, where only the process crashed as soon as it is started again;
+    """No mirror took over. Channels try to consume again, if only the process crashed as soon as it is started again;
     where that fails, at once or when their patience is over, consumers are cancelled."""
     queue = turn.queues[name]
     for consumer in detach(turn, name, queue.master):
@@ -369,8 +368,8 @@ def queue_deleted(turn: Turn, queue: Queue) -> None:
 
 
 def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
-    """Takes all consumers and holders off a queue whose master is gone. What they held is stale. Returns the active
-    consumers, those whose node runs."""
+    """Takes all consumers and holders off a queue whose master is gone. The messages that they held are stale. Returns
+    the active consumers whose node runs."""
     queue = turn.queues.get(name)
     for consumer in turn.consumers_of(name):
         if consumer.state != "closed":

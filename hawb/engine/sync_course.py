@@ -1,5 +1,4 @@
-"""The course of a synchronisation: what there is to do, when it will have ended, and that nothing is sent while a
-memory alarm holds it.
+"""The course of a synchronisation: its effort, when it will have ended, and how a memory alarm holds it.
 
 Source: `rabbit_mirror_queue_sync`. What it does to mirrors is in `hawb.engine.classic.synchronisation`.
 """
@@ -32,7 +31,7 @@ def start(turn: Turn, queue: Queue, invited: list[int]) -> None:
 
 
 def effort_of(settings: Settings, queue: Queue) -> Effort:
-    """What there is to do."""
+    """The effort of synchronising a queue's mirrors."""
     timing, content = settings.timing, queue.content
     counts = ((runs.size(runs.common(content, ((batch.first, batch.last),))), batch) for batch in queue.batches)
     return Effort(
@@ -46,7 +45,8 @@ def effort_of(settings: Settings, queue: Queue) -> Effort:
 
 
 def plan(turn: Turn, queue: Queue) -> None:
-    """When a synchronisation will have ended if nothing comes between, and when a batch of it is too slow."""
+    """Puts the end of a synchronisation on the agenda, if nothing comes between, and the moment when a batch is too
+    slow."""
     name, sync, ticktime_us = queue.name, queue.sync, turn.setup.ticktime_us
     turn.schedule(sync.began_us + sync.effort.duration_us - turn.now_us, SyncFinished(name, sync.number))
     began_us = sync.effort.too_slow_us(ticktime_us)
@@ -55,13 +55,13 @@ def plan(turn: Turn, queue: Queue) -> None:
 
 
 def unplan(turn: Turn, queue: Queue) -> None:
-    """Takes what a synchronisation would have come to off the agenda."""
+    """Takes the end of a synchronisation, and of a batch that is too slow, off the agenda."""
     for event in (SyncFinished, SyncPauses, SyncTooSlow):
         turn.unschedule(event(queue.name, queue.sync.number))
 
 
 def hold(turn: Turn, queue: Queue) -> None:
-    """From now on nothing is sent; `queue` is written to."""
+    """Holds a synchronisation: from now on nothing is sent; `queue` is written to."""
     unplan(turn, queue)
     queue.sync = replace(queue.sync, held_us=turn.now_us)
     turn.emit("sync_held", node=queue.master, queue=queue.name)

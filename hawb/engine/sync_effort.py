@@ -15,8 +15,8 @@ from msgspec import Struct
 
 
 class Effort(Struct, frozen=True):
-    """What is to be sent and how fast that goes. `pieces` are (messages, bytes of each) in delivery order;
-    `most_bytes_per_s` is 0 without a limit."""
+    """The messages that are to be sent, and how fast that goes. `pieces` are (messages, bytes of each) in delivery
+    order; `most_bytes_per_s` is 0 without a limit."""
 
     pieces: tuple[tuple[int, int], ...]
     batch_size: int
@@ -32,12 +32,12 @@ class Effort(Struct, frozen=True):
 
     @property
     def batches(self) -> int:
-        """In how many batches."""
+        """How many batches are to be sent."""
         return -(-self.messages // self.batch_size)
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes of message bodies."""
+        """How many bytes of message bodies are to be sent."""
         return self._first_bytes(self.messages)
 
     @property

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 
 class Entry(Struct, frozen=True):
-    """One thing that happened. `node` is an index or NOWHERE, `because` the number of the entry that caused this
-    one."""
+    """One event. `node` is an index or NOWHERE, `because` the number of the entry that caused this one."""
 
     number: int
     t_us: int

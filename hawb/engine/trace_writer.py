@@ -1,7 +1,7 @@
-"""Who writes the trace of a turn.
+"""The writer of a turn's trace.
 
-What flows comes and goes in many small parts. What is told of it is put together (`flow_trace`) until something else
-is told of the same queue, or somebody looks.
+Messages that flow come and go in many small parts. Entries about them are put together (`flow_trace`) until another
+entry about the same queue is written, or somebody looks.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from hawb.engine.flow_trace import FlowTrace
 from hawb.engine.trace import Entry
 
 OF_NO_STEP = -1
-"""The step of entries about what flows."""
+"""The step of entries about messages that flow."""
 
 
 class TraceWriter:
-    """The entries of a turn, numbered on from those before it (`first`)."""
+    """The entries of a turn, numbered from `first` on."""
 
     def __init__(self, first: int):
         self.entries: list[Entry] = []
@@ -35,7 +35,7 @@ class TraceWriter:
         return number
 
     def flow(self, event: str, node: int, queue: str, detail: dict) -> None:
-        """Puts what is told of a flow to what was told of it before."""
+        """Adds to the unwritten entry about a flow."""
         self._flows.add(event, node, queue, detail)
 
     def end_flows(self, now_us: int, queue: str | None = None) -> None:

@@ -3,7 +3,7 @@
 A `Turn` starts from a moment, is changed in place by the rules while events happen, and ends as a new moment; the old
 one stays as it was.
 
-Events are ordered by (time_us, priority, number). What a person or a fault does comes before what reacts to it at the
+Events are ordered by (time_us, priority, number). The act of a person or a fault comes before reactions to it at the
 same microsecond.
 """
 
@@ -36,7 +36,7 @@ Record = TypeVar("Record")
 OF_A_SIDE = frozenset(
     ("master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
 )
-"""What sides of a partition know differently of a quorum queue."""
+"""The fields of a quorum queue that sides of a partition know differently."""
 
 __all__ = ["OF_A_SIDE", "REACTION", "TIMER", "Turn", "place_of"]
 
@@ -49,12 +49,12 @@ def write(record: Record, fields: dict[str, object]) -> Record:
 
 
 def place_of(event: object) -> int | None:
-    """The node at which an event happens, whatever side that belongs to by then; None for one of a queue as such."""
+    """The node at which an event happens, whatever side it is on by then; None for an event of a queue as such."""
     return getattr(event, "node", None)
 
 
 def of_focus(name: str, told: str) -> property:
-    """What the side in focus has under that name, to be read and written."""
+    """A property of the turn for the field of that name of the side in focus, to be read and written."""
 
     def write_to(turn: Turn, value: object) -> None:
         setattr(turn.focus, name, value)
@@ -63,7 +63,7 @@ def of_focus(name: str, told: str) -> property:
 
 
 class Turn:
-    """A moment being continued. Handlers read and write it; `finish` gives the next moment. One that is not `told`
+    """A moment being continued. Handlers read and write it; `finish` gives the next moment. A turn that is not `told`
     writes no trace."""
 
     def __init__(self, settings: Settings, moment: Moment, step: int, *, told: bool = True):
@@ -138,16 +138,16 @@ class Turn:
 
     @property
     def entries(self) -> list[Entry]:
-        """What has been told since the moment that is continued."""
+        """The entries of the trace since the moment that is continued."""
         return self._trace.entries if self._trace else []
 
     def _frozen_nodes(self) -> tuple[Node, ...]:
-        """The nodes, those that are as they were before the very same values."""
+        """The nodes as values; unchanged nodes are the very values of the moment before."""
         known = zip(self.before.state.nodes, self.nodes, strict=True)
         return tuple(before if before == node else copy(node) for before, node in known)
 
     def _frozen_publishers(self) -> dict[str, Publisher]:
-        """The publishers, in the same way."""
+        """The publishers as values; unchanged publishers are the very values of the moment before."""
         known = self.before.state.publishers
         return {name: known[name] if known.get(name) == one else copy(one) for name, one in self.publishers.items()}
 
@@ -156,7 +156,8 @@ class Turn:
         return tuple(self.sides[number].frozen() for number in sorted(self.sides, key=lambda one: (one != shown, one)))
 
     def _shown_side(self) -> int:
-        """The number of the side that is shown first, and where who names no node acts: the first running node's."""
+        """The number of the side that is shown first, and on which a client acts that names no node: the first running
+        node's."""
         first = self.first_running()
         shown = self.before.state.sides[0].number if first == NOWHERE else self.nodes[first].side
         return shown if shown in self.sides else min(self.sides)
@@ -173,12 +174,12 @@ class Turn:
         self.focus = self.sides[self.nodes[node].side]
 
     def look_from_outside(self) -> None:
-        """Puts the side in focus on which everybody acts who names no node."""
+        """Puts the side in focus on which a client acts that names no node."""
         self.focus = self.sides[self._shown_side()]
 
     def each_side(self) -> Iterator[int]:
-        """Puts one side after the other in focus, safe against sides that come and go meanwhile, and at the end the one
-        that was if it is still there."""
+        """Puts one side after the other in focus, safe against sides that come and go meanwhile, and at the end the
+        former one if it is still there."""
         focus = self.focus.number
         for number in list(self.sides):
             if number in self.sides:
@@ -209,8 +210,8 @@ class Turn:
         return number
 
     def unschedule(self, event: object) -> bool:
-        """Takes an event of a node, or of a queue of the side in focus, off the agenda, as often as it stands there;
-        False if it does not."""
+        """Takes all entries of an event of a node, or of a queue of the side in focus, off the agenda; False if there
+        are none."""
         here = self.focus.number if place_of(event) is None else None
         found = [entry for entry in self.agenda.of_event(event) if here in (None, entry[SIDE])]
         for entry in found:
@@ -226,7 +227,7 @@ class Turn:
         return bool(self.agenda.of_event(event))
 
     def planned(self, queue: str, kind: type) -> list[tuple]:
-        """What stands on the agenda of one kind about a queue, each as (when it is due in microseconds, event)."""
+        """The planned events of one kind about a queue, each as (when it is due in microseconds, event)."""
         return [(entry[0], entry[EVENT]) for entry in self.agenda.of_queue(queue) if isinstance(entry[EVENT], kind)]
 
     def next_number(self) -> int:
@@ -239,7 +240,7 @@ class Turn:
         return self.agenda.next_time_us
 
     def stand(self, time_us: int) -> None:
-        """Time stands there, if it is not over yet, and what flowed until then is told."""
+        """Stops time at `time_us`, if that is not past, and writes entries about what flowed until then."""
         self.tell_flows()
         self.now_us = max(self.now_us, time_us)
 
@@ -248,9 +249,9 @@ class Turn:
         return self.agenda.settled
 
     def take(self) -> object | None:
-        """Takes the next event off the agenda, moves time to it and puts its side in focus: that of its node, or where
-        it has none the one that it was planned on. None for an event of a queue whose side is gone; what is about links
-        or the whole cluster happens nevertheless."""
+        """Takes the next event off the agenda, moves time to it and puts its side in focus: that of its node, or for an
+        event without a node the side on which it was planned. None for an event of a queue whose side is gone; events
+        about links or the whole cluster happen nevertheless."""
         due_us, _, _, self.because, self.step, side, event = self.agenda.take()
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)
@@ -261,12 +262,12 @@ class Turn:
         return event
 
     def share_plans(self, side: int, other: int) -> None:
-        """What is planned on a side for its queues is planned on another too, which has just split off it."""
+        """Plans the events of a side's queues on another side too, which has just split off it."""
         for due_us, priority, _, cause, step, planned_on, event in list(self.agenda):
             if planned_on == side and place_of(event) is None:
                 self.agenda.add((due_us, priority, self.next_number(), cause, step, other, event))
 
-    # What is so
+    # The present state
 
     def running(self) -> list[int]:
         """Running nodes of the side in focus, in alphabetical order."""
@@ -286,7 +287,7 @@ class Turn:
         return next((node for node in self.settings.file_order if self.runs_anywhere(node)), NOWHERE)
 
     def linked(self, a: int, b: int) -> bool:
-        """Whether what one of two nodes sends reaches the other."""
+        """Whether messages of one of two nodes reach the other."""
         return not self.cuts or (min(a, b), max(a, b)) not in self.cuts
 
     def queue_names(self) -> Iterator[str]:
@@ -304,20 +305,20 @@ class Turn:
         return node in queue.mirrors and self.is_running(node) and not queue.crashed >> node & 1
 
     def follows(self, queue: Queue, node: int) -> bool:
-        """Whether the queue's replica at `node` is a running process that what the master sends reaches; of a quorum
-        queue whether the member there knows of all that is committed, or what it holds stands for the queue."""
+        """Whether the queue's replica at `node` is a running process that the master's messages reach; for a quorum
+        queue, whether the member there knows all that is committed, or its content stands for the queue's."""
         if queue.type == QUORUM:
             return node in queue.synchronised or node == queue.holder
         return self.alive(queue, node) and self.linked(queue.master, node)
 
     def held_elsewhere(self, name: str) -> Runs:
-        """What other sides than the one in focus have in a queue of that name."""
+        """The messages that other sides than the one in focus have in a queue of that name."""
         contents = [side.queues[name].content for side in self.sides.values()
                     if side is not self.focus and name in side.queues and side.queues[name].type != QUORUM]  # fmt: skip
         return runs.normal(pair for content in contents for pair in content) if contents else EMPTY
 
     def held_here(self, name: str) -> Runs:
-        """What a queue of that name has on the side in focus."""
+        """The messages of a queue of that name on the side in focus."""
         return self.queues[name].content if name in self.queues else EMPTY
 
     def link_us(self, a: int, b: int) -> int:
@@ -327,7 +328,7 @@ class Turn:
     # What changes
 
     def add_queue(self, queue: Queue) -> None:
-        """A new queue, under its name."""
+        """Adds a new queue, under its name."""
         self.queues[queue.name] = queue
         self.ledger.setdefault(queue.name, Account())
 
@@ -336,8 +337,8 @@ class Turn:
         return self.focus.own(name)
 
     def change_queue(self, name: str, **fields) -> Queue:
-        """The queue with other fields. A quorum queue is one on all sides, but for who is seen there to lead it and
-        which policies are known. When its mirrors change the record on disk is written, which names none."""
+        """The queue with other fields. A quorum queue is one on all sides, but for the leader and the policies that a
+        side knows. When mirrors change, the record on disk is written, which names none."""
         queue = self.focus.own(name)
         mirrors = queue.mirrors, queue.synchronised
         write(queue, fields)
@@ -371,13 +372,13 @@ class Turn:
         """Writes fields of the queue's entry in the ledger."""
         self.ledger[queue] = replace(self.account(queue), **fields)
 
-    # What is told
+    # The trace
 
     def emit(
         self, event: str, node: int = NOWHERE, queue: str | None = None, because: int | None = None, **detail
     ) -> int | None:
-        """Writes an entry of the trace and returns its number, None where nothing is told. What is told of messages
-        while clients' flows are taken in is put together, and told by `tell_flows`; but for a loss, whose entry the
+        """Writes an entry of the trace and returns its number, None where no trace is written. While clients' flows are
+        taken in, entries about messages are put together and written by `tell_flows`; but for a loss, whose entry the
         ledger points to."""
         if self._trace is None:
             return None

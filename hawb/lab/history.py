@@ -46,7 +46,7 @@ class Point:
         self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
         self.opened, self.passed_s, self._origin, self.at_s = opened, passed_s, origin, at_s
         self.moment = run.moment() if at_s is None else run.moment_at(at_s)
-        self.outcome = outcome(run, self.moment, () if before is None else before.told(run))
+        self.outcome = outcome(run, self.moment, () if before is None else before.shared_events(run))
         self.alternatives: Alternatives | None = None
 
     @cached_property
@@ -60,9 +60,9 @@ class Point:
         if not self.run.steps:
             return None
         earlier = self.run.rewound(len(self.run.steps) - 1)
-        return outcome(earlier, told=self.told(earlier))
+        return outcome(earlier, shared=self.shared_events(earlier))
 
-    def told(self, run: Run) -> list[dict]:
+    def shared_events(self, run: Run) -> list[dict]:
         """The first events of this point's outcome that it shares with another run."""
         return self.outcome["events"][: self.run.shared_entries(run)]
 

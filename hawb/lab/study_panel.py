@@ -98,11 +98,11 @@ def here(study: Study, _tell: object) -> Sequence[Estimate]:
 
 def on_spark(spark: SparkSession, folder: Path, label: str) -> Played:
     """A function that plays a study into the tables of a folder: trials that are there are not played again."""
-    from hawb.study.estimates import told
+    from hawb.study.estimates import compared
     from hawb.study.pipeline import run
 
     def play(study: Study, tell: Callable[[Any], object]) -> Sequence[Estimate]:
-        return told(run(spark, study, folder, tell, label), next(iter(study.designs)))
+        return compared(run(spark, study, folder, tell, label), next(iter(study.designs)))
 
     return play
 

@@ -49,7 +49,7 @@ class WhatIfPanel:
         self.message.show(self.controller)
 
     def _told(self, harm: Harm) -> str:
-        return alternatives.asked(harm, self.controller.now.run.steps[harm.step].name)
+        return alternatives.harm_in_words(harm, self.controller.now.run.steps[harm.step].name)
 
     def _ask(self) -> None:
         self.controller.ask_alternatives(self.harm.value)

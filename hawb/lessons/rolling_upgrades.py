@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.cluster import Cluster
 from hawb.lessons.classic_and_quorum import QUORUM
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
-from hawb.planning.upgrade import baselines, follow, task_of
+from hawb.planning.upgrade import baselines, played_plan, task_of
 from hawb.views.formatting import counted, listing, seconds, shown, size
 
 MOMENT_S = 1.0
@@ -71,7 +71,7 @@ def survives_the_probe(cluster: Cluster, variation: Variation) -> str | None:
             return f"{shown(name)} does not follow your policy."
     task = task_of(cluster.run)
     turns = next(turns for name, turns in baselines(task).items() if name.startswith(BY_PROBE))
-    told = follow(cluster.run, task, turns).prediction
+    told = played_plan(cluster.run, task, turns).prediction
     for effect in told.effects:
         if effect.lost:
             return f"The probe lets the next node go, and {shown(effect.queue)} loses {counted(effect.lost)}."

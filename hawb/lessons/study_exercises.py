@@ -25,7 +25,7 @@ from hawb.study.prediction import NotMeasuredError
 from hawb.study.sync_duration import duration
 from hawb.study.throughput import one_queue
 from hawb.views.formatting import percent
-from hawb.views.study.estimates import DOWN, LOSS, Shown, number, one
+from hawb.views.study.estimates import DOWN, LOSS, Shown, cell_value, number
 
 DAY_S = 86_400
 PAGE = 116
@@ -73,9 +73,9 @@ def played(
     }))  # fmt: skip
 
 
-def told(estimates: list[Estimate], shown: Shown) -> float:
+def number_in(estimates: list[Estimate], shown: Shown) -> float:
     """One number of a design's estimates."""
-    return one(estimates, "answer", "given", shown)[0]
+    return cell_value(estimates, "answer", "given", shown)[0]
 
 
 # Racks that fail
@@ -94,7 +94,7 @@ def survives_racks(answer: dict) -> str | None:
     """Whether a queue stays in use while one of three racks is away, and does so with the fewest members."""
     members = answer["replicas"]
     for every_days, seed in ((60, 1), (90, 2)):
-        down = told(played({"queue_type": "quorum", "version": "3.13"} | answer, racks(every_days, 3), seed), DOWN)
+        down = number_in(played({"queue_type": "quorum", "version": "3.13"} | answer, racks(every_days, 3), seed), DOWN)
         if down > MOST_DOWN_MINUTES:
             return f"With {render(members)} members it is out of use for {number(down)} minutes a year."
     return None if members <= 3 else f"{members} members do it, and so do fewer: every one writes every message."
@@ -123,9 +123,9 @@ def keeps_all(answer: dict) -> str | None:
         design = {"queue_type": "classic", "nodes": nodes, "replicas": 2, "version": "3.10", "policy": answer}
         estimates = played(design, nightly(5, controlled), seed)
         how = {0.0: "are killed", 1.0: "are stopped"}.get(controlled, "are stopped or killed")
-        if loss := told(estimates, LOSS):
+        if loss := number_in(estimates, LOSS):
             return f"Where {nodes} nodes {how}, {percent(loss)} of the years lose confirmed messages."
-        if (down := told(estimates, DOWN)) > 60:
+        if (down := number_in(estimates, DOWN)) > 60:
             return f"Where {nodes} nodes {how}, the queue is out of use for {number(down)} minutes a year."
     return None
 
@@ -152,9 +152,9 @@ def upgrades_well(answer: dict) -> str | None:
     for down_s, publish_per_s in ((20, 50), (120, 40)):
         estimates = played(design, upgrades(down_s, publish_per_s), seed=1, trials=16)
         when = f"Where each node is away for {down_s} s,"
-        if loss := told(estimates, LOSS):
+        if loss := number_in(estimates, LOSS):
             return f"{when} {percent(loss)} of the years lose confirmed messages."
-        if (down := told(estimates, DOWN)) > 1:
+        if (down := number_in(estimates, DOWN)) > 1:
             return f"{when} the queue is out of use for {number(down)} minutes a year."
     return None
 
@@ -208,7 +208,7 @@ def tells_the_rare(answer: dict) -> str | None:
         when = f"Where a node fails every {every_days} days,"
         if worth < WORTH_AT_LEAST * RARE_TRIALS:
             return f"{when} {RARE_TRIALS:,} trials are worth {worth:,.0f} plain ones: the factor is too large."
-        _, low, high = one(estimates, "answer", "given", LOSS)
+        _, low, high = cell_value(estimates, "answer", "given", LOSS)
         if high > WIDEST * low:
             return f"{when} the share of losses is from {percent(low)} to {percent(high)}: the factor is too small."
     return None

@@ -159,7 +159,7 @@ def as_quorum_queue(story: Story) -> Iterator[Change]:
         given["arguments"] = given.get("arguments", {}) | {"x-queue-type": QUORUM}
     for step in document["steps"]:
         for verb in ON_MIRRORS:
-            if story.is_it(step.get(verb)):
+            if story.names_queue(step.get(verb)):
                 del step[verb]
                 step["wait"] = 0
     for entry in story.entries(document):

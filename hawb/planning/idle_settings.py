@@ -31,7 +31,7 @@ class Case(Struct, frozen=True):
     profile: Profile
     applied: Sequence[Assignment]
 
-    def given(self, *keys: str) -> bool:
+    def sets(self, *keys: str) -> bool:
         """Whether the policy, or the operator policy or the arguments of one of the queues, sets one of these."""
         return any(
             key in self.definition or key in one.in_force.definition or f"x-{key}" in (one.queue.facts.arguments or ())
@@ -68,18 +68,18 @@ def _failure_decides(case: Case) -> str | None:
 
 
 def _no_exchange_to(case: Case) -> str | None:
-    return None if case.given("dead-letter-exchange") else "no dead-letter-exchange, here or in a queue's arguments"
+    return None if case.sets("dead-letter-exchange") else "no dead-letter-exchange, here or in a queue's arguments"
 
 
 def _falls_back(case: Case) -> str | None:
     if case.definition["dead-letter-strategy"] != "at-least-once":
         return None
-    drops = case.definition.get("overflow", "drop-head") != "reject-publish" and not case.given("overflow")
+    drops = case.definition.get("overflow", "drop-head") != "reject-publish" and not case.sets("overflow")
     return _no_exchange_to(case) or ("at-least-once takes overflow reject-publish" if drops else None)
 
 
 def _no_length(case: Case) -> str | None:
-    if case.given(*LENGTHS) or case.definition.get("dead-letter-strategy") == "at-least-once":
+    if case.sets(*LENGTHS) or case.definition.get("dead-letter-strategy") == "at-least-once":
         return None
     return "no max-length and no max-length-bytes, here or in a queue's arguments"
 

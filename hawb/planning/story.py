@@ -64,7 +64,7 @@ class Story:
         members = [index for index, node in enumerate(self.before.state.nodes) if node.member]
         return [names[index] for index in sorted(members, key=lambda index: (index not in running, index))]
 
-    def is_it(self, name: object) -> bool:
+    def names_queue(self, name: object) -> bool:
         """Whether a name in the file is the queue's."""
         return isinstance(name, str) and join_queue(*split_queue(name)) == self.harm.queue
 
@@ -73,12 +73,13 @@ class Story:
         for step in document["steps"]:
             for verb in verbs:
                 given = step.get(verb)
-                if isinstance(given, dict) and any(map(self.is_it, [given.get("queue"), *given.get("queues", ())])):
+                queues = (given.get("queue"), *given.get("queues", ())) if isinstance(given, dict) else ()
+                if any(map(self.names_queue, queues)):
                     yield given
 
     def entries(self, document: dict) -> list[dict]:
         """The queue's entry among those that stand at the start, if it does."""
-        return [entry for entry in document.get("queues", ()) if self.is_it(entry["queue"])]
+        return [entry for entry in document.get("queues", ()) if self.names_queue(entry["queue"])]
 
     def change(self, what: str, where: str, document: dict) -> Change:
         """A change that can be made."""

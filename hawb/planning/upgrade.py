@@ -44,8 +44,8 @@ class Task(Struct, frozen=True):
     drain: bool = False
 
 
-class Turn(Struct, frozen=True):
-    """One node's turn: what is waited for before it is stopped, and why."""
+class Restart(Struct, frozen=True):
+    """One node's restart: what is waited for before it is stopped, and why."""
 
     node: str
     wait: str
@@ -107,9 +107,9 @@ class Plan(Struct, frozen=True):
     rehearsal: Scenario
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def restarts(self) -> tuple[Restart, ...]:
         """The plan alone."""
-        return tuple(Turn(stage.node, stage.wait, stage.reason) for stage in self.stages)
+        return tuple(Restart(stage.node, stage.wait, stage.reason) for stage in self.stages)
 
 
 def task_of(run: Run, nodes: Iterable[str] = (), **how: object) -> Task:
@@ -119,8 +119,8 @@ def task_of(run: Run, nodes: Iterable[str] = (), **how: object) -> Task:
     return Task(tuple(nodes) or tuple(running), **how)
 
 
-def upgrade(run: Run, task: Task, node: str, go: Go) -> Stage:
-    """One node's turn, played on a run."""
+def restart_node(run: Run, task: Task, node: str, go: Go) -> Stage:
+    """One node's restart, played on a run."""
     begin_s, at = run.reached_s, go.at
     if go.sync:
         synchronise(run, go.sync)
@@ -149,18 +149,18 @@ def _up_s(run: Run, node: str) -> float | None:
     return next((entry.t_us / MICROSECONDS for entry in up), None)
 
 
-def follow(run: Run, task: Task, turns: Iterable[Turn], name: str = "") -> Plan:
+def played_plan(run: Run, task: Task, restarts: Iterable[Restart], name: str = "") -> Plan:
     """Plays a plan from where a run stands, which stays as it is. Where a wait is never over, the next node is stopped
     when the cluster has settled."""
-    return plan_of(run, *followed(run, task, turns), name)
+    return plan_of(run, *played_restarts(run, task, restarts), name)
 
 
-def followed(run: Run, task: Task, turns: Iterable[Turn]) -> tuple[Run, tuple[Stage, ...]]:
+def played_restarts(run: Run, task: Task, restarts: Iterable[Restart]) -> tuple[Run, tuple[Stage, ...]]:
     """The run after a plan, and the plan's stages."""
     ahead, stages = run.copy(), []
-    for turn in turns:
-        go = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, _seconds(ahead.moment()))
-        stages.append(replace(upgrade(ahead, task, turn.node, go), reason=turn.reason))
+    for restart in restarts:
+        go = wait_for(ahead, restart.node, restart.wait) or Go(restart.wait, None, _seconds(ahead.moment()))
+        stages.append(replace(restart_node(ahead, task, restart.node, go), reason=restart.reason))
     return ahead, tuple(stages)
 
 
@@ -245,13 +245,13 @@ def skew(moment: Moment, counts: Mapping[str, int] | None = None) -> int:
     return max(numbers) - min(numbers) if numbers else 0
 
 
-def baselines(task: Task) -> dict[str, tuple[Turn, ...]]:
+def baselines(task: Task) -> dict[str, tuple[Restart, ...]]:
     """The plans of people who do not search for one, by name."""
     reverse = tuple(sorted(task.nodes, key=_ordinal, reverse=True))
     return {
-        "naive: the order given, ready probe only": tuple(Turn(node, READY) for node in task.nodes),
-        "without any wait": tuple(Turn(node, "none") for node in task.nodes),
-        "Kubernetes: reverse ordinal, ready probe only": tuple(Turn(node, READY) for node in reverse),
+        "naive: the order given, ready probe only": tuple(Restart(node, READY) for node in task.nodes),
+        "without any wait": tuple(Restart(node, "none") for node in task.nodes),
+        "Kubernetes: reverse ordinal, ready probe only": tuple(Restart(node, READY) for node in reverse),
     }
 
 

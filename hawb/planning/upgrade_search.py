@@ -26,18 +26,18 @@ from hawb.planning.upgrade import (
     MEASURES,
     Plan,
     Prediction,
+    Restart,
     Stage,
     Task,
-    Turn,
     baselines,
-    follow,
-    followed,
     plan_of,
+    played_plan,
+    played_restarts,
     prediction,
     rebalanced,
-    upgrade,
+    restart_node,
 )
-from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, Go, wait_for, ways
+from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, Go, stop_moments, wait_for
 from hawb.rules.policies import HaMode
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
@@ -75,19 +75,19 @@ class _Partial(NamedTuple):
 
     cost: tuple[int, ...]
     places: tuple[int, ...]
-    turns: tuple[Turn, ...]
+    restarts: tuple[Restart, ...]
     run: Run
     stages: tuple[Stage, ...]
     left: tuple[str, ...]
 
 
-Told = Callable[[int, int, int], None]
-"""Is told after each level how many nodes are upgraded, how many plans there are, and how many turns were played."""
+OnLevel = Callable[[int, int, int], None]
+"""Is called after each level with how many nodes are upgraded, plans there are, and restarts were played."""
 
 
 def search(
-    run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: Told | None = None,
-    orders: Sequence[tuple[str, ...]] = (),
+    run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
+    told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (),
 ) -> Answer:  # fmt: skip
     """Searches the best plan for a run's cluster by an objective (measures, the first counts most) and the given waits.
     `orders` are the only orders of nodes that come into question; by default all do."""
@@ -95,13 +95,13 @@ def search(
     kinds = alike(run.scenario, by_backlog=True)
     few = Run.of(kinds.scenario)
     searched = _Search(few, task, objective, meaningful(few, waits), kinds.counts(), told, tuple(orders))
-    turns = searched.best()
-    ahead, stages = followed(run, task, searched.reasoned(turns))
+    restarts = searched.best()
+    ahead, stages = played_restarts(run, task, searched.reasoned(restarts))
     plan = plan_of(run, ahead, stages, PLANNED)
-    others = tuple(follow(run, task, theirs, name) for name, theirs in baselines(task).items())
+    others = tuple(played_plan(run, task, theirs, name) for name, theirs in baselines(task).items())
     better = _better_than(plan, others, searched)
     if better is not None:
-        ahead, stages = followed(run, task, searched.reasoned(searched.strengthened(better.turns)))
+        ahead, stages = played_restarts(run, task, searched.reasoned(searched.strengthened(better.restarts)))
         plan = plan_of(run, ahead, stages, PLANNED)
     others = (rebalanced(run, ahead, stages, "planned, then rabbitmq-queues rebalance all"), *others)
     return Answer(
@@ -123,8 +123,8 @@ def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan 
     """The best of the other plans that does better with all queues played, as each draws its own lot; None if none."""
     may = [
         other for other in others
-        if {turn.wait for turn in other.turns[1:]} <= set(searched.waits)
-        and (not searched.orders or tuple(turn.node for turn in other.turns) in searched.orders)
+        if {restart.wait for restart in other.restarts[1:]} <= set(searched.waits)
+        and (not searched.orders or tuple(restart.node for restart in other.restarts) in searched.orders)
     ]  # fmt: skip
     best = min((plan, *may), key=lambda one: one.prediction.cost(searched.objective))
     return None if best is plan else best
@@ -146,7 +146,7 @@ class _Search:
 
     def __init__(
         self, run: Run, task: Task, objective: Sequence[str], waits: tuple[str, ...], counts: Mapping[str, int],
-        told: Told | None, orders: tuple[tuple[str, ...], ...],
+        told: OnLevel | None, orders: tuple[tuple[str, ...], ...],
     ):  # fmt: skip
         self.run, self.task, self.objective, self.waits, self.counts = run, task, objective, waits, counts
         self.told, self.orders, self.tried, self.exact = told, orders, 0, True
@@ -154,9 +154,9 @@ class _Search:
         self.width = max(2, min(WIDEST, WORK // (queues * max(1, len(task.nodes)) ** 2)))
         self.same = interchangeable(run, task.nodes)
 
-    def best(self) -> tuple[Turn, ...]:
-        """The best plan's turns."""
-        bound = self._predicted(tuple(Turn(node, READY) for node in (self.orders or [self.task.nodes])[0]))
+    def best(self) -> tuple[Restart, ...]:
+        """The best plan's restarts."""
+        bound = self._predicted(tuple(Restart(node, READY) for node in (self.orders or [self.task.nodes])[0]))
         level = [_Partial((), (), (), self.run, (), self.task.nodes)]
         known = bound.cost(self.objective)
         for done in range(len(self.task.nodes)):
@@ -174,34 +174,34 @@ class _Search:
             if self.told is not None:
                 self.told(done + 1, len(following), self.tried)
             if not level:  # nothing is better than what is done without a plan
-                return tuple(Turn(node, READY) for node in (self.orders or [self.task.nodes])[0])
-        return level[0].turns
+                return tuple(Restart(node, READY) for node in (self.orders or [self.task.nodes])[0])
+        return level[0].restarts
 
     def _after(self, partial: _Partial, last: bool):
         """Extends a plan by one more node."""
-        gone = {turn.node for turn in partial.turns}
+        gone = {restart.node for restart in partial.restarts}
         tried: set[int] = set()
         for node in self._next(partial):
             alike_nodes = self.same[node]
             if alike_nodes in tried and not self.orders:
                 continue
             tried.add(alike_nodes)
-            for go in ways(partial.run, node, self.waits):
+            for go in stop_moments(partial.run, node, self.waits):
                 ahead = partial.run.copy()
-                stage = upgrade(ahead, self.task, node, go)
+                stage = restart_node(ahead, self.task, node, go)
                 self.tried += 1
                 stages = (*partial.stages, stage)
                 found = prediction(self.run.moment(), ahead, stages, self.counts)
                 cost = (found if last else replace(found, skew=0)).cost(self.objective)
                 places = (*partial.places, self.task.nodes.index(node))
                 left = tuple(one for one in self.task.nodes if one not in gone and one != node)
-                yield _Partial(cost, places, (*partial.turns, Turn(node, go.wait)), ahead, stages, left)
+                yield _Partial(cost, places, (*partial.restarts, Restart(node, go.wait)), ahead, stages, left)
 
     def _next(self, partial: _Partial) -> list[str]:
         """The nodes that may come next."""
         if not self.orders:
             return list(partial.left)
-        so_far = tuple(turn.node for turn in partial.turns)
+        so_far = tuple(restart.node for restart in partial.restarts)
         following = [order[len(so_far)] for order in self.orders if order[: len(so_far)] == so_far]
         return list(dict.fromkeys(following))
 
@@ -211,50 +211,51 @@ class _Search:
         under_way_us = settled.state.time_us - round(run.reached_s * MICROSECONDS)
         return key(settled.state, run.settings, rename=False), under_way_us
 
-    def _predicted(self, turns: Sequence[Turn]) -> Prediction:
-        self.tried += len(turns)
-        return prediction(self.run.moment(), *followed(self.run, self.task, turns), self.counts)
+    def _predicted(self, restarts: Sequence[Restart]) -> Prediction:
+        self.tried += len(restarts)
+        return prediction(self.run.moment(), *played_restarts(self.run, self.task, restarts), self.counts)
 
-    def strengthened(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    def strengthened(self, restarts: Sequence[Restart]) -> tuple[Restart, ...]:
         """The same order, with the strongest waits that are over at the same moments."""
         ahead, found = self.run.copy(), []
-        for turn in turns:
-            given = wait_for(ahead, turn.node, turn.wait)
-            same = (go for go in ways(ahead, turn.node, self.waits) if given is None or go.over_s == given.over_s)
-            go = next(same, given or Go(turn.wait, None, ahead.reached_s))
-            upgrade(ahead, self.task, turn.node, go)
-            found.append(Turn(turn.node, go.wait))
+        for restart in restarts:
+            given = wait_for(ahead, restart.node, restart.wait)
+            moments = stop_moments(ahead, restart.node, self.waits)
+            same = (go for go in moments if given is None or go.over_s == given.over_s)
+            go = next(same, given or Go(restart.wait, None, ahead.reached_s))
+            restart_node(ahead, self.task, restart.node, go)
+            found.append(Restart(restart.node, go.wait))
         return tuple(found)
 
     # Why
 
-    def reasoned(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    def reasoned(self, restarts: Sequence[Restart]) -> tuple[Restart, ...]:
         """Turns with the reason for each wait."""
-        return tuple(replace(turn, reason=self.reason(turns, index)) for index, turn in enumerate(turns))
+        return tuple(replace(restart, reason=self.reason(restarts, index)) for index, restart in enumerate(restarts))
 
-    def reason(self, turns: Sequence[Turn], index: int) -> str:
+    def reason(self, restarts: Sequence[Restart], index: int) -> str:
         """Why a node's restart begins with its wait: what the next weaker wait that is over sooner would come to."""
         ahead = self.run.copy()
         stages = []
-        for turn in turns[:index]:
-            go = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, ahead.reached_s)
-            stages.append(upgrade(ahead, self.task, turn.node, go))
-        node = turns[index].node
-        weaker = WAITS[: WAITS.index(turns[index].wait) + 1]
-        options = ways(ahead, node, dict.fromkeys((*meaningful(self.run, weaker), turns[index].wait)))
+        for restart in restarts[:index]:
+            go = wait_for(ahead, restart.node, restart.wait) or Go(restart.wait, None, ahead.reached_s)
+            stages.append(restart_node(ahead, self.task, restart.node, go))
+        node = restarts[index].node
+        weaker = WAITS[: WAITS.index(restarts[index].wait) + 1]
+        options = stop_moments(ahead, node, dict.fromkeys((*meaningful(self.run, weaker), restarts[index].wait)))
         if len(options) < 2:
             return "It holds at the start." if index == 0 else "It holds as soon as the node before is back."
         other = options[-2]
-        with_it = self._rest(ahead, stages, node, options[-1], turns[index + 1 :])
-        without = self._rest(ahead, stages, node, other, turns[index + 1 :])
+        with_it = self._rest(ahead, stages, node, options[-1], restarts[index + 1 :])
+        without = self._rest(ahead, stages, node, other, restarts[index + 1 :])
         return told_difference(other.wait, with_it, without)
 
-    def _rest(self, run: Run, stages: Sequence[Stage], node: str, go: Go, turns: Sequence[Turn]) -> Prediction:
+    def _rest(self, run: Run, stages: Sequence[Stage], node: str, go: Go, restarts: Sequence[Restart]) -> Prediction:
         ahead, told = run.copy(), list(stages)
-        told.append(upgrade(ahead, self.task, node, go))
-        for turn in turns:
-            found = wait_for(ahead, turn.node, turn.wait) or Go(turn.wait, None, ahead.reached_s)
-            told.append(upgrade(ahead, self.task, turn.node, found))
+        told.append(restart_node(ahead, self.task, node, go))
+        for restart in restarts:
+            found = wait_for(ahead, restart.node, restart.wait) or Go(restart.wait, None, ahead.reached_s)
+            told.append(restart_node(ahead, self.task, restart.node, found))
             self.tried += 1
         return prediction(self.run.moment(), ahead, told, self.counts)
 

@@ -43,7 +43,7 @@ class Go(Struct, frozen=True):
     sync: tuple[str, ...] = ()
 
 
-def ways(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
+def stop_moments(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
     """The moments at which a node may be stopped after one of `waits`, the soonest first; of waits that are over at the
     same moment the strongest. Waits that are never over are left out."""
     found: dict[float, Go] = {}

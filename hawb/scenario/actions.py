@@ -156,7 +156,7 @@ def get(turn: Turn, verb: verbs.Get) -> None:
     send(turn, verb, operations.Get, verb.queue, None, connection="default", count=verb.count, holder=holder)
 
 
-def settle(turn: Turn, name: str, count: int | str, verdict: str) -> None:
+def answer_deliveries(turn: Turn, name: str, count: int | str, verdict: str) -> None:
     """Answers a consumer's oldest deliveries over the channel that they came by."""
     consumer = turn.consumers.get(name)
     if consumer is None:
@@ -170,11 +170,11 @@ def settle(turn: Turn, name: str, count: int | str, verdict: str) -> None:
 
 
 def ack(turn: Turn, verb: verbs.Ack) -> None:
-    settle(turn, verb.consumer, verb.count, "ack")
+    answer_deliveries(turn, verb.consumer, verb.count, "ack")
 
 
 def nack(turn: Turn, verb: verbs.Nack) -> None:
-    settle(turn, verb.consumer, verb.count, "requeue" if verb.requeue else "reject")
+    answer_deliveries(turn, verb.consumer, verb.count, "requeue" if verb.requeue else "reject")
 
 
 def cancel(turn: Turn, verb: verbs.Cancel) -> None:

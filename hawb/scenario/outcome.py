@@ -56,13 +56,13 @@ def outcome_json(run: Run) -> str:
     return json.dumps(outcome(run), sort_keys=True, allow_nan=False)
 
 
-def outcome(run: Run, moment: Moment | None = None, told: Sequence[dict] = ()) -> dict:
-    """Where a run has led, or where it stood at another of its moments. `told` are the events with which its trace
-    begins, as another outcome has them; the two share them then, and neither may be changed."""
+def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ()) -> dict:
+    """The outcome of a run at its end, or at another of its moments. `shared` are the first events of its trace as
+    another outcome has them: the two share them, and neither may be changed."""
     moment = run.moment() if moment is None else moment
     state, settings, scenario = moment.state, run.settings, run.scenario
     ledger = {name: moment.ledger[name] for name in sorted(moment.ledger, key=split_queue)}
-    events = [*told, *(event_outcome(entry, settings) for entry in moment.trace(len(told)))]
+    events = [*shared, *(event_outcome(entry, settings) for entry in moment.trace(len(shared)))]
     return {
         "contract": CONTRACT,
         "scenario": scenario.scenario,

@@ -92,9 +92,9 @@ class Compiled:
         else:
             search.restore(self._words[search.NOW], self._first, np.frombuffer(place.played, np.int64))
         left = question.most.faults - place.spent.faults, question.most.operations - place.spent.operations
-        return self._found(place, self._go_on(place.at, self._verbs, *left))
+        return self._found(place, self._extend(place.at, self._verbs, *left))
 
-    def _go_on(self, at: float | None, verbs: int, faults: int, operations: int) -> int:
+    def _extend(self, at: float | None, verbs: int, faults: int, operations: int) -> int:
         """Takes all possible steps of some verbs from the first state, and returns how many states they lead to."""
         return search.followers(
             self._states, self._words, self._names, self._rows, SUBSETS, moment_us(at), verbs, faults, operations,
@@ -106,7 +106,7 @@ class Compiled:
         self._states[:1] = self._begun
         for step in steps:
             verb, nodes = self._code(step.verb)
-            count = self._go_on(step.at, 1 << verb, MOST_NODES, 1)
+            count = self._extend(step.at, 1 << verb, MOST_NODES, 1)
             chosen = self._rows[:count, search.STEP_NODES] == nodes
             self._words[search.NOW] = self._words[self._rows[:count][chosen][0, search.REACHED]]
 

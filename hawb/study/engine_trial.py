@@ -212,8 +212,8 @@ class Played:
     # What clients and operators do
 
     def _look_after(self) -> None:
-        self._work.go_on(self)
-        self._repairs.go_on(self)
+        self._work.do_next(self)
+        self._repairs.do_next(self)
         self._start_idle()
         self._publish()
         if not self._consumes:

@@ -108,23 +108,23 @@ def measures(trials: DataFrame) -> list[str]:
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
     """The rows of `TOLD` for trials, for the measures `of` or all, with the share's interval. A mean has no interval
     with fewer than two trials a batch."""
-    return _told(trials, None, of).drop(*DIFFERENCE)
+    return _compared(trials, None, of).drop(*DIFFERENCE)
 
 
 def differences(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> DataFrame:
     """How much larger each measure's mean is in each design than in the design `baseline`: `difference`, and
     `difference_low` and `difference_high`, which are null with fewer than two trials a batch."""
-    rows = _told(trials, baseline, of).select("design", "environment", "measure", *DIFFERENCE)
+    rows = _compared(trials, baseline, of).select("design", "environment", "measure", *DIFFERENCE)
     return rows.where(sql.col("difference").isNotNull())
 
 
-def told(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> list[dict[str, Any]]:
+def compared(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """The estimates and the differences, in one pass over the trials: a row as plain values for each design,
     environment and measure."""
-    return [row.asDict() for row in _told(trials, baseline, of).collect()]
+    return [row.asDict() for row in _compared(trials, baseline, of).collect()]
 
 
-def _told(trials: DataFrame, baseline: str | None, of: Sequence[str] | None) -> DataFrame:
+def _compared(trials: DataFrame, baseline: str | None, of: Sequence[str] | None) -> DataFrame:
     # All that comes after the sums is small: in one partition nothing of it is sent from task to task.
     sums = by_part(trials, of).coalesce(1)
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)

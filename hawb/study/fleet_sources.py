@@ -131,7 +131,7 @@ class Exported(FleetSource):
         """The columns of the table, each with what it means."""
         return self.table.schema
 
-    def told(self, files: Sequence[str]) -> list[Row]:
+    def rows_of_files(self, files: Sequence[str]) -> list[Row]:
         """The rows of files, without the cluster's name. Raises ImportRefused."""
         raise NotImplementedError
 
@@ -151,7 +151,7 @@ class ExportedQueues(Exported):
 
     table = EXPORTED_QUEUES
 
-    def told(self, files: Sequence[str]) -> list[Row]:
+    def rows_of_files(self, files: Sequence[str]) -> list[Row]:
         """The queues of files. Raises ImportRefused."""
         return [
             asdict(queue.facts) | {
@@ -167,7 +167,7 @@ class ExportedDefinitions(Exported):
 
     table = EXPORTED_DEFINITIONS
 
-    def told(self, files: Sequence[str]) -> list[Row]:
+    def rows_of_files(self, files: Sequence[str]) -> list[Row]:
         """The definitions of files; listings beside them are only checked for being readable. Raises ImportRefused."""
         of_files(files)
         exports = [(file, vhost) for file, vhost in map(split_source, files) if holds_export(file)]

@@ -75,10 +75,10 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
         known = named((join_queue(*one) for one in cluster.queues), MOST_NAMES)
         raise ImportRefused(file, "the queue", quoted(queue), f"one that listings tell of: {known or 'none does'}")
     if key is not None:
-        cluster.take_traffic(key)
+        cluster.add_traffic(key)
     else:
         cluster.notes.append("no listing tells of a queue: the traffic is the study's")
-    cluster.take_settings()
+    cluster.add_settings()
     title = f"the cluster of {', '.join(name for name, _ in told) or file.name}"
     return Begun(read_numbers({"numbers": title, **cluster.given}), cluster.notes)
 
@@ -119,8 +119,8 @@ class _Cluster:
 
         return max(filter(is_played, self.queues), key=work, default=None)
 
-    def take(self, path: str, value: Any, source: str) -> None:
-        """Takes a value, under its path in the file, with where it is from."""
+    def add(self, path: str, value: Any, source: str) -> None:
+        """Adds a value, under its path in the file, with where it is from."""
         *parts, name = path.split(".")
         inside = self.given
         for part in parts:
@@ -128,25 +128,25 @@ class _Cluster:
         inside[name] = value
         self.given["sources"][path] = source
 
-    def take_traffic(self, key: Key) -> None:
+    def add_traffic(self, key: Key) -> None:
         """Rates and size of a queue, as far as listings tell."""
         name = join_queue(*key)
         name = name if name.isprintable() and len(name) <= LONGEST_NAME else quoted(name)
         published = self.rate(key, PUBLISHED)
         if published and published[0] > 0:
-            self._take_rates(key, name, *published)
+            self._add_rates(key, name, *published)
         else:
             why = f"nothing is published in {published[1]}" if published else "no listing tells what is published"
             self.notes.append(f"{name}: {why}, publish_per_s and consume_per_s are the study's")
         if size := self.of_queue(key, _size_bytes):
             source = f"measured: {size[1]}, message_bytes / messages of {name}"
-            self.take("environment.traffic.message_size_bytes", size[0], source)
+            self.add("environment.traffic.message_size_bytes", size[0], source)
         else:
             self.notes.append(f"{name}: no listing tells the size of its messages, message_size_bytes is the study's")
 
-    def _take_rates(self, key: Key, name: str, publish_per_s: float, file: str) -> None:
+    def _add_rates(self, key: Key, name: str, publish_per_s: float, file: str) -> None:
         source = f"measured: {file}, message_stats.{PUBLISHED}.rate of {name}"
-        self.take("environment.traffic.publish_per_s", publish_per_s, source)
+        self.add("environment.traffic.publish_per_s", publish_per_s, source)
         told = [(*rate, counter) for counter in DELIVERED if (rate := self.rate(key, counter))]
         delivered_per_s, file, counter = max(told, default=(0.0, "", ""))
         consume_per_s, rate = CAPACITY * publish_per_s, f"message_stats.{counter}.rate"
@@ -156,19 +156,19 @@ class _Cluster:
             source = f"measured: {file}, {rate} of {name}, which is the least that its consumers can take"
         elif delivered_per_s:
             source += f"; they took {delivered_per_s:g} a second ({file}, {rate})"
-        self.take("environment.traffic.consume_per_s", consume_per_s, source)
+        self.add("environment.traffic.consume_per_s", consume_per_s, source)
 
-    def take_settings(self) -> None:
+    def add_settings(self) -> None:
         """Takes what is not of one queue: failures, which no file tells, and figures that nodes tell."""
         failing = {part: plain(getattr(FAILING, part)) for part in ("every", "repair")}
         source = "assumed: each node fails once a month and is back within an hour; a log of the cluster knows better"
-        self.take("environment.node_failures", failing, source)
+        self.add("environment.node_failures", failing, source)
         if fsync := self.last(lambda one: one.fsync_ms):
             fsync_s = float(f"{fsync[0] / 1000:.{DIGITS}g}")
             source = f"measured: {fsync[1]}, io_sync_avg_time of the slowest node"
-            self.take("environment.timing.fsync_s", fsync_s, source)
+            self.add("environment.timing.fsync_s", fsync_s, source)
         if ticktime := self.last(lambda one: one.net_ticktime):
-            self.take("design.net_ticktime", ticktime[0], f"measured: {ticktime[1]}, net_ticktime")
+            self.add("design.net_ticktime", ticktime[0], f"measured: {ticktime[1]}, net_ticktime")
         if nodes := self.last(lambda one: len(one.nodes) or None):
             self.notes.append(f"{nodes[0]} nodes by {nodes[1]}: how many a design has is the study's to say")
 

@@ -83,7 +83,7 @@ def run(
         return reader.format(source.name()).options(costs=msgspec.json.encode(known).decode(), **options).load()
 
     folder.mkdir(parents=True, exist_ok=True)
-    with alone(folder, lambda: watch.told(waits=True)):
+    with alone(folder, lambda: watch.report(waits=True)):
         there = counted(TRIALS, folder, cells, study.trials)
         watch.begins(there)
         with described(spark, folder, cells, study):

@@ -59,9 +59,9 @@ class Watch:
         """Notes how many trials of each cell, by its place, are there before anything is played."""
         self.written = dict(written)
         self.before = self.done = self._all(self.written)
-        self.told()
+        self.report()
 
-    def told(self, waits: bool = False) -> None:
+    def report(self, waits: bool = False) -> None:
         """Tells the progress."""
         elapsed_s = time.monotonic() - self.began
         self.tell(Progress(self.done, self.total, self.done - self.before, elapsed_s, sum(self.failed.values()), waits))
@@ -74,12 +74,12 @@ class Watch:
         coming = self._all(next_offset(self.cells, self.costs, self.written, trials, cores(self.spark)))
         part = 0.0 if is_remote(self.spark) else self._part_done(str(query.runId))
         self.done = max(self.done, now + int(part * (coming - now)))
-        self.told()
+        self.report()
 
     def ends(self, trials: int) -> None:
         """Notes that there are so many trials of each cell now, and tells the progress."""
         self.done = max(self.done, trials * len(self.cells))
-        self.told()
+        self.report()
 
     def _all(self, offset: Offset) -> int:
         return sum(min(self.trials, offset.get(cell.place, 0)) for cell in self.cells)

@@ -106,7 +106,7 @@ def happen(source, clock, share, seed, trial, now_us):
     if clock[END] == now_us:
         renew(source, clock, share, seed, trial, now_us)
         return False
-    settle(source, clock, share, now_us)
+    count_time(source, clock, share, now_us)
     if clock[RUNS_OUT]:
         share[LEFT], share[FACTOR] = 0.0, 0.0
         return False
@@ -122,7 +122,7 @@ def ratio(table, sources, clocks, shares, horizon_us):
     total = 0.0
     for source in sources:
         if clocks[source, END] <= horizon_us:
-            settle(table[source], clocks[source], shares[source], horizon_us)
+            count_time(table[source], clocks[source], shares[source], horizon_us)
         total += shares[source, LOGARITHM]
     return total
 
@@ -154,7 +154,7 @@ def aim(source, clock, share, away, now_us):
     factor = source.times if is_worse and share[LEFT] > 0 else 1.0
     if factor == share[FACTOR]:
         return
-    settle(source, clock, share, now_us)
+    count_time(source, clock, share, now_us)
     share[FACTOR] = factor
     ahead = share[GOAL] - share[SPENT]
     clock[RUNS_OUT] = int(factor > 1 and share[LEFT] < ahead)
@@ -166,7 +166,7 @@ def aim(source, clock, share, away, now_us):
 
 
 @with_arrays
-def settle(source, clock, share, now_us):
+def count_time(source, clock, share, now_us):
     """Counts the time that has passed for a source."""
     passed = aged(source, now_us - clock[SINCE]) - aged(source, clock[FROM] - clock[SINCE])
     if share[FACTOR] > 1:

@@ -42,7 +42,7 @@ class Repairs:
         """Whether anything has to be repaired, apart from nodes without their disks that are down."""
         return bool(self._without_member or self._parted(turn) or (self._is_gone(turn)))
 
-    def go_on(self, played: Mended) -> None:
+    def do_next(self, played: Mended) -> None:
         """Makes the next repair that is possible now."""
         turn = played.turn
         for node in played.idle():

@@ -75,7 +75,7 @@ class StudySource(DataSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        self.asked, self.label = asked(options)
+        self.asked, self.label = from_options(options)
 
     @classmethod
     def name(cls) -> str:
@@ -100,7 +100,7 @@ class StudySource(DataSource):
             yield with_cell(share.cell, rows, self.table)
 
 
-def asked(options: Mapping[str, str]) -> tuple[Study, str]:
+def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
     """(the study that options name, its label). Raises ScenarioRefused, and ValueError for options that say too
     little."""
     if "study" in options:

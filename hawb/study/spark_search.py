@@ -33,10 +33,10 @@ def spread(spark: SparkSession) -> Expand:
         size = -(-len(places) // tasks)
         shares = [places[start : start + size] for start in range(0, len(places), size)]
 
-        def go_on(share: Sequence[Place]) -> list[Found]:
+        def extend(share: Sequence[Place]) -> list[Found]:
             found = followers(Run.of(scenario), question, share)
             return [one._replace(place=one.place.unplayed()) for one in found]
 
-        return context.parallelize(shares, len(shares)).flatMap(go_on).collect()
+        return context.parallelize(shares, len(shares)).flatMap(extend).collect()
 
     return expand

@@ -89,7 +89,7 @@ class Work:
             times_us.append(self._asked_us + microseconds(self._upgrade.await_timeout_s))
         return min((time_us for time_us in times_us if time_us > now_us), default=inf)
 
-    def go_on(self, played: Operated) -> None:
+    def do_next(self, played: Operated) -> None:
         """Does the next part of the work that is possible now."""
         now_us = played.turn.now_us
         if not self.left or now_us < self._from_us:

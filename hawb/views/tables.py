@@ -68,7 +68,7 @@ class Table(NamedTuple):
     rows: list[tuple[Any, ...]]
 
     def __repr__(self) -> str:
-        cells = [tuple(self.told(value) for value in row) for row in (self.columns, *self.rows)]
+        cells = [tuple(self.cell_text(value) for value in row) for row in (self.columns, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         return "\n".join([shown(self.caption), *(line.rstrip() for line in lines)])
@@ -81,9 +81,9 @@ class Table(NamedTuple):
         return table(html(self.caption), columns, body)
 
     def _cell(self, value: Any, align: str) -> str:
-        return f'<td style="{align}{self.ink(value)}"><bdi>{html(self.told(value))}</bdi></td>'
+        return f'<td style="{align}{self.ink(value)}"><bdi>{html(self.cell_text(value))}</bdi></td>'
 
-    def told(self, value: Any) -> str:
+    def cell_text(self, value: Any) -> str:
         """What stands in a cell."""
         return f"{value:,}" if isinstance(value, int) else shown(value)
 

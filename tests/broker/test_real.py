@@ -100,8 +100,8 @@ def test_a_confirm_of_several_messages_answers_for_all_that_came_before() -> Non
     told = []
     publishing = Publishing(SimpleNamespace(), lambda numbers, verdict: told.append((numbers, verdict)))
     publishing.pending = {tag: [("q", tag)] for tag in (1, 2, 3)}
-    publishing.heard(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
-    publishing.heard(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
+    publishing.on_frame(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
+    publishing.on_frame(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
     assert told == [([("q", 1)], "confirmed"), ([("q", 2)], "confirmed"), ([("q", 3)], "nacked")]
     assert publishing.pending == {}
 

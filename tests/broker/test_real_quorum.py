@@ -241,7 +241,7 @@ def test_members_are_changed_as_rabbitmq_queues_does(verb: Any, told: tuple) -> 
     def tell(*arguments: Any, **_: Any) -> None:
         asked.append(arguments)
 
-    ACTIONS[type(verb)](drive_of(tell=tell, tell_each=tell), verb)
+    ACTIONS[type(verb)](drive_of(rabbitmqctl=tell, rabbitmq_queues=tell), verb)
     assert asked == [("rabbit_quorum_queue", *told)]
     assert isinstance(asked[0][1 + told.index(ERLANG[verb.node])], Atom)
 

@@ -63,7 +63,7 @@ def publisher_on(channel: Written) -> SteadyPublisher:
     numbers = iter(range(1, 100))
     verb = Publisher(name="shop", queue="q", rate=1)
     publisher = SteadyPublisher(verb, Clock(0, 1), lambda: [("q", next(numbers))], lambda _numbers, _verdict: None)
-    publisher.channel = Publishing(channel, publisher.told)
+    publisher.channel = Publishing(channel, publisher.on_answer)
     publisher.channel.confirming = True
     return publisher
 
@@ -74,8 +74,8 @@ def test_a_steady_publisher_counts_what_it_publishes_and_what_is_confirmed() -> 
 
     async def story() -> None:
         publisher.publish(4)
-        publisher.channel.heard(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
-        publisher.channel.heard(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
+        publisher.channel.on_frame(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
+        publisher.channel.on_frame(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
 
     asyncio.run(story())
     assert (channel.numbers, publisher.published, publisher.confirmed) == ([1, 2, 3, 4], 4, 2)
@@ -97,7 +97,7 @@ HEARD_S = 1e9
 async def hear(publisher: SteadyPublisher) -> None:
     """RabbitMQ confirms a message at HEARD_S."""
     asyncio.get_running_loop().time = lambda: HEARD_S
-    publisher.told([("q", 1)], "confirmed")
+    publisher.on_answer([("q", 1)], "confirmed")
 
 
 def test_how_much_a_blocked_publisher_has_published_nobody_tells() -> None:

@@ -15,7 +15,7 @@ from conftest import LONG
 from hawb.broker.compare import WHOLE
 from hawb.broker.fuzz import Campaign, Result, by_another_seed
 from hawb.broker.real import Played
-from hawb.broker.wide_campaigns import WIDE, asked, pairs, report, settings
+from hawb.broker.wide_campaigns import WIDE, pairs, queue_stories, report, settings
 from hawb.broker.wide_settings import FACTORS, Row, factors_of, only_of, possible, rows
 from hawb.broker.wide_stories import alone, wide_story
 from hawb.cli import main
@@ -119,7 +119,7 @@ def test_what_differs_in_company_only_says_so(tmp_path: Path) -> None:
 def test_settings_are_counted_alone_and_beside_each_other(tmp_path: Path) -> None:
     made = Campaign(tmp_path, one_is_odd, "broker 3.10", "3.10", SEED, 1, 0, WIDE)
     made.play(0)
-    told, odd = list(asked(made)), wide_story(SEED, 0).settings["q07"]
+    told, odd = list(queue_stories(made)), wide_story(SEED, 0).settings["q07"]
     for one in settings(made):
         assert one.asked - one.equal == (odd[one.factor] == one.value)
     assert Counter(one.factor for one in settings(made)).keys() == FACTORS.keys()

@@ -14,16 +14,16 @@ from upgrade_clusters import ALL, DATA, cluster, clusters, mirrored, planned, qu
 from hawb.planning.alike import alike
 from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.safe_to_stop import quorum_critical
-from hawb.planning.upgrade import MEASURES, Task, Turn, baselines, follow, followed, prediction, task_of
+from hawb.planning.upgrade import MEASURES, Restart, Task, baselines, played_plan, played_restarts, prediction, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, search
-from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, wait_for, ways
+from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, stop_moments, wait_for
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
 from hawb.views.planning.upgrade import text
 
 
 def waits(answer: Answer) -> list[str]:
-    return [turn.wait for turn in answer.plan.turns]
+    return [restart.wait for restart in answer.plan.restarts]
 
 
 # What is predicted is what happens
@@ -34,9 +34,9 @@ def waits(answer: Answer) -> list[str]:
 def test_the_rehearsal_of_any_plan_shows_what_is_predicted(run: Run, data: st.DataObject) -> None:
     task = task_of(run, away_s=data.draw(st.sampled_from([0, 30])), drain=data.draw(st.booleans()))
     order = data.draw(st.permutations(task.nodes))
-    turns = [Turn(node, data.draw(st.sampled_from(WAITS))) for node in order]
+    restarts = [Restart(node, data.draw(st.sampled_from(WAITS))) for node in order]
     before, steps = run.moment(), run.steps
-    rehearsed(run, follow(run, task, turns, "some"))
+    rehearsed(run, played_plan(run, task, restarts, "some"))
     assert (run.moment(), run.steps) == (before, steps)
 
 
@@ -44,9 +44,9 @@ def test_the_rehearsal_of_any_plan_shows_what_is_predicted(run: Run, data: st.Da
 @given(clusters())
 def test_nothing_that_a_plan_is_compared_with_is_better(run: Run) -> None:
     answer = planned(run)
-    careful = [plan for plan in answer.others[1:] if NONE not in {turn.wait for turn in plan.turns}]
+    careful = [plan for plan in answer.others[1:] if NONE not in {restart.wait for restart in plan.restarts}]
     assert all(answer.plan.prediction.cost() <= plan.prediction.cost() for plan in careful)
-    assert sorted(turn.node for turn in answer.plan.turns) == list(run.settings.names)
+    assert sorted(restart.node for restart in answer.plan.restarts) == list(run.settings.names)
 
 
 @pytest.mark.parametrize("objective", [MEASURES, ("skew", "duration_s"), ("duration_s",)])
@@ -58,7 +58,7 @@ def test_the_search_finds_the_least_of_all_plans(objective: tuple[str, ...]) -> 
     answer, task = planned(run, *objective), task_of(run)
     assert answer.exact
     plans = [
-        follow(run, task, [Turn(node, wait) for node, wait in zip(order, (BOTH, *chosen), strict=True)])
+        played_plan(run, task, [Restart(node, wait) for node, wait in zip(order, (BOTH, *chosen), strict=True)])
         for order in permutations("abc")
         for chosen in product(CAREFUL, repeat=2)
     ]
@@ -74,13 +74,13 @@ def test_no_plan_of_any_cluster_is_better_than_the_one_found(run: Run) -> None:
     assume(answer.exact and answer.kinds == answer.queues)
     for order in permutations(task.nodes):
         for chosen in product((answer.waits[0], answer.waits[-1]), repeat=len(order)):
-            plan = follow(run, task, [Turn(node, wait) for node, wait in zip(order, chosen, strict=True)])
+            plan = played_plan(run, task, [Restart(node, wait) for node, wait in zip(order, chosen, strict=True)])
             assert answer.plan.prediction.cost() <= plan.prediction.cost()
 
 
 def test_a_queue_counts_as_often_as_it_stands_for_others():
     run = cluster(mirrored("ha"), mirrored("single", "a"), ha=ALL)
-    ahead, stages = followed(run, task_of(run), [Turn("a", READY)])
+    ahead, stages = played_restarts(run, task_of(run), [Restart("a", READY)])
     once, often = (prediction(run.moment(), ahead, stages, counts) for counts in (None, {"single": 10}))
     down = {effect.queue: effect.down_s for effect in once.effects}
     assert often.outage_s == pytest.approx(once.outage_s + 9 * down["single"])
@@ -92,7 +92,7 @@ def test_any_scenario_can_be_gone_on_from(file: Path):
     run = Run.of(load(file))
     task = task_of(run, away_s=5)
     answer = planned(run)
-    assert sorted(turn.node for turn in answer.plan.turns) == sorted(task.nodes)
+    assert sorted(restart.node for restart in answer.plan.restarts) == sorted(task.nodes)
     assert plan_full_stop(run, task).plan.stuck is None
 
 
@@ -135,10 +135,11 @@ def test_two_members_are_out_of_use_whatever_one_does_and_three_are_not():
 
 def test_who_waits_for_nothing_takes_the_majority_away():
     run = cluster(quorum("qq", "abc"))
-    naive, none = (follow(run, task_of(run), turns).prediction for turns in list(baselines(task_of(run)).values())[:2])
+    plans = list(baselines(task_of(run)).values())[:2]
+    naive, none = (played_plan(run, task_of(run), restarts).prediction for restarts in plans)
     assert none.outage_s > naive.outage_s + 10
     hasty = search(run, task_of(run), ("duration_s",), waits=(NONE, READY))
-    assert {turn.wait for turn in hasty.plan.turns[1:]} == {NONE}
+    assert {restart.wait for restart in hasty.plan.restarts[1:]} == {NONE}
 
 
 def test_a_quorum_queue_waits_for_one_more_than_a_majority():
@@ -150,7 +151,7 @@ def test_a_quorum_queue_waits_for_one_more_than_a_majority():
 def test_draining_a_node_waits_for_no_other():
     run = cluster(quorum("qq", "abc"))
     task = task_of(run, drain=True)
-    naive, none = (follow(run, task, turns) for turns in list(baselines(task).values())[:2])
+    naive, none = (played_plan(run, task, restarts) for restarts in list(baselines(task).values())[:2])
     assert none.stages[1].stop_s < none.stages[0].end_s < naive.stages[1].stop_s
     assert none.prediction.outage_s > naive.prediction.outage_s + 9
     assert [step.name for step in naive.rehearsal.steps[:4]] == ["drain", "stop", "wait", "start"]
@@ -174,7 +175,7 @@ def test_the_objective_decides():
 def test_an_order_that_is_given_is_kept():
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
     answer = planned(run, orders=(("c", "a", "b"),))
-    assert [turn.node for turn in answer.plan.turns] == ["c", "a", "b"]
+    assert [restart.node for restart in answer.plan.restarts] == ["c", "a", "b"]
 
 
 def test_confirmed_messages_of_steps_count_and_clients_go_on():
@@ -192,7 +193,7 @@ def test_confirmed_messages_of_steps_count_and_clients_go_on():
 def test_nodes_that_are_down_are_in_no_plan():
     run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
     assert task_of(run).nodes == ("a", "c")
-    assert sorted(turn.node for turn in planned(run).plan.turns) == ["a", "c"]
+    assert sorted(restart.node for restart in planned(run).plan.restarts) == ["a", "c"]
 
 
 # Waits
@@ -204,7 +205,7 @@ def test_each_wait_begins_with_the_weaker_ones():
     run.apply_plain({"start": "a"})
     over = [wait_for(run, "b", wait).over_s for wait in (NONE, READY, QUORUM_PLUS_ONE, BOTH)]
     assert over == sorted(over) and over[0] < over[1]
-    found = ways(run, "b", WAITS)
+    found = stop_moments(run, "b", WAITS)
     assert [go.over_s for go in found] == sorted({go.over_s for go in found})
 
 
@@ -230,7 +231,7 @@ def test_only_the_queues_of_the_next_node_are_waited_for():
 
 def test_kubernetes_goes_by_numbers():
     task = Task(("rabbit-2", "rabbit-10", "rabbit-1"))
-    assert [turn.node for turn in list(baselines(task).values())[2]] == ["rabbit-10", "rabbit-2", "rabbit-1"]
+    assert [restart.node for restart in list(baselines(task).values())[2]] == ["rabbit-10", "rabbit-2", "rabbit-1"]
 
 
 # Queues and nodes that are alike

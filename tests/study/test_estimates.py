@@ -11,7 +11,7 @@ from made_up_trials import CELLS
 from made_up_trials import row as made_up_row
 from pyspark.sql import DataFrame, SparkSession
 
-from hawb.study.estimates import differences, estimates, told
+from hawb.study.estimates import compared, differences, estimates
 from hawb.study.intervals import BATCHES, STUDENT_T
 
 
@@ -120,7 +120,7 @@ def drawn(spark: SparkSession, weighted: bool) -> tuple[DataFrame, dict[str, np.
 @pytest.mark.spark
 def test_a_difference_of_pairs_is_told_far_better_than_two_means(spark: SparkSession):
     trials, values, _ = drawn(spark, weighted=False)
-    found = {row["design"]: row for row in told(trials, "base")}
+    found = {row["design"]: row for row in compared(trials, "base")}
     base, other = found["base"], found["other"]
     assert [base[name] for name in ("difference", "difference_low", "difference_high")] == pytest.approx([0, 0, 0])
     more = values["other"] - values["base"]

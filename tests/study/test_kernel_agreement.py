@@ -83,7 +83,7 @@ def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
         return None
     if begun["moment"]["handed"][0]:
         return None
-    return trial.record(begun[0], kind.told), int(begun["moment"]["counter"][0])
+    return trial.record(begun[0], kind.summarise), int(begun["moment"]["counter"][0])
 
 
 def history_of(given: Case) -> np.ndarray:

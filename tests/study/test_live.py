@@ -35,11 +35,11 @@ from hawb.views.study.estimates import (
     DOWN,
     LOSS,
     LOST,
+    cell_value,
     cells,
     estimates_in_words,
     estimates_table,
     number,
-    one,
 )
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
@@ -107,9 +107,9 @@ def test_a_study_that_is_played_now_is_the_same_each_time(study: Study) -> None:
     rows = live(asked)
     assert rows == live(asked)
     assert cells(rows) == [("rough", "two"), ("rough", "quorum")]
-    assert 0 < one(rows, "quorum", "rough", DOWN)[0] < one(rows, "quorum", "rough", DOWN)[2]
+    assert 0 < cell_value(rows, "quorum", "rough", DOWN)[0] < cell_value(rows, "quorum", "rough", DOWN)[2]
     with pytest.raises(KeyError):
-        one(rows, "quorum", "calm", DOWN)
+        cell_value(rows, "quorum", "calm", DOWN)
 
 
 def test_a_study_with_other_numbers(study: Study) -> None:

@@ -361,10 +361,10 @@ def test_sources_of_data_take_numbers(tmp_path: Path, study: Study) -> None:
     own = tmp_path / "own.yaml"
     own.write_text(json.dumps(OWN))
     laid = laid_over(study, read_numbers(OWN))
-    asked, label = sources.asked({"study": sources.as_option(study), "numbers": str(own), "trials": "3"})
+    asked, label = sources.from_options({"study": sources.as_option(study), "numbers": str(own), "trials": "3"})
     assert (asked.environments, asked.designs, asked.trials, label) == (laid.environments, laid.designs, 3, "study")
     with pytest.raises(ScenarioRefused, match=r"none\.yaml"):
-        sources.asked({"study": sources.as_option(study), "numbers": str(tmp_path / "none.yaml")})
+        sources.from_options({"study": sources.as_option(study), "numbers": str(tmp_path / "none.yaml")})
 
 
 def test_numbers_that_are_none_are_refused_before_spark_starts(tmp_path: Path) -> None:

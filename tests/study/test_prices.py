@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from test_numbers import ASKED, OWN
 
-from hawb.study.estimates import told
+from hawb.study.estimates import compared
 from hawb.study.load import read_study
 from hawb.study.numbers import Prices, read_numbers
 from hawb.study.prices import with_price
@@ -42,7 +42,7 @@ def test_the_price_of_weighted_trials_is_that_of_their_estimates(spark: SparkSes
          "weight": float(draw.uniform(0.5, 1.5))}
         for design in ("two", "three") for trial in range(96)
     ])  # fmt: skip
-    rows = told(with_price(rows, STUDY, PRICES), "two")
+    rows = compared(with_price(rows, STUDY, PRICES), "two")
     found = {(row["design"], row["measure"]): row for row in rows}
     per = {"publish_down_s": 500 / 3600, "lost_confirmed": 0.01, "bytes_replicated": 0.02 / 1e9}
     for design, nodes in (("two", 3), ("three", 5)):

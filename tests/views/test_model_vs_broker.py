@@ -86,7 +86,7 @@ def test_what_is_not_compared_does_not_simply_agree():
 
 
 def test_who_is_elected_is_left_to_chance():
-    case = model_vs_broker.one("quorum-leader-killed", data=DATA)
+    case = model_vs_broker.recording("quorum-leader-killed", data=DATA)
     assert (verdicts(case)["queues.orders.leader"], model_vs_broker.verdict(case)) == (CHANCE, AGREES)
 
 
@@ -115,7 +115,8 @@ def test_a_pair_names_both_and_leaves_out_what_neither_tells():
 
 def test_recordings_are_counted_by_release_and_type():
     differing = kept(messages=2)
-    table = model_vs_broker.tally([kept(), kept(), differing, model_vs_broker.one("quorum-leader-killed", data=DATA)])
+    quorum = model_vs_broker.recording("quorum-leader-killed", data=DATA)
+    table = model_vs_broker.tally([kept(), kept(), differing, quorum])
     assert table.rows == [
         ("3.10", "classic", 2, 0, 0, 1, 3), ("3.10", "quorum, or both", 1, 0, 0, 0, 1), ("all", "", 3, 0, 0, 1, 4),
     ]  # fmt: skip
@@ -124,12 +125,12 @@ def test_recordings_are_counted_by_release_and_type():
 
 
 def test_every_recording_is_there_with_its_reasons():
-    found = model_vs_broker.every(DATA)
+    found = model_vs_broker.all_recordings(DATA)
     assert len(found) == len(list((DATA / "recorded").glob("*/*.json")))
     known = model_vs_broker.reasons(found, KNOWN)
     assert {row[0] for row in known.rows} == {each.name for each in found if each.known}
     with pytest.raises(KeyError, match="none is not recorded"):
-        model_vs_broker.one("none", data=DATA)
+        model_vs_broker.recording("none", data=DATA)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -142,11 +143,11 @@ def test_text_from_files_cannot_leave_its_place(name: str):
 
 def test_values_are_told_in_few_words():
     values = (None, [], True, 1234, ["a", "b"], [[1, 3]], model_vs_broker.ABSENT)
-    assert [model_vs_broker.said(value) for value in values] == [
+    assert [model_vs_broker.brief(value) for value in values] == [
         "none", "none", "yes", "1,234", "a and b", "messages 1 to 3", "",
     ]  # fmt: skip
-    assert model_vs_broker.said({"x": [], "y": [[1, 2]]}) == "y: messages 1 to 2"
-    assert model_vs_broker.said({"x": []}) == "none"
+    assert model_vs_broker.brief({"x": [], "y": [[1, 2]]}) == "y: messages 1 to 2"
+    assert model_vs_broker.brief({"x": []}) == "none"
 
 
 # Live

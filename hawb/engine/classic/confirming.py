@@ -1,12 +1,15 @@
 """When a publisher's channel has a replica's answer: a link's latency each way, the transfer to a mirror, and a disk
-write for persistent messages (`rabbit_channel`, `rabbit_mirror_queue_master:publish`, `rabbit_msg_store`)."""
+write for persistent messages.
+
+Source: `rabbit_channel`, `rabbit_mirror_queue_master:publish`, `rabbit_msg_store`.
+"""
 
 from __future__ import annotations
 
 
 def answer_us(t, q, node, client, count, size_bytes, written):
     """How long after messages have reached their master a client at a node has the answer of the replica at another:
-    of the master, or of a mirror, to which they are sent on. What is to be `written` to disk is answered for then."""
+    of the master, or of a mirror, to which they are sent on. Messages to be `written` to disk are answered for then."""
     transfer_us = 0
     if node != q.master:
         transfer_us = t.setup.link_us + count * size_bytes * 1_000_000 // t.setup.network_bytes_per_s

@@ -78,8 +78,8 @@ class Verdicts(Table):
 
     __slots__ = ()
 
-    def told(self, value: Any) -> str:
-        return f"{MARKS[value]} {value}" if value in MARKS else super().told(value)
+    def cell_text(self, value: Any) -> str:
+        return f"{MARKS[value]} {value}" if value in MARKS else super().cell_text(value)
 
     def ink(self, value: Any) -> str:
         loud = value in MARKS and value not in QUIET
@@ -89,7 +89,7 @@ class Verdicts(Table):
 # What is kept
 
 
-def every(data: Path | None = None) -> list[Kept]:
+def all_recordings(data: Path | None = None) -> list[Kept]:
     """All recordings in `data/recorded`, by release and name. Raises FileNotFoundError outside a checkout."""
     folder = data or data_folder_for("the recordings")
     known = load_known(folder / "known-differences.yaml")
@@ -99,9 +99,9 @@ def every(data: Path | None = None) -> list[Kept]:
     ]
 
 
-def one(name: str, release: str = "3.10", data: Path | None = None) -> Kept:
+def recording(name: str, release: str = "3.10", data: Path | None = None) -> Kept:
     """The recording of a scenario on a release. Raises KeyError where there is none."""
-    found = [kept for kept in every(data) if (kept.name, kept.recording.version) == (name, release)]
+    found = [kept for kept in all_recordings(data) if (kept.name, kept.recording.version) == (name, release)]
     if not found:
         raise KeyError(f"{name} is not recorded on {release}")
     return found[0]
@@ -192,16 +192,16 @@ def pair(kept: Kept, of: str, step: int | None = None) -> Verdicts:
 def _pair(played: Played, known: Uncompared | None, of: str, step: int | None) -> Verdicts:
     when = "at the end" if step is None else f"at step {step}"
     rows = [
-        (field.name.removeprefix(f"{of}."), said(field.model), said(field.broker), field.verdict)
+        (field.name.removeprefix(f"{of}."), brief(field.model), brief(field.broker), field.verdict)
         for field in fields(played, known)
         if field.step == step and f"{field.name}.".startswith(f"{of}.")
-        if field.verdict != UNTOLD or said(field.model) not in (NOTHING, "0")
+        if field.verdict != UNTOLD or brief(field.model) not in (NOTHING, "0")
     ]
     release = played.outcome["broker"]["rabbitmq"]
     return Verdicts(f"{of}, {when}", ("field", "model", f"RabbitMQ {release}", "verdict"), rows)
 
 
-def said(value: Any) -> str:
+def brief(value: Any) -> str:
     """A value of an outcome in few words."""
     if value == ABSENT:
         return ""
@@ -212,11 +212,11 @@ def said(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(inner, list) for inner in value):
         return messages(value) if all(isinstance(end, int) for run in value for end in run) else str(value)
     if isinstance(value, list):
-        return listing(said(inner) if isinstance(inner, dict) else inner for inner in value)
+        return listing(brief(inner) if isinstance(inner, dict) else inner for inner in value)
     if isinstance(value, dict) and "role" in value:
         return value["role"].replace("_", " ")
     if isinstance(value, dict):
-        return "; ".join(f"{key}: {said(inner)}" for key, inner in value.items() if said(inner) != NOTHING) or NOTHING
+        return "; ".join(f"{key}: {brief(inner)}" for key, inner in value.items() if brief(inner) != NOTHING) or NOTHING
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

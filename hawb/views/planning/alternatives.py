@@ -54,7 +54,7 @@ class Table:
         return table_html(self.alternatives)
 
 
-def asked(harm: Harm, step: str) -> str:
+def harm_in_words(harm: Harm, step: str) -> str:
     """The harm in words, with the verb of the step behind it."""
     lost = f"{counted(runs.size(harm.lost))} of {shown(harm.queue)} lost"
     what = lost if harm.lost else f"{shown(harm.queue)} could not be used"

@@ -15,7 +15,7 @@ from hawb.broker.imported import scenario_of
 from hawb.broker.untrusted import ImportRefused
 from hawb.planning.full_stop import FullStop, Stopped, plan_full_stop
 from hawb.planning.upgrade import MEASURES, Plan, Task, task_of
-from hawb.planning.upgrade_search import CAREFUL, Answer, Told, search
+from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
 from hawb.scenario.dump import dump
 from hawb.scenario.run import Run
 from hawb.views.embedded import svg
@@ -103,8 +103,8 @@ class PlannedUpgrade(Struct, frozen=True):
 
 
 def rolling(
-    run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: Told | None = None,
-    orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+    run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
+    told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
 ) -> PlannedUpgrade:  # fmt: skip
     """The best plan for nodes that go one after the other (`upgrade_search.search`)."""
     found = search(run, task, objective, waits or CAREFUL, told, orders)

@@ -28,7 +28,9 @@ class Chronicle:
                 found += places[bisect_left(places, since) : bisect_left(places, end)]
         return sorted(found)
 
-    def told(self, names: Iterable[str], queue: str | None, since: int = 0, until: int | None = None) -> list[dict]:
+    def events_of(
+        self, names: Iterable[str], queue: str | None, since: int = 0, until: int | None = None
+    ) -> list[dict]:
         """The events whose `places` these arguments give."""
         return [self.events[place] for place in self.places(names, queue, since, until)]
 

@@ -58,7 +58,7 @@ def copies(chronicle: Chronicle, queue: str, first: int, last: int) -> dict[str,
     """The nodes that had the messages published with event `first`, up to and with event `last`, as long as the queue
     had them: how their copy ended, or None where it is still there."""
     found: dict[str, End | None] = dict.fromkeys(chronicle.events[first]["detail"]["replicas"])
-    for event in chronicle.told(MOVES, queue, first + 1, last + 1):
+    for event in chronicle.events_of(MOVES, queue, first + 1, last + 1):
         if event["event"] in ("sync_finished", "queue_recovered"):
             found |= dict.fromkeys(event["detail"].get("mirrors", [event["node"]]))
         ended = event["detail"]["mirrors"] if event["event"] == "sync_started" else [event["node"]]

@@ -101,8 +101,8 @@ def _others(chronicle: Chronicle, index: int) -> list[str]:
     """The nodes that run when another one comes up."""
     changes = (*COMING, *GOING)
     runs = {name: state == "running" for name, state in chronicle.outcome["nodes"].items()}
-    runs |= {event["node"]: event["event"] in GOING for event in reversed(chronicle.told(changes, None))}
-    runs |= {event["node"]: event["event"] in COMING for event in chronicle.told(changes, None, until=index)}
+    runs |= {event["node"]: event["event"] in GOING for event in reversed(chronicle.events_of(changes, None))}
+    runs |= {event["node"]: event["event"] in COMING for event in chronicle.events_of(changes, None, until=index)}
     return [name for name, running in runs.items() if running and name != chronicle.events[index]["node"]]
 
 
@@ -112,7 +112,7 @@ def _reason(chronicle: Chronicle, index: int) -> str | None:
     reason = event["detail"].get("reason", event["detail"].get("until"))
     if (event["event"], reason) != ("sync_ended", "cancelled"):
         return reason
-    told = chronicle.told(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
+    told = chronicle.events_of(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
     return HELD if told and told[-1]["event"] == "sync_held" else reason
 
 

@@ -78,7 +78,7 @@ def as_runs(ids: list[list[int]]) -> runs.Runs:
 
 def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
     """The last event before `index` with which the queue lost its master; None if it never did."""
-    return next(reversed(chronicle.told(("master_down",), queue, until=index)), None)
+    return next(reversed(chronicle.events_of(("master_down",), queue, until=index)), None)
 
 
 def told_of(fault: dict) -> str:
@@ -139,7 +139,8 @@ def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, f
     emptied = _emptied(chronicle, queue, node, index)
     if emptied is not None:
         return f"{name} had been emptied by a synchronisation that ended early at {seconds(emptied)} s."
-    joined = [event for event in chronicle.told(("mirror_added",), queue, first or 0, index) if event["node"] == node]
+    added = chronicle.events_of(("mirror_added",), queue, first or 0, index)
+    joined = [event for event in added if event["node"] == node]
     if not joined:
         return f"{name} was not synchronised."
     if fault is not None and joined[-1]["t"] > fault["t"]:
@@ -154,7 +155,8 @@ def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float |
     """When a synchronisation of a mirror ended early, if nothing has happened to the mirror since; else None."""
     invited: list[str] = []
     emptied = None
-    for event in chronicle.told(("sync_started", "sync_ended", "sync_finished", "mirror_added"), queue, until=index):
+    names = ("sync_started", "sync_ended", "sync_finished", "mirror_added")
+    for event in chronicle.events_of(names, queue, until=index):
         if event["event"] == "sync_started":
             invited = event["detail"]["mirrors"]
         elif event["event"] == "sync_ended":
@@ -220,7 +222,7 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
 
 def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
     """Whether a node that had gone was back at event `index`."""
-    told = [event for event in chronicle.told(NODE_EVENTS, None, until=index) if event["node"] == node]
+    told = [event for event in chronicle.events_of(NODE_EVENTS, None, until=index) if event["node"] == node]
     return bool(told) and told[-1]["event"] == "node_running"
 
 

@@ -21,10 +21,10 @@ class PoliciesInForce:
     def name(self, queue: str, index: int, kind: str = "policy") -> str | None:
         """The policy that applies to a queue after event `index`; None if there is none."""
         applied = f"{kind}_applied"
-        told = self._chronicle.told((applied, "queue_declared"), queue, until=index + 1)
+        told = self._chronicle.events_of((applied, "queue_declared"), queue, until=index + 1)
         if told:
             return told[-1]["detail"].get("policy" if told[-1]["event"] == applied else kind)
-        later = self._chronicle.told((applied,), queue, since=index + 1)
+        later = self._chronicle.events_of((applied,), queue, since=index + 1)
         return later[0]["detail"]["was"] if later else self._chronicle.outcome["queues"].get(queue, {}).get(kind)
 
     def names(self, queue: str, index: int) -> list[str]:
@@ -53,7 +53,7 @@ class PoliciesInForce:
 
     def _policy(self, queue: str, index: int, kind: str) -> Policy | None:
         name, vhost = self.name(queue, index, kind), split_queue(queue)[0]
-        told = self._chronicle.told((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
+        told = self._chronicle.events_of((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
         for detail in (event["detail"] for event in reversed(told)):
             if (detail["name"], detail["vhost"]) == (name, vhost):
                 return Policy.of(name, detail["pattern"], detail["definition"])

@@ -107,7 +107,7 @@ def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None =
     """The sentences about a quorum queue's leader between two events, by their places. That an elected leader can
     commit needs no sentence."""
     told, elected = [], None
-    for event in chronicle.told(LEADERSHIP, queue, after + 1, until):
+    for event in chronicle.events_of(LEADERSHIP, queue, after + 1, until):
         if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
             told.append(f"At {seconds(event['t'])} s: {sentence(event, [queue])}")
         elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
@@ -177,7 +177,7 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
 
 def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
     """The last event of that name about a message; one without message numbers is about all."""
-    told = reversed(chronicle.told((name,), queue))
+    told = reversed(chronicle.events_of((name,), queue))
     return next((e for e in told if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
 
 

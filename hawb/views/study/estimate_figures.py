@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hawb.study.live import Estimate
-from hawb.views.study.estimates import Shown, cells, one
+from hawb.views.study.estimates import Shown, cell_value, cells
 from hawb.views.style import FIGURE, LOOKS, MARKERS, PAPER
 
 STYLE = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
@@ -64,13 +64,13 @@ def _panel(
     axes.set_title(shown.title)
     ends = []
     for (environment, design), height in zip(places, heights, strict=True):
-        value, low, high = one(estimates, design, environment, shown)
+        value, low, high = cell_value(estimates, design, environment, shown)
         look = LOOKS[types.get(design, "classic")]
         low, high = (value, value) if low is None else (max(low, 0.0), high)
         face = look.colour if value else PAPER
         axes.hlines(height, low, high, color=look.colour, linewidth=2, alpha=0.5)
         axes.plot(value, height, color=look.colour, marker=MARKERS[look.glyph], markersize=6, markerfacecolor=face)
-        axes.annotate(shown.told(value), (high, height), (7, 0), textcoords="offset points", va="center")
+        axes.annotate(shown.text(value), (high, height), (7, 0), textcoords="offset points", va="center")
         ends += [value, high]
     _scale(axes, ends)
 

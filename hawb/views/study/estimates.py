@@ -30,7 +30,7 @@ class Shown(Struct, frozen=True):
         values = (estimate[f"{kind}{end}"] for end in ("", "_low", "_high"))
         return tuple(None if value is None else value * times for value in values)
 
-    def told(self, value: float) -> str:
+    def text(self, value: float) -> str:
         """A value with its unit."""
         return percent(value) if self.share else f"< {SMALLEST:g}" if 0 < value < SMALLEST else number(value)
 
@@ -45,7 +45,9 @@ NACKED = Shown("nacked", "messages nacked a year")
 NETWORK = Shown("bytes_replicated", "GB between nodes a year", times=1e-9)
 
 
-def one(estimates: Iterable[Estimate], design: str, environment: str, shown: Shown) -> tuple[float, float, float]:
+def cell_value(
+    estimates: Iterable[Estimate], design: str, environment: str, shown: Shown
+) -> tuple[float, float, float]:
     """(value, from, to) of a cell. Raises KeyError where there is none."""
     for row in estimates:
         if (row["design"], row["environment"], row["measure"]) == (design, environment, shown.measure):
@@ -64,7 +66,9 @@ def estimates_table(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> pd
     """One row for each environment and design, one column for each number: `value (from to to)`."""
     places = cells(estimates)
     found = {
-        each.title: [_in_a_cell(each, one(estimates, design, environment, each)) for environment, design in places]
+        each.title: [
+            _in_a_cell(each, cell_value(estimates, design, environment, each)) for environment, design in places
+        ]
         for each in shown
     }
     return pd.DataFrame(found, index=pd.MultiIndex.from_tuples(places, names=("environment", "design")))
@@ -80,8 +84,8 @@ def worth_table(estimates: Iterable[Estimate]) -> pd.DataFrame:
 def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -> str:
     value, low, high = values
     if low is None:
-        return shown.told(value)
-    told, least, most = map(shown.told, (value, max(low, 0.0), high))
+        return shown.text(value)
+    told, least, most = map(shown.text, (value, max(low, 0.0), high))
     return told if least == told == most else f"{told} ({least.removesuffix(' %')} to {most})"
 
 
@@ -94,7 +98,7 @@ def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) ->
         if environment != before:
             lines.append(f"{environment}: {titles}")
             before = environment
-        told = [each.told(one(estimates, design, environment, each)[0]) for each in shown]
+        told = [each.text(cell_value(estimates, design, environment, each)[0]) for each in shown]
         lines.append(f"  {design}: {'; '.join(told)}")
     return "\n".join(lines)
 
