@@ -98,9 +98,9 @@ def test_a_packet_is_under_way_for_its_bytes_and_the_latency_and_none_overtakes(
     monkeypatch.setattr(slow_links.os, "read", lambda _file, _most: sent.pop(0))
     links.slow_down()
     for _ in range(4):
-        links._take(1)
+        links._hold(1)
     links.speed_up()
-    links._take(1)
+    links._hold(1)
     assert [(due, file) for due, _, file, _ in sorted(links._held)] == [(101.0, 2), (101.5, 2), (101.5, 2)]
 
 
@@ -108,14 +108,14 @@ def test_a_packet_arrives_once_it_is_due(links: SlowLinks, monkeypatch) -> None:
     arrived = []
     monkeypatch.setattr(slow_links.os, "write", lambda _file, data: arrived.append(data))
     links._held = [(100.0, 0, 2, b"now"), (100.1, 1, 2, b"later")]
-    links._pass_on()
+    links._deliver()
     assert arrived == [b"now"]
 
 
 def test_a_link_is_busy_until_it_has_carried_all(links: SlowLinks, monkeypatch) -> None:
     monkeypatch.setattr(slow_links.os, "read", lambda _file, _most: packet(2))
     links.slow_down()
-    links._take(1)
+    links._hold(1)
     found = [links.busy]
     slow_links.time.sleep(0.45)
     assert [*found, links.busy] == [True, False]
