@@ -1,7 +1,7 @@
 """What replicas of classic queues need of a turn while their queue lives: all that is otherwise where their rules are
 compiled, beside what replicas hold (`copies`) and what the record says of them (`record_ports`).
 
-Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.classic_ports`. What a port promises is
+Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.mirror_ports`. What a port promises is
 said here for both. `q` is the queue's record, written to in place.
 """
 
