@@ -138,7 +138,7 @@ class Exported(FleetSource):
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
         """The rows of a cluster. Raises ValueError for a file that is refused where the mode is FAILFAST."""
         refused: list[dict[str, str]] = []
-        told = read_rest(cluster, refused, self.told) or []
+        told = read_rest(cluster, refused, self.rows_of_files) or []
         if refused and self.mode == "FAILFAST":
             raise ValueError("{file}: {place}: {given}, not {accepted}".format(**refused[0]))
         if self.mode == "PERMISSIVE":

@@ -13,6 +13,7 @@ from hawb.engine.key import key
 from hawb.engine.ledger import Account, imbalance
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY, size
+from hawb.engine.steady import beats
 from hawb.engine.steady.credit import left
 from hawb.engine.turn import Turn
 from hawb.scenario.load import read_scenario
@@ -31,8 +32,8 @@ def test_message_k_exists_at_start_and_k_divided_by_the_rate(rate):
 
 
 def test_a_rate_means_what_is_written_and_not_the_nearest_binary_fraction():
-    beats = clock_from(Turn(run_of().settings, run_of().moment(), 0), 0.1).beats
-    assert [beats(time_us) for time_us in (9_999_999, 10_000_000)] == [0, 1]
+    clock = clock_from(Turn(run_of().settings, run_of().moment(), 0), 0.1)
+    assert [beats.beyond(clock, time_us, 0) for time_us in (9_999_999, 10_000_000)] == [0, 1]
 
 
 def test_a_consumer_with_automatic_acknowledgement_takes_so_many_a_second():

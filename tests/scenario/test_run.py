@@ -331,4 +331,4 @@ def test_runs_share_what_was_told_before_their_ways_parted():
     assert run.moment().trace()[shared:] == run.moment().trace(shared)
     assert run.shared_entries(run.copy()) == run.rewound(3).shared_entries(run)
     assert run.shared_entries(again) == 0
-    assert outcome(other, told=outcome(run)["events"][:shared]) == outcome(other)
+    assert outcome(other, shared=outcome(run)["events"][:shared]) == outcome(other)

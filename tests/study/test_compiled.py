@@ -14,6 +14,7 @@ from hawb.study.compiled import Assembly, Binding, inner, with_parts
 from hawb.study.kernel import (
     arrival,
     boot_order,
+    closing,
     flows,
     going_down,
     host_ports,
@@ -22,11 +23,11 @@ from hawb.study.kernel import (
     node_ports,
     node_rules,
     partitioned_trial,
-    publishing,
     quorum_trial,
     raft,
     raft_ports,
     state,
+    steady,
     trial,
     upkeep,
 )
@@ -118,7 +119,7 @@ def test_parts_are_found_at_any_depth():
     def look(t):
         t.moment.poll_us = 99
 
-    parts = Assembly({flows.next_change_us: next_change_us, upkeep.look: look})
+    parts = Assembly({steady.next_change_us: next_change_us, upkeep.look: look})
     assert parts.of(upkeep.next_us) is not upkeep.next_us
     assert parts.of(trial.play_until).py_func.__globals__["next_us"] is parts.of(upkeep.next_us)
     assert parts.of(trial.set_up) is trial.set_up
@@ -126,20 +127,20 @@ def test_parts_are_found_at_any_depth():
 
 def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
     @inner
-    def credit(t):
-        return 5
+    def follows_rate(t, rate):
+        return True
 
-    parts = {publishing.is_unhindered: partitioned_trial.is_unhindered, publishing.credit: credit}
-    part = with_parts(publishing.react, parts).py_func.__globals__["is_unhindered"]
-    replaced = part.py_func.__globals__["goes_on_unhindered"]
-    assert part.py_func.__code__ is partitioned_trial.is_unhindered.py_func.__code__
-    assert replaced.py_func.__code__ is publishing.is_unhindered.py_func.__code__
-    assert replaced.py_func.__globals__["credit"] is credit
+    parts = {upkeep.is_content: partitioned_trial.is_content, upkeep.follows_rate: follows_rate}
+    part = with_parts(upkeep.look, parts).py_func.__globals__["is_content"]
+    replaced = part.py_func.__globals__["has_what_they_want"]
+    assert part.py_func.__code__ is partitioned_trial.is_content.py_func.__code__
+    assert replaced.py_func.__code__ is upkeep.is_content.py_func.__code__
+    assert replaced.py_func.__globals__["follows_rate"] is follows_rate
 
 
 def test_a_part_that_calls_itself_by_way_of_others_is_refused():
     with pytest.raises(TypeError, match="leave calls itself"):
-        with_parts(flows.flow, {publishing.lag_us: publishing.leave})
+        with_parts(flows.flow, {closing.lag_us: steady.leave})
 
 
 def test_a_function_with_other_parts_may_return_arrays_where_it_did():

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hawb.study.played import own_seed
 from numba import config, njit
 
 from hawb.study import histories, trial_rows
 from hawb.study.compiled import inner, with_parts
+from hawb.study.engine_trial import own_seed
 from hawb.study.kernel import block, silence, state, trial, upkeep
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load, read_study
