@@ -24,22 +24,22 @@ class FlowTrace:
     """Entries that are not written yet."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple, Told] = {}
+        self.pending: dict[tuple, Told] = {}
 
     def add(self, event: str, node: int, queue: str, detail: dict[str, object]) -> None:
         """Adds messages to an entry that says the same of others, or begins an entry."""
         rest = tuple(str(value) for field, value in detail.items() if field not in SUMS)
-        told = self._entries.setdefault((event, node, queue, *rest), Told(event, node, queue, {}))
+        told = self.pending.setdefault((event, node, queue, *rest), Told(event, node, queue, {}))
         grown = SUMS.keys() & told.detail.keys()
         told.detail |= detail | {field: SUMS[field](told.detail[field], detail[field]) for field in grown}
 
     def take(self, queue: str | None = None) -> list[Told]:
         """Takes out the entries of a queue (None: all), in the order in which they began."""
-        if not self._entries:
+        if not self.pending:
             return []
-        taken = {key: told for key, told in self._entries.items() if queue in (None, told.queue)}
+        taken = {key: told for key, told in self.pending.items() if queue in (None, told.queue)}
         for key in taken:
-            del self._entries[key]
+            del self.pending[key]
         return list(taken.values())
 
 

@@ -27,7 +27,7 @@ class TraceWriter:
     ) -> int:
         """Writes an entry, behind those about what flowed to and from its queue; returns its number. Runs become lists,
         as outcomes have them."""
-        if queue is not None:
+        if queue is not None and self._flows.pending:
             self.end_flows(now_us, queue)
         number = self._first + len(self.entries)
         told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
