@@ -25,7 +25,7 @@ async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
     """A channel made ready to publish. Raises Refused."""
     publishing = Publishing(channel, told)
     if mode == "confirm":
-        await channel.call("confirm_delivery", publishing.heard)
+        await channel.call("confirm_delivery", publishing.on_frame)
         publishing.confirming = True
     elif mode == "tx":
         await channel.call("tx_select")
