@@ -21,6 +21,8 @@ from hawb.scenario import checkout, text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
     from hawb.lab.controller import Controller
     from hawb.lab.page import Lab
@@ -31,13 +33,17 @@ SEED = int(os.environ.get("HAWB_SEED", random.randrange(2**32) if LONG else 0))
 DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
 LONGEST = (
-    "test_mutants", "test_pipeline", "test_kernel_agreement", "test_kernel_quorum", "31-the-policy-table",
-    "test_wide_stories", "34-rare-losses", "test_compiled_search", "test_kernel_partitions", "test_wide_campaigns",
-    "33-a-year-of-upgrades", "test_learner_browser", "test_fuzz", "test_numbers", "30-availability-and-loss",
-    "test_sources", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
+    "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources "
+    "test_numbers",
+    "test_kernel_agreement", "test_kernel_quorum", "test_kernel_partitions", "test_compiled_search",
+    "31-the-policy-table", "test_wide_stories test_wide_campaigns test_kept_campaigns", "test_mutants",
+    "34-rare-losses", "33-a-year-of-upgrades", "test_learner_browser", "test_cluster_properties", "test_fuzz",
+    "30-availability-and-loss", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
 )  # fmt: skip
-"""The files that take about half a minute or more, longest first. They begin, so that at the end no process is left
-alone with one of them."""
+"""The files that take about half a minute or more, longest first, so that at the end no process is left alone with one
+of them. While one process has Spark, another compiles the kernel, which the others find then. What stands together one
+process plays: Spark and its workers take long to start, and the arrays of wide stories to be made."""
+SHARES = {stem: stems for stems in LONGEST for stem in stems.split()}
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
 # ones. A test that sets max_examples itself has the same count in both.
@@ -55,12 +61,28 @@ def pytest_report_header() -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves tests marked `broker` to `make test-broker`, and has the longest files first."""
-    order = {stem: place for place, stem in enumerate(LONGEST)}
+    order = {stem: place for place, stem in enumerate(SHARES)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
     left_out = [] if BROKER else [item for item in items if item.get_closest_marker("broker")]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Shares files out to processes, and those together that stand so in `LONGEST`."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    if config.getvalue("dist") != "loadscope":
+        return None
+
+    class Shares(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return SHARES.get(Path(file).stem, file)
+
+    return Shares(config, log)
 
 
 @pytest.fixture
@@ -106,7 +128,7 @@ def lab(controller: Controller) -> Lab:
     return Lab(controller)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Two of Spark's workers on this machine."""
     from hawb.study.spark import session

@@ -25,8 +25,8 @@ Left out (`ONLY`), beside what RabbitMQ refuses:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from covertable import make
@@ -158,18 +158,23 @@ def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
     salt = str(chance.draw(seed, SALTS, deal, 0))
     return tuple(
         make(
-            factors_of(version, deal), strength=STRENGTH, salt=salt,
-            constraints=[condition(only) for only in only_of(version)],
+            factors_of(version, deal),
+            strength=STRENGTH,
+            salt=salt,
+            constraints=[condition for only in only_of(version) for condition in conditions(only)],
         )
     )
 
 
-def condition(only: Only) -> dict[str, Any]:
-    """A constraint as covertable has it."""
-    return {"operator": "or", "conditions": [{"operator": "not", "condition": each(only.given)}, each(only.then)]}
+def conditions(only: Only) -> Iterator[dict[str, Any]]:
+    """A constraint as covertable has it: one condition for each factor of `then`, which it evaluates sooner than one
+    for all."""
+    given = {factor: frozenset(values) for factor, values in only.given.items()}
+    for factor, values in only.then.items():
+        held = partial(holds, given=given, factor=factor, values=frozenset(values))
+        yield {"operator": "fn", "requires": [*given, factor], "evaluate": held}
 
 
-def each(values: Values) -> dict[str, Any]:
-    """The condition that a row has one of the values of each of some factors, as covertable has it."""
-    conditions = [{"operator": "in", "left": factor, "values": list(allowed)} for factor, allowed in values.items()]
-    return {"operator": "and", "conditions": conditions}
+def holds(row: Row, given: Values, factor: str, values: frozenset[str]) -> bool:
+    """Whether a row has one of the values of a factor, or is not one of the given."""
+    return row[factor] in values or not within(row, given)

@@ -88,16 +88,28 @@ def one_is_odd(scenario: Scenario) -> Played:
     return played
 
 
-def test_a_difference_is_found_and_shrunk_for_its_queue_alone(tmp_path: Path) -> None:
-    made = Campaign(tmp_path, one_is_odd, "broker 3.10", "3.10", SEED, 1, 0, WIDE)
-    result = made.play(0)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign of one story, in which one queue is odd."""
+    made = tmp_path_factory.mktemp("odd")
+    campaign(made).play(0)
+    return made
+
+
+def campaign(folder: Path, count: int = 1) -> Campaign:
+    return Campaign(folder, one_is_odd, "broker 3.10", "3.10", SEED, count, 0, WIDE)
+
+
+def test_a_difference_is_found_and_shrunk_for_its_queue_alone(folder: Path) -> None:
+    made = campaign(folder)
+    (result,) = made.results.values()
     assert result.parts == {"q07": ("queues.q07.policy",)}
     assert made.unshrunk == [(0, "q07")]
     file = made.shrink(0, 60, "q07")
     assert file.name == "broker-3.10-wide-0-0-q07.yaml"
     assert file.read_text().startswith("# at the end, queues.q07.policy: the model says ")
     assert {step.name for step in load(file).steps} <= {"set_policy", "declare", "stop", "kill"}
-    again = Campaign(tmp_path, one_is_odd, "broker 3.10", "3.10", SEED, 2, 0, WIDE)
+    again = campaign(folder, 2)
     assert (again.results, again.unshrunk, again.left) == ({0: result}, [], [1])
     told, count = report(again), len(wide_story(SEED, 0).settings)
     assert "differs 0 q07: queues.q07.policy" in told
@@ -116,9 +128,8 @@ def test_what_differs_in_company_only_says_so(tmp_path: Path) -> None:
     assert load(file).steps == alone(made.scenario(0), "q07").steps
 
 
-def test_settings_are_counted_alone_and_beside_each_other(tmp_path: Path) -> None:
-    made = Campaign(tmp_path, one_is_odd, "broker 3.10", "3.10", SEED, 1, 0, WIDE)
-    made.play(0)
+def test_settings_are_counted_alone_and_beside_each_other(folder: Path) -> None:
+    made = campaign(folder)
     told, odd = list(queue_stories(made)), wide_story(SEED, 0).settings["q07"]
     for one in settings(made):
         assert one.asked - one.equal == (odd[one.factor] == one.value)

@@ -68,6 +68,10 @@ def address(function):
     return told.library.get_pointer_to_function(told.fndesc.llvm_func_name)
 
 
+IDLE = {trial.look_after: inner(lambda t: None), trial.act: inner(lambda t, what, nodes: None)}
+"""Parts of a trial in which nothing happens: its own take a quarter of a minute to compile."""
+
+
 def test_a_function_with_other_parts_is_compiled_from_its_own_code():
     history, horizon_us = np.empty((0, 3), np.int64), 5
 
@@ -80,7 +84,7 @@ def test_a_function_with_other_parts_is_compiled_from_its_own_code():
         t.moment.now_us = time_us + t.moment.poll_us
 
     trials = np.zeros(1, TRIAL)
-    with_parts(trial.play, {trial.set_up: stand, trial.play_until: before})(trials[0], history, horizon_us)
+    with_parts(trial.play, {trial.set_up: stand, trial.play_until: before, **IDLE})(trials[0], history, horizon_us)
     assert trials["moment"]["now_us"] == 12
     assert with_parts(trial.play, {}) is trial.play
 
@@ -99,7 +103,7 @@ def test_a_function_with_other_parts_is_never_taken_for_another_of_its_name():
     history, trials = np.empty((0, 3), np.int64), np.zeros(1, TRIAL)
     stand = inner(lambda t: None)
     for number in (3, 8):
-        with_parts(trial.play, {trial.set_up: stand, trial.play_until: reads(number)})(trials[0], history, 0)
+        with_parts(trial.play, {trial.set_up: stand, trial.play_until: reads(number), **IDLE})(trials[0], history, 0)
         assert trials["moment"]["now_us"] == number
 
 
