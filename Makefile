@@ -28,8 +28,9 @@ learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
 
 # A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py.
-test: setup ## style, tests and every notebook (ARGS="-k policy")
+test: setup ## style, names, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
+	$(BIN)/ty check --python $(VENV)
 	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --nbval \
 	  --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import NODEFAULT, structs
 
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump, plain
@@ -56,6 +56,10 @@ class Cluster:
     def load(cls, file: str | Path) -> Cluster:
         """The cluster to which a scenario file leads."""
         return cls.of(load(Path(file)))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, verb: str) -> Callable[..., Cluster]: ...
 
     # Every verb of `hawb.scenario.verbs` is a method: made below, but for this one
 
@@ -225,7 +229,7 @@ def _method(name: str, struct: type[Verb]) -> Callable[..., Cluster]:
 
     method.__name__, method.__qualname__ = name, f"Cluster.{name}"
     method.__doc__ = struct.__doc__
-    method.__signature__ = signature
+    setattr(method, "__signature__", signature)  # noqa: B010 - functions are not known to have it
     return method
 
 
@@ -236,7 +240,7 @@ def _signature(struct: type[Verb]) -> inspect.Signature:
         kind = parameter.VAR_POSITIONAL if issubclass(struct, SEVERAL) else parameter.POSITIONAL_OR_KEYWORD
         default = parameter.empty
         if kind is parameter.POSITIONAL_OR_KEYWORD and not field.required:
-            default = None if field.default is structs.NODEFAULT else field.default
+            default = None if field.default is NODEFAULT else field.default
         parameters.append(parameter(field.name, kind, default=default))
     return inspect.Signature([*parameters, parameter("at", parameter.KEYWORD_ONLY, default=None)])
 

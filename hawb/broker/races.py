@@ -24,7 +24,6 @@
 `consumer_races` has the luck of consumers, and `master_races` what makes another node the master.
 """
 
-
 from __future__ import annotations
 
 from collections import defaultdict
@@ -351,7 +350,7 @@ def slack_of(scenario: Scenario) -> dict[str, float]:
     rates: dict[str, float] = defaultdict(float)
     steady = [index for index, step in enumerate(scenario.steps) if getattr(step.verb, "rate", None)]
     for index in steady:
-        verb = scenario.steps[index].verb
+        verb: Any = scenario.steps[index].verb
         rates[whole(verb.queue)] += verb.rate
     settling = sum(step.at is None for step in scenario.steps[min(steady, default=0) + 1 :])
     return {name: rate * (JITTER_S + SETTLING_S * settling) for name, rate in rates.items()}

@@ -5,7 +5,7 @@ consumer) is there for the next chapter, so that two can make a situation of whi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from hawb.broker.random_cast import (
@@ -181,6 +181,6 @@ def newcomer(cast: Cast) -> Steps:
     return [{"join": NEWCOMER}, grown(cast, NEWCOMER, "even"), publish(cast, NEWCOMER), LOOK]
 
 
-FAULTS: tuple[Callable[[Cast], Steps], ...] = (
+FAULTS: tuple[FunctionType, ...] = (
     failover, returned, power_loss, partitioned, cut_off, disk_lost, forgotten, forced, newcomer,
 )  # fmt: skip

@@ -4,7 +4,7 @@ is there for the next one, as in `random_faults`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from hawb.broker.random_cast import (
@@ -303,7 +303,7 @@ def refused(cast: Cast) -> Steps:
     ]
 
 
-OPERATIONS: tuple[Callable[[Cast], Steps], ...] = (
+OPERATIONS: tuple[FunctionType, ...] = (
     consumption, rejection, fetched, rivals, publishing, another_policy, operators, dead_letters, passing, alarmed,
     drained, crashed, synchronised, moved, resized, evacuated, refused,
 )  # fmt: skip

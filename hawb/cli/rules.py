@@ -16,21 +16,31 @@ def rule(words: tuple[str, ...]) -> None:
 
     WORDS are the field's own, as "promote on shutdown", "delivery limit", "forget offline", or a function's name. One
     rule is shown with its code, its source in RabbitMQ, what the guide says, and the scenarios that show it with what
-    real clusters did in them; of several, where each of them is.
+    real clusters did in them; of several, where each of them is. Where none has all WORDS, those with most of them are
+    named.
     """
-    from hawb.lessons.behaviours import all_behaviours, found, words_of
+    from hawb.lessons.behaviours import all_behaviours, found, nearest
     from hawb.lessons.rule_sources import rule as told
     from hawb.lessons.rule_sources import rule_text
 
     asked = " ".join(words)
     behaviours = [each for each in all_behaviours() if each.name == asked] or found(asked)
-    if not behaviours:
-        known = sorted({word for each in all_behaviours() for word in words_of(each.asked)})
-        near = [one for word in words_of(asked) for one in difflib.get_close_matches(word, known)]
-        hint = f"; there is {', '.join(near)}" if near else ""
-        raise SystemExit(refuse(f"no rule is about {asked!r}{hint}. All of them: data/rules.md"))
     if len(behaviours) == 1:
         click.echo(f"{behaviours[0].asked}\n\n{rule_text(told(behaviours[0].function))}")
         return
-    for each in behaviours:
+    near = nearest(asked)
+    if not near:
+        raise SystemExit(refuse(f"no rule is about {asked!r}{_typo(asked)}. All of them: data/rules.md"))
+    if not behaviours:
+        click.echo(f"No rule has all of {asked!r}; nearest:")
+    for each in behaviours or near:
         click.echo(f"{each.name}, {each.file}: {each.asked}")
+
+
+def _typo(asked: str) -> str:
+    """The words that there are in place of those asked for."""
+    from hawb.lessons.behaviours import all_behaviours, words_of
+
+    known = sorted({word for each in all_behaviours() for word in words_of(each.asked)})
+    near = [one for word in words_of(asked) for one in difflib.get_close_matches(word, known)]
+    return f"; there is {', '.join(near)}" if near else ""

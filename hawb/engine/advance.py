@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import astuple
 
 from hawb.engine import (
@@ -121,7 +121,7 @@ def of_replicas(rule: Callable) -> Callable:
     """The handler for an event of a classic queue's replicas, if the queue is still there: it calls a rule with the
     turn, the queue's record and the event's other fields."""
 
-    def handle(turn: Turn, event: Struct) -> None:
+    def handle(turn: Turn, event: Any) -> None:
         queue = turn.queues.get(event.queue)
         if queue is not None and queue.type == CLASSIC:
             rule(turn, turn.own(event.queue), *astuple(event)[1:])

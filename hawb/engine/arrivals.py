@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from hawb.engine import expiry, publishing, runs, steady_confirms
@@ -71,7 +73,7 @@ def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> No
     park(turn, queue, operation)
 
 
-def is_more_of(operation: Publish | Settle, other: object) -> bool:
+def is_more_of(operation: Publish | Settle, other: Any) -> bool:
     """Whether two operations are alike but for how many messages they are about."""
     alike = type(operation) is type(other) and other.count is not None
     return alike and replace(operation, count=other.count) == other

@@ -16,6 +16,7 @@ requests never reach a queue.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from hawb.engine import alarms, bookkeeping, enqueuers, publishing, queues, quorum_requests, subscriptions
 from hawb.engine.clients import Consumer
@@ -58,7 +59,7 @@ def depart(turn: Turn, node: int, request: object, step: int) -> None:
     turn.schedule(delay_us, request, step=step)
 
 
-def connection_of(turn: Turn, request: object) -> Connection:
+def connection_of(turn: Turn, request: Any) -> Connection:
     """The connection of a request: that of its consumer, if it concerns one."""
     if isinstance(request, Settle | ConsumerCancels | ConsumerCloses):
         consumer = turn.consumers[request.consumer]

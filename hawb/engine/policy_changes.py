@@ -6,7 +6,7 @@ in a cluster's state, a queue's record and the trace (`USER`, `OPERATOR`).
 
 Source: `rabbit_policy`, `rabbit_mirror_queue_misc:update_mirrors`. Setting a policy changes the record of each queue it
 now applies to at once; the queue's master looks at its mirrors a little later and sees only the last of several quick
-changes. Missing mirrors are added first, then surplus replicas dropped, the master before mirrors.
+changes (`hawb.engine.classic.mirrors.take_effect`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ Source: `rabbit_quorum_queue`, `rabbit_fifo_client`, `ra`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -66,7 +67,7 @@ PURGE_US, DELETE_US = 30_000_000, 5_000_000
 """What it waits to purge (`rabbit_quorum_queue:purge`) and to delete, which it then does by force."""
 
 
-def propose(turn: Turn, event: object) -> bool:
+def propose(turn: Turn, event: Any) -> bool:
     """Takes what a client asks of a quorum queue to its log; False for anything else."""
     if not isinstance(event, (*AWAITED, Settle, ConsumerCloses)):
         return False
@@ -84,7 +85,7 @@ def propose(turn: Turn, event: object) -> bool:
     return True
 
 
-def refused_by_channel(turn: Turn, event: object) -> bool:
+def refused_by_channel(turn: Turn, event: Any) -> bool:
     """Whether a channel refuses an operation by itself, so that no majority is asked; then its step was refused."""
     if isinstance(event, Consume):
         return subscriptions.refused_by_channel(turn, event)
@@ -107,7 +108,7 @@ def with_count(turn: Turn, event: object) -> object:
     return replace(event, count=runs.size(consumer.stale) + runs.size(settling.arrived(turn, consumer)))
 
 
-def put(turn: Turn, name: str, operation: object, node: int, numbers: Runs = EMPTY) -> None:
+def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY) -> None:
     """A channel at `node` (NOWHERE: the leader itself) wants something done."""
     proposal = Proposal(turn.next_number(), operation, node, turn.step, numbers)
     group = turn.groups.own(name)

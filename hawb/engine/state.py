@@ -15,6 +15,7 @@ time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -126,7 +127,7 @@ class Parked(Struct, frozen=True):
     """An operation of a client that waits for its queue to serve again, and the step that it belongs to."""
 
     number: int
-    operation: object
+    operation: Any
     step: int
 
 
@@ -270,7 +271,7 @@ class UnderWay(Struct, frozen=True):
     """A delivery sent over a link that drops everything, and the step and trace entry behind it."""
 
     link: tuple[int, int]
-    delivery: object
+    delivery: Any
     step: int
     because: int | None
 
@@ -280,7 +281,7 @@ class Unread(Struct, frozen=True):
     the step that it belongs to."""
 
     connection: tuple[str, int, str]
-    operation: object
+    operation: Any
     step: int
 
 

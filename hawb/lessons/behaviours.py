@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections import Counter
+from types import FunctionType
 
 from msgspec import Struct
 
@@ -63,7 +64,7 @@ class Behaviour(Struct, frozen=True):
     data/guide.yaml and data/quorum-guide.yaml, which name scenarios, and `scenarios` further ones."""
 
     asked: str
-    function: Callable
+    function: FunctionType
     says: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
 
@@ -71,6 +72,11 @@ class Behaviour(Struct, frozen=True):
     def name(self) -> str:
         """Module and function, as one writes them."""
         return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+    @property
+    def text(self) -> str:
+        """All that can be looked for in it."""
+        return f"{self.asked} {self.name} {self.summary}"
 
     @property
     def file(self) -> str:
@@ -83,7 +89,7 @@ class Behaviour(Struct, frozen=True):
         return inspect.getdoc(self.function).partition("\n\n")[0].replace("\n", " ")
 
 
-def _of(asked: str, function: Callable, says: str = "", scenarios: str = "") -> Behaviour:
+def _of(asked: str, function: FunctionType, says: str = "", scenarios: str = "") -> Behaviour:
     return Behaviour(asked, function, tuple(says.split()), tuple(scenarios.split()))
 
 
@@ -107,7 +113,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "three-places client-local min-masters random"),
         _of("queue declared with arguments that are refused", queue_arguments.refusal, "",
             "refused-arguments refused-arguments-3-10"),
-        _of("queue declared again with other arguments: inequivalent arg, PRECONDITION_FAILED",
+        _of("queue declared again (redeclared) with other arguments: inequivalent arg, PRECONDITION_FAILED",
             queue_arguments.first_difference, "", "quorum-declared-again declared-again-without-its-type"),
         _of("queue deleted", queues.delete, "", "delete-without-master delete-waits-for-a-returning-mirror"),
     ),
@@ -145,12 +151,13 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
     "Publishing": (
         _of("publisher confirms: when a message is confirmed", confirming.answer_us,
             "span-all-mirrors confirm-after-all-mirrors"),
-        _of("nack: a message not confirmed since a process crashed", confirms.replica_crashed, "still-confirmed"),
+        _of("nack: a publisher's message not confirmed since a process crashed", confirms.replica_crashed,
+            "still-confirmed"),
         _of("mirrors that wait and are told of nobody: publishers never answered", strays.leave, "",
             "strays-of-a-transient-queue"),
         _of("flow control: a publisher's channel without credit", credit.credit_towards,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),
-        _of("alarm: a connection blocked from publishing", alarms.blocks_publishing, "",
+        _of("alarm of memory or disk: a publisher's connection blocked", alarms.blocks_publishing, "",
             "alarm-blocks-publishers alarm-blocks-the-whole-connection"),
         _of("length limits of a queue: x-max-length, max-length-bytes, overflow", limits.limits, "",
             "max-length-bytes"),
@@ -170,8 +177,8 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
     "Consuming": (
         _of("acknowledgements, also late ones after a failover: ack, nack, reject, requeue", settling.settle, "",
             "given-back-rejected-purged late-answers-for-another-consumer late-answers-give-back"),
-        _of("late answers go by places in the queue, which a mirror counts for itself", places.meant, "",
-            "late-answers-by-place late-answers-after-a-synchronisation"),
+        _of("late answers (ack, nack after a failover) go by places in the queue, which a new master counts for itself",
+            places.meant, "", "late-answers-by-place late-answers-after-a-synchronisation"),
         _of("a late reject crashes a queue with a dead letter exchange", settling.fails, "",
             "late-rejects-crash-the-queue"),
         _of("delivery limit: returned messages counted, dropped or dead-lettered", limits.is_given_up, "",
@@ -194,7 +201,8 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("forget_cluster_node", clustering.forget_cluster_node, "", "forgotten-master-and-the-oldest-mirror"),
         _of("forget_cluster_node --offline", clustering.forget_offline, "",
             "forgotten-offline forgotten-offline-by-each"),
-        _of("the heir of a queue whose master's node is forgotten", promotion.offline_heir,
+        _of("the heir of a queue whose master's node is forgotten offline: which mirror is promoted",
+            promotion.offline_heir,
             "forgetting-promotes-a-stopped-mirror most-recently-stopped only-stopped-mirrors"),
         _of("maintenance mode: drain", maintenance.drain, "", "drain-moves-masters drain-closes-connections"),
         _of("rebalance: which queue moves next", rebalancing.next_to_move, "", "rebalance quorum-rebalance"),
@@ -202,7 +210,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "transfer-to-a-synchronised-mirror transfer-to-an-unsynchronised-mirror transfer-refused-by-the-mirror"),
     ),
     "Partitions": (
-        _of("net_ticktime: a silent link is noticed", links.time_out, "",
+        _of("net_ticktime: a silent link is noticed (timeout)", links.time_out, "",
             "net-ticktime-ends-the-wait-for-a-silent-mirror"),
         _of("pause_minority", partitions.has_majority, "",
             "partition-pause-minority partition-exactly-half pause-minority-when-nodes-die"),
@@ -252,14 +260,35 @@ def all_behaviours() -> tuple[Behaviour, ...]:
 def found(words: str) -> list[Behaviour]:
     """The behaviours in which all these words stand, in any order, case and number, or words that begin with them:
     first those that have them in `asked`, then those that have them in their function's name or summary."""
-    wanted = [word.removesuffix("s") for word in words_of(words)]
+    wanted = stems_of(words)
+    if not wanted:
+        return []
+    asked = [each for each in all_behaviours() if shared(wanted, each.asked) == wanted]
+    return asked + [each for each in all_behaviours() if each not in asked and shared(wanted, each.text) == wanted]
 
-    def has(*texts: str) -> bool:
-        there = words_of(" ".join(texts))
-        return all(any(word.startswith(one) for word in there) for one in wanted)
 
-    asked = [each for each in all_behaviours() if has(each.asked)]
-    return asked + [each for each in all_behaviours() if each not in asked and has(each.asked, each.name, each.summary)]
+def nearest(words: str, count: int = 3) -> list[Behaviour]:
+    """The behaviours in which most of these words stand, of equally many first those whose words are the rarest."""
+    known = {each.name: shared(stems_of(words), each.text) for each in all_behaviours()}
+    often = Counter(stem for stems in known.values() for stem in stems)
+
+    def rank(each: Behaviour) -> tuple[int, float]:
+        stems = known[each.name]
+        return len(stems), sum(1 / often[stem] for stem in stems)
+
+    return [each for each in sorted(all_behaviours(), key=rank, reverse=True)[:count] if known[each.name]]
+
+
+def shared(stems: set[str], text: str) -> set[str]:
+    """The stems with which words of a text begin."""
+    there = words_of(text)
+    return {stem for stem in stems if any(word.startswith(stem) for word in there)}
+
+
+def stems_of(words: str) -> set[str]:
+    """What is looked for: words without a plural's end, and without the names of the tools that everything is asked
+    of."""
+    return {word.removesuffix("s") for word in words_of(words)} - {"rabbitmqctl", "rabbitmq"}
 
 
 def words_of(text: str) -> list[str]:

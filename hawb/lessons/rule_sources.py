@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from types import FunctionType
 
 import yaml
 from msgspec import Struct
@@ -46,7 +47,7 @@ class Rule(Struct, frozen=True):
     scenarios: tuple[Shown, ...]
 
 
-def rule(given: str | Callable) -> Rule:
+def rule(given: str | FunctionType) -> Rule:
     """The rule of a function of one of the `ROOMS`, or of a name: "candidate", "promotion.candidate".
 
     Raises ValueError, naming all rules, for an unknown name.
@@ -84,7 +85,7 @@ def rule_text(told: Rule) -> str:
     return "\n".join(lines)
 
 
-def _named(name: str) -> Callable:
+def _named(name: str) -> FunctionType:
     known = all_behaviours()
     for behaviour in known:
         if name in (behaviour.name, behaviour.function.__name__):

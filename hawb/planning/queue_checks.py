@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from hawb.engine.sync_effort import Effort
 from hawb.planning.assignments import Assignment
@@ -25,7 +26,7 @@ PILED = 1.5
 """A node has too many masters and leaders with more than this many times its equal share."""
 
 
-Found = tuple[str, dict[str, object]]
+Found = tuple[str, dict[str, Any]]
 """A finding's code and facts: all of it but its queue."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pprint import pformat
 from typing import Any
 
-from msgspec import structs
+from msgspec import NODEFAULT, structs
 
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.dump import plain
@@ -70,6 +70,6 @@ def _fields(verb: Any, besides: tuple[str, ...] = ()) -> list[str]:
             continue
         if field.required:
             given.append(repr(plain(value)))
-        elif value != (field.default if field.default_factory is structs.NODEFAULT else field.default_factory()):
+        elif value != (field.default if field.default_factory is NODEFAULT else field.default_factory()):
             given.append(f"{field.name}={plain(value)!r}")
     return given

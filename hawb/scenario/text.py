@@ -59,7 +59,7 @@ def decode(source: str | bytes) -> str:
             return source.decode("utf-8-sig")
         source.encode()
         return source.removeprefix("\ufeff")
-    except UnicodeError as error:
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
         given = source[error.start : error.start + 8]
         raise ScenarioRefused(f"not text at {error.start}: {error.reason}", given=given, accepted="UTF-8") from None
 
@@ -280,7 +280,7 @@ class _Builder:
         return tuple(part for part in parts if part is not None)
 
 
-def _not_yaml(error: yaml.YAMLError) -> ScenarioRefused:
+def _not_yaml(error: Any) -> ScenarioRefused:
     """The parser's complaint, with its place."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -168,7 +169,7 @@ class Compiled:
             return Publish(queue=self._queue, count=1, node=names[0])
         return WITHOUT_NODES[verb](self) if verb in WITHOUT_NODES else ON_NODES[verb](names)
 
-    def _code(self, verb: Verb) -> tuple[int, int]:
+    def _code(self, verb: Any) -> tuple[int, int]:
         """The number of a verb, and its nodes as bits."""
         number = VERBS.index(type(verb))
         if number in WITHOUT_NODES:

@@ -16,6 +16,8 @@ out, and the others are the same.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hawb.study.compiled import compiled, with_arrays
@@ -49,9 +51,7 @@ def history(environment: Environment, nodes: int, seed: int, trial: int, horizon
     return drawn(sources(environment, nodes), nodes, np.uint64(seed & (2**64 - 1)), trial, horizon_us)
 
 
-def weights_of(
-    environment: Environment, nodes: int, seed: int, first: int, count: int, horizon_us: int
-) -> np.ndarray:
+def weights_of(environment: Environment, nodes: int, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
     """The weights of trials by their histories (`hawb.study.renewals`): 1 each, unless failures are biased."""
     if environment.failure_biasing is None:
         return np.ones(count)
@@ -125,7 +125,7 @@ def failing(given: Failures, purpose: int, unit: int, nodes: int) -> dict:
     } | times(given)  # fmt: skip
 
 
-def times(given: object) -> dict:
+def times(given: Any) -> dict:
     """When an event happens and how long it lasts."""
     every, lasts = Lengths.of(given.every), Lengths.of(given.repair if isinstance(given, Failures) else given.lasts)
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any
 
 from msgspec import Struct
 
@@ -23,7 +24,7 @@ MOST_BYTES = 1 << 42
 """The most bytes: a million times as many still fit 64 bits."""
 FEW = 100
 """With up to so many unconfirmed messages flow control is not near (`hawb.engine.flow_control`)."""
-PLANNED: dict[type, Callable[[Struct], tuple]] = {
+PLANNED: dict[type, Callable[[Any], tuple]] = {
     events.ShutDown: lambda event: (state.SHUT_DOWN, event.node),
     events.Stopped: lambda event: (state.STOPPED, event.node, event.boot),
     events.NodeGoneNoticed: lambda event: (state.NODE_GONE, event.node),

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from hawb.cli import main
-from hawb.lessons.behaviours import all_behaviours, found
+from hawb.lessons.behaviours import all_behaviours, found, nearest
 from hawb.lessons.rule_sources import rule
 from hawb.lessons.rules_page import as_page
 
@@ -50,6 +50,26 @@ def test_a_rule_is_the_first_that_its_words_find(words: str, name: str):
 def test_words_that_only_begin_like_others_find_nothing_else():
     assert {behaviour.function.__name__ for behaviour in found("election")} == {"up_to_date", "on_pre_vote"}
     assert found("lection") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [("net_ticktime link timeout", "links.time_out"), ("rabbitmqctl reset the node", "clustering.reset"),
+     ("redeclare queue inequivalent arg", "queue_arguments.first_difference"),
+     ("queue master forgotten offline promote mirror", "promotion.offline_heir"),
+     ("publisher nack crash", "confirms.replica_crashed"), ("ack after failover new master", "places.meant"),
+     ("memory alarm blocks publisher", "alarms.blocks_publishing")],
+)  # fmt: skip
+def test_a_contributors_own_words_find_the_rule(words: str, name: str):
+    assert (found(words) or nearest(words))[0].name == name
+
+
+def test_where_no_rule_has_all_words_the_nearest_are_named():
+    result = run("publisher", "blocked", "while", "starting")
+    assert result.exit_code == 0
+    first, second, *_ = result.output.splitlines()
+    assert first == "No rule has all of 'publisher blocked while starting'; nearest:"
+    assert second.startswith("alarms.blocks_publishing, hawb/engine/alarms.py: ")
 
 
 def test_the_page_is_the_tables():

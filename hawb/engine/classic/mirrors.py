@@ -130,10 +130,10 @@ def leave_if_unlisted(t, q):
 
 
 def take_effect(t, q, how, spared):
-    """The master brings its mirrors in line with its policy. One that synchronises does so afterwards, and without a
-    master nothing happens until one is back. One that has taken over starts mirrors that are missing, and leaves those
-    that policy does not ask for any more (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`; seen on 3.8.9 and
-    3.10.8 clusters)."""
+    """The master brings its mirrors in line with its policy: missing ones are added first, then surplus replicas
+    dropped, the master before mirrors. One that synchronises does so afterwards, and without a master nothing happens
+    until one is back. One that has taken over starts mirrors that are missing, and leaves those that policy does not
+    ask for any more (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`; seen on 3.8.9 and 3.10.8 clusters)."""
     if not q.up or q.syncing:
         return
     if not mirroring_of(t, q).mirrored:

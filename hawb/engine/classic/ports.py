@@ -7,6 +7,7 @@ said here for both. `q` is the queue's record, written to in place.
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, chance, confirms, consuming, limits, sync_course
@@ -96,7 +97,7 @@ def note_returned(t: Turn, q: Queue, node: int) -> None:
 # What is to happen
 
 
-def plan(t: Turn, q: Queue, delay_us: int, kind: type, about: int, more: int, because: int | None) -> None:
+def plan(t: Turn, q: Queue, delay_us: int, kind: type[Struct], about: int, more: int, because: int | None) -> None:
     """Something of the queue is to happen: `about` and `more` say what, as far as its kind has fields for it."""
     fields = (about, more)[: len(kind.__struct_fields__) - 1]
     t.schedule(delay_us, kind(q.name, *fields), because)

@@ -6,6 +6,8 @@ What a port promises is said here for both.
 
 from __future__ import annotations
 
+from typing import Any
+
 from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, ShutDown
 from hawb.engine.state import (
     NOWHERE,
@@ -143,7 +145,7 @@ def is_stalled(t: Turn, change: object) -> bool:
     return any(parked.operation == change for parked in t.stalled)
 
 
-def put_off(t: Turn, change: object) -> None:
+def put_off(t: Turn, change: Any) -> None:
     """A change waits."""
     t.stalled = (*t.stalled, Parked(t.next_number(), change, t.step))
     t.emit("metadata_stalled", node=NOWHERE if place_of(change) is None else change.node)

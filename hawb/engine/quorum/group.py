@@ -6,6 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from copy import copy
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ class Proposal(Struct, frozen=True):
     """
 
     number: int
-    operation: object
+    operation: Any
     node: int
     step: int
     numbers: Runs = EMPTY

@@ -6,6 +6,7 @@ here for both. `g` is the group's record, a turn's own copy.
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, chance, fifo
@@ -97,7 +98,7 @@ def drawn(t: Turn, g: Group, term: int) -> tuple[int, ...]:
 # What is planned
 
 
-def event_of(g: Group, kind: type, node: int) -> object:
+def event_of(g: Group, kind: type[Struct], node: int) -> object:
     """An event of the group, at a member as far as its kind is of one."""
     return kind(g.name) if len(kind.__struct_fields__) == 1 else kind(g.name, node, g.number)
 
