@@ -23,6 +23,7 @@ from hawb.broker.namespaces import Network, sweep
 from hawb.broker.nodes import WAITS, BrokerNode, configuration, erlang_name
 from hawb.broker.roots import CannotPlay, Release
 from hawb.broker.slow_links import SlowLinks, is_slow
+from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.document import Cluster
 
 BOOT_S = 180
@@ -30,6 +31,10 @@ BOOT_S = 180
 STUCK_S = 5
 """How long nothing may change before a node that loads its tables counts as waiting for another one."""
 POLL_S = 0.1
+KHEPRI = Atom("rabbitmq_metadata")
+"""The name of Khepri's members."""
+JOINING = {False: ("rabbit_mnesia", "join_cluster"), True: ("rabbit_db_cluster", "join")}
+"""What joins a node, by whether the release keeps its metadata in Khepri."""
 
 
 def lacking() -> list[str]:
@@ -98,8 +103,10 @@ class Bench:
             for number in members:
                 shutil.copytree(template / str(number), cluster.numbered(number).data, dirs_exist_ok=True)
             # A node mirrors in the order in which it knows the others: who came last first. Booted from the last one
-            # on, three nodes know each other in the order of their names.
-            together = [members] if len(members) == 2 else [[number] for number in reversed(members)]
+            # on, three nodes know each other in the order of their names. With Khepri, which knows no mirrors, a node
+            # that boots first waits for a majority.
+            at_once = len(members) == 2 or cluster.profile.khepri
+            together = [members] if at_once else [[number] for number in reversed(members)]
             for numbers in together:
                 cluster.boot([cluster.numbered(number) for number in numbers])
             yield cluster
@@ -156,6 +163,11 @@ class BrokerCluster:
         for node in self.nodes.values():
             node.configure(*configuration(entry, self.erlang))
 
+    @property
+    def profile(self) -> Profile:
+        """What the release's rules are."""
+        return PROFILES[self.entry.version]
+
     def numbered(self, number: int) -> BrokerNode:
         """A node by its number."""
         return next(node for node in self.nodes.values() if node.number == number)
@@ -189,7 +201,8 @@ class BrokerCluster:
         return [node for node in self.nodes.values() if self.is_running(node)]
 
     def state(self, node: BrokerNode) -> str:
-        """running, down, paused (by partition handling), waiting (for another node's tables) or booting."""
+        """running, down, paused (by partition handling), waiting (for another node's tables, or for a majority of
+        Khepri's members) or booting."""
         if not node.alive:
             return "down"
         with contextlib.suppress(CallFailed):
@@ -197,7 +210,16 @@ class BrokerCluster:
                 return "running"
             if self.ask(node, "erlang", "whereis", Atom("rabbit_outside_app_process")) != "undefined":
                 return "paused"
-        return "waiting" if WAITS in node.log_since_boot() else "booting"
+        return "waiting" if WAITS in node.log_since_boot() or self._lacks_leader(node) else "booting"
+
+    def _lacks_leader(self, node: BrokerNode) -> bool:
+        """Whether a node's member of Khepri runs and knows no leader."""
+        if not self.profile.khepri:
+            return False
+        with contextlib.suppress(CallFailed):
+            if self.ask(node, "erlang", "whereis", KHEPRI) != "undefined":
+                return self.ask(node, "ra_leaderboard", "lookup_leader", KHEPRI) == "undefined"
+        return False
 
     def is_running(self, node: BrokerNode) -> bool:
         """Whether a node's broker runs. A node that has booted and was not stopped since is asked again while it does
@@ -258,10 +280,15 @@ class BrokerCluster:
     def join(self, node: BrokerNode, member: BrokerNode) -> Any:
         """`rabbitmqctl stop_app`, `join_cluster` and `start_app` of a running node; returns join_cluster's answer."""
         self.ask(node, "rabbit", "stop", timeout_s=BOOT_S)
-        answer = self.ask(node, "rabbit_mnesia", "join_cluster", Atom(member.erlang), Atom("disc"), timeout_s=BOOT_S)
+        answer = self.ask_to_join(node, member)
         if answer == "ok":
             self.ask(node, "rabbit", "start", timeout_s=BOOT_S)
         return answer
+
+    def ask_to_join(self, node: BrokerNode, member: BrokerNode) -> Any:
+        """`rabbitmqctl join_cluster`; returns its answer."""
+        module, function = JOINING[self.profile.khepri]
+        return self.ask(node, module, function, Atom(member.erlang), Atom("disc"), timeout_s=BOOT_S)
 
     def found(self, members: list[int], template: Path) -> None:
         """Makes one empty cluster of nodes and keeps its stopped data directories."""

@@ -65,7 +65,7 @@ views(Nodes, Unpowered) ->
     maps:from_list([{Node, view(Node)} || Node <- Nodes]).
 
 view(Node) ->
-    case call(Node, rabbit_mnesia, cluster_nodes, [running], 10000) of
+    case seen(Node, 10000) of
         #{failed := _} = Failed -> Failed;
         Nodes ->
             try #{nodes => Nodes, queues => queues(Node)}
@@ -73,11 +73,29 @@ view(Node) ->
             end
     end.
 
-%% The queues that a node knows. A durable queue whose node is down may stand in the table on disk alone, and where its
-%% process is dead that table says who is to recover it.
+%% The members that a node sees: those that Mnesia runs with, or with Khepri those that it is connected to.
+seen(Node, Timeout) ->
+    case metadata(Node) of
+        khepri -> call(Node, rabbit_nodes, list_reachable, [], Timeout);
+        mnesia -> call(Node, rabbit_mnesia, cluster_nodes, [running], Timeout)
+    end.
+
+%% Where a node keeps its metadata: Khepri has a table of queues of its own for reading.
+metadata(Node) ->
+    case call(Node, ets, whereis, [rabbit_khepri_queue], 10000) of
+        Table when is_reference(Table) -> khepri;
+        _ -> mnesia
+    end.
+
+%% The queues that a node knows. In Mnesia a durable queue whose node is down may stand in the table on disk alone, and
+%% where its process is dead that table says who is to recover it. Khepri has one record of each queue.
 queues(Node) ->
-    Durable = maps:from_list([{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_durable_queue)]),
-    Live = [{amqqueue:get_name(Q), Q} || Q <- rows(Node, rabbit_queue)],
+    {DurableRows, LiveRows} = case metadata(Node) of
+        khepri -> {[], rows(Node, rabbit_khepri_queue)};
+        mnesia -> {rows(Node, rabbit_durable_queue), rows(Node, rabbit_queue)}
+    end,
+    Durable = maps:from_list([{amqqueue:get_name(Q), Q} || Q <- DurableRows]),
+    Live = [{amqqueue:get_name(Q), Q} || Q <- LiveRows],
     [queue(Node, told(Node, Q, maps:get(Name, Durable, Q)), true) || {Name, Q} <- Live] ++
         [queue(Node, Q, false) || Q <- maps:values(maps:without([Name || {Name, _} <- Live], Durable))].
 
@@ -91,7 +109,7 @@ told(Node, Q, Durable) ->
                 true -> Q;
                 false -> mirrored_as(Q, Durable);
                 _ ->
-                    case lists:member(node(Pid), call(Node, rabbit_mnesia, cluster_nodes, [running], 2000)) of
+                    case lists:member(node(Pid), seen(Node, 2000)) of
                         true -> Q;
                         false -> mirrored_as(Q, Durable)
                     end
@@ -193,10 +211,14 @@ local_query(Node, Ra, Query) ->
         _ -> null
     end.
 
-%% RabbitMQ 3.8 keeps the nodes of a quorum queue in a field of their own.
+%% RabbitMQ 3.8 keeps the nodes of a quorum queue in a field of their own, 4.3 with each the name that its log has there.
 members(Q) ->
     case erlang:function_exported(amqqueue, get_type_state, 1) of
-        true -> maps:get(nodes, amqqueue:get_type_state(Q), []);
+        true ->
+            case maps:get(nodes, amqqueue:get_type_state(Q), []) of
+                #{} = Named -> maps:keys(Named);
+                Nodes -> Nodes
+            end;
         false -> amqqueue:get_quorum_nodes(Q)
     end.
 
@@ -234,8 +256,8 @@ held_back(Node) ->
 
 %% Crashes the process that a queue has on a node, the master's, a mirror's or a member's; without a node, the master's.
 crash(Asked, Name, Node) ->
-    Found = erpc:call(Asked, ets, lookup, [rabbit_queue, Name], 5000),
-    Processes = [P || Q <- Found, P <- processes(Q, Node), is_pid(P), Node =:= none orelse node(P) =:= Node],
+    Found = erpc:call(Asked, rabbit_amqqueue, lookup, [Name], 5000),
+    Processes = [P || {ok, Q} <- [Found], P <- processes(Q, Node), is_pid(P), Node =:= none orelse node(P) =:= Node],
     case [P || P <- Processes, call(node(P), erlang, is_process_alive, [P], 5000) =:= true] of
         [Process | _] -> erpc:call(node(Process), erlang, exit, [Process, crash], 5000), ok;
         [] -> no_running_process

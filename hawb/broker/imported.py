@@ -43,7 +43,7 @@ def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ())
         told.read(*split_source(source))
     notes: list[str] = []
     version = _version(defined, told, notes)
-    queues = QueueEntries(defined, told, mirroring=version != "4.0")
+    queues = QueueEntries(defined, told, mirroring=PROFILES[version].mirroring)
     nodes = _nodes(defined, told, queues.named_nodes(), notes)
     scenario = {
         "scenario": f"An imported cluster: {len(nodes)} nodes, {len(queues.entries)} queues",

@@ -7,11 +7,12 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from hawb.broker.cluster import BOOT_S
-from hawb.broker.control import Atom
 from hawb.broker.nodes import BrokerNode
 
 ALONE_S = 150
 """How long a node without its broker may take to answer; it may wait until a silent node is missed."""
+RESETTING = {False: "rabbit_mnesia", True: "rabbit_db"}
+"""The module that resets a node, by whether the release keeps its metadata in Khepri."""
 
 if TYPE_CHECKING:
     from hawb.broker.drive import Drive
@@ -61,7 +62,7 @@ def join(drive: Drive, node: BrokerNode) -> str | None:
     if member is None:
         return "no member of the cluster is running"
     if drive.cluster.state(node) == "running":
-        answer = drive.cluster.ask(node, "rabbit_mnesia", "join_cluster", Atom(member.erlang), Atom("disc"))
+        answer = drive.cluster.ask_to_join(node, member)
     else:
         drive.cluster.boot([node])
         if (why := reason_down(node)) is not None:
@@ -82,11 +83,11 @@ def reset(drive: Drive, node: BrokerNode) -> str | None:
         node.wipe()
         return None
     if drive.cluster.state(node) == "running":
-        answer = str(drive.cluster.ask(node, "rabbit_mnesia", "reset", timeout_s=BOOT_S))
+        answer = str(drive.cluster.ask(node, RESETTING[drive.cluster.profile.khepri], "reset", timeout_s=BOOT_S))
     else:
         node.kill()
         drive.cluster.network.mend(node.number)
-        answer = node.alone("rabbit_mnesia:reset()", ALONE_S)
+        answer = node.alone(f"{RESETTING[drive.cluster.profile.khepri]}:reset()", ALONE_S)
     if answer != "ok":
         return answer
     drive.members.discard(node.name)

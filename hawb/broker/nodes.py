@@ -13,10 +13,14 @@ from pathlib import Path
 from hawb.broker.control import erlang_environment
 from hawb.broker.namespaces import address, inside
 from hawb.broker.roots import Release, script
+from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Cluster, PauseIfAllDown
 
 WAITS, STARTED, STOPS = "Waiting for Mnesia tables", "Server startup complete", "RabbitMQ is asked to stop"
 """The log lines of a node that waits for others at boot, that has booted, and that begins to stop."""
+TABLE_TRIES = 10
+"""How often a node tries for its tables (`mnesia_table_loading_retry_limit`); with Khepri it waits as long for a
+leader."""
 
 
 def erlang_name(number: int) -> str:
@@ -41,12 +45,14 @@ def configuration(entry: Cluster, erlang: dict[str, str]) -> tuple[str, str]:
         lines["cluster_partition_handling.pause_if_all_down.recover"] = handling.recover
         for index, name in enumerate(handling.pause_if_all_down, 1):
             lines[f"cluster_partition_handling.pause_if_all_down.nodes.{index}"] = erlang[name]
+    tables_s = TABLE_TRIES * entry.timing.boot_retry_s
     advanced = {
         "mirroring_sync_batch_size": entry.mirroring_sync_batch_size,
         "mirroring_sync_max_throughput": entry.mirroring_sync_max_throughput,
         "slave_wait_timeout": None if entry.slave_wait_timeout is None else round(entry.slave_wait_timeout * 1000),
         "quorum_cluster_size": entry.quorum_cluster_size,
         "quorum_commands_soft_limit": entry.quorum_commands_soft_limit,
+        "khepri_leader_wait_retry_timeout": round(tables_s * 1000) if PROFILES[entry.version].khepri else None,
     }
     pairs = ", ".join(f"{{{key}, {value}}}" for key, value in advanced.items() if value is not None)
     return "".join(f"{key} = {value}\n" for key, value in lines.items()), f"[{{rabbit, [{pairs}]}}].\n"

@@ -19,8 +19,10 @@ from typing import NamedTuple
 
 from hawb.rules.profiles import PROFILES
 
-SUITES = {"3.8": "bullseye", "3.10": "bookworm", "4.0": "trixie"}
+SUITES = {"3.8": "bullseye", "3.10": "bookworm", "4.0": "trixie", "4.3": "forky"}
 """The Debian that has a profile's release, by profile."""
+SCRIPTS = Path("/usr/share/debootstrap/scripts")
+"""Where debootstrap has a script for each Debian that it knows; one that is newer is installed as sid is."""
 PACKAGES = "rabbitmq-server,iproute2,adduser"
 HOME = Path("/usr/lib/rabbitmq")
 """The folder of the broker in Debian's package."""
@@ -116,6 +118,8 @@ def bootstrap(suite: str, root: Path, source: str) -> None:
     """Installs a Debian and the broker. Its mounts and processes end with it. Raises CannotPlay."""
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "debootstrap", "--variant=minbase"]
     command += [f"--include={PACKAGES}", suite, str(root), source]
+    if (SCRIPTS / "sid").exists() and not (SCRIPTS / suite).exists():
+        command.append(str(SCRIPTS / "sid"))
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("E:", "W:"))]

@@ -30,7 +30,7 @@ RECORDED = "data/recorded"
 
 asking_broker = click.option(
     "--broker",
-    type=click.Choice(["3.8", "3.10", "4.0"]),
+    type=click.Choice(["3.8", "3.10", "4.0", "4.3"]),
     help="The version of the real broker; the scenario's own where there is such a broker, else 3.10.",
 )
 

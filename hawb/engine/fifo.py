@@ -34,6 +34,12 @@ UNLIMITED_PREFETCH = 2000
 URGENT = 5
 """The lowest priority of a message that 4.0 serves before others (`rabbit_fifo:priority_tag`)."""
 
+DEFAULT_PRIORITY, HIGHEST_PRIORITY = 4, 31
+"""The priority of a message that says none, and the highest, in 4.3 (`rabbit_fifo:msg_priority`)."""
+
+TWO = 2
+"""The levels of priority that 4.0 knows."""
+
 WEIGHT = 2
 """How many urgent messages leave a queue before it is the others' turn (`rabbit_fifo_q`)."""
 
@@ -41,27 +47,34 @@ WEIGHT = 2
 class Release(Struct, frozen=True):
     """How a release's state machine differs.
 
-    `consumer_priority` is whether consumers of a higher x-priority are served first (3.8.10), `urgent_active` whether
-    a more urgent consumer takes over from a single active one (4.0), `message_priority` whether urgent messages go
-    first (4.0). `overpays` is whether a consumer gets a credit too many for each message that is given up because it
-    was given back too often (machine versions before 3: `return` adds what `complete` has added), `activates_at_once`
-    whether a consumer that comes while a cancelled one still holds messages becomes active (3.8.9 counts who holds any,
-    and for the same reason tells of nobody as active meanwhile), and `serves_again` whether one that was cancelled,
-    still holds messages and subscribes anew gets any (in 3.8.9 it stays cancelled). `unblocks_unlimited` is whether
-    publishers are told when the limit is taken away, `refuses_ha_failover` whether a consumer may not give x-cancel-on-
-    ha-failover: from 3.9 on it may give what its queue's type knows and what none does, and since 4.0 none knows that
-    (`rabbit_amqqueue:check_consume_arguments`).
+    `consumer_priority` is whether consumers of a higher x-priority are served first (3.8.10), `urgent_active` whether a
+    more urgent consumer takes over from a single active one (4.0), `priority_levels` how many levels of priority
+    messages have: two in 4.0, 32 in 4.3. `overpays` is whether a consumer gets a credit too many for each message that
+    is given up because it was given back too often (machine versions before 3: `return` adds what `complete` has
+    added), `activates_at_once` whether a consumer that comes while a cancelled one still holds messages becomes active
+    (3.8.9 counts who holds any, and for the same reason tells of nobody as active meanwhile), and `serves_again`
+    whether one that was cancelled, still holds messages and subscribes anew gets any (in 3.8.9 it stays cancelled).
+    `unblocks_unlimited` is whether publishers are told when the limit is taken away, `refuses_ha_failover` whether a
+    consumer may not give x-cancel-on-ha-failover: from 3.9 on it may give what its queue's type knows and what none
+    does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`). `counts_nacks` is whether what a
+    client gives back by basic.nack counts towards the delivery limit, as do messages whose consumer has gone: not in
+    4.3 (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`, which looks at failed deliveries alone).
     """
 
     consumer_priority: bool = True
     urgent_active: bool = False
-    message_priority: bool = False
+    priority_levels: int = 1
     overpays: bool = False
     activates_at_once: bool = True
     serves_again: bool = True
     unblocks_unlimited: bool = False
     refuses_ha_failover: bool = True
+    counts_nacks: bool = True
 
+
+_RELEASE_4_0 = Release(
+    urgent_active=True, priority_levels=2, unblocks_unlimited=True, refuses_ha_failover=False
+)
 
 RELEASES: dict[str, Release] = {
     "3.8": Release(
@@ -70,7 +83,8 @@ RELEASES: dict[str, Release] = {
     ),
     "3.10": Release(overpays=True),
     "3.13": Release(),
-    "4.0": Release(urgent_active=True, message_priority=True, unblocks_unlimited=True, refuses_ha_failover=False),
+    "4.0": _RELEASE_4_0,
+    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False),
 }
 """The releases by the version that a scenario names."""
 
@@ -82,7 +96,7 @@ def release(turn: Turn) -> Release:
 
 def new(turn: Turn) -> Fifo:
     """The state machine of a queue that has just been declared."""
-    return Fifo(two_levels=release(turn).message_priority, used_us=turn.now_us, led_from_us=turn.now_us)
+    return Fifo(levels=release(turn).priority_levels, used_us=turn.now_us, led_from_us=turn.now_us)
 
 
 def of(queue: Queue) -> Fifo:
@@ -136,8 +150,10 @@ def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
     again = runs.within(delivered, held)
     held = runs.chain(again, runs.minus(held, runs.normal(again)))
     others = as_logged(fifo, runs.minus(runs.minus(numbers, first), pending))
-    if fifo.two_levels:
+    if fifo.levels == TWO:
         others = by_level(queue, others)
+    elif fifo.levels > TWO:
+        others = by_priority(queue, others)
     return runs.chain(runs.chain(returned, held), runs.chain(others, pending))
 
 
@@ -168,6 +184,20 @@ def by_level(queue: Queue, ordered: Runs) -> Runs:
         turns = (turns + runs.size(taken)) % (WEIGHT + 1)
         served = runs.chain(served, taken)
     return runs.chain(served, urgent or others)
+
+
+def by_priority(queue: Queue, ordered: Runs) -> Runs:
+    """Messages of 4.3: a higher priority always goes first (`rabbit_fifo_pq`). One that was requeued has the priority
+    of those that say none."""
+    moved = runs.normal(pair for _, these in of(queue).moved for pair in these)
+    levels: dict[int, list[tuple[int, int]]] = {DEFAULT_PRIORITY: [*moved]}
+    for batch in queue.batches:
+        level = DEFAULT_PRIORITY if batch.priority is None else min(batch.priority, HIGHEST_PRIORITY)
+        levels.setdefault(level, []).extend(runs.minus(((batch.first, batch.last),), moved))
+    served = EMPTY
+    for level in sorted(levels, reverse=True):
+        served = runs.chain(served, runs.within(ordered, runs.normal(levels[level])))
+    return served
 
 
 def place(ordered: Runs, number: int) -> tuple[int, int]:
@@ -208,10 +238,10 @@ def without(pairs: tuple[tuple, ...], numbers: Runs) -> tuple[tuple, ...]:
 def checked_out(queue: Queue, numbers: Runs) -> Fifo:
     """The state machine when messages that were ready are not any more."""
     fifo = of(queue)
-    if not (fifo.returns or fifo.moved or fifo.two_levels):
+    if not (fifo.returns or fifo.moved or fifo.levels == TWO):
         return fifo
     returned = runs.common(runs.normal(fifo.returns), numbers)
-    from_log = runs.size(runs.minus(numbers, returned)) if fifo.two_levels else 0
+    from_log = runs.size(runs.minus(numbers, returned)) if fifo.levels == TWO else 0
     return replace(
         fifo,
         returns=runs.within(fifo.returns, runs.minus(runs.normal(fifo.returns), numbers)),
@@ -239,7 +269,7 @@ def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool) -> Runs:
     client said so. Returns those that were given back too often, which still count as held."""
     queue = turn.queues[name]
     fifo, limit, numbers = of(queue), delivery_limit(queue), runs.normal(ordered)
-    counts = counted(fifo.counts, numbers)
+    counts = counted(fifo.counts, numbers) if release(turn).counts_nacks or not asked else fifo.counts
     often = runs.normal(pair for count, these in counts if is_given_up(count, limit) for pair in these)
     spent = runs.common(numbers, often)
     back = runs.minus(numbers, spent)

@@ -31,8 +31,9 @@ class Fifo(Struct, frozen=True):
     sent to consumers, by their names, that have not arrived because their sender is gone. `suspected` are consumers
     whose nodes are out of reach, `quiescing` whether the active consumer gets no more because a more urgent one waits,
     and `extra_credit` how many more messages a consumer may hold than its prefetch says. `roomy` is whether the queue
-    was below its soft limit after the last command. `two_levels` is whether messages of a priority above 4 go first,
-    and `dequeued` how many messages, modulo 3, have left the queue since it last was the others' turn. `used_us` is
+    was below its soft limit after the last command. `levels` is how many levels of priority messages have: in
+    4.0 two, the others being those of a priority above 4, and `dequeued` how many messages, modulo 3, have left the
+    queue since it last was the others' turn. `used_us` is
     when the queue was last used and `led_from_us` when its leader was elected.
     """
 
@@ -47,7 +48,7 @@ class Fifo(Struct, frozen=True):
     extra_credit: tuple[tuple[str, int], ...] = ()
     enqueuers: tuple[Enqueuer, ...] = ()
     roomy: bool = True
-    two_levels: bool = False
+    levels: int = 1
     dequeued: int = 0
     used_us: int = 0
     led_from_us: int = 0

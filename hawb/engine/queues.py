@@ -35,7 +35,7 @@ from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import CLASSIC, QUORUM, TYPES, Queue, bits_of, with_content
 from hawb.engine.turn import Turn
-from hawb.rules import locators, queue_arguments, quorum_declaration
+from hawb.rules import denied_features, locators, queue_arguments, quorum_declaration
 from hawb.rules.limits import LIMIT_ARGUMENTS
 
 SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
@@ -99,6 +99,8 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
         turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
     elif type_of(operation) == CLASSIC and is_mislocated(turn, operation):
         fail(turn, operation, 541, "INTERNAL_ERROR")
+    elif type_of(operation) == CLASSIC and denied_features.refuses_locator(arguments, profile):
+        fail(turn, operation, 541, denied_features.refusal(denied_features.MASTER_LOCATOR))
     else:
         return True
     return False

@@ -61,7 +61,7 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
             (_channel_key(one.channel, names), one.blocked, one.rejecting, max(one.from_us - state.time_us, 0))
             for one in fifo.enqueuers
         ),
-        fifo.roomy, fifo.two_levels, fifo.dequeued, since,
+        fifo.roomy, fifo.levels, fifo.dequeued, since,
     )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ from hawb.engine.runs import EMPTY
 from hawb.engine.single_active import activate_next, held_by_cancelled, is_single_active
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
+from hawb.rules.denied_features import is_of_channel
 
 
 def consume(turn: Turn, operation: Consume) -> None:
@@ -68,7 +69,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         connection=operation.connection,
         subscription=turn.next_number(),
         prefetch=operation.prefetch,
-        global_prefetch=operation.global_prefetch,
+        global_prefetch=is_of_channel(operation.global_prefetch, turn.settings.profile),
         automatic=operation.automatic,
         exclusive=operation.exclusive,
         priority=operation.priority,
@@ -97,7 +98,7 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
         reason = f"invalid arg 'x-cancel-on-ha-failover' for {described(queue.name)} of queue type rabbit_quorum_queue"
         turn.refuse(406, f"PRECONDITION_FAILED - {reason}")
         return True
-    if not (operation.global_prefetch and operation.prefetch):
+    if not (is_of_channel(operation.global_prefetch, turn.settings.profile) and operation.prefetch):
         return False
     fail(turn, operation, 540, f"NOT_IMPLEMENTED - {described(queue.name)} does not support global qos")
     return True

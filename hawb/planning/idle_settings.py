@@ -19,7 +19,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 EXCHANGES_TOO = "all"
 AFTER_HA_MODE = ("ha-sync-mode", "ha-sync-batch-size", "ha-promote-on-shutdown", "ha-promote-on-failure")
 LENGTHS = ("max-length", "max-length-bytes")
-LAZY_FOR_ALL = ("3.13", "4.0")
+LAZY_FOR_ALL = ("3.13", "4.0", "4.3")
 OF_QUORUM_QUEUES = ("delivery-limit", "max-in-memory-length", "max-in-memory-bytes")
 
 

@@ -26,6 +26,7 @@ from hawb.planning.replication import members_for_mirrors
 from hawb.rules import queue_arguments, quorum_declaration
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 Verdict = Literal["ready", "ready with changes", "not", "quorum already"]
 VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already")
@@ -186,9 +187,9 @@ def _notes(
     assignment: Assignment, inventory: Inventory, target: Profile, matrix: Mapping[str, Feature], limited: bool
 ) -> Iterator[Reason]:
     facts, said = assignment.queue.facts, assignment.in_force.mirroring
-    if target.version == "4.0" and not limited:
-        yield Reason("note", "a message that is given back for the 21st time is dropped, or dead-lettered where there"
-                     " is an exchange for it", matrix["poison-messages"].cell("quorum", "4.0").source)  # fmt: skip
+    if QUORUM_PROFILES[target.version].delivery_limit is not None and not limited:
+        often = "a message that is given back for the 21st time is dropped, or dead-lettered where there is an exchange"
+        yield Reason("note", f"{often} for it", matrix["poison-messages"].cell("quorum", target.version).source)
     if said is not None:
         yield Reason("note", "members take the place of its mirrors, whose settings go", translation.MIRRORING_SOURCE)
     told = {"its arguments": facts.arguments, "whether it lasts": facts.durable,

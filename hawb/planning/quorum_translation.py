@@ -20,9 +20,10 @@ from hawb.rules.quorum_declaration import CHECKS_OF_VERSION, WITHOUT_POLICY, ref
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 ANY = object()
-SINCE_3_10 = ("3.10", "3.13", "4.0")
+SINCE_4_0 = ("4.0", "4.3")
+SINCE_3_10 = ("3.10", "3.13", *SINCE_4_0)
 BEFORE_4_0 = ("3.8", "3.10", "3.13")
-EVER = (*BEFORE_4_0, "4.0")
+EVER = (*BEFORE_4_0, *SINCE_4_0)
 
 Weight = Literal["blocks", "changes", "note"]
 
@@ -75,8 +76,8 @@ CAPABILITIES = "rabbit_quorum_queue:capabilities"
 ROWS = (
     Row("message-ttl", "messages expire, which quorum queues learn with 3.10", ("3.8",), feature="message-ttl"),
     Row("expires", "the queue expires, which quorum queues learn with 3.10", ("3.8",), feature="queue-ttl"),
-    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", ("4.0",),
-        {"4.0": {}}, feature="message-priority"),
+    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", SINCE_4_0,
+        _in_all(SINCE_4_0), feature="message-priority"),
     Row("max-priority", "messages have priorities, of which quorum queues know none before 4.0", BEFORE_4_0,
         feature="message-priority"),
     Row("overflow", "publishers are told no, which quorum queues learn with 3.10", ("3.8",), value="reject-publish",

@@ -140,6 +140,8 @@ MERGES: dict[str, Callable] = {
     "max-in-memory-bytes": min,
     "delivery-limit": _stricter_delivery_limit,
     "target-group-size": max,
+    "delayed-retry-min": max,
+    "delayed-retry-max": min,
     "ha-mode": min,  # The wider: all, exactly, nodes.
     "ha-params": _wider_params,
 }

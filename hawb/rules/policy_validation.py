@@ -68,7 +68,7 @@ def _definition_error(definition: Mapping[str, object], profile: Profile, operat
         "ha": lambda: _ha_error(values, show),
         "common": lambda: _first_error(values, COMMON_SETTINGS, checks, show),
         "federation": lambda: _federation_error(values) or _first_error(values, FEDERATION_SETTINGS, checks, show),
-        "group": lambda: _first_error(values, ["target-group-size"], checks, show),
+        "group": lambda: _first_error(values, GROUP_SETTINGS, checks, show) or _delayed_retry_error(values),
     }
     found = (modules[name]() for name in ORDER.get(profile.version, USUAL_ORDER))
     return next((error for error in found if error is not None), None) or _unknown_error(definition, known, show)
@@ -92,7 +92,9 @@ def _first_error(values: Mapping[str, object], keys: Collection[str], checks: Ma
 
 
 def _with_value(text: str, value: object, show) -> str:
-    before, _, after = text.partition("{}")
+    before, shown, after = text.partition("{}")
+    if not shown:
+        return text
     return f"{before}{'none' if value is ABSENT else show(value, before)}{after}"
 
 
@@ -128,6 +130,17 @@ def _federation_error(values: Mapping[str, object]) -> str | None:
     if len(values.keys() & FEDERATION_SETTINGS) < 2:
         return None
     return "cannot specify federation-upstream, federation-upstream-set or federation-upstream-pattern together"
+
+
+def _delayed_retry_error(values: Mapping[str, object]) -> str | None:
+    """What does not go together (`rabbit_quorum_queue:validate_delayed_retry_constraints`)."""
+    kind, least, most = (values.get(f"delayed-retry-{key}") for key in ("type", "min", "max"))
+    if least is None:
+        needed = kind not in (None, "disabled")
+        return f"delayed-retry-min is required when delayed-retry-type is {kind}" if needed else None
+    if most is not None and most < least:
+        return f"delayed-retry-max ({most}) must not be smaller than delayed-retry-min ({least})"
+    return None
 
 
 def _unknown_error(definition: Mapping[str, object], known: Collection[str], show) -> str | None:
@@ -186,10 +199,23 @@ second."""
 
 CHECKS: dict[str, Check] = {
     "alternate-exchange": (_is_string, "{} is not a valid alternate exchange name"),
+    "consumer-disconnected-timeout": (_at_least(0), "{} is not a valid consumer disconnected timeout"),
     "consumer-timeout": (_at_least(0), "{} is not a valid consumer timeout"),
     "dead-letter-exchange": (_is_string, "{} is not a valid dead letter exchange name"),
     "dead-letter-routing-key": (_is_string, "{} is not a valid dead letter routing key"),
     "dead-letter-strategy": (_one_of("at-most-once", "at-least-once"), "{} is not a valid dead letter strategy"),
+    "delayed-retry-max": (
+        _at_least(1),
+        "{} is not a valid delayed retry maximum delay. Must be a positive integer",
+    ),
+    "delayed-retry-min": (
+        _at_least(1),
+        "{} is not a valid delayed retry minimum delay. Must be a positive integer",
+    ),
+    "delayed-retry-type": (
+        _one_of("all", "failed", "returned", "disabled"),
+        "{} is not a valid delayed retry type. Must be one of: all, failed, returned, disabled",
+    ),
     "delivery-limit": (_at_least(0), "{} is not a valid delivery limit"),
     "expires": (_at_least(1), "{} is not a valid queue expiry"),
     "federation-upstream": (_is_string, "{} is not a valid federation upstream name"),
@@ -219,24 +245,33 @@ CHECKS: dict[str, Check] = {
 }
 """The checks of all other settings."""
 
-COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-locator", "target-group-size"})
+GROUP_SETTINGS = ("delayed-retry-max", "delayed-retry-min", "delayed-retry-type", "target-group-size")
+"""The settings that `rabbit_quorum_queue` checks."""
+
+COMMON_SETTINGS = sorted(CHECKS.keys() - FEDERATION_SETTINGS - {"queue-master-locator", *GROUP_SETTINGS})
 """The settings that `rabbit_policies` checks itself, in the order in which Erlang keeps a small map's keys."""
 
 USUAL_ORDER = ("locator", "ha", "common", "federation", "group")
 ORDER: dict[str, tuple[str, ...]] = {
     "3.8": ("locator", "common", "ha", "federation"),
     "4.0": ("common", "locator", "federation", "group"),
+    "4.3": ("common", "locator", "federation", "group"),
 }
 """Which module looks first at a definition, where a version's Erlang has them in another order."""
 
 OF_TEXT_ALONE = frozenset({"max-age"})
 """Settings whose check crashes on what is no text (`rabbit_amqqueue:check_max_age`), which hides all other errors."""
 
-CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
-    "4.0": {
-        "delivery-limit": (_is_integer, "{} is not a valid delivery limit"),
-        "queue-master-locator": (_one_of(*LEADER_LOCATORS), "{} is not a valid master locator"),
-    },
+_CHECKS_4_0: dict[str, Check] = {
+    "delivery-limit": (_is_integer, "{} is not a valid delivery limit"),
+    "queue-master-locator": (_one_of(*LEADER_LOCATORS), "{} is not a valid master locator"),
 }
+
+_CHECKS_4_3 = _CHECKS_4_0 | {
+    "queue-master-locator": (lambda _: False, "use of deprecated queue-master-locator argument is not permitted"),
+}
+
+CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {"4.0": _CHECKS_4_0, "4.3": _CHECKS_4_3}
 """Where a version's check differs. 4.0 takes a negative delivery limit for none, and every leader locator under the old
-key, which is permitted unless configured otherwise (`rabbit_classic_queue:validate_policy`)."""
+key, which is permitted unless configured otherwise (`rabbit_classic_queue:validate_policy`), and in 4.3 only where that
+is configured."""

@@ -33,7 +33,10 @@ class Profile(Struct, frozen=True):
     takes back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds
     itself on no record, or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until
     3.9.0). `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes,
-    mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `unicode_errors` is whether error texts
+    mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in
+    Khepri, by Raft, and not in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated
+    features that are not permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
+    `hawb.rules.denied_features`. `unicode_errors` is whether error texts
     show strings as Unicode (`~tp`) or byte by byte (`~p`).
     """
 
@@ -59,6 +62,8 @@ class Profile(Struct, frozen=True):
     requeues_at_mirrors: bool
     strays_confirm: bool
     keeps_records: bool
+    khepri: bool
+    denied_features: frozenset[str]
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -96,7 +101,12 @@ _SETTINGS_3_10 = _SETTINGS_3_8 | _settings(
 )
 _SETTINGS_3_13 = _SETTINGS_3_10 | _settings("consumer-timeout stream-filter-size-bytes target-group-size")
 
+_DELAYED_RETRY = _settings("delayed-retry-type delayed-retry-min delayed-retry-max")
+_SETTINGS_4_0 = _SETTINGS_3_13 - HA_SETTINGS
+_SETTINGS_4_3 = _SETTINGS_4_0 | _DELAYED_RETRY | {"consumer-disconnected-timeout"}
+
 _OPERATOR_3_13 = _LIMITS | _settings("queue-version overflow target-group-size ha-mode ha-params ha-sync-mode")
+_OPERATOR_4_0 = (_OPERATOR_3_13 - HA_SETTINGS) | {"queue-master-locator"}
 
 # 3.8.9 names what a quorum queue supports, later releases what it does not.
 _QUORUM_SUPPORTS_3_8 = _settings(
@@ -111,6 +121,8 @@ _NOT_IN_CLASSIC_4_0 = _settings(
     "max-age stream-max-segment-size-bytes initial-cluster-size delivery-limit dead-letter-strategy"
     " max-in-memory-length max-in-memory-bytes target-group-size"
 )
+# Settings of the JMS plugin's queues, which no policy can set without it.
+_OF_JMS_QUEUES = _settings("selector-fields selector-field-max-bytes")
 _NOT_IN_CLASSIC_3_10 = _settings(
     "max-age stream-max-segment-size-bytes queue-leader-locator initial-cluster-size"
     " delivery-limit dead-letter-strategy"
@@ -147,6 +159,8 @@ PROFILES: dict[str, Profile] = {
         requeues_at_mirrors=False,
         strays_confirm=True,
         keeps_records=False,
+        khepri=False,
+        denied_features=frozenset(),
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -175,6 +189,8 @@ PROFILES: dict[str, Profile] = {
         requeues_at_mirrors=False,
         strays_confirm=False,
         keeps_records=False,
+        khepri=False,
+        denied_features=frozenset(),
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -203,6 +219,8 @@ PROFILES: dict[str, Profile] = {
         requeues_at_mirrors=True,
         strays_confirm=False,
         keeps_records=True,
+        khepri=False,
+        denied_features=frozenset(),
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -210,8 +228,8 @@ PROFILES: dict[str, Profile] = {
         release="4.0.5",
         apply_to=_APPLY_TO_3_12,
         apply_to_advice=_APPLY_TO_ADVICE_3_12,
-        policy_settings=_SETTINGS_3_13 - HA_SETTINGS,
-        operator_policy_settings=(_OPERATOR_3_13 - HA_SETTINGS) | {"queue-master-locator"},
+        policy_settings=_SETTINGS_4_0,
+        operator_policy_settings=_OPERATOR_4_0,
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_4_0),
             ("quorum", _NOT_IN_QUORUM),
@@ -231,6 +249,38 @@ PROFILES: dict[str, Profile] = {
         requeues_at_mirrors=True,
         strays_confirm=False,
         keeps_records=True,
+        khepri=False,
+        denied_features=frozenset(),
+        unicode_errors=True,
+    ),
+    "4.3": Profile(
+        version="4.3",
+        release="4.3.6",
+        apply_to=_APPLY_TO_3_12,
+        apply_to_advice=_APPLY_TO_ADVICE_3_12,
+        policy_settings=_SETTINGS_4_3,
+        operator_policy_settings=_OPERATOR_4_0 | _DELAYED_RETRY,
+        unsupported_settings=(
+            ("classic", _NOT_IN_CLASSIC_4_0 | _OF_JMS_QUEUES),
+            ("quorum", (_NOT_IN_QUORUM - {"single-active-consumer"}) | _OF_JMS_QUEUES),
+        ),
+        declare_knows_type=True,
+        quorum_cluster_size=3,
+        lone_boot_rounds=1,
+        locates_exclusive=False,
+        leader_locator=True,
+        limits_sync_throughput=True,
+        drain_moves_masters=False,
+        drain_stops_members=True,
+        rebalance_spares_drained=True,
+        exclusive_counts_as_mirrored=False,
+        late_answers_count=True,
+        counts_deliveries=True,
+        requeues_at_mirrors=True,
+        strays_confirm=False,
+        keeps_records=True,
+        khepri=True,
+        denied_features=_settings("queue_master_locator global_qos"),
         unicode_errors=True,
     ),
 }

@@ -36,11 +36,15 @@ def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -
     terse = profile.version == "3.8"
     checks = {key: CHECKS[key] for key in (CHECKED_3_8 if terse else CHECKED)}
     checks |= CHECKS_4_0 if profile.leader_locator else {}
+    if profile.version == "4.3":
+        checks |= CHECKS_4_3
+        del checks["x-queue-mode"]
     error = invalid(arguments, described, checks, terse)
     if error is not None:
         return error
     sent = arguments if "x-queue-type" in arguments or not profile.leader_locator else sorted(arguments)
-    foreign = () if terse else [key for key in sent if key in OF_OTHER_TYPES and key not in checks]
+    others = OF_OTHER_TYPES | (OF_OTHER_TYPES_4_3 if profile.version == "4.3" else frozenset())
+    foreign = () if terse else [key for key in sent if key in others and key not in checks]
     return next((f"invalid arg '{key}' for {described} of queue type rabbit_classic_queue" for key in foreign), None)
 
 
@@ -155,6 +159,11 @@ def _queue_version(arguments: Mapping[str, object], key: str, terse: bool) -> st
     return f"\"unsupported queue version '{value}'\"" if error is None and value not in (1, 2) else error
 
 
+def _queue_version_4_3(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
+    error, value = _not_negative(arguments, key, terse), arguments[key]
+    return f"\"unsupported queue version '{value}'\"" if error is None and value != 2 else error
+
+
 def _of_type(kind: type) -> Check:
     def check(arguments: Mapping[str, object], key: str, _terse: bool) -> str | None:
         return None if type(arguments[key]) is kind else f"{{unacceptable_type,{amqp_type(arguments[key])}}}"
@@ -204,6 +213,10 @@ CHECKS: dict[str, Check] = {
 CHECKS_4_0: dict[str, Check] = {"x-queue-leader-locator": _leader_locator}
 """The checks of arguments that classic queues know from 4.0 on (`rabbit_classic_queue:capabilities`)."""
 
+CHECKS_4_3: dict[str, Check] = {"x-queue-version": _queue_version_4_3}
+"""The checks that differ in 4.3, which has no first version of classic queues any more, and does not look at
+x-queue-mode."""
+
 QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes", "x-quorum-initial-group-size")
 
 CHECKED_3_8 = tuple(key for key in CHECKS if key != "x-queue-version")
@@ -214,6 +227,11 @@ OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
     "x-max-age", "x-stream-max-segment-size-bytes", "x-initial-cluster-size",
 }  # fmt: skip
 """Arguments that quorum queues or streams know, and classic queues do not."""
+
+DELAYS_4_3 = ("x-delayed-retry-type", "x-delayed-retry-min", "x-delayed-retry-max")
+TIMEOUTS_4_3 = ("x-consumer-disconnected-timeout", "x-consumer-timeout")
+OF_OTHER_TYPES_4_3 = frozenset({*DELAYS_4_3, *TIMEOUTS_4_3, "x-stream-filter-size-bytes"})
+"""What is added to these in 4.3."""
 
 SENT_ANYWAY_4_0 = {"x-queue-type": "classic"}
 """The argument that 4.0 adds to a declaration without it (`rabbit_amqqueue:augment_declare_args`)."""

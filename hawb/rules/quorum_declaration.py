@@ -22,6 +22,7 @@ from hawb.rules.queue_arguments import (
     CHECKED_3_8,
     CHECKS,
     SENT_ANYWAY_4_0,
+    TIMEOUTS_4_3,
     Check,
     amqp_type,
     first_difference,
@@ -175,11 +176,19 @@ _CHECKS_3_10: dict[str, Check] = {
     "x-queue-leader-locator": _one_of(LOCATORS_3_10, "invalid_queue_locator_arg"),
 }
 
+_CHECKS_4_0 = _CHECKS_3_10 | {"x-queue-leader-locator": _one_of(LEADER_LOCATORS, "invalid_queue_locator_arg")}
+_CHECKS_4_3: dict[str, Check] = {}
+for _key, _check in _CHECKS_4_0.items():
+    _CHECKS_4_3[_key] = _check
+    if _key == "x-single-active-consumer":
+        _CHECKS_4_3 |= dict.fromkeys(reversed(TIMEOUTS_4_3), CHECKS["x-max-length"])
+
 CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
     "3.8": {key: CHECKS[key] for key in CHECKED_3_8},
     "3.10": _CHECKS_3_10,
     "3.13": _CHECKS_3_10,
-    "4.0": _CHECKS_3_10 | {"x-queue-leader-locator": _one_of(LEADER_LOCATORS, "invalid_queue_locator_arg")},
+    "4.0": _CHECKS_4_0,
+    "4.3": _CHECKS_4_3,
 }
 """The checks of a quorum queue's arguments, in RabbitMQ's order. 3.8 makes those of a classic queue; from 3.10 on what
 the type does not take is not looked at here. No release looks at x-delivery-limit."""

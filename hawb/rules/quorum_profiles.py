@@ -51,7 +51,8 @@ class QuorumProfile(Struct, frozen=True):
     the channel asks the last leader's node for its version before that, and rejects where that is down.
     `compares_policies` is whether leaders look at their ticks whether their queues keep to the policy on record
     (`rabbit_quorum_queue:maybe_apply_policies`). `keeps_bodies` is whether members hold messages in memory,
-    `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end.
+    `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end:
+    from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
     queue up to `snapshot_every_at_most`.
@@ -98,6 +99,11 @@ _COMPARED_3_10 = (
     "x-queue-type", "x-quorum-initial-group-size", "x-delivery-limit", "x-message-ttl", "x-queue-leader-locator",
 )  # fmt: skip
 
+_COMPARED_4_3 = (
+    *_COMPARED_3_10, "x-consumer-disconnected-timeout", "x-consumer-timeout",
+    "x-delayed-retry-type", "x-delayed-retry-min", "x-delayed-retry-max",
+)  # fmt: skip
+
 _REFUSED_3_8 = ("x-expires", "x-message-ttl", "x-max-priority", "x-queue-mode", "x-overflow")
 _REFUSED_3_10 = (
     "x-max-priority", "x-queue-mode", "x-queue-version", "x-queue-master-locator",
@@ -122,6 +128,23 @@ _PROFILE_3_10 = QuorumProfile(
 )
 
 _PROFILE_3_13 = replace(_PROFILE_3_10, asks_leader_first=False)
+
+_PROFILE_4_0 = QuorumProfile(
+    settings=(*_SINCE_3_10, ("delivery-limit", Resolve.STRICTER), ("expires", Resolve.SMALLER)),
+    compared=_COMPARED_3_10,
+    refused=_REFUSED_3_10,
+    refused_as=" of queue type rabbit_quorum_queue",
+    delivery_limit=20,
+    places_by_load=True,
+    registers_enqueuers=True,
+    asks_leader_first=False,
+    compares_policies=True,
+    keeps_bodies=False,
+    requeues_at_tail=True,
+    least_cut=8192,
+    snapshot_every=4096,
+    snapshot_every_at_most=666_667,
+)
 
 QUORUM_PROFILES: dict[str, QuorumProfile] = {
     "3.8": QuorumProfile(
@@ -148,21 +171,12 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
     ),
     "3.10": _PROFILE_3_10,
     "3.13": _PROFILE_3_13,
-    "4.0": QuorumProfile(
-        settings=(*_SINCE_3_10, ("delivery-limit", Resolve.STRICTER), ("expires", Resolve.SMALLER)),
-        compared=_COMPARED_3_10,
-        refused=_REFUSED_3_10,
-        refused_as=" of queue type rabbit_quorum_queue",
-        delivery_limit=20,
-        places_by_load=True,
-        registers_enqueuers=True,
-        asks_leader_first=False,
-        compares_policies=True,
-        keeps_bodies=False,
-        requeues_at_tail=True,
-        least_cut=8192,
-        snapshot_every=4096,
-        snapshot_every_at_most=666_667,
+    "4.0": _PROFILE_4_0,
+    "4.3": replace(
+        _PROFILE_4_0,
+        compared=_COMPARED_4_3,
+        refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),
+        requeues_at_tail=False,
     ),
 }
 """The profiles by the version that a scenario names."""

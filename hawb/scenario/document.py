@@ -39,7 +39,7 @@ from hawb.scenario.kinds import fields_of
 from hawb.scenario.refused import render
 from hawb.scenario.verbs import VERB_NAMES, Join, PolicyEntry
 
-Version = Literal["3.8", "3.10", "3.13", "4.0"]
+Version = Literal["3.8", "3.10", "3.13", "4.0", "4.3"]
 WentDown = Literal["stopped", "killed"]
 MasterLocator = Literal["client-local", "min-masters", "random"]
 

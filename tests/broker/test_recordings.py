@@ -109,7 +109,7 @@ def is_refused(scenario: Scenario) -> bool:
     return False
 
 
-@pytest.mark.parametrize("version", ["3.8", "4.0"])
+@pytest.mark.parametrize("version", ["3.8", "4.0", "4.3"])
 def test_how_many_scenarios_another_release_has_played_is_told(version: str):
     readme = (DATA / "recorded" / "README.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| {re.escape(version)} \| (\d+) \| (\d+) \| (\d+) \|$", readme, re.M)

@@ -50,7 +50,8 @@ def with_debootstrap(machine: Path, release: str) -> None:
 # --- which release ---
 
 
-@pytest.mark.parametrize(("written", "asked"), [("3.8", "3.8"), ("3.10", "3.10"), ("3.13", "3.10"), ("4.0", "4.0")])
+@pytest.mark.parametrize(("written", "asked"), [("3.8", "3.8"), ("3.10", "3.10"), ("3.13", "3.10"), ("4.0", "4.0"),
+                                                 ("4.3", "4.3")])
 def test_a_scenario_is_for_the_broker_of_its_version_where_there_is_one(written: str, asked: str) -> None:
     scenario = load(f"scenario: x\ncluster: {{nodes: [a], version: '{written}'}}\nsteps: []\n")
     assert broker_for(scenario) == asked
@@ -70,7 +71,7 @@ def test_a_broker_is_only_for_a_run_on_a_broker(tmp_path) -> None:
 
 
 def test_there_is_no_broker_for_every_version() -> None:
-    with pytest.raises(CannotPlay, match=r"no real broker for version 3\.13; there is one for 3\.8, 3\.10, 4\.0"):
+    with pytest.raises(CannotPlay, match=r"no real broker for version 3\.13; there is one for 3\.8, 3\.10, 4\.0, 4\.3"):
         roots.release("3.13")
 
 
@@ -106,6 +107,15 @@ def test_a_release_is_installed_once_from_the_machine_s_own_mirror(machine, capl
     assert "--include=rabbitmq-server,iproute2,adduser" in asked
     assert "localhost" in (root / "etc" / "hosts").read_text()
     assert "RabbitMQ 3.8.9 of Debian bullseye" in caplog.text
+
+
+def test_a_debian_that_debootstrap_does_not_know_is_installed_as_sid_is(machine, monkeypatch) -> None:
+    with_debootstrap(machine, "4.3.6")
+    monkeypatch.setattr(roots, "SCRIPTS", machine / "scripts")
+    (machine / "scripts").mkdir()
+    program(machine / "scripts" / "sid", "")
+    roots.release("4.3")
+    assert (machine / "asked").read_text().endswith(f"http://mirror.example/debian/ {machine}/scripts/sid\n")
 
 
 def test_what_an_installation_breaks_off_with_is_said_and_nothing_is_left(machine) -> None:

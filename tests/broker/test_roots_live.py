@@ -26,6 +26,7 @@ TELLING = {
     "3.8": ("exclusive-and-locator-3-8", "late-acknowledgements-count"),
     "3.10": ("late-acknowledgements-count",),
     "4.0": ("locator-4-0", "refused-ha-settings"),
+    "4.3": ("quorum-group-size-4-0", "refused-ha-settings"),
 }
 """Scenarios in which a release differs from others."""
 

@@ -34,7 +34,16 @@ def test_automatic_acknowledgement_is_the_channels_and_its_prefetch_counts(versi
     assert bench.held("c") == ((3, 4),)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+def test_in_4_3_a_global_prefetch_is_the_consumers():
+    bench = Bench("4.3")
+    bench.publish(3)
+    bench.consume("c", prefetch=1, global_prefetch=True)
+    bench.consume("d", prefetch=1, global_prefetch=True)
+    assert bench.turn.refusals == []
+    assert [bench.turn.consumers[name].global_prefetch for name in "cd"] == [False, False]
+
+
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version != "4.3"])
 def test_a_global_prefetch_is_refused_unless_it_is_none(version: str):
     bench = Bench(version)
     bench.consume("c", prefetch=1, global_prefetch=True)

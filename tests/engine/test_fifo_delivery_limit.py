@@ -13,9 +13,11 @@ from hawb.engine.operations import DeadLetters
 from hawb.engine.runs import EMPTY
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("how", ["nack", "close"])
-def test_a_message_is_given_up_when_it_was_given_back_more_often_than_the_limit(version: str, how: str):
+@pytest.mark.parametrize(
+    ("how", "version"),
+    [(how, version) for how in ("nack", "close") for version in VERSIONS if (how, version) != ("nack", "4.3")],
+)
+def test_a_message_is_given_up_when_it_was_given_back_more_often_than_the_limit(how: str, version: str):
     bench = Bench(version, delivery_limit=2)
     bench.publish(2)
     for _ in range(2):
@@ -30,6 +32,18 @@ def test_a_message_is_given_up_when_it_was_given_back_more_often_than_the_limit(
     assert bench.queue.fifo.counts == ()
 
 
+def test_in_4_3_what_a_client_gives_back_does_not_count():
+    bench = Bench("4.3", delivery_limit=0)
+    bench.publish(1)
+    for _ in range(3):
+        bench.get(1, holder="h")
+        bench.requeue("h")
+    assert (bench.order, bench.queue.redelivered, bench.queue.fifo.counts) == (((1, 1),), ((1, 1),), ())
+    bench.get(1, holder="h")
+    bench.close("h")
+    assert bench.removed("dropped") == ((1, 1),)
+
+
 def test_a_limit_of_0_is_reached_with_the_first_return():
     bench = Bench(delivery_limit=0)
     bench.publish(1)
@@ -38,15 +52,15 @@ def test_a_limit_of_0_is_reached_with_the_first_return():
     assert bench.removed("dropped") == ((1, 1),)
 
 
-@pytest.mark.parametrize("version, times", [("3.8", 30), ("3.10", 30), ("3.13", 30), ("4.0", 20)])
-def test_only_4_0_has_a_limit_by_itself(version: str, times: int):
+@pytest.mark.parametrize("version, times", [("3.8", 30), ("3.10", 30), ("3.13", 30), ("4.0", 20), ("4.3", 20)])
+def test_since_4_0_there_is_a_limit_by_itself(version: str, times: int):
     bench = Bench(version)
     bench.publish(1)
     for _ in range(30):
         bench.get(1, holder="h")
         bench.close("h")
-    assert ready(bench.queue) == (((1, 1),) if version != "4.0" else EMPTY)
-    assert bench.removed("dropped") == (EMPTY if version != "4.0" else ((1, 1),))
+    assert ready(bench.queue) == (((1, 1),) if times == 30 else EMPTY)
+    assert bench.removed("dropped") == (EMPTY if times == 30 else ((1, 1),))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

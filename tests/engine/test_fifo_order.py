@@ -120,6 +120,20 @@ def test_4_0_serves_two_urgent_messages_before_another_unless_the_next_urgent_on
     assert bench.order[0] == (4, 5)
 
 
+def test_4_3_serves_a_higher_priority_first_whatever_waits():
+    bench = Bench("4.3", delivery_limit=-1)
+    bench.publish(2)
+    bench.publish(2, priority=0)
+    bench.publish(2, priority=4)
+    bench.publish(2, priority=31)
+    bench.publish(2, priority=255)
+    bench.publish(2, priority=30)
+    assert bench.order == ((7, 12), (1, 2), (5, 6), (3, 4))
+    bench.get(1, holder="h")
+    bench.requeue("h")
+    assert bench.order == ((7, 12), (1, 2), (5, 6), (3, 4))
+
+
 def test_4_0_what_is_served_again_is_nobodys_turn():
     bench = Bench("4.0")
     bench.publish(3, priority=4)

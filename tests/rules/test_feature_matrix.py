@@ -82,7 +82,7 @@ def test_policies_can_ask_for_what_there_is(feature: Feature, profile: Profile):
 @pytest.mark.parametrize(
     ("given", "place"),
     [
-        ("[{feature: f, what: w, classic: [], quorum: []}]", "classic: each of 3.8, 3.10, 3.13, 4.0 once"),
+        ("[{feature: f, what: w, classic: [], quorum: []}]", "classic: each of 3.8, 3.10, 3.13, 4.0, 4.3 once"),
         ("[{feature: f, what: w, classic: [{versions: ['3.8'], answer: maybe, source: s}], quorum: []}]", "answer"),
         ("[{feature: f, what: w, colour: red, classic: [], quorum: []}]", "colour"),
         (

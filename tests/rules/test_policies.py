@@ -18,7 +18,7 @@ from hawb.rules.policies import (
 )
 from hawb.rules.profiles import PROFILES
 
-V3_8, V3_10, V3_13, V4_0 = PROFILES.values()
+V3_8, V3_10, V3_13, *_ = PROFILES.values()
 ALL = {"ha-mode": "all"}
 DEFAULTS = Mirroring(HaMode.ALL, None, (), SyncMode.MANUAL, None, Promote.WHEN_SYNCED, Promote.ALWAYS)
 
@@ -81,15 +81,16 @@ def test_apply_to(apply_to, types):
         (ALL, "classic", ["3.8", "3.10", "3.13"]),
         (ALL, "quorum", []),
         ({"ha-mode": "all", "max-length": 5}, "quorum", []),
-        ({"max-length": 5}, "quorum", ["3.8", "3.10", "3.13", "4.0"]),
-        ({"message-ttl": 5}, "quorum", ["3.10", "3.13", "4.0"]),
-        ({"overflow": "reject-publish"}, "quorum", ["3.10", "3.13", "4.0"]),
-        ({"expires": 5}, "quorum", ["3.10", "3.13", "4.0"]),
+        ({"max-length": 5}, "quorum", ["3.8", "3.10", "3.13", "4.0", "4.3"]),
+        ({"message-ttl": 5}, "quorum", ["3.10", "3.13", "4.0", "4.3"]),
+        ({"overflow": "reject-publish"}, "quorum", ["3.10", "3.13", "4.0", "4.3"]),
+        ({"expires": 5}, "quorum", ["3.10", "3.13", "4.0", "4.3"]),
         ({"queue-mode": "lazy"}, "quorum", []),
         ({"delivery-limit": 5}, "classic", ["3.8"]),
         ({"max-in-memory-length": 5}, "classic", ["3.8", "3.10"]),
-        ({"queue-leader-locator": "balanced"}, "classic", ["4.0"]),
+        ({"queue-leader-locator": "balanced"}, "classic", ["4.0", "4.3"]),
         ({"ha-sync-batch-size": 5}, "quorum", ["3.10", "3.13"]),
+        ({"delayed-retry-type": "all", "delayed-retry-min": 5}, "quorum", ["4.3"]),
     ],
 )
 def test_a_policy_with_an_unsupported_setting_is_passed_over(definition, queue_type, applies):
@@ -187,5 +188,5 @@ def test_defaults_differ_between_shutdown_and_failure():
 
 
 def test_a_new_quorum_queue_spans_the_whole_cluster_on_3_8_only():
-    assert [profile.quorum_cluster_size for profile in PROFILES.values()] == [None, 3, 3, 3]
-    assert [profile.release for profile in PROFILES.values()] == ["3.8.9", "3.10.8", "3.13.7", "4.0.5"]
+    assert [profile.quorum_cluster_size for profile in PROFILES.values()] == [None, 3, 3, 3, 3]
+    assert [profile.release for profile in PROFILES.values()] == ["3.8.9", "3.10.8", "3.13.7", "4.0.5", "4.3.6"]

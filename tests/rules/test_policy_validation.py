@@ -140,6 +140,31 @@ def test_queue_types_in_apply_to_came_with_3_12(apply_to):
     )
 
 
+def test_4_3_permits_no_master_locator():
+    assert refused({"queue-master-locator": "balanced"}, "4.3") == (
+        "use of deprecated queue-master-locator argument is not permitted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("definition", "text"),
+    [
+        ({"delayed-retry-type": "all", "delayed-retry-min": 1, "delayed-retry-max": 1}, None),
+        ({"delayed-retry-type": "disabled"}, None),
+        ({"delayed-retry-max": 1}, None),
+        ({"delayed-retry-type": "all"}, "delayed-retry-min is required when delayed-retry-type is all"),
+        (
+            {"delayed-retry-min": 3, "delayed-retry-max": 2},
+            "delayed-retry-max (2) must not be smaller than delayed-retry-min (3)",
+        ),
+        ({"consumer-disconnected-timeout": -1}, "-1 is not a valid consumer disconnected timeout"),
+    ],
+)
+def test_4_3_knows_delayed_retries_and_a_timeout_of_consumers(definition, text):
+    assert refused(definition, "4.3") == text
+    assert "are not recognised policy settings" in refused(definition, "4.0")
+
+
 def test_4_0_does_not_know_mirroring():
     definition = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
     assert refused(definition, "3.13") is None
@@ -159,8 +184,8 @@ def test_4_0_takes_a_negative_delivery_limit_and_the_leader_locators_as_master_l
 @pytest.mark.parametrize(
     ("definition", "versions"),
     [
-        ({"max-length": 5}, ["3.8", "3.10", "3.13", "4.0"]),
-        ({"overflow": "drop-head"}, ["3.13", "4.0"]),
+        ({"max-length": 5}, ["3.8", "3.10", "3.13", "4.0", "4.3"]),
+        ({"overflow": "drop-head"}, ["3.13", "4.0", "4.3"]),
         ({"ha-mode": "all"}, ["3.13"]),
         ({"ha-mode": "all", "ha-promote-on-failure": "always"}, []),
         ({"dead-letter-exchange": "x"}, []),
@@ -184,8 +209,9 @@ def test_which_setting_is_looked_at_first_follows_from_the_releases_erlang(versi
     assert first in refused({"expires": "(", "ha-mode": "("}, version)
 
 
-def test_in_4_0_common_settings_come_before_the_locator():
-    assert "queue expiry" in refused({"queue-master-locator": "(", "expires": "("}, "4.0")
+@pytest.mark.parametrize("version", ["4.0", "4.3"])
+def test_since_4_0_common_settings_come_before_the_locator(version):
+    assert "queue expiry" in refused({"queue-master-locator": "(", "expires": "("}, version)
 
 
 def test_every_setting_of_every_version_is_checked():

@@ -14,7 +14,7 @@ from hawb.rules.quorum import ALL_MEMBERS
 from hawb.rules.quorum_declaration import AT_LEAST_ONCE, AT_MOST_ONCE, QuorumSettings
 
 NAMED = "queue 'q' in vhost '/'"
-VERSIONS = ("3.8", "3.10", "3.13", "4.0")
+VERSIONS = ("3.8", "3.10", "3.13", "4.0", "4.3")
 
 SINCE_3_10 = "invalid arg '{}' for queue 'q' in vhost '/' of queue type rabbit_quorum_queue"
 IN_3_8 = "invalid arg '{}' for queue 'q' in vhost '/'"
@@ -93,7 +93,8 @@ REFUSED = {
 @pytest.mark.parametrize(("argument", "texts"), REFUSED.items(), ids=str)
 def test_arguments_and_the_words_of_each_release(argument: tuple, texts: tuple):
     key, value = argument
-    expected = tuple(text and text.format(key) for text in texts)
+    # 4.3 says what 4.0 says.
+    expected = tuple(text and text.format(key) for text in (*texts, texts[-1]))
     assert tuple(refusal(version, {key: value}) for version in VERSIONS) == expected
 
 
@@ -130,7 +131,7 @@ def test_numbers_of_policy_and_argument_the_smaller_counts(version: str):
 def test_limits_on_memory_count_in_3_8_alone():
     given = {"max-in-memory-length": 7, "max-in-memory-bytes": 70}
     kept = [settings(version, given, max_in_memory_length=5, max_in_memory_bytes=80) for version in VERSIONS]
-    assert [(one.max_in_memory_length, one.max_in_memory_bytes) for one in kept] == [(5, 70), *[(None, None)] * 3]
+    assert [(one.max_in_memory_length, one.max_in_memory_bytes) for one in kept] == [(5, 70), *[(None, None)] * 4]
 
 
 def test_what_3_8_reads_of_a_policy_that_applies_by_mistake():
@@ -228,13 +229,14 @@ def test_declared_again():
     quorum = {"x-queue-type": "quorum"}
     for version in VERSIONS:
         assert difference(version, quorum, quorum | {"x-quorum-queue-size": 3}) is None
-        without = ("'classic'", "'quorum'") if version == "4.0" else ("none", "the value 'quorum' of type 'longstr'")
+        said = version in ("4.0", "4.3")
+        without = ("'classic'", "'quorum'") if said else ("none", "the value 'quorum' of type 'longstr'")
         assert difference(version, {}, quorum) == ("x-queue-type", *without)
         assert difference(version, {"x-queue-type": "classic"}, quorum) == ("x-queue-type", "'classic'", "'quorum'")
         sizes = [quorum | {"x-quorum-initial-group-size": size} for size in (3, 5)]
         assert difference(version, *sizes) == ("x-quorum-initial-group-size", "'3'", "'5'")
     limits = [quorum | {"x-delivery-limit": limit} for limit in (3, 5)]
-    assert [difference(version, *limits) for version in VERSIONS] == [None, *[("x-delivery-limit", "'3'", "'5'")] * 3]
+    assert [difference(version, *limits) for version in VERSIONS] == [None, *[("x-delivery-limit", "'3'", "'5'")] * 4]
 
 
 COMPARED_3_8 = """expires message-ttl dead-letter-exchange dead-letter-routing-key max-length max-length-bytes
@@ -243,11 +245,14 @@ COMPARED_3_8 = """expires message-ttl dead-letter-exchange dead-letter-routing-k
 COMPARED_3_10 = """dead-letter-exchange dead-letter-routing-key dead-letter-strategy expires max-length max-length-bytes
     max-in-memory-length max-in-memory-bytes overflow single-active-consumer queue-type quorum-initial-group-size
     delivery-limit message-ttl queue-leader-locator"""
+COMPARED_4_3 = f"""{COMPARED_3_10} consumer-disconnected-timeout consumer-timeout delayed-retry-type delayed-retry-min
+    delayed-retry-max"""
 
 
 @pytest.mark.parametrize(
     ("version", "keys"),
-    [("3.8", COMPARED_3_8), ("3.10", COMPARED_3_10), ("3.13", COMPARED_3_10), ("4.0", COMPARED_3_10)],
+    [("3.8", COMPARED_3_8), ("3.10", COMPARED_3_10), ("3.13", COMPARED_3_10), ("4.0", COMPARED_3_10),
+     ("4.3", COMPARED_4_3)],
 )
 def test_what_is_compared_and_what_first(version: str, keys: str):
     current, found = {f"x-{key}": key for key in sorted(keys.split())} | {"x-mine": 1}, []

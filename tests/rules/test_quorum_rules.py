@@ -81,6 +81,7 @@ def test_a_balanced_leader_is_where_the_fewest_lead():
         ("3.10", (True, False, True, 2_048, 3_200_000)),
         ("3.13", (True, False, True, 2_048, 3_200_000)),
         ("4.0", (True, False, True, 4_096, 666_667)),
+        ("4.3", (True, False, False, 4_096, 666_667)),
     ],
 )
 def test_facts_of_each_release(version: str, facts: tuple):

@@ -23,7 +23,7 @@ DEFINITIONS, BESIDE = "definitions.json", "definitions-beside.json"
 MOST_DRAINS = 10
 """How many of the deepest queues are listed."""
 
-DEFAULT_TYPE_SINCE = ("3.13", "4.0")
+DEFAULT_TYPE_SINCE = ("3.13", "4.0", "4.3")
 """The versions with rules whose virtual hosts have a default type of queue."""
 
 Rows = Sequence[Sequence[str]]
@@ -219,7 +219,7 @@ def _new_cluster(plan: Migration) -> list[str]:
 def _afterwards(plan: Migration) -> list[str]:
     parts = ["## Afterwards", "Each queue has its members, spread over the nodes, and its leader:"]
     parts.append(block(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
-    if plan.target.version == "4.0":
+    if not plan.target.mirroring:
         parts.append(AFTER_THE_LAST)
     return parts
 

@@ -74,7 +74,7 @@ COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_po
 MASTER = {"3.8": "master"}
 """What a version calls the master; later ones say leader."""
 
-MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5}
+MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5, "4.3": 8}
 """The version of rabbit_fifo, a quorum queue's state machine."""
 
 
