@@ -200,10 +200,10 @@ class Cluster:
         return list_queues(self.outcome)
 
     def _repr_html_(self) -> str:
-        from hawb.views.cluster import ledger, matrix, queue_table
+        from hawb.views.cluster import ledger, matrix, metadata, queue_table
 
         now, was = self.outcome, self.was
-        return matrix.svg(now, was) + queue_table.html(now, was) + ledger.html(now, was)
+        return matrix.svg(now, was) + metadata.html(now) + queue_table.html(now, was) + ledger.html(now, was)
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})

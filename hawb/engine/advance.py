@@ -24,6 +24,7 @@ from hawb.engine import (
     held_sync,
     limits,
     maintenance,
+    metadata_store,
     operations,
     policy_changes,
     publishing,
@@ -42,7 +43,7 @@ from hawb.engine.classic.journal import DRAINED
 from hawb.engine.clients import NEVER_US
 from hawb.engine.network import links
 from hawb.engine.network.ports import ends_of
-from hawb.engine.nodes import partition_handling
+from hawb.engine.nodes import metadata, partition_handling
 from hawb.engine.quorum import events as raft_events
 from hawb.engine.quorum import registration
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
@@ -196,6 +197,10 @@ HANDLERS: dict[type, Callable] = {
     events.SyncFinished: of_replicas(synchronisation.finish),
     events.SyncPauses: held_sync.pause,
     events.SyncTooSlow: sync_too_slow,
+    events.MetadataChanged: metadata_store.changed,
+    events.MetadataAvailable: lambda turn, _event: metadata.release_stalled(turn),
+    events.DeletedByHalf: of_replicas(metadata_store.delete_by_half),
+    events.MetadataTimesOut: metadata_store.times_out,
     events.AlarmsChanged: alarms_changed,
     events.NodeDrains: lambda turn, event: draining.drain(turn, event.node),
     events.TransferLeadership: maintenance.transfer_leadership,

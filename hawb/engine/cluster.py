@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from msgspec import Struct
 
-from hawb.engine import bookkeeping, expiry, limits, queues, quorum_queues, runs
+from hawb.engine import bookkeeping, expiry, limits, metadata_store, queues, quorum_queues, runs
 from hawb.engine.access import leaves_memory
 from hawb.engine.classic.ports import wanted
 from hawb.engine.moment import Moment
@@ -58,6 +58,8 @@ def begin(
     for kind in (USER, OPERATOR):
         for policy in of_kind(turn, kind):
             tell(turn, f"{kind}policy_in_force", policy)
+    if settings.profile.khepri:
+        metadata_store.stand(turn)
     stopped = {node for node, how in down.items() if how == "stopped"}
     for queue in standing:
         place(turn, queue, stopped)

@@ -13,6 +13,7 @@ from hawb.engine import (
     bookkeeping,
     disks,
     membership,
+    metadata_store,
     queues,
     quorum_membership,
     quorum_sight,
@@ -36,21 +37,26 @@ NOBODY_ONLINE = "no_running_cluster_nodes: no other member is online"
 
 
 def join(turn: Turn, node: int) -> None:
-    """A node that knows of no cluster becomes a member and boots as one."""
+    """A node that knows of no cluster becomes a member and boots as one. With Khepri the cluster forgets first what it
+    knew of a node that has lost its disk (`khepri_cluster:reset_remotely_and_join_locked`)."""
     value, name = turn.nodes[node], turn.settings.names[node]
     if value.status != DOWN:
         turn.refuse(None, still_running(name))
     elif value.member and not value.virgin:
         turn.refuse(None, f"already_member: '{name}' is already a member of this cluster")
-    elif value.member or not value.virgin:
+    elif (value.member or not value.virgin) and not turn.setup.khepri:
         turn.refuse(None, disagreement(turn, node))
     elif (found := boot_order.found_first(turn, node)) == NOWHERE:
         turn.refuse(None, NOBODY_ONLINE)
+    elif turn.setup.khepri and not metadata_store.takes_members(turn, found):
+        turn.refuse(None, metadata_store.timed_out(turn, found))
     else:
         turn.change_node(node, member=True, virgin=False, side=turn.nodes[found].side)
         turn.look_from(node)
         turn.change_node(node, believes=running_bits(turn))
         turn.because = turn.emit("node_joined", node=node)
+        if turn.setup.khepri:
+            metadata_store.node_joins(turn, node)
         membership.start(turn, [node])
 
 
@@ -100,10 +106,12 @@ def still_running(name: str) -> str:
 
 def force_boot(turn: Turn, node: int) -> None:
     """A node that is down boots from the records that it has, whoever stopped after it
-    (`rabbit_mnesia:force_load_next_boot`)."""
+    (`rabbit_mnesia:force_load_next_boot`). With Khepri that changes nothing (`rabbit_db:force_load_on_next_boot`)."""
     name = turn.settings.names[node]
     if turn.nodes[node].status != DOWN:
         turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
+    elif turn.setup.khepri:
+        membership.start(turn, [node])
     elif knows_same_queues(turn, node):
         turn.change_node(node, may_boot_alone=True)
         membership.start(turn, [node])
@@ -147,10 +155,12 @@ def has_its_members(turn: Turn, node: int) -> bool:
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
     """A node that is down forgets another while no node runs or boots, as if it had been the last to stop, and will
     wait for none when it boots (`rabbit_mnesia:remove_node_offline_node`). It goes by its own disk alone: what the
-    others have come to know since is given up, who forgot whom included."""
+    others have come to know since is given up, who forgot whom included. With Khepri there is no such thing."""
     known = known_members(turn, origin)
     name, at = turn.settings.names[node], turn.settings.names[origin]
-    if turn.nodes[origin].status != DOWN:
+    if turn.setup.khepri:
+        turn.refuse(None, "not_supported")
+    elif turn.nodes[origin].status != DOWN:
         turn.refuse(None, f"online_node_offline_flag: node '{at}' is running")
     elif node not in known or node == origin:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
@@ -220,6 +230,8 @@ def leave(turn: Turn, node: int, reason: str) -> None:
     going_down.miss_late(turn, node)
     cause = turn.because
     turn.change_node(node, member=False)
+    if turn.setup.khepri:
+        metadata_store.node_leaves(turn, node)
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]

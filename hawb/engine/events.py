@@ -228,6 +228,26 @@ class SyncTooSlow(Struct, frozen=True):
     number: int
 
 
+class MetadataChanged(Struct, frozen=True):
+    """Something was declared, deleted, bound or set, with Khepri: the log of the store has a command more."""
+
+
+class MetadataAvailable(Struct, frozen=True):
+    """The metadata store has a leader that can commit."""
+
+
+class DeletedByHalf(Struct, frozen=True):
+    """A classic queue's process has ended to be deleted, and its record cannot be."""
+
+    queue: str
+
+
+class MetadataTimesOut(Struct, frozen=True):
+    """A change of the metadata has waited as long as it may, by the number under which it waits."""
+
+    number: int
+
+
 class AlarmsChanged(Struct, frozen=True):
     """A node learns that a resource alarm was set or cleared, its own or another's."""
 

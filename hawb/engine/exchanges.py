@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from hawb.engine.access import is_absent, is_locked, refuse_home_node_down, refuse_locked, refuse_reserved
 from hawb.engine.naming import described, join_queue, split_queue
+from hawb.engine.nodes import metadata
 from hawb.engine.operations import Bind
 from hawb.engine.turn import Turn
 
@@ -46,10 +47,13 @@ def routed(turn: Turn, vhost: str, exchange: str, routing_keys: Iterable[str]) -
 
 def bind(turn: Turn, operation: Bind) -> None:
     """exchange.declare and queue.bind. The queue's process is not asked."""
-    if not turn.is_running(operation.node) or not declare(turn, operation):
-        return
     queue = turn.queues.get(operation.queue)
     binding = (operation.exchange, operation.routing_key)
+    is_new = queue is None or binding not in queue.bindings
+    if not turn.is_running(operation.node) or (is_new and metadata.stall(turn, operation)):
+        return
+    if not declare(turn, operation):
+        return
     if queue is None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):

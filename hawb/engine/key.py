@@ -98,6 +98,7 @@ def _side(state: State, side: Side, ranks: dict[str, Ranks], names: tuple[int, .
         side.operator_policies,
         tuple(_queue(state, queues[name], ranks[name], names) for name in sorted(queues)),
         side.exchanges,
+        () if side.store is None else (-1 if side.store.master < 0 else names[side.store.master], side.store.up),
     )
 
 

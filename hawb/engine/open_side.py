@@ -16,6 +16,7 @@ class OpenSide:
         self.operator_policies = side.operator_policies
         self.queues = dict(side.queues)
         self.exchanges = side.exchanges
+        self.store = copy(side.store)
         self._before = side.queues
         self._written: set[str] = set()
 
@@ -33,4 +34,4 @@ class OpenSide:
             before = self._before.get(name)
             queues[name] = before if before == queues[name] else queues[name]
         self._written.clear()
-        return Side(self.number, self.policies, self.operator_policies, queues, self.exchanges)
+        return Side(self.number, self.policies, self.operator_policies, queues, self.exchanges, copy(self.store))

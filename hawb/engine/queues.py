@@ -27,7 +27,7 @@ from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.mirrors import synchronise_drained
 from hawb.engine.classic.ports import listed_by, wanted
 from hawb.engine.contents import ready, take_out
-from hawb.engine.events import AutoDelete, QueueExpires
+from hawb.engine.events import AutoDelete, DeletedByHalf, QueueExpires
 from hawb.engine.naming import described, split_queue
 from hawb.engine.nodes import metadata
 from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
@@ -253,15 +253,20 @@ def delete(turn: Turn, operation: Delete) -> None:
     (`rabbit_classic_queue:wait_for_promoted_or_stopped`), and so is one that crashed for good
     (`rabbit_amqqueue:delete_crashed`); deleting a queue that does not exist is no error."""
     queue = turn.queues.get(operation.queue)
-    if queue is None or not turn.is_running(operation.node) or metadata.stall(turn, operation):
+    if queue is None or not turn.is_running(operation.node):
         return
-    if queue.type == QUORUM:
+    if metadata.stall(turn, operation):
+        refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
+        if turn.setup.khepri and not refused and turn.linked(operation.node, queue.master):
+            turn.schedule(0, DeletedByHalf(queue.name))
+    elif queue.type == QUORUM:
         if quorum_view.goes_on_all_sides(turn, queue.name):
             remove(turn, queue.name, "client")
     elif queue.failed:
         remove(turn, queue.name, "client")
     elif queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors)):
-        if is_stopped(turn, queue) and not turn.settings.profile.mirroring:
+        away = not turn.is_running(queue.master)
+        if away and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
             fail(turn, operation, 541, "INTERNAL_ERROR")
         elif operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from hawb.engine import raft_inputs
 from hawb.engine.naming import described, split_queue
 from hawb.engine.quorum.events import RemovalWritten
+from hawb.engine.quorum.group import STORE
 from hawb.engine.quorum.hosting import member_up, stop_member
 from hawb.engine.quorum.leadership import hosts
 from hawb.engine.state import NOWHERE, QUORUM, Queue
@@ -150,7 +151,7 @@ def transfer(turn: Turn, name: str, node: int) -> None:
 def drain(turn: Turn, node: int) -> None:
     """A node that is drained stops its members, in 3.8.9 only those that lead (`rabbit_maintenance`)."""
     for name, group in sorted(turn.groups.items()):
-        member = group.members.get(node)
+        member = group.members.get(node) if name != STORE else None
         if member is not None and (member.role == LEADER or turn.settings.profile.drain_stops_members):
             stop_member(turn, turn.groups.own(name), node)
 
@@ -165,5 +166,5 @@ def revive(turn: Turn, node: int) -> None:
 def lose_disk(turn: Turn, node: int) -> None:
     """What members at a node had on its disk is gone."""
     for name, group in sorted(turn.groups.items()):
-        if node in group.members and turn.queues.get(name) is not None:
+        if node in group.members and (name == STORE or turn.queues.get(name) is not None):
             raft_inputs.lose_disk(turn, name, node)

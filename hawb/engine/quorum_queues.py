@@ -17,14 +17,13 @@ from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import Declare
 from hawb.engine.policy_changes import InForce, in_force, quorum_settings
 from hawb.engine.quorum.elections import call_elections
-from hawb.engine.quorum.group import Group
+from hawb.engine.quorum.group import Group, standing
 from hawb.engine.quorum.hosting import stand_for_election
 from hawb.engine.quorum.leadership import level
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import NOWHERE, QUORUM, Queue
 from hawb.engine.turn import Turn
-from hawb.raft.log import NOOP, Log, Run, Snapshot
-from hawb.raft.member import Member, start
+from hawb.raft.member import start
 from hawb.rules import locators, quorum, quorum_declaration
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
@@ -127,15 +126,7 @@ def disband(turn: Turn, queue: Queue) -> None:
 def stand(turn: Turn, name: str, members: tuple[int, ...], leader: int, content: runs.Runs) -> None:
     """The group of a queue that exists at the start, with everything that is in it in every log, and committed: led by
     `leader` if that runs and a majority does; otherwise whoever can be is elected."""
-    count = runs.size(content)
-    opening = (Run(1, 1, 1, NOOP), *((Run(2, count, 1, "standing"),) if count else ()))
-    log = Log.of(Snapshot(members=tuple(sorted(members))))
-    for run in opening:
-        log = log.append(run)
-    log = log.write(log.generation, log.last_index)
-    last = log.last_index
-    standing = {node: Member(node, log, term=1, commit_index=last, agreed=last) for node in members}
-    turn.groups[name] = Group(name, turn.next_number(), standing, applied=last)
+    turn.groups[name] = standing(name, turn.next_number(), members, runs.size(content))
     turn.change_queue(
         name, members=tuple(sorted(members)), holder=leader, master=NOWHERE, up=False, fifo=fifo.new(turn),
         contents=tuple(content if node in members else None for node in range(len(turn.nodes))),

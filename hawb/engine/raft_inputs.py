@@ -21,7 +21,7 @@ from hawb.engine.quorum.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.quorum.group import Group
+from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.quorum.leadership import hosts, level, refresh
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.member import LEADER, NOWHERE
@@ -103,11 +103,14 @@ def crash_member(turn: Turn, name: str, node: int) -> None:
 
 def node_up(turn: Turn, node: int) -> None:
     """A node is up: leaders reach its members again, and who misses a leader may have a majority. It starts none of a
-    queue that its records lack, as those of another side of a partition may (`rabbit_quorum_queue:recover`)."""
+    queue that its records lack, as those of another side of a partition may (`rabbit_quorum_queue:recover`). Its member
+    of the metadata store runs already."""
     turn.suspected = frozenset(link for link in turn.suspected if node not in link)
     known = turn.sides[turn.nodes[node].side].queues
     for name in sorted(turn.groups):
-        if name in known:
+        if name == STORE:
+            hosting.look_around(turn, turn.groups.own(name))
+        elif name in known:
             hosting.member_up(turn, turn.groups.own(name), node)
         elif node in turn.groups[name].members:
             hosting.stop_member(turn, turn.groups.own(name), node)

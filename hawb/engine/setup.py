@@ -16,11 +16,11 @@ CONDITIONS = {"pause_minority": MAJORITY, "pause_if_all_down": PREFERRED}
 class Setup(Struct, frozen=True):
     """How many nodes there are, the seed, and times in microseconds.
 
-    `handling` is what a node waits for that has stopped because it sees too few others (NOTHING: no node stops),
-    `heals` whether the losing sides of a partition restart, `preferred` the nodes that pause_if_all_down names, as
-    bits, `lone_boot_rounds` and `keeps_records` as in `hawb.rules.profiles`, `ticktime_us` how long it takes until a
-    silent node is taken for dead (net_ticktime), `consumes_again` whether channels try to consume again from a queue
-    that has lost its master: in releases that mirror."""
+    `handling` is what a node waits for that has stopped because it sees too few others (NOTHING: no node stops, and
+    with Khepri none ever does), `heals` whether the losing sides of a partition restart, `preferred` the nodes that
+    pause_if_all_down names, as bits, `lone_boot_rounds`, `keeps_records` and `khepri` as in `hawb.rules.profiles`,
+    `ticktime_us` how long it takes until a silent node is taken for dead (net_ticktime), `consumes_again` whether
+    channels try to consume again from a queue that has lost its master: in releases that mirror."""
 
     nodes: int
     seed: int
@@ -36,6 +36,7 @@ class Setup(Struct, frozen=True):
     boot_retry_us: int
     ticktime_us: int
     keeps_records: int
+    khepri: int
     consumes_again: int
     election_us: int
 
@@ -43,12 +44,12 @@ class Setup(Struct, frozen=True):
 @cache
 def setup_of(settings: Settings) -> Setup:
     """The setup of a cluster's settings."""
-    timing, handling = settings.timing, settings.partition_handling
+    timing, handling, khepri = settings.timing, settings.partition_handling, settings.profile.khepri
     return Setup(
         nodes=len(settings.names),
         seed=settings.seed,
-        handling=CONDITIONS.get(handling.mode, NOTHING),
-        heals=handling.heals,
+        handling=NOTHING if khepri else CONDITIONS.get(handling.mode, NOTHING),
+        heals=handling.heals and not khepri,
         preferred=bits_of(handling.nodes),
         lone_boot_rounds=settings.profile.lone_boot_rounds,
         link_us=timing.link_latency_us,
@@ -59,6 +60,7 @@ def setup_of(settings: Settings) -> Setup:
         boot_retry_us=timing.boot_retry_us,
         ticktime_us=round(settings.net_ticktime_s * 1_000_000),
         keeps_records=settings.profile.keeps_records,
+        khepri=settings.profile.khepri,
         consumes_again=settings.profile.mirroring,
         election_us=timing.election_us,
     )

@@ -36,6 +36,8 @@ TYPES = CLASSIC, QUORUM = "classic", "quorum"
 """The types of queues."""
 
 RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
+STARTED = (RUNNING, WAITING)
+"""The statuses of nodes whose members of the metadata store run (Khepri)."""
 PAUSED = "paused"
 """A node whose broker has stopped itself until it sees enough of the others again (cluster_partition_handling)."""
 
@@ -267,6 +269,14 @@ class Queue(Struct):
         return (self.master, *self.mirrors) if self.up else self.mirrors
 
 
+class StoreView(Struct):
+    """What a side knows of the metadata store with Khepri: the leader (NOWHERE: it knows none) and whether that can
+    commit. A value to all but a turn."""
+
+    master: int = NOWHERE
+    up: bool = False
+
+
 class UnderWay(Struct, frozen=True):
     """A delivery sent over a link that drops everything, and the step and trace entry behind it."""
 
@@ -286,15 +296,16 @@ class Unread(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """What nodes that see each other know together: policies, the records of queues and the exchanges declared. A side
-    that a node which is down remembers also has `members`, the nodes that it knew as members of the cluster, and
-    `groups`, the numbers of quorum queues' Raft groups."""
+    """What nodes that see each other know together: policies, the records of queues, the exchanges declared and, with
+    Khepri, who leads the metadata `store`. A side that a node which is down remembers also has `members`, the nodes
+    that it knew as members of the cluster, and `groups`, the numbers of quorum queues' Raft groups."""
 
     number: int
     policies: tuple[Policy, ...] = ()
     operator_policies: tuple[Policy, ...] = ()
     queues: Mapping[str, Queue] = {}
     exchanges: frozenset[str] = frozenset()
+    store: StoreView | None = None
     members: frozenset[int] = frozenset()
     groups: Mapping[str, int] = {}
 

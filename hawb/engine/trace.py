@@ -94,14 +94,20 @@ EVENTS: dict[str, str] = {
     "links_healed": "All links work again.",
     "links_timed_out": "Links were silent for net_ticktime; the nodes at their ends take each other for dead. links.",
     "cluster_partitioned": "Nodes go on in sides that know nothing of each other. sides (lists of nodes).",
-    "metadata_stalled": "A change waits because a node that counts as running does not answer.",
+    "metadata_stalled": "A change waits because a node that counts as running does not answer, or the metadata store "
+    "has no leader with a majority.",
+    "metadata_leader_elected": "A member of the metadata store (Khepri) was elected. term.",
+    "metadata_available": "The metadata store (Khepri) can be written to again. seen_by (of several sides).",
+    "metadata_unavailable": "The metadata store (Khepri) has no leader with a majority. seen_by (of several sides).",
+    "sides_rejoined": "Links are mended, and all sides go on with the metadata that the majority wrote. nodes.",
     "node_pausing": "A node that sees too few of the others stops its broker. until: majority, preferred, everybody.",
     "node_paused": "A node's broker has stopped and waits until it sees enough of the others.",
     "autoheal_started": "All sides of a partition but one are to restart. winner, losers, connections (the winner's).",
     "records_taken_over": "A node that comes up forgets its side's records and takes over those of another.",
     "records_restored": "A node boots with the records that it had when it went, whatever the others did since.",
     "node_booting": "A node began to boot.",
-    "node_waiting": "A booting node waits for nodes that may know more. waits_for.",
+    "node_waiting": "A booting node waits for nodes that may know more. waits_for, majority (with Khepri: how many "
+    "have to be started).",
     "node_gave_up": "A waiting node gave up and exited. waits_for.",
     "node_boot_refused": "A booting node and the others disagree whether it is one of them, and it is not. reason: "
     "wiped, forgotten, not_joined.",
@@ -127,7 +133,8 @@ EVENTS: dict[str, str] = {
     "copies. mirrors.",
     "promotion_refused": "A mirror that is not synchronised deleted its copy instead of taking over.",
     "promoted": "A mirror became master. synchronised, was, messages, missing.",
-    "queue_down": "No replica may serve the queue. reason: no_mirror, mirrors_stopped, promotion_refused.",
+    "queue_down": "No replica may serve the queue. reason: no_mirror, mirrors_stopped, promotion_refused, "
+    "deleted_by_half.",
     "queue_recovered": "A master serves the queue from its disk. messages, reason: node_running, process_restarted.",
     "sync_started": "A synchronisation began and blocks the queue. mirrors, messages, batches, expected_s.",
     "sync_held": "A memory alarm holds a synchronisation before its next batch; the queue stays blocked.",

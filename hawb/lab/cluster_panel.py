@@ -13,7 +13,7 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.node_column import NodeColumn
 from hawb.lab.typed import number
-from hawb.views.cluster import links, matrix
+from hawb.views.cluster import links, matrix, metadata
 from hawb.views.formatting import shown
 
 FIRST_RUNNING = "first running"
@@ -64,7 +64,7 @@ class ClusterPanel:
         self.heal.disabled = not cut
         self.links.layout.display = None if cut else "none"
         self.links.value = links.svg(outcome, cut) if cut else ""
-        self.matrix.value = f'<div style="{self._style}">{matrix.svg(outcome, was)}</div>'
+        self.matrix.value = f'<div style="{self._style}">{matrix.svg(outcome, was)}{metadata.html(outcome)}</div>'
         self.log.value = self.controller.raft_log
         self.log.layout.display = None if self.log.value else "none"
         (self.box.add_class if self.log.value else self.box.remove_class)("hawb-with-log")

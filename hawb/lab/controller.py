@@ -118,9 +118,9 @@ class Controller:
 
     @property
     def raft_log(self) -> str:
-        """The Raft group of the chosen queue as HTML; "" where none is chosen that has one."""
-        state, names = self.now.moment.state, self.now.run.settings.names
-        return raft.html(state, names, self.queue) if self.queue in state.groups else ""
+        """The Raft group of the chosen queue, or else of the metadata store, as HTML; "" where there is neither."""
+        state, settings = self.now.moment.state, self.now.run.settings
+        return raft.chosen_html(state, settings.names, self.queue)
 
     @property
     def harms(self) -> list[Harm]:

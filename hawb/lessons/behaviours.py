@@ -23,6 +23,7 @@ from hawb.engine import (
     expiry,
     held_sync,
     maintenance,
+    metadata_store,
     places,
     policy_changes,
     queues,
@@ -30,6 +31,7 @@ from hawb.engine import (
     quorum_membership,
     quorum_requests,
     quorum_sight,
+    rejoining,
     settling,
     single_active,
     strays,
@@ -39,7 +41,7 @@ from hawb.engine import limits as lengths
 from hawb.engine.booting import boot_order
 from hawb.engine.classic import confirming, failover, mirrors, outage, refusal, synchronisation
 from hawb.engine.network import links, sides
-from hawb.engine.nodes import partition_handling
+from hawb.engine.nodes import metadata, partition_handling
 from hawb.engine.steady import credit
 from hawb.raft import election, replication
 from hawb.rules import (
@@ -221,6 +223,17 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("ignore: a side takes over another one's records, and loses its own", sides.take_over_records, "",
             "quorum-and-mirrored-in-a-partition"),
     ),
+    "The metadata store": (
+        _of("metadata (declare, delete, bind, policies) changed: whom it needs, with Mnesia and with Khepri",
+            metadata.is_writable, "", "failover-waits-for-a-silent-node khepri-minority-declares-nothing"),
+        _of("a minority with Khepri: a change of metadata times out", metadata_store.times_out, "",
+            "khepri-minority-declares-nothing"),
+        _of("boot with Khepri: a majority of the members", boot_order.lacked_by_store, "",
+            "khepri-nodes-boot-in-any-order khepri-node-alone-gives-up"),
+        _of("sides of a partition find together with Khepri", rejoining.rejoin, "", "khepri-sides-find-together"),
+        _of("a node joins the metadata store (Khepri), also again without its disk", metadata_store.node_joins, "",
+            "khepri-disk-lost-joins-again"),
+    ),
     "Quorum queues and Raft": (
         _of("quorum queue declared: arguments refused", quorum_declaration.refusal,
             "always-durable never-exclusive not-for-temporary-queues"),
@@ -257,14 +270,18 @@ def all_behaviours() -> tuple[Behaviour, ...]:
     return tuple(behaviour for area in BEHAVIOURS.values() for behaviour in area)
 
 
+EMPTY_WORDS = frozenset(["rabbitmqctl", "rabbitmq", "a", "an", "the", "of", "to", "in", "is", "and"])
+"""Words that stand in many questions and tell none of them apart."""
+
+
 def found(words: str) -> list[Behaviour]:
     """The behaviours in which all these words stand, in any order, case and number, or words that begin with them:
-    first those that have them in `asked`, then those that have them in their function's name or summary."""
+    first those that have most of them in `asked`, and not only in their function's name or summary."""
     wanted = stems_of(words)
     if not wanted:
         return []
-    asked = [each for each in all_behaviours() if shared(wanted, each.asked) == wanted]
-    return asked + [each for each in all_behaviours() if each not in asked and shared(wanted, each.text) == wanted]
+    having = [each for each in all_behaviours() if shared(wanted, each.text) == wanted]
+    return sorted(having, key=lambda each: -len(shared(wanted, each.asked)))
 
 
 def nearest(words: str, count: int = 3) -> list[Behaviour]:
@@ -286,9 +303,8 @@ def shared(stems: set[str], text: str) -> set[str]:
 
 
 def stems_of(words: str) -> set[str]:
-    """What is looked for: words without a plural's end, and without the names of the tools that everything is asked
-    of."""
-    return {word.removesuffix("s") for word in words_of(words)} - {"rabbitmqctl", "rabbitmq"}
+    """What is looked for: words without a plural's end, but none that says nothing."""
+    return {word.removesuffix("s") for word in words_of(words) if word not in EMPTY_WORDS}
 
 
 def words_of(text: str) -> list[str]:

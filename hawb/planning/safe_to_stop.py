@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hawb.engine import runs
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
+from hawb.engine.quorum.group import STORE
 from hawb.engine.state import CLASSIC, QUORUM, RUNNING, Queue, Side, State
 from hawb.planning.alike import alike, full_name
 from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
@@ -24,6 +25,8 @@ from hawb.scenario.document import QueueEntry, Scenario
 from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run
 
+METADATA = "rabbitmq_metadata"
+"""What RabbitMQ's check calls the metadata store of 4.3, a component beside the queues."""
 WAYS = ("stop", "kill")
 REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 """The events that tell why a queue suffers, the one with the most to say last."""
@@ -142,8 +145,25 @@ def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
     after = ahead.moment()
     reasons = _reasons(after, len(run.steps))
     found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if _usable(before.state, name)]
+    found += _effect_on_metadata(before, after, len(run.steps))
     felt = [effect for effect in found if effect.hurts or effect.unavailable_s]
     return tuple(sorted(felt, key=_worst_first))
+
+
+def _effect_on_metadata(before: Moment, after: Moment, step: int) -> list[Effect]:
+    """What it does to the metadata store, if there is one and it could be written to: as long as it cannot, nothing is
+    declared, deleted or set."""
+    if not any(side.store is not None and side.store.up for side in before.state.sides):
+        return []
+    since_us, lasted_us = None, 0
+    for entry in after.trace():
+        if entry.step == step and entry.event == "metadata_unavailable":
+            since_us = entry.t_us if since_us is None else since_us
+        elif entry.step == step and entry.event == "metadata_available" and since_us is not None:
+            since_us, lasted_us = None, lasted_us + entry.t_us - since_us
+    down = not any(side.store.up for side in after.state.sides)
+    lasted_us += after.state.time_us - since_us if down and since_us is not None else 0
+    return [Effect(METADATA, 0, 0, down, lasted_us / MICROSECONDS, "no_majority" if down else None)]
 
 
 def _effect(name: str, before: Moment, after: Moment, reason: str | None) -> Effect:
@@ -194,10 +214,20 @@ def _reasons(moment: Moment, step: int) -> dict[str, str]:
 
 def quorum_critical(state: State, node: int, version: str) -> tuple[str, ...]:
     """The queues for which `check_if_node_is_quorum_critical` fails on a node: those with a member there whose members
-    that are online are a bare majority or less."""
+    that are online are a bare majority or less. In 4.3 the metadata store too
+    (`rabbit_upgrade_preparation:endangered_critical_components`)."""
     if not quorum_check_applies(_members(state), state.nodes[node].drained, version):
         return ()
-    return tuple(sorted(queue.name for side, queue in _seen_at(state, node) if _quorum_fails(state, side, queue, node)))
+    failing = [queue.name for side, queue in _seen_at(state, node) if _quorum_fails(state, side, queue, node)]
+    return (*sorted(failing), *((METADATA,) if _store_fails(state) else ()))
+
+
+def _store_fails(state: State) -> bool:
+    """Whether the members of the metadata store that run are a bare majority or less."""
+    group = state.groups.get(STORE)
+    if group is None:
+        return False
+    return is_critical(sum(state.nodes[node].status == RUNNING for node in group.members), len(group.members))
 
 
 def _quorum_fails(state: State, side: Side, queue: Queue, node: int) -> bool:

@@ -3,7 +3,7 @@
 Source: `check_if_node_is_quorum_critical` and `check_if_node_is_mirror_sync_critical` of rabbitmq-diagnostics, with
 `rabbit_quorum_queue:list_with_minimum_quorum` and `rabbit_amqqueue:
 list_local_mirrored_classic_without_synchronised_mirrors`. In 4.0, without mirrors, the second has nothing to find. Left
-out is what the checks say of streams and of the broker's own components.
+out is what the checks say of streams.
 """
 
 COUNTS_DRAINED = ("3.8",)

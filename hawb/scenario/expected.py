@@ -169,6 +169,15 @@ class Event(Part):
     because: Count | None
 
 
+class MetadataStore(Part):
+    """With Khepri: its members, its leader and term, and the running nodes from which metadata can be changed."""
+
+    members: tuple[Node, ...]
+    leader: Node | None
+    term: Count
+    writable_from: tuple[Node, ...]
+
+
 class ExpectedOutcome(Part):
     """The whole outcome; a queue that is null must not exist."""
 
@@ -192,3 +201,4 @@ class ExpectedOutcome(Part):
     availability: dict[str, Availability]
     errors: tuple[ExpectedError, ...]
     events: tuple[Event, ...]
+    metadata_store: MetadataStore

@@ -17,6 +17,7 @@ from hawb.engine.contents import in_order
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.naming import split_queue
+from hawb.engine.quorum.group import STORE
 from hawb.engine.runs import as_lists
 from hawb.engine.settings import Settings
 from hawb.engine.single_active import held_by_cancelled, is_single_active
@@ -97,6 +98,30 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
             for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
         ],
         "events": events,
+    } | store_outcome(state, settings)
+
+
+def store_outcome(state: State, settings: Settings) -> dict:
+    """With Khepri the metadata store: its members, its latest leader if that runs, and which running nodes can have
+    metadata changed."""
+    group = state.groups.get(STORE)
+    if group is None:
+        return {}
+    views = {side.number: side.store for side in state.sides}
+    leaders = [leader for leader in group.leaders() if state.nodes[leader.id].status == RUNNING]
+    cut = {link for link, _ in state.cuts}
+
+    def writes(node: int) -> bool:
+        view = views[state.nodes[node].side]
+        return view.up and (min(node, view.master), max(node, view.master)) not in cut
+
+    return {
+        "metadata_store": {
+            "members": settings.named(sorted(group.members)),
+            "leader": settings.names[leaders[0].id] if leaders else None,
+            "term": max(member.term for member in group.members.values()),
+            "writable_from": settings.named(node for node in state.running() if writes(node)),
+        }
     }
 
 

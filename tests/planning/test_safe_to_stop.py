@@ -13,7 +13,7 @@ from views_outcomes import HOSTILE
 
 from hawb.cli import main
 from hawb.cluster import Cluster
-from hawb.planning.safe_to_stop import WAYS, Forecast, safe_to_stop, safe_to_stop_in
+from hawb.planning.safe_to_stop import METADATA, WAYS, Forecast, safe_to_stop, safe_to_stop_in
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
@@ -236,3 +236,17 @@ def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
 def test_queues_that_only_change_hands_are_one_row():
     forecast = of(mirrored("a", "b").declare("ha.other", node="a"), "a")
     assert [line.count("2: ha.other and ha.q") for line in text([forecast]).splitlines()[1:]] == [1, 0]
+
+
+def test_the_metadata_store_of_4_3_is_told_of_like_a_queue():
+    cluster = Cluster("a", "b", "c", version="4.3").stop("c")
+    forecast = of(cluster, "b")
+    assert forecast.quorum_critical == (METADATA,)
+    assert [(effect.queue, effect.down, effect.reason) for effect in forecast.hurt("stop")] == [
+        (METADATA, True, "no_majority")
+    ]
+    assert forecast.missed("stop") == []
+    whole = Cluster("a", "b", "c", version="4.3")
+    (effect,) = of(whole, "a").effects["kill"]
+    assert (effect.queue, effect.down, effect.unavailable_s) == (METADATA, False, pytest.approx(0.3, abs=0.1))
+    assert of(whole, "b").effects["kill"] == ()

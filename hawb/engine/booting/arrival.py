@@ -10,6 +10,8 @@ from hawb.engine import quorum_sight, raft_inputs
 from hawb.engine.classic.failover import bury
 from hawb.engine.classic.returning import load_record, return_to
 from hawb.engine.events import ReplicaGone
+from hawb.engine.quorum import hosting
+from hawb.engine.quorum.group import STORE
 from hawb.engine.state import CLASSIC
 from hawb.engine.turn import Turn
 
@@ -34,6 +36,12 @@ def say_refused(turn: Turn, node: int) -> None:
     running = [other for other in asked if turn.runs_anywhere(other)]
     names = turn.settings.names
     turn.refuse(None, text.format(node=names[node], other=names[(running or asked or [node])[-1]]))
+
+
+def store_starts(turn: Turn, node: int) -> None:
+    """A booting node's member of the metadata store, if there is one, looks for the others."""
+    if turn.setup.khepri:
+        hosting.member_up(turn, turn.groups.own(STORE), node)
 
 
 def settle_stalled(turn: Turn) -> None:
@@ -63,5 +71,5 @@ def return_to_queues(turn: Turn, node: int, others: int) -> None:
     quorum_sight.node_back(turn, node)
 
 
-PORTS = ("say_refused", "find_records", "settle_stalled", "return_to_queues")
+PORTS = ("say_refused", "store_starts", "find_records", "settle_stalled", "return_to_queues")
 """The names of what others have to have: what stands here, and whose records a node takes over."""

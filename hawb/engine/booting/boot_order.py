@@ -1,16 +1,18 @@
 """Whom a booting node waits for, and what happens as it comes up.
 
-Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8.
+Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8. With Khepri in whatever order nodes
+went: `rabbit_khepri` (`setup`, khepri_leader_wait_retry_timeout).
 """
 
 from __future__ import annotations
 
-from hawb.engine.booting.arrival import return_to_queues, say_refused, settle_stalled
+from hawb.engine.booting.arrival import return_to_queues, say_refused, settle_stalled, store_starts
 from hawb.engine.network.sides import find_records
 from hawb.engine.nodes.partition_handling import look_again
 from hawb.engine.nodes.ports import (
     has_records,
     linked,
+    members,
     ranked,
     running_bits,
     runs_anywhere,
@@ -19,6 +21,8 @@ from hawb.engine.nodes.ports import (
 )
 from hawb.engine.state import BOOTING, DOWN, NOTHING, NOWHERE, RUNNING, WAITING
 from hawb.engine.stopping.going_down import miss_late
+from hawb.raft.ports import bits_in
+from hawb.rules.quorum import majority
 
 BOOT_RETRIES = 10
 """How often a booting node tries to load its tables each time that it needs them (mnesia_table_loading_retry_limit)."""
@@ -34,6 +38,7 @@ def boot(t, node, number):
         say_refused(t, node)
         return
     t.nodes[node].status = WAITING
+    store_starts(t, node)
     let_waiting_nodes_in(t)
     if t.nodes[node].status == WAITING:
         rounds = 1 if finds_another(t, node) else t.setup.lone_boot_rounds
@@ -54,6 +59,8 @@ def awaited(t, node):
     did not see it go. With any member running that it reaches it waits for nobody, since it can load its tables from
     there. As bits."""
     bits = 0
+    if t.setup.khepri:
+        return lacked_by_store(t, node)
     if t.nodes[node].may_boot_alone or found_first(t, node) != NOWHERE:
         return bits
     for other in range(t.setup.nodes):
@@ -61,6 +68,17 @@ def awaited(t, node):
             waits = t.nodes[other].status == WAITING and t.nodes[other].believes >> node & 1
             bits |= int(not waits or not linked(t, node, other)) << other
     return bits
+
+
+def lacked_by_store(t, node):
+    """The members of the metadata store that have not been started, or that a booting node does not reach, as bits;
+    none where it is one of a majority that has."""
+    bits = 0
+    for other in range(t.setup.nodes):
+        started = runs_anywhere(t, other) or t.nodes[other].status == WAITING
+        bits |= int(not started or not linked(t, node, other)) << other
+    bits &= members(t)
+    return 0 if bits_in(members(t) & ~bits) >= majority(bits_in(members(t))) else bits
 
 
 def found_first(t, node):

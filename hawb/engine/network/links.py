@@ -11,7 +11,8 @@ Source: `net_kernel`, `rabbit_node_monitor`. Erlang notices a silent link betwee
 net_ticktime; here it takes exactly that long. A node that sees another go, and still sees a third that sees it, makes
 the partition a full one (`rabbit_node_monitor:handle_cast`, partial_partition): an end of the link that failed cuts
 itself off from those between. RabbitMQ's test (`partitions_SUITE`, partial_to_full) allows either end, or both; on a
-3.10.8 cluster it was the one that noticed first.
+3.10.8 cluster it was the one that noticed first. With Khepri nobody does so, and all find together when links are
+mended.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from hawb.engine.nodes.ports import (
     sides,
 )
 from hawb.engine.nodes.sight import seen_from, sees
+from hawb.engine.rejoining import rejoin
 from hawb.engine.stopping.going_down import miss
 
 # Cut, and healed
@@ -93,6 +95,9 @@ def heal(t):
                 blame(t, entry)
                 catch_up(t, own(t, name))
     focus_on(t, focus)
+    if t.setup.khepri:
+        blame(t, entry)
+        rejoin(t)
     send_what_waited(t)
     blame(t, entry)
     in_reach(t)
@@ -138,7 +143,7 @@ def give_up_links(t, ends):
                 part(t, a, b)
     for a in range(t.setup.nodes):
         for b in range(a + 1, t.setup.nodes):
-            if ends[a] >> b & 1:
+            if ends[a] >> b & 1 and not t.setup.khepri:
                 see_between(t, a, b)
     say_timed_out(t, ends)
     entry = cause(t)

@@ -320,6 +320,6 @@ PORTS = (
     "mend_links", "withdraw_time_outs", "hear_late", "forget_recoverable", "send_what_waited", "in_reach", "cut_as",
     "note_suspects", "say_timed_out", "say_partitioned", "give_up_what_waited", "split_off", "keep_own_waiting",
     "lose_sight", "say_out_of_reach", "say_taken_over", "bring_back", "leave_side", "can_go", "look_elsewhere",
-    "drop_side", "has_copy", "lose_content", "remembers", "restore_records", "reclaim_records",
+    "drop_side", "rejoin", "has_copy", "lose_content", "remembers", "restore_records", "reclaim_records",
 )  # fmt: skip
 """The names of what others have to have."""

@@ -1,8 +1,11 @@
-"""Changes of the cluster's metadata while a node does not answer.
+"""Changes of the cluster's metadata that wait.
 
 Source: Mnesia. A transaction on exchanges, queues or policies, or on who belongs to the cluster, needs every node that
 counts as running. With one of them silent it waits until that one answers again, or is missed. That a mirror takes over
 is one too (`rabbit_mirror_queue_misc:remove_from_queue`).
+
+Source: Khepri. A command of the store needs a leader that a majority of the members hears
+(`hawb.engine.metadata_store`); without one it waits, for a while.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from hawb.engine.nodes.ports import (
     focused,
     is_stalled,
     keep_stalled,
+    note_change,
+    place_of_change,
     place_of_stalled,
     put_off,
+    reaches_store,
     sides,
     try_again,
 )
@@ -24,21 +30,28 @@ from hawb.engine.state import NOWHERE
 
 def stall(t, change):
     """Lets a change of the metadata wait, once, if it has to; whether it does."""
-    if answers(t):
+    if is_writable(t, place_of_change(t, change)):
+        note_change(t)
         return False
     if not is_stalled(t, change):
         put_off(t, change)
     return True
 
 
+def is_writable(t, node):
+    """Whether metadata can be changed from a node (NOWHERE: from any) of the side in focus."""
+    return reaches_store(t, node) if t.setup.khepri else answers(t)
+
+
 def release_stalled(t):
-    """Somebody answers again or was missed: what has waited is tried again on the sides on which everybody answers."""
+    """Somebody answers again or was missed, or the store has a leader: what has waited is tried again on the sides on
+    which metadata can be changed."""
     focus, kept = focused(t), 0
     for k in range(count_stalled(t)):
         place = place_of_stalled(t, k)
         for side in sides(t):
             if focus_on(t, side) and (place == NOWHERE or t.nodes[place].side == side):
-                if answers(t):
+                if is_writable(t, place):
                     try_again(t, k)
                 else:
                     kept |= 1 << k

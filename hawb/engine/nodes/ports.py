@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, ShutDown
+from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, MetadataChanged, MetadataTimesOut, ShutDown
 from hawb.engine.state import (
     NOWHERE,
     Parked,
@@ -16,9 +16,14 @@ from hawb.engine.state import (
     nodes_of,
 )
 from hawb.engine.turn import TIMER, Turn, place_of
+from hawb.raft.ports import bits_in
+from hawb.rules.quorum import majority
 
 AWAITED = (None, "majority", "preferred", "everybody", "restart")
 """What the trace calls that for which a node waits."""
+
+STORE_PATIENCE_US = 30_000_000
+"""How long an operation waits for a leader of the metadata store (khepri_default_timeout)."""
 
 # What is so
 
@@ -128,7 +133,8 @@ def say_healing(t: Turn, side: int) -> None:
 
 def wait_with_boot(t: Turn, node: int, awaited: int, delay_us: int) -> None:
     """A booting node waits for others, and after a while gives up."""
-    t.emit("node_waiting", node=node, waits_for=t.settings.named(nodes_of(awaited)))
+    wanted = {"majority": majority(bits_in(members(t)))} if t.setup.khepri else {}
+    t.emit("node_waiting", node=node, waits_for=t.settings.named(nodes_of(awaited)), **wanted)
     t.schedule(delay_us, BootGivesUp(node, t.nodes[node].boots), priority=TIMER)
 
 
@@ -146,9 +152,30 @@ def is_stalled(t: Turn, change: object) -> bool:
 
 
 def put_off(t: Turn, change: Any) -> None:
-    """A change waits."""
-    t.stalled = (*t.stalled, Parked(t.next_number(), change, t.step))
+    """A change waits; for Khepri not for ever."""
+    number = t.next_number()
+    t.stalled = (*t.stalled, Parked(number, change, t.step))
+    if t.setup.khepri:
+        t.schedule(STORE_PATIENCE_US, MetadataTimesOut(number))
     t.emit("metadata_stalled", node=NOWHERE if place_of(change) is None else change.node)
+
+
+def place_of_change(_: Turn, change: object) -> int:
+    """The node at which a change is made; NOWHERE for one of all sides."""
+    place = place_of(change)
+    return NOWHERE if place is None else place
+
+
+def reaches_store(t: Turn, node: int) -> bool:
+    """Whether what is asked at a node (NOWHERE: at any) gets to a leader of the metadata store that can commit."""
+    view = t.focus.store
+    return view.up and (node == NOWHERE or t.linked(node, view.master))
+
+
+def note_change(t: Turn) -> None:
+    """The metadata changes: with Khepri its log does."""
+    if t.setup.khepri:
+        t.schedule(0, MetadataChanged())
 
 
 def count_stalled(t: Turn) -> int:
@@ -158,12 +185,12 @@ def count_stalled(t: Turn) -> int:
 
 def place_of_stalled(t: Turn, k: int) -> int:
     """The node at which the k-th of them is made; NOWHERE for one of all sides."""
-    place = place_of(t.stalled[k].operation)
-    return NOWHERE if place is None else place
+    return place_of_change(t, t.stalled[k].operation)
 
 
 def try_again(t: Turn, k: int) -> None:
     """The k-th of them is tried again on the side in focus."""
+    t.unschedule(MetadataTimesOut(t.stalled[k].number))
     t.schedule(0, t.stalled[k].operation, step=t.stalled[k].step)
 
 
@@ -177,6 +204,6 @@ PORTS = (
     "linked", "look_from", "look_from_outside", "sides", "focused", "focus_on", "next_number", "below", "bits_in",
     "members", "ranked", "connections_at", "cause", "blame", "begin_to_boot", "begin_to_stop", "begin_to_pause",
     "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_stalled", "put_off",
-    "count_stalled", "place_of_stalled", "try_again", "keep_stalled",
+    "place_of_change", "reaches_store", "note_change", "count_stalled", "place_of_stalled", "try_again", "keep_stalled",
 )  # fmt: skip
 """The names of what others have to have: what stands here, a node's statuses, draws, and how many bits a set has."""

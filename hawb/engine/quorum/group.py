@@ -12,9 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.runs import EMPTY, Runs, split
-from hawb.raft.log import Log
+from hawb.raft.log import NOOP, Log, Run, Snapshot
 from hawb.raft.member import LEADER, Member
 
+STORE = "::rabbitmq_metadata"
+"""The name of the metadata store's group, which no queue can have: there is no virtual host without a name."""
 GONE = -2
 """The node of a channel that is no more."""
 
@@ -107,6 +109,18 @@ def copied(group: Group) -> Group:
     for member in own.members.values():
         member.peers = tuple(map(copy, member.peers))
     return own
+
+
+def standing(name: str, number: int, members: tuple[int, ...], commands: int) -> Group:
+    """A group in which everybody has so many commands in the log and committed."""
+    opening = (Run(1, 1, 1, NOOP), *((Run(2, commands, 1, "standing"),) if commands else ()))
+    log = Log.of(Snapshot(members=tuple(sorted(members))))
+    for run in opening:
+        log = log.append(run)
+    log = log.write(log.generation, log.last_index)
+    last = log.last_index
+    found = {node: Member(node, log, term=1, commit_index=last, agreed=last) for node in members}
+    return Group(name, number, found, applied=last)
 
 
 class Groups(dict[str, Group]):

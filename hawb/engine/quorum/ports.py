@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, chance, fifo
+from hawb.engine.events import MetadataAvailable
 from hawb.engine.quorum.events import (
     ElectionDue,
     HandoverDue,
@@ -20,11 +21,11 @@ from hawb.engine.quorum.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.quorum.group import Group, Proposal
+from hawb.engine.quorum.group import STORE, Group, Proposal
 from hawb.engine.quorum_losses import end_with_log
 from hawb.engine.quorum_view import change_members
 from hawb.engine.runs import size
-from hawb.engine.state import RUNNING, Queue, bits_of, nodes_of
+from hawb.engine.state import RUNNING, STARTED, Queue, StoreView, bits_of, nodes_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.raft.log import Run
 from hawb.raft.member import Member, start
@@ -64,9 +65,9 @@ def member_of(_: Turn, g: Group, node: int) -> Member:
 
 def hosted(t: Turn, g: Group) -> int:
     """The nodes whose members run."""
-    bits, nodes = 0, t.nodes
+    bits, nodes, statuses = 0, t.nodes, STARTED if g.name == STORE else (RUNNING,)
     for node in g.members:
-        if nodes[node].status == RUNNING:
+        if nodes[node].status in statuses:
             bits |= 1 << node
     return bits & ~g.stopped
 
@@ -253,31 +254,38 @@ def start_anew(t: Turn, g: Group, node: int) -> None:
 
 def has_record(t: Turn, g: Group) -> bool:
     """Whether the side in focus knows the queue."""
-    return g.name in t.queues
+    return g.name in t.queues or g.name == STORE
 
 
-def record(t: Turn, g: Group) -> Queue:
-    """The queue as the side in focus knows it."""
-    return t.own(g.name)
+def record(t: Turn, g: Group) -> Queue | StoreView:
+    """The queue, or the metadata store, as the side in focus knows it."""
+    return t.focus.store if g.name == STORE else t.own(g.name)
 
 
 def say_available(t: Turn, g: Group, leader: int, up: bool) -> None:
     """The queue can commit, or cannot any more, as the nodes of the side in focus see it."""
     seen_by = t.settings.named(t.running())
+    what, named = ("metadata", {}) if g.name == STORE else ("queue", {"queue": g.name})
     if seen_by:
         told = {"seen_by": seen_by} if len(t.sides) > 1 else {}
-        t.emit("queue_available" if up else "queue_unavailable", node=leader, queue=g.name, **told)
+        t.emit(f"{what}_available" if up else f"{what}_unavailable", node=leader, **named, **told)
+    if up and g.name == STORE:
+        t.schedule(0, MetadataAvailable())
 
 
 def count_times(t: Turn, g: Group) -> None:
     """Counts from now on, or no longer, that the queue is out of service."""
-    bookkeeping.count_times(t, g.name)
+    if g.name != STORE:
+        bookkeeping.count_times(t, g.name)
 
 
 def crown(t: Turn, g: Group, leader: Member) -> None:
     """A member has been elected. It has all that was ever committed in its log (Raft's leader completeness), but for
     what was on disks that are lost. The first election, which is part of the declaration, does not count."""
     name, node = g.name, leader.id
+    if name == STORE:
+        t.because = t.emit("metadata_leader_elected", node=node, term=leader.term)
+        return
     focus = t.focus
     t.look_from(node)
     t.because = t.emit("leader_elected", node=node, queue=name, term=leader.term)

@@ -15,6 +15,11 @@ def say_refused(t, node):
 
 
 @inner
+def store_starts(t, node):
+    """No trial has the members of the metadata store, only how many of them there are."""
+
+
+@inner
 def settle_stalled(t):
     """What others had still to settle is settled, on each side."""
     focus = focused(t)

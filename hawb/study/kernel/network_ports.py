@@ -272,8 +272,8 @@ def lose_content(t, q, why):
 say_timed_out = say_partitioned = say_out_of_reach = say_taken_over = nothing
 be_silent = nothing
 """Members of quorum queues there are none."""
-remembers = restore_records = reclaim_records = nothing
-"""No node is made to boot from records that others have outlived."""
+remembers = restore_records = reclaim_records = rejoin = nothing
+"""No node is made to boot from records that others have outlived, and sides of a cluster with Khepri there are none."""
 
 
 @inner

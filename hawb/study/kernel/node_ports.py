@@ -138,6 +138,18 @@ def put_off(t, change):
 
 
 @inner
+def place_of_change(t, change):
+    """The node at which a change is made: nobody asks, for with Khepri no trial changes metadata."""
+    return NOBODY
+
+
+@inner
+def reaches_store(t, node):
+    """Whether metadata can be changed with Khepri, which no trial does."""
+    return True
+
+
+@inner
 def count_stalled(t):
     """How many changes wait."""
     return t.queue.stalled
@@ -168,5 +180,6 @@ def keep_stalled(t, kept):
 
 # What nobody is told
 
-cause = blame = say_healing = say_gave_up = nothing
-"""Why something happens, that nodes are about to restart, and that one has waited for others in vain."""
+cause = blame = say_healing = say_gave_up = note_change = nothing
+"""Why something happens, that nodes are about to restart, that one has waited for others in vain, and that metadata
+changes."""

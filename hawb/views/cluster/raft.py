@@ -1,4 +1,5 @@
-"""A quorum queue's Raft group as it stands: of each member its term, role and vote, and its log beside the others'.
+"""The Raft group of a quorum queue, or of the metadata store, as it stands: of each member its term, role and vote, and
+its log beside the others'.
 
 No outcome tells this, so it is drawn from the engine's state. Columns begin wherever one of the logs, or what a member
 knows of its log, changes, and logs stand below each other by index: who lacks what, and where two logs differ, is seen
@@ -14,8 +15,8 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.quorum.group import Group
-from hawb.engine.state import RUNNING, State
+from hawb.engine.quorum.group import STORE, Group
+from hawb.engine.state import RUNNING, STARTED, State
 from hawb.raft.group import command_text, describe, entries_text
 from hawb.raft.member import DOWN, LEADER, NOWHERE, ROLES, Member
 from hawb.rules.quorum import majority
@@ -61,7 +62,8 @@ def members(state: State, queue: str) -> dict[int, Member]:
 
 
 def _runs(state: State, group: Group, node: int) -> bool:
-    return state.nodes[node].status == RUNNING and not group.stopped >> node & 1
+    statuses = STARTED if group.name == STORE else (RUNNING,)
+    return state.nodes[node].status in statuses and not group.stopped >> node & 1
 
 
 def text(state: State, names: Sequence[str], queue: str) -> str:
@@ -99,9 +101,20 @@ def html(state: State, names: Sequence[str], queue: str) -> str:
     lines = "".join(f"<div>{escape(line)}</div>" for line in waiting(state, names, queue))
     return (
         f'<table style="border-collapse:separate;border-spacing:1px;font:11px {style.FONT};color:{style.INK}">'
-        f'<caption style="text-align:left;font-weight:600">Raft log of {escape(shown(queue))}</caption>'
+        f'<caption style="text-align:left;font-weight:600">Raft log of {escape(titled(queue))}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
     )
+
+
+def titled(queue: str) -> str:
+    """What a group is called."""
+    return "the metadata store" if queue == STORE else shown(queue)
+
+
+def chosen_html(state: State, names: Sequence[str], queue: str) -> str:
+    """The group of a chosen queue, or else of the metadata store; "" where there is neither."""
+    found = [name for name in (queue, STORE) if name in state.groups]
+    return html(state, names, found[0]) if found else ""
 
 
 def _reaches_majority(state: State, leader: Member) -> bool:

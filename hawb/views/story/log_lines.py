@@ -38,6 +38,8 @@ LINES: dict[tuple[str, str | None], str] = {
     "matching '.*'",
     ("promoted", None): "Mirrored {queue}: Promoting mirror <{node}> to {master}",
     ("leader_elected", None): "{queue}: candidate -> leader in term: {term} machine version: {machine_version}",
+    ("metadata_leader_elected", None): "RabbitMQ metadata store: detected a new leader {{rabbitmq_metadata,{node}}} in "
+    "term {term}",
     ("member_removed", None): "{queue}: removing member (replica) on node {node}",
     ("mirrors_stopped", None): "Mirrored {queue}: Stopping all nodes on master shutdown since no synchronised mirror "
     "(replica) is available",
@@ -71,6 +73,9 @@ SILENCE = ("links_timed_out", "node_lost_power")
 COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_power", "node_paused")
 """The events after which a node runs, and after which it does not."""
 
+OF_MNESIA = ("node_booting",)
+"""The events of which only Mnesia writes."""
+
 MASTER = {"3.8": "master"}
 """What a version calls the master; later ones say leader."""
 
@@ -87,10 +92,10 @@ def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | 
 
 
 def _is_quiet(chronicle: Chronicle, index: int) -> bool:
-    """Whether no node writes the line of an event: mirrors of a queue that is not to be mirrored any more stop without
-    one, and lines about other nodes need a node that runs."""
+    """Whether no node writes the line of an event: Khepri says nothing as a node boots, mirrors of a queue that is not
+    to be mirrored any more stop without one, and lines about other nodes need a node that runs."""
     event = chronicle.events[index]
-    if event["detail"].get("by") == []:
+    if event["detail"].get("by") == [] or (event["event"] in OF_MNESIA and "metadata_store" in chronicle.outcome):
         return True
     if (event["event"], event["detail"].get("reason")) != ("mirror_removed", "policy"):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from hawb.views.cluster import metadata
 from hawb.views.cluster.queue_table import queue_tables
 from hawb.views.formatting import seconds, shown
 from hawb.views.story.telling import sentences
@@ -19,6 +20,7 @@ def report(outcome: dict) -> str:
     head = [
         shown(outcome["scenario"]),
         f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}",
+        *filter(None, [metadata.text(outcome)]),
         "",
         *queue_tables(outcome),
     ]

@@ -117,9 +117,13 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     "messages_held_back": (
         "fault", "A channel on {node} waits until a quorum queue knows it; {messages} for {queues} wait behind that."
     ),
-    "metadata_stalled": (
-        "fault", "A change that every running node has to hear of waits: one that counts as running does not answer."
+    "metadata_stalled": ("fault", "A change of the cluster's metadata waits: it cannot be written now."),
+    "metadata_leader_elected": ("promotion", "{node} was elected to lead the metadata store, in term {term}."),
+    "metadata_available": ("recovery", "{as_seen}Metadata can be written: {node} leads and has a majority."),
+    "metadata_unavailable": (
+        "fault", "{as_seen}Metadata can be read and not written: the store has no leader that reaches a majority."
     ),
+    "sides_rejoined": ("recovery", "The sides of the cluster are one again, with the metadata of {nodes}."),
     "node_pausing": (
         "fault",
         {
@@ -135,7 +139,13 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     ),
     "records_restored": ("fault", "{node} boots with the records that it had when it went, whatever came after."),
     "node_booting": ("plain", "{node} began to boot."),
-    "node_waiting": ("fault", "{node} waits with its boot for {waits_for}, which may know more than it does."),
+    "node_waiting": (
+        "fault",
+        {
+            False: "{node} waits with its boot for {waits_for}, which may know more than it does.",
+            True: "{node} waits with its boot until a majority of the metadata store runs, for {waits_for}.",
+        },
+    ),
     "node_gave_up": ("fault", "{node} gave up waiting for {waits_for} and exited."),
     "node_boot_refused": (
         "refusal",
@@ -249,6 +259,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "no_mirror": "{queues} is down: there is no mirror to take over from {node}.",
             "mirrors_stopped": "{queues} is down until {node} is back: its mirrors were stopped.",
             "promotion_refused": "{queues} is down until {node} is back: no mirror may take over.",
+            "deleted_by_half": "{queues} is down: its process on {node} has deleted all that it held, its record stays "
+            "as long as metadata cannot be changed.",
         },
     ),
     "queue_recovered": (

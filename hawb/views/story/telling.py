@@ -75,6 +75,8 @@ def _variant(event: dict) -> object:
             return bool(detail["redelivered"])
         case "messages_published":
             return "term" in detail
+        case "node_waiting":
+            return "majority" in detail
         case "queue_unavailable":
             return event["node"] is not None
         case name if name in POLICY_APPLIED and detail["policy"] is None:

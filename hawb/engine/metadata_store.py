@@ -1,0 +1,127 @@
+"""Khepri: the metadata store of 4.3, a Raft group of all members of the cluster.
+
+What is declared, deleted, bound or set is a command of the group's log, so that it takes a leader and a majority of
+members. Everything is read from a node's own copy, which goes on behind links that are cut, and each side of a
+partition has one: a side without a majority changes nothing, and takes over what the other has done once links are
+mended (`hawb.engine.rejoining`). What cannot be written waits for a leader, at most `STORE_PATIENCE_US`
+(`hawb.engine.nodes.ports`).
+
+The group is played as those of quorum queues are (`hawb.engine.quorum`), but that a change is in its log as soon as its
+leader can commit, without a message for it: what it takes is a round over the links, which no queue looks at. Its
+members run from when a node looks for the others as it boots, and not only once its broker serves.
+
+Source: `rabbit_khepri` (`setup`, `init`, khepri_default_timeout), `khepri_machine`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import bookkeeping, exchanges, expiry, runs
+from hawb.engine.classic.mirrors import end_master
+from hawb.engine.classic.outage import abandon
+from hawb.engine.events import MetadataChanged, MetadataTimesOut
+from hawb.engine.naming import described, split_queue
+from hawb.engine.operations import Bind, ConnectionFails, Declare, Delete
+from hawb.engine.quorum.flowing import commit_at_once, elect_at_once
+from hawb.engine.quorum.group import STORE, standing
+from hawb.engine.quorum.leadership import can_commit, hosts
+from hawb.engine.raft_inputs import ask_leader
+from hawb.engine.runs import EMPTY
+from hawb.engine.state import NOWHERE, QUORUM, Queue, StoreView, with_content
+from hawb.engine.turn import Turn
+from hawb.raft.member import start
+from hawb.raft.messages import Join, Leave
+
+
+def stand(turn: Turn) -> None:
+    """The store of a cluster as it stands at the start: all members have it, led by the first node that runs."""
+    members, first = tuple(node for node, value in enumerate(turn.nodes) if value.member), turn.first_running()
+    turn.groups[STORE] = standing(STORE, turn.next_number(), members, 0)
+    group, turn.focus.store = turn.groups.own(STORE), StoreView()
+    if first != NOWHERE and can_commit(turn, group, first):
+        elect_at_once(turn, group, first)
+        turn.focus.store = StoreView(first, True)
+
+
+# What changes
+
+
+def changed(turn: Turn, _event: MetadataChanged) -> None:
+    """A change is in the log, and committed."""
+    group = turn.groups.own(STORE)
+    if any(can_commit(turn, group, leader.id) for leader in group.leaders() if hosts(turn, group, leader.id)):
+        commit_at_once(turn, group, "metadata", 1, 0)
+
+
+def takes_members(turn: Turn, node: int) -> bool:
+    """Whether a node reaches a leader that can have members join."""
+    view = turn.sides[turn.nodes[node].side].store
+    return view.up and turn.linked(node, view.master)
+
+
+def node_joins(turn: Turn, node: int) -> None:
+    """A new node is a member from now on, with nothing on its disk yet; one that was a member with what it has lost is
+    struck off first."""
+    group, leader = turn.groups.own(STORE), turn.focus.store.master
+    if node in group.members[leader].members:
+        ask_leader(turn, STORE, leader, Leave(node))
+        commit_at_once(turn, group, "metadata", 1, 0)
+    group.members[node] = start(node)
+    ask_leader(turn, STORE, leader, Join(node))
+
+
+def node_leaves(turn: Turn, node: int) -> None:
+    """A node is struck off."""
+    if turn.focus.store.master != NOWHERE and len(turn.groups[STORE].members) > 1:
+        ask_leader(turn, STORE, turn.focus.store.master, Leave(node))
+
+
+def delete_by_half(turn: Turn, queue: Queue) -> None:
+    """A classic queue's process deletes all that it holds and ends, and then has the record deleted: a minority is left
+    with a queue that nobody serves (`rabbit_amqqueue_process:terminate_delete`; a 4.3.6 cluster)."""
+    if not queue.up:
+        return
+    expiry.stop_timers(turn, queue)
+    bookkeeping.remove(turn, queue.name, runs.minus(queue.content, turn.account(queue.name).lost), "deleted")
+    queue.stopped, queue.unacknowledged, queue.redelivered = True, EMPTY, EMPTY
+    queue.contents = with_content(queue.contents, {queue.master: EMPTY})
+    end_master(turn, queue, True)
+    abandon(turn, queue, "deleted_by_half")
+
+
+# What waited too long
+
+
+def times_out(turn: Turn, event: MetadataTimesOut) -> None:
+    """An operation has waited as long as it may, and fails: that of a client with its connection."""
+    waiting = next((parked for parked in turn.stalled if parked.number == event.number), None)
+    if waiting is None:
+        return
+    turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
+    operation = waiting.operation
+    if isinstance(operation, Declare | Delete | Bind):
+        turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, operation)}")
+        vhost, _ = split_queue(operation.queue)
+        turn.schedule(0, ConnectionFails(operation.connection, operation.node, vhost))
+    else:
+        turn.refuse(None, timed_out(turn, operation.node))
+
+
+def timed_out(turn: Turn, node: int) -> str:
+    """What an operator is told whose command was sent to a node (`rabbitmqctl`)."""
+    return f"Khepri has timed out on node {turn.settings.names[node]}. Khepri cluster could be in minority."
+
+
+def why_not(turn: Turn, operation: Declare | Delete | Bind) -> str:
+    """What a client is told (`rabbit_amqqueue`, `rabbit_quorum_queue:declare_queue`, `rabbit_channel`)."""
+    if isinstance(operation, Delete):
+        return " - The operation to delete the queue from the metadata store timed out"
+    if isinstance(operation, Bind):
+        vhost, _ = split_queue(operation.queue)
+        if exchanges.exists(turn, vhost, operation.exchange):
+            return " - Could not add binding due to timeout"
+        exchange = f"exchange '{operation.exchange}' in vhost '{vhost}'"
+        return f" - failed to declare {exchange} because the operation timed out"
+    kind = "quorum " if dict(operation.arguments).get("x-queue-type") == QUORUM else ""
+    name, node = described(operation.queue), turn.settings.names[operation.node]
+    return f" - Could not declare {kind}{name} on node '{node}' because the metadata store operation timed out"
+

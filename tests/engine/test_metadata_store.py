@@ -1,0 +1,171 @@
+"""Khepri: what can be changed in a majority and in a minority, and what clients are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.cluster import Cluster
+from hawb.engine.quorum.group import STORE
+from hawb.raft.member import LEADER
+
+TIMED_OUT = "because the metadata store operation timed out"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster("a", "b", "c", version="4.3")
+
+
+def leader(cluster: Cluster) -> str | None:
+    """The node that leads the store, as the first side knows it."""
+    view = cluster.run.moment().state.sides[0].store
+    return cluster.run.settings.names[view.master] if view.up else None
+
+
+def told(cluster: Cluster) -> list[str]:
+    return [event["event"] for event in cluster.outcome["events"]]
+
+
+def test_the_first_node_leads_a_new_cluster(cluster: Cluster) -> None:
+    assert leader(cluster) == "a"
+    assert told(cluster) == []
+
+
+def test_a_minority_declares_nothing_and_uses_what_there_is(cluster: Cluster) -> None:
+    cluster.declare("orders", node="a").stop("b").stop("c").publish("orders", 3, node="a").declare("other", node="a")
+    assert leader(cluster) is None
+    (error,) = cluster.outcome["errors"]
+    assert (error["code"], error["text"]) == (
+        541, f"INTERNAL_ERROR - Could not declare queue 'other' in vhost '/' on node 'a' {TIMED_OUT}",
+    )  # fmt: skip
+    assert "other" not in cluster.outcome["queues"]
+    assert cluster.outcome["queues"]["orders"]["messages"] == 3
+    cluster.declare("orders", node="a").declare("orders", node="a", passive=True)
+    assert len(cluster.outcome["errors"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "text"),
+    [
+        ("declare", {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}},
+         f"INTERNAL_ERROR - Could not declare quorum queue 'q' in vhost '/' on node 'a' {TIMED_OUT}"),
+        ("delete", {"queue": "orders", "node": "a"},
+         "INTERNAL_ERROR - The operation to delete the queue from the metadata store timed out"),
+        ("bind", {"queue": "orders", "exchange": "x", "routing_key": "k"},
+         "INTERNAL_ERROR - failed to declare exchange 'x' in vhost '/' because the operation timed out"),
+        ("set_policy", {"name": "p", "pattern": "o", "definition": {"max-length": 1}},
+         "Khepri has timed out on node a. Khepri cluster could be in minority."),
+    ],
+)  # fmt: skip
+def test_what_a_minority_refuses(cluster: Cluster, verb: str, arguments: dict, text: str) -> None:
+    cluster.declare("orders", node="a").kill("b").kill("c")
+    began = cluster.outcome["time_s"]
+    getattr(cluster, verb)(**arguments)
+    assert [error["text"] for error in cluster.outcome["errors"]] == [text]
+    assert cluster.outcome["time_s"] - began == pytest.approx(30, abs=0.1)
+
+
+def test_what_waits_is_done_once_there_is_a_leader(cluster: Cluster) -> None:
+    cluster.kill("a", at=1).declare("orders", node="b", at=1.05)
+    assert cluster.outcome["errors"] == []
+    assert cluster.outcome["queues"]["orders"]["state"] == "running"
+    assert leader(cluster) in ("b", "c")
+    assert "metadata_stalled" in told(cluster)
+
+
+@pytest.mark.parametrize("order", [("a", "b", "c"), ("c", "b", "a"), ("b", "c", "a")])
+def test_nodes_boot_in_whatever_order_once_they_are_a_majority(cluster: Cluster, order: tuple[str, ...]) -> None:
+    cluster.declare("orders", node="a").stop("b").stop("c").stop("a")
+    first, second, third = order
+    cluster.start(first)
+    assert cluster.outcome["nodes"][first] != "running"
+    cluster.start(second)
+    assert all(cluster.outcome["nodes"][node] == "running" for node in (first, second)) or third == "a"
+    cluster.start(third)
+    assert set(cluster.outcome["nodes"].values()) == {"running"}
+    assert cluster.outcome["queues"]["orders"]["state"] == "running"
+
+
+def test_a_node_alone_gives_up_after_five_minutes(cluster: Cluster) -> None:
+    cluster.stop("a").stop("b").stop("c").start("c").wait(400)
+    assert cluster.outcome["nodes"]["c"] == "down"
+    gave_up = next(event for event in cluster.outcome["events"] if event["event"] == "node_gave_up")
+    waited = next(event for event in cluster.outcome["events"] if event["event"] == "node_waiting")
+    assert gave_up["t"] - waited["t"] == pytest.approx(300)
+
+
+@pytest.mark.parametrize("handling", ["ignore", "autoheal", "pause_minority"])
+def test_no_node_pauses_and_sides_find_together(handling: str) -> None:
+    cluster = Cluster("a", "b", "c", version="4.3", cluster_partition_handling=handling)
+    cluster.declare("orders", node="a").declare("mine", node="b").publish("orders", 2, node="a")
+    cluster.partition(["a"], ["b", "c"]).wait(100)
+    assert set(cluster.outcome["nodes"].values()) == {"running"}
+    cluster.publish("orders", 3, node="a").declare("here", node="b").declare("there", node="a")
+    assert [error["code"] for error in cluster.outcome["errors"]] == [541]
+    cluster.heal()
+    assert len(cluster.run.moment().state.sides) == 1
+    queues = cluster.outcome["queues"]
+    assert {name: queue["state"] for name, queue in queues.items()} == dict.fromkeys(queues, "running")
+    assert set(queues) == {"orders", "mine", "here"}
+    assert queues["orders"]["messages"] == 5
+    cluster.publish("orders", 1, node="c").declare("there", node="a")
+    assert cluster.outcome["queues"]["orders"]["messages"] == 6
+    assert cluster.outcome["ledger"]["orders"]["lost"] == []
+
+
+def test_a_minority_follows_the_policies_that_it_has_missed(cluster: Cluster) -> None:
+    cluster.declare("orders", node="c").publish("orders", 5, node="c").partition(["a", "b"], ["c"]).wait(100)
+    cluster.set_policy("p", "^o", {"max-length": 2}).heal()
+    assert cluster.outcome["queues"]["orders"]["policy"] == "p"
+    assert cluster.outcome["queues"]["orders"]["ids"] == [[4, 5]]
+
+
+def test_members_come_and_go_with_the_cluster(cluster: Cluster) -> None:
+    cluster.stop("c").forget_cluster_node("c").join("d")
+    group = cluster.run.moment().state.groups[STORE]
+    names = cluster.run.settings.names
+    assert {names[node] for node in group.members} == {"a", "b", "d"}
+    (first,) = [member for member in group.members.values() if member.role == LEADER]
+    assert {names[node] for node in first.members} == {"a", "b", "d"}
+
+
+def test_a_node_without_its_disk_joins_again(cluster: Cluster) -> None:
+    cluster.wipe("c").start("c")
+    assert cluster.outcome["nodes"]["c"] == "down"
+    cluster.join("c")
+    assert cluster.outcome["nodes"]["c"] == "running"
+    assert cluster.outcome["metadata_store"]["members"] == ["a", "b", "c"]
+    cluster.stop("a").declare("orders", node="c")
+    assert cluster.outcome["queues"]["orders"]["state"] == "running"
+
+
+def test_force_boot_and_forgetting_offline_are_none(cluster: Cluster) -> None:
+    cluster.stop("b").stop("a").stop("c").force_boot("a").forget_cluster_node("c", from_="b", offline=True)
+    assert cluster.outcome["nodes"]["a"] == "waiting"
+    assert cluster.outcome["errors"][-1]["text"] == "not_supported"
+
+
+def test_a_minority_takes_no_members(cluster: Cluster) -> None:
+    cluster.stop("b").stop("c").join("d").forget_cluster_node("c")
+    text = "Khepri has timed out on node a. Khepri cluster could be in minority."
+    assert [error["text"] for error in cluster.outcome["errors"]] == [text, text]
+
+
+def test_a_minority_deletes_a_classic_queue_by_half(cluster: Cluster) -> None:
+    cluster.declare("orders", node="a").publish("orders", 3, node="a").partition(["a"], ["b", "c"]).wait(100)
+    cluster.delete("orders", node="a").publish("orders", 1, node="a")
+    told = cluster.outcome
+    assert [error["code"] for error in told["errors"]] == [541]
+    assert told["ledger"]["orders"]["nacked"] == [[4, 4]]
+    cluster.heal().publish("orders", 1, node="a")
+    assert cluster.outcome["queues"]["orders"]["state"] == "down"
+    assert cluster.outcome["ledger"]["orders"]["nacked"] == [[4, 5]]
+    assert cluster.outcome["ledger"]["orders"]["removed"]["deleted"] == [[1, 3]]
+    cluster.delete("orders", node="a").declare("orders", node="a")
+    assert cluster.outcome["queues"]["orders"]["state"] == "running"
+
+
+def test_what_is_planned_for_a_queue_of_the_minority_happens_there_after_all(cluster: Cluster) -> None:
+    cluster.declare("orders", node="a", arguments={"x-message-ttl": 200_000}).partition(["a"], ["b", "c"]).wait(100)
+    cluster.publish("orders", 2, node="a").heal().wait(250)
+    assert cluster.outcome["ledger"]["orders"]["removed"]["expired"] == [[1, 2]]

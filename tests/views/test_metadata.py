@@ -1,0 +1,42 @@
+"""The metadata store in a sentence, and as the Raft group that it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hawb.cluster import Cluster
+from hawb.engine.quorum.group import STORE
+from hawb.lab.controller import Controller
+from hawb.views.cluster import metadata, raft
+from hawb.views.story.run_report import report
+
+DATA = Path(__file__).parents[2] / "data" / "scenarios"
+
+
+def test_who_leads_and_from_where_metadata_can_be_changed():
+    cluster = Cluster("a", "b", "c", version="4.3")
+    told = "Metadata can be changed from a, b and c: a leads the store, in term 2."
+    assert metadata.text(cluster.outcome) == told
+    assert told in report(cluster.outcome)
+    assert told in cluster._repr_html_()
+    cluster.partition(["a"], ["b", "c"]).wait(10)
+    assert metadata.text(cluster.outcome).startswith("Metadata can be changed from b and c: ")
+
+
+def test_a_minority_only_reads():
+    cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c")
+    told = "Metadata can be read and not changed: the store has no leader with a majority."
+    assert metadata.text(cluster.outcome) == told
+
+
+def test_a_cluster_with_mnesia_has_none():
+    assert metadata.text(Cluster("a", "b", version="4.0").outcome) == metadata.html(Cluster("a", "b").outcome) == ""
+
+
+def test_its_log_is_shown_where_no_queue_with_one_is_chosen():
+    controller = Controller()
+    controller.open(DATA / "khepri-nodes-boot-in-any-order.yaml")
+    assert "Raft log of the metadata store" in controller.raft_log
+    cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c").stop("a").start("b")
+    drawn = raft.text(cluster.run.moment().state, cluster.run.settings.names, STORE)
+    assert "b" in drawn and drawn.count("down") == 2
