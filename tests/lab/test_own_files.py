@@ -101,7 +101,7 @@ def test_what_is_chosen_beside_the_files_counts():
     panel.choices["failures"].value = 2
     upload(panel, *FILES)
     assert "Recommended for 2 failures" in panel.answer.value
-    assert OwnFiles(MOVE).choices["to"].value == "4.0"
+    assert OwnFiles(MOVE).choices["to"].value == "4.3"
 
 
 def test_names_in_an_export_stay_names():
