@@ -169,3 +169,11 @@ def test_what_is_planned_for_a_queue_of_the_minority_happens_there_after_all(clu
     cluster.declare("orders", node="a", arguments={"x-message-ttl": 200_000}).partition(["a"], ["b", "c"]).wait(100)
     cluster.publish("orders", 2, node="a").heal().wait(250)
     assert cluster.outcome["ledger"]["orders"]["removed"]["expired"] == [[1, 2]]
+
+
+def test_a_forgotten_node_waits_in_vain(cluster: Cluster) -> None:
+    cluster.stop("c").forget_cluster_node("c").start("c").wait(10)
+    assert cluster.outcome["nodes"]["c"] == "waiting"
+    assert cluster.outcome["errors"] == []
+    cluster.wait(300)
+    assert cluster.outcome["nodes"]["c"] == "down"

@@ -11,6 +11,7 @@ from hawb.engine.network.sides import find_records
 from hawb.engine.nodes.partition_handling import look_again
 from hawb.engine.nodes.ports import (
     has_records,
+    is_forgotten,
     linked,
     members,
     ranked,
@@ -33,7 +34,7 @@ def boot(t, node, number):
     it waits for."""
     if t.nodes[node].status != BOOTING or t.nodes[node].boots != number:
         return
-    if not has_records(t, node):
+    if not has_records(t, node) and not is_forgotten(t, node):
         t.nodes[node].status = DOWN
         say_refused(t, node)
         return
@@ -72,11 +73,12 @@ def awaited(t, node):
 
 def lacked_by_store(t, node):
     """The members of the metadata store that have not been started, or that a booting node does not reach, as bits;
-    none where it is one of a majority that has."""
+    none where it is one of a majority that has. One that the others have forgotten waits for all of them, in vain: the
+    log on its disk still names it, and nobody answers (a 4.3.6 node)."""
     bits = 0
     for other in range(t.setup.nodes):
         started = runs_anywhere(t, other) or t.nodes[other].status == WAITING
-        bits |= int(not started or not linked(t, node, other)) << other
+        bits |= int(not started or not linked(t, node, other) or is_forgotten(t, node)) << other
     bits &= members(t)
     return 0 if bits_in(members(t) & ~bits) >= majority(bits_in(members(t))) else bits
 

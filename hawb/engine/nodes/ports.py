@@ -69,6 +69,12 @@ def has_records(t: Turn, node: int) -> bool:
     return t.nodes[node].member and not t.nodes[node].virgin
 
 
+def is_forgotten(t: Turn, node: int) -> bool:
+    """Whether a node takes itself for one of the cluster, with Khepri, and the others do not."""
+    value = t.nodes[node]
+    return bool(t.setup.khepri) and not value.member and not value.virgin
+
+
 def ranked(t: Turn, k: int) -> int:
     """The k-th node in the order in which RabbitMQ's configuration, here the scenario, lists them."""
     return t.settings.file_order[k]
@@ -203,7 +209,7 @@ PORTS = (
     "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
     "linked", "look_from", "look_from_outside", "sides", "focused", "focus_on", "next_number", "below", "bits_in",
     "members", "ranked", "connections_at", "cause", "blame", "begin_to_boot", "begin_to_stop", "begin_to_pause",
-    "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_stalled", "put_off",
+    "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_forgotten", "is_stalled", "put_off",
     "place_of_change", "reaches_store", "note_change", "count_stalled", "place_of_stalled", "try_again", "keep_stalled",
 )  # fmt: skip
 """The names of what others have to have: what stands here, a node's statuses, draws, and how many bits a set has."""

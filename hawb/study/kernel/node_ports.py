@@ -73,6 +73,12 @@ def has_records(t, node):
 
 
 @inner
+def is_forgotten(t, node):
+    """Whether the others have forgotten a node: in no trial."""
+    return False
+
+
+@inner
 def ranked(t, k):
     """The k-th node in the order in which they are listed."""
     return k
