@@ -199,6 +199,8 @@ HANDLERS: dict[type, Callable] = {
     events.SyncTooSlow: sync_too_slow,
     events.MetadataChanged: metadata_store.changed,
     events.MetadataAvailable: lambda turn, _event: metadata.release_stalled(turn),
+    events.MetadataAsked: metadata_store.reach_leader,
+    events.MetadataCommitted: metadata_store.commit_late,
     events.DeletedByHalf: of_replicas(metadata_store.delete_by_half),
     events.MetadataTimesOut: metadata_store.times_out,
     events.AlarmsChanged: alarms_changed,

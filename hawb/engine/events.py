@@ -6,6 +6,8 @@ Plain values without behaviour; `hawb.engine.advance` has the handler of each.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from hawb.rules.policies import Policy
@@ -240,6 +242,19 @@ class DeletedByHalf(Struct, frozen=True):
     """A classic queue's process has ended to be deleted, and its record cannot be."""
 
     queue: str
+
+
+class MetadataAsked(Struct, frozen=True):
+    """A change of the metadata, by the number under which it waits, reaches a leader without a majority."""
+
+    number: int
+
+
+class MetadataCommitted(Struct, frozen=True):
+    """A change that had reached a leader without a majority is committed after all."""
+
+    number: int
+    operation: Any
 
 
 class MetadataTimesOut(Struct, frozen=True):

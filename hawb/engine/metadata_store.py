@@ -15,18 +15,22 @@ Source: `rabbit_khepri` (`setup`, `init`, khepri_default_timeout), `khepri_machi
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, exchanges, expiry, runs
+from msgspec.structs import astuple
+
+from hawb.engine import bookkeeping, exchanges, expiry, queues, runs
 from hawb.engine.classic.mirrors import end_master
 from hawb.engine.classic.outage import abandon
-from hawb.engine.events import MetadataChanged, MetadataTimesOut
+from hawb.engine.events import MetadataAsked, MetadataChanged, MetadataCommitted, MetadataTimesOut
 from hawb.engine.naming import described, split_queue
+from hawb.engine.nodes.ports import place_of_change
 from hawb.engine.operations import Bind, ConnectionFails, Declare, Delete
+from hawb.engine.quorum import hosting
 from hawb.engine.quorum.flowing import commit_at_once, elect_at_once
-from hawb.engine.quorum.group import STORE, standing
+from hawb.engine.quorum.group import STORE, Proposal, standing
 from hawb.engine.quorum.leadership import can_commit, hosts
 from hawb.engine.raft_inputs import ask_leader
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import NOWHERE, QUORUM, Queue, StoreView, with_content
+from hawb.engine.state import NOWHERE, QUORUM, Parked, Proposed, Queue, StoreView, with_content
 from hawb.engine.turn import Turn
 from hawb.raft.member import start
 from hawb.raft.messages import Join, Leave
@@ -82,10 +86,47 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
         return
     expiry.stop_timers(turn, queue)
     bookkeeping.remove(turn, queue.name, runs.minus(queue.content, turn.account(queue.name).lost), "deleted")
-    queue.stopped, queue.unacknowledged, queue.redelivered = True, EMPTY, EMPTY
+    queue.unacknowledged, queue.redelivered = EMPTY, EMPTY
     queue.contents = with_content(queue.contents, {queue.master: EMPTY})
-    end_master(turn, queue, True)
+    end_master(turn, queue, False)
     abandon(turn, queue, "deleted_by_half")
+
+
+# What waits
+
+
+def reach_leader(turn: Turn, event: MetadataAsked) -> None:
+    """A leader without a majority takes a change into its log. It is committed once that has a majority again, and
+    never if another is elected first; nobody else is asked (`khepri_machine:process_sync_command`)."""
+    waiting, view = waiting_as(turn, event.number), turn.focus.store
+    node = NOWHERE if waiting is None else place_of_change(turn, waiting.operation)
+    if waiting is None or view.up or view.master == NOWHERE or node == NOWHERE or not turn.linked(node, view.master):
+        return
+    turn.stalled = tuple(Proposed(*astuple(one)) if one is waiting else one for one in turn.stalled)
+    proposal = Proposal(waiting.number, waiting.operation, node, waiting.step)
+    hosting.command(turn, turn.groups.own(STORE), view.master, proposal)
+
+
+def waiting_as(turn: Turn, number: int) -> Parked | None:
+    """The change that waits under a number; None if it does not any more."""
+    return next((parked for parked in turn.stalled if parked.number == number), None)
+
+
+def commit_late(turn: Turn, event: MetadataCommitted) -> None:
+    """A change is committed that had reached a leader without a majority. Whoever has been told meanwhile that it timed
+    out has left a record behind, and no process of a queue (a 4.3.6 cluster)."""
+    waiting, operation = waiting_as(turn, event.number), event.operation
+    if waiting is not None:
+        turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
+        turn.unschedule(MetadataTimesOut(event.number))
+        turn.schedule(0, operation, step=waiting.step)
+    elif isinstance(operation, Declare) and operation.queue not in turn.queues:
+        queues.leave_record(turn, operation)
+    elif isinstance(operation, Delete) and operation.queue in turn.queues:
+        queues.remove(turn, operation.queue, "client")
+    elif isinstance(operation, Bind):
+        # A client that was refused the exchange has not got to its binding.
+        (exchanges.bind if is_declared(turn, operation) else exchanges.declare)(turn, operation)
 
 
 # What waited too long
@@ -93,7 +134,7 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
 
 def times_out(turn: Turn, event: MetadataTimesOut) -> None:
     """An operation has waited as long as it may, and fails: that of a client with its connection."""
-    waiting = next((parked for parked in turn.stalled if parked.number == event.number), None)
+    waiting = waiting_as(turn, event.number)
     if waiting is None:
         return
     turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
@@ -106,6 +147,12 @@ def times_out(turn: Turn, event: MetadataTimesOut) -> None:
         turn.refuse(None, timed_out(turn, operation.node))
 
 
+def is_declared(turn: Turn, operation: Bind) -> bool:
+    """Whether there is the exchange that a queue is bound to."""
+    vhost, _ = split_queue(operation.queue)
+    return exchanges.exists(turn, vhost, operation.exchange)
+
+
 def timed_out(turn: Turn, node: int) -> str:
     """What an operator is told whose command was sent to a node (`rabbitmqctl`)."""
     return f"Khepri has timed out on node {turn.settings.names[node]}. Khepri cluster could be in minority."
@@ -116,9 +163,9 @@ def why_not(turn: Turn, operation: Declare | Delete | Bind) -> str:
     if isinstance(operation, Delete):
         return " - The operation to delete the queue from the metadata store timed out"
     if isinstance(operation, Bind):
-        vhost, _ = split_queue(operation.queue)
-        if exchanges.exists(turn, vhost, operation.exchange):
+        if is_declared(turn, operation):
             return " - Could not add binding due to timeout"
+        vhost, _ = split_queue(operation.queue)
         exchange = f"exchange '{operation.exchange}' in vhost '{vhost}'"
         return f" - failed to declare {exchange} because the operation timed out"
     kind = "quorum " if dict(operation.arguments).get("x-queue-type") == QUORUM else ""

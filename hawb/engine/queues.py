@@ -177,6 +177,19 @@ def create(turn: Turn, operation: Declare) -> None:
     synchronise_drained(turn, turn.own(queue.name), JOINED)
 
 
+def leave_record(turn: Turn, operation: Declare) -> None:
+    """A declaration is committed whose client was told that it timed out: with Khepri its record stays, and nothing
+    runs that would serve it (`rabbit_amqqueue_process:init`, `rabbit_quorum_queue:start_cluster`)."""
+    if type_of(operation) == QUORUM:
+        quorum_queues.leave_record(turn, operation)
+        return
+    create(turn, operation)
+    queue = turn.own(operation.queue)
+    queue.up, queue.abandoned = False, True
+    turn.emit("queue_down", node=queue.master, queue=queue.name, reason="declared_by_half")
+    bookkeeping.count_times(turn, queue.name)
+
+
 def place_mirrors(turn: Turn, name: str) -> None:
     """The first mirrors of a queue, which are up before declare-ok."""
     queue = turn.queues[name]
@@ -265,8 +278,7 @@ def delete(turn: Turn, operation: Delete) -> None:
     elif queue.failed:
         remove(turn, queue.name, "client")
     elif queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors)):
-        away = not turn.is_running(queue.master)
-        if away and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
+        if is_stopped(turn, queue) and not turn.settings.profile.mirroring:
             fail(turn, operation, 541, "INTERNAL_ERROR")
         elif operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")

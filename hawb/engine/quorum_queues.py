@@ -21,7 +21,7 @@ from hawb.engine.quorum.group import Group, standing
 from hawb.engine.quorum.hosting import stand_for_election
 from hawb.engine.quorum.leadership import level
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.state import NOWHERE, QUORUM, Queue, bits_of
 from hawb.engine.turn import Turn
 from hawb.raft.member import start
 from hawb.rules import locators, quorum, quorum_declaration
@@ -53,6 +53,19 @@ def create(turn: Turn, operation: Declare) -> None:
     if ignored:
         turn.emit("arguments_ignored", queue=name, arguments=ignored)
     stand_for_election(turn, turn.groups.own(name), leader)
+
+
+def leave_record(turn: Turn, operation: Declare) -> None:
+    """The record of a queue whose declaration timed out: its members have not been started."""
+    name, node = operation.queue, operation.node
+    found = in_force(turn, name, QUORUM, declaring=True)
+    wanted = quorum_settings(turn, found, operation.arguments)
+    members = choose_members(turn, wanted.group_size, node)
+    enter(turn, operation, found, members, choose_leader(turn, wanted.leader_locator, node, members))
+    started = {member: start(member, tuple(members)) for member in members}
+    turn.groups[name] = Group(name, turn.next_number(), started, stopped=bits_of(members))
+    turn.emit("queue_down", queue=name, reason="declared_by_half")
+    bookkeeping.count_times(turn, name)
 
 
 def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], leader: int) -> None:

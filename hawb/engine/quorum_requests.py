@@ -33,6 +33,7 @@ from hawb.engine import (
 from hawb.engine.access import fail
 from hawb.engine.clients import NEVER_US, Consumer, Share
 from hawb.engine.contents import with_batch
+from hawb.engine.events import MetadataCommitted
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import (
     NODE_DOWN,
@@ -53,7 +54,7 @@ from hawb.engine.operations import (
 )
 from hawb.engine.quorum import asking, flowing, leadership, registration
 from hawb.engine.quorum.events import ProposalGivenUp
-from hawb.engine.quorum.group import GONE, Proposal
+from hawb.engine.quorum.group import GONE, STORE, Proposal
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, STOPPING, Batch, Queue
 from hawb.engine.turn import Turn
@@ -147,6 +148,10 @@ def committed(turn: Turn) -> Iterator[object]:
     while turn.committed:
         name, leader, proposal, cause = turn.committed.pop(0)
         turn.look_from(leader)
+        if name == STORE:
+            turn.because, turn.step = cause, proposal.step
+            yield MetadataCommitted(proposal.number, proposal.operation)
+            continue
         if name not in turn.groups or name not in turn.queues:
             continue
         group = turn.groups.own(name)

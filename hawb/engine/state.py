@@ -133,6 +133,10 @@ class Parked(Struct, frozen=True):
     step: int
 
 
+class Proposed(Parked, frozen=True):
+    """A change of the metadata that waits in the log of a leader without a majority."""
+
+
 class Queue(Struct):
     """A queue's record and the contents of its replicas. A value to all but a turn, which changes copies.
 

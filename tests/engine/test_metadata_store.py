@@ -177,3 +177,31 @@ def test_a_forgotten_node_waits_in_vain(cluster: Cluster) -> None:
     assert cluster.outcome["errors"] == []
     cluster.wait(300)
     assert cluster.outcome["nodes"]["c"] == "down"
+
+
+def test_what_timed_out_at_a_leader_is_committed_once_it_has_a_majority_again(cluster: Cluster) -> None:
+    cluster.declare("mine", node="a").kill("b").kill("c")
+    cluster.declare("orders", node="a").delete("mine", node="a").start("b")
+    assert [error["code"] for error in cluster.outcome["errors"]] == [541, 541]
+    queues = cluster.outcome["queues"]
+    assert (queues["orders"]["state"], "mine" in queues) == ("down", False)
+    cluster.declare("orders", node="a")
+    assert cluster.outcome["errors"][-1]["code"] == 404
+    cluster.delete("orders", node="a").declare("orders", node="a")
+    assert cluster.outcome["queues"]["orders"]["state"] == "running"
+
+
+def test_nothing_is_committed_later_that_reached_no_leader(cluster: Cluster) -> None:
+    cluster.declare("mine", node="b").kill("a").wait(5)
+    other = {"b": "c", "c": "b"}[leader(cluster)]
+    cluster.kill(leader(cluster)).declare("orders", node=other)
+    assert leader(cluster) is None
+    cluster.start("a").wait(5)
+    assert "orders" not in cluster.outcome["queues"]
+
+
+def test_a_change_at_a_leader_that_others_replace_is_gone(cluster: Cluster) -> None:
+    cluster.declare("mine", node="a").partition(["a"], ["b", "c"]).declare("orders", node="a").wait(60)
+    assert leader(cluster) is None
+    cluster.heal().wait(20)
+    assert set(cluster.outcome["queues"]) == {"mine"}

@@ -14,6 +14,7 @@ from hawb.engine.nodes.ports import (
     count_stalled,
     focus_on,
     focused,
+    is_proposed,
     is_stalled,
     keep_stalled,
     note_change,
@@ -51,7 +52,7 @@ def release_stalled(t):
         place = place_of_stalled(t, k)
         for side in sides(t):
             if focus_on(t, side) and (place == NOWHERE or t.nodes[place].side == side):
-                if is_writable(t, place):
+                if is_writable(t, place) and not is_proposed(t, k):
                     try_again(t, k)
                 else:
                     kept |= 1 << k

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from hawb.engine.events import BootAttempt, BootGivesUp, LookAround, MetadataChanged, MetadataTimesOut, ShutDown
+from hawb.engine.events import (
+    BootAttempt,
+    BootGivesUp,
+    LookAround,
+    MetadataAsked,
+    MetadataChanged,
+    MetadataTimesOut,
+    ShutDown,
+)
 from hawb.engine.state import (
     NOWHERE,
     Parked,
+    Proposed,
     bits_of,
     nodes_of,
 )
@@ -163,7 +172,13 @@ def put_off(t: Turn, change: Any) -> None:
     t.stalled = (*t.stalled, Parked(number, change, t.step))
     if t.setup.khepri:
         t.schedule(STORE_PATIENCE_US, MetadataTimesOut(number))
+        t.schedule(0, MetadataAsked(number))
     t.emit("metadata_stalled", node=NOWHERE if place_of(change) is None else change.node)
+
+
+def is_proposed(t: Turn, k: int) -> bool:
+    """Whether the k-th of them is in a leader's log already."""
+    return isinstance(t.stalled[k], Proposed)
 
 
 def place_of_change(_: Turn, change: object) -> int:
@@ -210,6 +225,7 @@ PORTS = (
     "linked", "look_from", "look_from_outside", "sides", "focused", "focus_on", "next_number", "below", "bits_in",
     "members", "ranked", "connections_at", "cause", "blame", "begin_to_boot", "begin_to_stop", "begin_to_pause",
     "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_forgotten", "is_stalled", "put_off",
-    "place_of_change", "reaches_store", "note_change", "count_stalled", "place_of_stalled", "try_again", "keep_stalled",
+    "is_proposed", "place_of_change", "reaches_store", "note_change", "count_stalled", "place_of_stalled", "try_again",
+    "keep_stalled",
 )  # fmt: skip
 """The names of what others have to have: what stands here, a node's statuses, draws, and how many bits a set has."""

@@ -144,6 +144,12 @@ def put_off(t, change):
 
 
 @inner
+def is_proposed(t, k):
+    """Whether the k-th of them is in a leader's log already: with Mnesia there is none."""
+    return False
+
+
+@inner
 def place_of_change(t, change):
     """The node at which a change is made: nobody asks, for with Khepri no trial changes metadata."""
     return NOBODY

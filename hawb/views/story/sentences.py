@@ -259,6 +259,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "no_mirror": "{queues} is down: there is no mirror to take over from {node}.",
             "mirrors_stopped": "{queues} is down until {node} is back: its mirrors were stopped.",
             "promotion_refused": "{queues} is down until {node} is back: no mirror may take over.",
+            "declared_by_half": "{queues} is on record, though its client was told that the declaration timed out, and "
+            "nothing serves it.",
             "deleted_by_half": "{queues} is down: its process on {node} has deleted all that it held, its record stays "
             "as long as metadata cannot be changed.",
         },
