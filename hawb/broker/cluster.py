@@ -109,6 +109,8 @@ class Bench:
             together = [members] if at_once else [[number] for number in reversed(members)]
             for numbers in together:
                 cluster.boot([cluster.numbered(number) for number in numbers])
+            if cluster.profile.khepri:
+                cluster.lead_store(cluster.nodes[entry.nodes[0]])
             yield cluster
 
 
@@ -264,6 +266,18 @@ class BrokerCluster:
             with contextlib.suppress(CallFailed):
                 return state if self.ask(node, "init", "get_status")[0] == "started" else "booting"
         return state
+
+    def lead_store(self, node: BrokerNode) -> None:
+        """Has a node lead the metadata store (Khepri), as the first one does in the model: who is elected at boot is
+        luck. Raises CannotPlay if it does not come to lead."""
+        end, wanted = time.monotonic() + BOOT_S, [KHEPRI, node.erlang]
+        while (leader := self.ask(node, "ra_leaderboard", "lookup_leader", KHEPRI)) != wanted:
+            if time.monotonic() > end:
+                raise CannotPlay(f"{node.name} does not lead the metadata store within {BOOT_S} s")
+            if isinstance(leader, list):
+                to = KHEPRI, Atom(node.erlang)
+                self.ask(node, "ra", "transfer_leadership", (KHEPRI, Atom(leader[1])), to)
+            time.sleep(POLL_S)
 
     def stop(self, nodes: Iterable[BrokerNode]) -> None:
         """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed for a node that does
