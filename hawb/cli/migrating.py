@@ -11,6 +11,7 @@ import click
 
 from hawb.cli.extra import compile_first, of_the_extra
 from hawb.cli.files import is_scenario, play, refuse
+from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
 
@@ -24,23 +25,33 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The version to have.")
+@click.option("--from", "runs", metavar="RELEASE", help="The release that runs, such as 3.12.14, whatever FILES say.")
+@click.option("--via", metavar="LIST", help=VIA_HELP)
 @click.option("-o", "--output", type=click.Path(path_type=Path),
               help="A new folder for definitions, runbook and report.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
-def migrate(files: tuple[str, ...], to: str, output: Path | None, as_json: bool) -> None:
-    """Plan the move of a cluster's queues to quorum queues.
+def migrate(
+    files: tuple[str, ...], to: str, runs: str | None, via: str | None, output: Path | None, as_json: bool
+) -> None:
+    """Plan the move of a cluster's queues to quorum queues, and the upgrades that lead to their release.
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). Each queue is ready, ready with
     changes, or cannot be moved; with --output come definitions to import, a runbook and a report. Nothing that is
     written holds users, passwords, permissions or parameters. Exit status 1: a queue cannot be moved.
     """
-    from hawb.planning.migration import migrate as plan_for
+    from hawb.planning.crossing import UNTOLD, crossed
+    from hawb.rules.upgrade_road import NoRoad
     from hawb.views.planning import migration as view
 
     if output is not None and output.exists():
         raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
-    inventory, routing = cluster(files)
-    plan = plan_for(inventory, to, features(), routing)
+    inventory, routing = cluster(files, known_release("--from", runs))
+    try:
+        plan = crossed(inventory, to, features(), routing, stops(via))
+    except NoRoad as refused:
+        raise SystemExit(refuse(refused)) from None
+    if UNTOLD in plan.notes:
+        click.echo(f"note: {UNTOLD}", err=True)
     if output is not None:
         write_plan(output, plan)
     click.echo(json.dumps(view.plain(plan), indent=1) if as_json else view.report(plan))
@@ -69,8 +80,9 @@ def features() -> dict[str, Feature]:
         raise SystemExit(refuse(missing)) from None
 
 
-def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
-    """One cluster from its files, or from a scenario. Raises ScenarioRefused; ends the program for other refusals."""
+def cluster(files: tuple[str, ...], release: str | None = None) -> tuple[Inventory, Routing]:
+    """One cluster from its files, or from a scenario; `release` is what runs whatever files say. Raises
+    ScenarioRefused; ends the program for other refusals."""
     from hawb.broker.routing import Routing, read_routing
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning import inventory
@@ -79,9 +91,11 @@ def cluster(files: tuple[str, ...]) -> tuple[Inventory, Routing]:
     if scenarios and len(files) > 1:
         raise SystemExit(refuse(f"{files[1]}: a scenario is a cluster by itself; give it alone"))
     try:
+        if scenarios and release is not None:
+            raise SystemExit(refuse(f"--from: {files[0]} is a scenario, which says itself what runs (cluster.version)"))
         if scenarios:
             return inventory.of_run(play(Path(files[0]))[1]), Routing()
-        found = inventory.of_files(files), read_routing(files)
+        found = inventory.of_files(files, release), read_routing(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
     for note in found[0].notes:

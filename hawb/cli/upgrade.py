@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.files import STDIN, cluster_of, refuse, write_scenario
+from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hawb.planning.upgrade import Task
+    from hawb.planning.upgrade_search import OnLevel
+    from hawb.rules.upgrade_road import Leg
     from hawb.scenario.run import Run
     from hawb.views.planning.planned_upgrade import PlannedUpgrade
+    from hawb.views.planning.road_upgrade import RoadUpgrade
 
 MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
 WAITS = ("none", "ready", "quorum + 1", "synced", "synced, quorum + 1")
@@ -33,6 +37,9 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--away-s", type=click.FloatRange(0, 86_400), default=30.0, show_default=True,
               help="How long a node is away for its upgrade, beside its stop and its boot.")  # fmt: skip
 @click.option("--drain", is_flag=True, help="Put each node into maintenance mode before it stops.")
+@click.option("--to", metavar="RELEASE", help="The release to have in the end, such as 4.3, by all steps.")
+@click.option("--from", "runs", metavar="RELEASE", help="With --to: what runs, such as 3.12.14, whatever FILES say.")
+@click.option("--via", metavar="LIST", help=f"With --to: {VIA_HELP[0].lower()}{VIA_HELP[1:]}")
 @click.option("--full-stop", is_flag=True, help="All nodes stop and start again, in an order that cannot deadlock.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The runbook to write, in Markdown; - prints it.")
 @click.option("--scenario", "rehearsal", type=click.Path(path_type=Path), help="The scenario that rehearses the plan.")
@@ -41,14 +48,15 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float, drain: bool,
-    full_stop: bool, output: Path | None, rehearsal: Path | None, gantt: Path | None, report: Path | None,
-    as_json: bool,
+    to: str | None, runs: str | None, via: str | None, full_stop: bool, output: Path | None, rehearsal: Path | None,
+    gantt: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Plan a rolling upgrade: the order of nodes, what to wait for before each, and what comes of it.
 
     FILES are a scenario (.yaml, - for standard input), which is gone on from where it ends, or a definitions export and
-    listings of its cluster. The best plan is searched for, and compared with what is done without one. Exit status 1:
-    the plan loses messages or leaves a node behind.
+    listings of its cluster. The best plan is searched for, and compared with what is done without one. With --to it is
+    planned for each release on the way, by its rules, with what each step asks for. Exit status 1: a plan loses
+    messages or leaves a node behind.
     """
     from hawb.planning.upgrade import task_of
     from hawb.scenario.run import Run
@@ -56,6 +64,10 @@ def upgrade(
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
         raise SystemExit(refuse(f"--gantt: '{gantt}' is none of {', '.join(FORMATS)}"))
+    legs = _legs(files, to, runs, via)
+    if legs and (full_stop or rehearsal is not None or gantt is not None):
+        given = "--full-stop" if full_stop else "--scenario" if rehearsal is not None else "--gantt"
+        raise SystemExit(refuse(f"{given}: does not go with --to, which has a plan for each release on the way"))
     run = Run.of(cluster_of(files))
     task = task_of(run, away_s=away_s, drain=drain)
     if not task.nodes:
@@ -63,15 +75,18 @@ def upgrade(
     orders = () if order is None else (_listed("--order", order, task.nodes, every=True),)
     if skipped := [name for name in run.settings.names if name not in task.nodes]:
         click.echo(f"note: not running, and so in no plan: {', '.join(skipped)}", err=True)
-    answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders)
+    if legs:
+        answer = _along(run, legs, task, measures, waits, orders)
+    else:
+        answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders)
+        if rehearsal is not None:
+            write_scenario(rehearsal, answer.rehearsal())
+        if gantt is not None:
+            _save(gantt, answer.figure())
     if output is not None:
         write_scenario(output, answer.runbook())
-    if rehearsal is not None:
-        write_scenario(rehearsal, answer.rehearsal())
     if report is not None:
         write_scenario(report, answer.page())
-    if gantt is not None:
-        _save(gantt, answer.figure())
     if as_json:
         click.echo(json.dumps(answer.plain(), sort_keys=True))
     elif output is None or str(output) != STDIN:
@@ -79,15 +94,47 @@ def upgrade(
     raise SystemExit(1 if answer.hurts else 0)
 
 
-def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> PlannedUpgrade:
-    from hawb.views.planning.planned_upgrade import rolling
+def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | None) -> tuple[Leg, ...]:
+    """The steps to a release; none where none is asked for. Ends the program where no road leads there."""
+    from hawb.rules.upgrade_road import NoRoad, road, series_of
 
+    if to is None:
+        if runs is not None or via is not None:
+            raise SystemExit(refuse(f"{'--from' if runs is not None else '--via'}: goes with --to alone"))
+        return ()
+    known_release("--to", to)
+    start, goal = series_of(release_of(files, runs)), series_of(to)
+    try:
+        legs = road(start or "", goal or "", stops(via))
+    except NoRoad as refused:
+        raise SystemExit(refuse(refused)) from None
+    if not legs:
+        raise SystemExit(refuse(f"--to: {to!r}: runs already; accepted: a newer release"))
+    return legs
+
+
+def _along(
+    run: Run, legs: tuple[Leg, ...], task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple
+) -> RoadUpgrade:
+    from hawb.cli.migrating import features
+    from hawb.views.planning.road_upgrade import along
+
+    return along(run, legs, features(), task.away_s, task.drain, measures, waits, _progress(task), orders)
+
+
+def _progress(task: Task) -> OnLevel:
     def told(nodes: int, plans: int, tried: int) -> None:
         if sys.stderr.isatty():
             line = f"{nodes} of {len(task.nodes)} nodes: {plans:,} plans, {tried:,} turns played"
             click.echo(f"\r\x1b[K{line}", nl=nodes == len(task.nodes), err=True)
 
-    return rolling(run, task, measures, waits, told, orders)
+    return told
+
+
+def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> PlannedUpgrade:
+    from hawb.views.planning.planned_upgrade import rolling
+
+    return rolling(run, task, measures, waits, _progress(task), orders)
 
 
 def _full_stop(

@@ -88,7 +88,8 @@ def _replicas_shown(found: WhatIf) -> Sequence[Shown]:
 ONE_BY_ONE, AT_ONCE = "one after the other", "all at once"
 
 MOVE = Question(
-    "plan the move", "what becomes of each queue", migration_files.planned, migration.tables, migration_files.texts,
+    "plan the move", "what becomes of each queue, and which upgrades lead there", migration_files.planned,
+    lambda plan: [*migration.tables(plan), *migration.road_tables(plan)], migration_files.texts,
     {"to": tuple(reversed(PROFILES))},
 )  # fmt: skip
 LINT = Question(

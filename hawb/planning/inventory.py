@@ -55,6 +55,7 @@ class Inventory(Struct, kw_only=True):
     file tells of policies. Messages `published` and `confirmed` are what the whole cluster has counted."""
 
     profile: Profile
+    release: str | None = None
     policies: list[Policy] = []
     operator_policies: list[Policy] = []
     policies_told: bool = True
@@ -69,8 +70,9 @@ class Inventory(Struct, kw_only=True):
     notes: list[str] = field(default_factory=list)
 
 
-def of_files(sources: Sequence[str | Path]) -> Inventory:
+def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inventory:
     """The cluster that a definitions export and listings, or either alone, tell of; each is FILE or VHOST=FILE.
+    `release` is what runs, whatever the files say.
 
     Raises ImportRefused.
     """
@@ -83,11 +85,12 @@ def of_files(sources: Sequence[str | Path]) -> Inventory:
     for file, vhost in split:
         if (file, vhost) not in exports:
             told.read(file, vhost)
-    release = told.release or defined.release
+    release = release or told.release or defined.release
     version = profile(release) if release else None
     notes = [] if version else [f"no release in the files: the rules of {PROFILES[DEFAULT_VERSION].release}"]
     return Inventory(
         profile=PROFILES[version or DEFAULT_VERSION],
+        release=release if version else None,
         policies=_policies(defined.policies.values()),
         operator_policies=_policies(defined.operator_policies.values()),
         policies_told=bool(exports or defined.policies or defined.operator_policies),
@@ -132,6 +135,7 @@ def of_run(run: Run) -> Inventory:
     names, members = settings.names, [index for index, node in enumerate(state.nodes) if node.member]
     return Inventory(
         profile=settings.profile,
+        release=settings.profile.release,
         policies=list(state.policies),
         operator_policies=list(state.operator_policies),
         queues=[_standing(run, state, side, queue) for queue in side.queues.values()],

@@ -22,11 +22,14 @@ from hawb.planning.assignments import Assigned, Assignment, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.policy_split import NOTHING, Split, in_order, split
 from hawb.planning.quorum_translation import Reason
+from hawb.planning.refused_there import LOCATOR, Refused
 from hawb.planning.replication import members_for_mirrors
 from hawb.rules import queue_arguments, quorum_declaration
+from hawb.rules.denied_features import MASTER_LOCATOR
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.rules.upgrade_road import Leg
 
 Verdict = Literal["ready", "ready with changes", "not", "quorum already"]
 VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already")
@@ -83,8 +86,24 @@ class Clash(Struct, frozen=True):
     source: str
 
 
+class Crossing(Struct, frozen=True):
+    """The road to the release: its steps, what the release at its end refuses, and the plan of the move before the step
+    that ends mirroring, by the rules of the release that runs until then; None if no step does."""
+
+    legs: tuple[Leg, ...]
+    refused: list[Refused]
+    before: Migration | None
+
+    @property
+    def moves_before(self) -> int:
+        """Before which step, by its index, queues are moved: the one that ends mirroring, or after the last."""
+        return next((number for number, leg in enumerate(self.legs) if leg.drops_mirrors), len(self.legs))
+
+
 class Migration(Struct, frozen=True, kw_only=True):
-    """The whole plan: a move for each queue, what becomes of policies, the clashes, and what stays out."""
+    """The whole plan: a move for each queue, what becomes of policies, the clashes, and what stays out. `release` is
+    the one that the files tell, whose rules are those of `source`; `crossing` is None where no road is told
+    (`hawb.planning.crossing`)."""
 
     source: Profile
     target: Profile
@@ -94,6 +113,15 @@ class Migration(Struct, frozen=True, kw_only=True):
     clashes: list[Clash]
     routing: Routing
     notes: list[str]
+    release: str | None = None
+    crossing: Crossing | None = None
+
+    @property
+    def runs(self) -> str:
+        """What runs now: the release that the files tell, and whose rules stand for it."""
+        if self.release is None or self.release == self.source.release:
+            return self.source.release
+        return f"{self.release}, by the rules of {self.source.release}"
 
     def policies(self, operator: bool) -> list:
         """The policies, or operator policies, after the move."""
@@ -129,6 +157,7 @@ def migrate(
                  *_redeclare_clashes(moves, target), *_cluster_clashes(inventory, moves, target)],
         routing=routing or Routing(),
         notes=list(inventory.notes),
+        release=inventory.release,
     )  # fmt: skip
 
 
@@ -180,7 +209,8 @@ def _as_classic(given: Mapping[str, object], target: Profile) -> dict[str, objec
         key: value
         for key, value in given.items()
         if key in queue_arguments.COMPARED and not queue_arguments.refusal(exchange | {key: value}, "", target)
-    }
+        and not (key == LOCATOR and MASTER_LOCATOR in target.denied_features)
+    }  # fmt: skip
 
 
 def _notes(
@@ -188,8 +218,11 @@ def _notes(
 ) -> Iterator[Reason]:
     facts, said = assignment.queue.facts, assignment.in_force.mirroring
     if QUORUM_PROFILES[target.version].delivery_limit is not None and not limited:
-        often = "a message that is given back for the 21st time is dropped, or dead-lettered where there is an exchange"
-        yield Reason("note", f"{often} for it", matrix["poison-messages"].cell("quorum", target.version).source)
+        often = "a message that is given back for the 21st time"
+        if target.version == "4.3":
+            often = "a message whose delivery fails for the 21st time (basic.reject, a channel's end; not basic.nack)"
+        yield Reason("note", f"{often} is dropped, or dead-lettered where there is an exchange for it",
+                     matrix["poison-messages"].cell("quorum", target.version).source)  # fmt: skip
     if said is not None:
         yield Reason("note", "members take the place of its mirrors, whose settings go", translation.MIRRORING_SOURCE)
     told = {"its arguments": facts.arguments, "whether it lasts": facts.durable,

@@ -76,8 +76,10 @@ CAPABILITIES = "rabbit_quorum_queue:capabilities"
 ROWS = (
     Row("message-ttl", "messages expire, which quorum queues learn with 3.10", ("3.8",), feature="message-ttl"),
     Row("expires", "the queue expires, which quorum queues learn with 3.10", ("3.8",), feature="queue-ttl"),
-    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", SINCE_4_0,
-        _in_all(SINCE_4_0), feature="message-priority"),
+    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", ("4.0",),
+        _in_all(("4.0",)), feature="message-priority"),
+    Row("max-priority", "left out: there are 32 priorities without being asked, 0 to 31, and the highest goes first",
+        ("4.3",), _in_all(("4.3",)), feature="message-priority"),
     Row("max-priority", "messages have priorities, of which quorum queues know none before 4.0", BEFORE_4_0,
         feature="message-priority"),
     Row("overflow", "publishers are told no, which quorum queues learn with 3.10", ("3.8",), value="reject-publish",

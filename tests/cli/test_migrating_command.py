@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from html_pages import Page
 from inventories import FILES
@@ -64,7 +65,7 @@ def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
     assert all(move.queue.full_name in page.said for move in real().moves)
     assert "31 queues: 17 ready, 8 ready with changes, 2 not, 4 quorum already" in result.output
     assert {file.name for file in (tmp_path / "plan").iterdir()} == {
-        "definitions.json", "definitions-beside.json", "runbook.md", "report.html",
+        "definitions.json", "definitions-beside.json", "definitions-in-place.json", "runbook.md", "report.html",
     }  # fmt: skip
     text = (tmp_path / "plan" / "runbook.md").read_text()
     for said in ("delete_queue -p / --if-empty ha.events", "add_vhost shop-quorum", "clear_policy ha-all", "3 users"):
@@ -87,7 +88,8 @@ def test_no_secret_is_in_any_output(tmp_path: Path):
     outputs += [run(file, "--to", version, "--json") for version in VERSIONS]
     texts = [result.output for result in outputs]
     texts += [made.read_text() for version in VERSIONS for made in (tmp_path / version).iterdir()]
-    assert len(texts) == 24
+    written = {version: len([*(tmp_path / version).iterdir()]) for version in VERSIONS}
+    assert written == {"3.8": 4, "3.10": 4, "3.13": 4, "4.0": 5, "4.3": 5}
     assert [secret for secret in secrets for text in texts if secret in text] == []
     assert all(result.exit_code in (0, 1) for result in outputs)
 
@@ -99,3 +101,71 @@ def test_a_scenario_is_a_cluster_too(tmp_path: Path):
     assert result.exit_code == 0
     assert [queue["verdict"] for queue in json.loads(result.stdout)["queues"]] == ["ready"]
     assert run(file, *FILES).exit_code == 2
+
+
+# The road
+
+
+def test_the_road_is_told_with_its_steps_and_what_is_refused_at_its_end(tmp_path: Path):
+    result = run(*FILES, "--to", "4.3", "-o", tmp_path / "plan")
+    assert "4.2 -> 4.3    to 4.3.6" in result.output and "2: avail.ticks and plain.transient" in result.output
+    told = json.loads(run(*FILES, "--to", "4.3", "--json").stdout)
+    assert [(leg["from"], leg["to"]) for leg in told["road"]] == [
+        ("3.10", "3.11"), ("3.11", "3.12"), ("3.12", "3.13"), ("3.13", "4.2"), ("4.2", "4.3"),
+    ]  # fmt: skip
+    assert told["road"][-1]["flags"][0] == "khepri_db" and told["moved_later"] == ["orders.paid"]
+    assert {one["code"]: len(one["names"]) for one in told["refused"]} == {
+        "transient-queues": 2, "arguments": 6, "policies": 6,
+    }  # fmt: skip
+    page = Page((tmp_path / "plan" / "report.html").read_text())
+    assert "enable_feature_flag khepri_db" in page.said
+
+
+def test_what_is_moved_before_4_0_is_imported_by_the_rules_of_3_13(tmp_path: Path):
+    run(*FILES, "--to", "4.3", "-o", tmp_path / "plan")
+    there, standing, beside_it = (
+        json.loads((tmp_path / "plan" / f"definitions{part}.json").read_text()) for part in ("", "-in-place", "-beside")
+    )
+    assert [one["rabbitmq_version"] for one in (there, standing, beside_it)] == ["4.3.6", "3.13.7", "3.13.7"]
+    kinds = [{queue["name"]: queue["type"] for queue in one["queues"]} for one in (there, standing, beside_it)]
+    assert [kind["orders.paid"] for kind in kinds] == ["quorum", "classic", "classic"]
+
+
+def test_the_release_that_runs_can_be_said():
+    told = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13.7", "--json").stdout)
+    assert (told["runs"], [leg["to"] for leg in told["road"]]) == ("3.13.7", ["4.2", "4.3"])
+    told = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13", "--via", "4.0,4.1,4.2", "--json").stdout)
+    assert [leg["to"] for leg in told["road"]] == ["4.0", "4.1", "4.2", "4.3"]
+    assert json.loads(run(*FILES, "--to", "3.8", "--json").stdout)["road"] == []
+
+
+def test_without_a_release_no_road_is_made_up(tmp_path: Path):
+    file = tmp_path / "definitions.json"
+    file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
+    result = run(file, "--to", "4.3", "--json")
+    assert "give it with --from" in result.stderr and json.loads(result.stdout)["road"] == []
+    assert json.loads(run(file, "--to", "4.3", "--from", "4.1.2", "--json").stdout)["road"][0]["to"] == "4.2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--from", "3.8", "--via", "none"], "3.8 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
+        (["--from", "3.8", "--via", "none"], "the road: 3.8 -> 3.9 -> 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
+        (["--via", "4.0"], "3.10 -> 4.0: no upgrade leads there in one step, to 4.0 only from 3.13"),
+        (["--from", "3.7.28"], "--from: '3.7.28': no release of 3.8, 3.9, 3.10"),
+        (["--via", "4.0,x"], "--via: 'x': no release of 3.8"),
+    ],
+)
+def test_a_road_that_does_not_exist_is_refused(arguments: list[str], told: str):
+    result = run(*FILES, "--to", "4.3", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
+
+
+def test_a_scenario_says_itself_what_runs(tmp_path: Path):
+    file = tmp_path / "cluster.yaml"
+    file.write_text(at_work().yaml())
+    assert [leg["to"] for leg in json.loads(run(file, "--json", "--to", "4.3").stdout)["road"]] == ["4.2", "4.3"]
+    result = run(file, "--from", "4.0")
+    assert result.exit_code == 2 and "which says itself what runs" in result.stderr

@@ -91,3 +91,54 @@ def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
     file.write_text(dump(alone))
     done = command(file)
     assert done.exit_code == 2 and "no node runs there" in done.stderr
+
+
+REAL = [DATA / "real" / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
+
+
+def test_the_command_plans_every_roll_on_the_way_to_a_release(tmp_path: Path):
+    file = file_of(tmp_path, cluster(mirrored("ha"), quorum("qq"), version="3.13", ha=ALL))
+    book, report = tmp_path / "book.md", tmp_path / "plan.html"
+    done = command(file, "--to", "4.3", "-o", book, "--report", report)
+    assert done.exit_code == 0 and "3.13 -> 4.2: by the rules of 3.13.7" in done.stdout
+    assert "enable_feature_flag khepri_db" in book.read_text() and "Step 2: 4.2" in report.read_text()
+    told = json.loads(command(file, "--to", "4.3.5", "--json").stdout)
+    assert [roll["steps"] for roll in told["rolls"]] == [["3.13 -> 4.2"], ["4.2 -> 4.3"]]
+
+
+def test_the_release_comes_from_the_files_or_is_said():
+    told = json.loads(command(*REAL, "--to", "3.12", "--json").stdout)
+    assert [leg["from"] for leg in told["road"]] == ["3.10", "3.11"]
+    told = json.loads(command(*REAL, "--from", "4.1.8", "--to", "4.3", "--via", "4.2", "--json").stdout)
+    assert [roll["rules"] for roll in told["rolls"]] == ["4.0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--to", "4.3", "--via", "none"], "3.10 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
+        (["--to", "4.3", "--via", "none"], "the road: 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
+        (["--to", "5.0"], "--to: '5.0': no release of 3.8, 3.9"),
+        (["--to", "3.8"], "3.10 -> 3.8: no upgrade leads back"),
+        (["--to", "3.10"], "--to: '3.10': runs already; accepted: a newer release"),
+        (["--from", "3.9"], "--from: goes with --to alone"),
+        (["--via", "3.9"], "--via: goes with --to alone"),
+        (["--to", "3.11", "--full-stop"], "--full-stop: does not go with --to"),
+        (["--to", "3.11", "--gantt", "x.svg"], "--gantt: does not go with --to"),
+    ],
+)
+def test_the_command_refuses_a_road_that_does_not_exist(tmp_path: Path, arguments: list[str], told: str):
+    done = command(file_of(tmp_path, cluster(quorum("qq"))), *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_a_scenario_says_itself_what_runs_and_an_export_may_not(tmp_path: Path):
+    done = command(file_of(tmp_path, cluster(quorum("qq"))), "--to", "4.3", "--from", "3.9")
+    assert done.exit_code == 2 and "which says itself what runs" in done.stderr
+    file = tmp_path / "definitions.json"
+    file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
+    done = command(file, "--to", "4.3")
+    assert done.exit_code == 2 and "no file tells the release that runs; give it with --from" in done.stderr
+    assert command(file, "--to", "4.3", "--from", "4.2").exit_code == 0
+    assert "does not go with a scenario from standard input" in command("-", "--to", "4.3").stderr

@@ -65,6 +65,12 @@ def test_the_default_delivery_limit_is_told_where_none_is_set():
     assert told and not [r for r in one({"x-delivery-limit": 5}, type="quorum").reasons if "21st" in r.what]
 
 
+def test_from_4_3_on_there_are_more_priorities_and_giving_back_does_not_count():
+    told = {to: "; ".join(reason.what for reason in one({"x-max-priority": 5}, to).reasons) for to in ("4.0", "4.3")}
+    assert "two priorities" in told["4.0"] and "not basic.nack" not in told["4.0"]
+    assert "32 priorities" in told["4.3"] and "not basic.nack" in told["4.3"]
+
+
 def test_the_policys_overflow_counts_in_a_quorum_queue():
     asked = {"x-overflow": "reject-publish"}
     made = cluster(policy(overflow="drop-head", max_length=1), queues=[queue(arguments=asked)])

@@ -13,13 +13,16 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from hawb.engine.naming import join_queue
+from hawb.planning.crossing import later
 from hawb.planning.migrated_definitions import definitions
-from hawb.planning.migration import VERDICTS, Migration, Move
+from hawb.planning.migration import VERDICTS, Crossing, Migration, Move
 from hawb.planning.policy_split import Split
+from hawb.rules.upgrade_road import Leg
 from hawb.views.formatting import counted, html, listing, shown
 from hawb.views.page import document, pre, section
 from hawb.views.tables import WIDTH, Table, columns
 
+ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
 QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("clash", "where", "what")
 NOTHING = {"ready": "nothing changes but the type"}
 
@@ -41,6 +44,9 @@ def report(plan: Migration) -> str:
         parts.append(columns(policy_rows(plan), POLICIES))
     if plan.clashes:
         parts.append(columns(clash_rows(plan), CLASHES))
+    if plan.crossing is not None:
+        parts.append(columns(road_rows(plan.crossing), ROAD))
+        parts += [columns(refused_rows(plan.crossing), REFUSED)] if plan.crossing.refused else []
     parts += [sources(plan), "\n".join(textwrap.wrap(LEFT_OUT, WIDTH))]
     return "\n\n".join(parts)
 
@@ -71,10 +77,29 @@ def clash_rows(plan: Migration) -> list[list[str]]:
     """A row for each clash."""
     return [[one.code, shown(one.name), shown(one.what)] for one in plan.clashes]
 
+def road_rows(crossing: Crossing) -> list[list[str]]:
+    """A row for each step of the road, the move of the queues among them."""
+    rows = []
+    for number, leg in enumerate(crossing.legs):
+        if number == crossing.moves_before:
+            rows.append(["the move", f"to quorum queues, while {leg.older.series} runs"])
+        told = [f"to {leg.newer.latest}, Erlang {leg.newer.erlang} to {leg.newer.erlang_most}.x"]
+        told += [f"{counted(len(leg.flags), 'flag')} enabled before"] if leg.flags else []
+        told += ["metadata in Khepri before"] if leg.moves_metadata else []
+        rows.append([leg.name, "; ".join(told)])
+    return rows
+
+
+def refused_rows(crossing: Crossing) -> list[list[str]]:
+    """A row for each thing that the release at the end refuses."""
+    return [[f"{len(one.names):,}: {listing(sorted(one.names))}", f"{one.what}; {one.do}"] for one in crossing.refused]
+
+
 def sources(plan: Migration) -> str:
     """The sources of the reasons and clashes."""
     told = {one.what: one.source for move in plan.moves for one in move.reasons}
     told |= {clash.code: clash.source for clash in plan.clashes}
+    told |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
     rows = [[shown(source), shown(what)] for what, source in told.items()]
     return columns(rows, ("source", "of")) if rows else ""
 
@@ -101,8 +126,29 @@ def plain(plan: Migration) -> dict[str, object]:
         "clashes": [asdict(one) for one in plan.clashes],
         "left_out": plan.routing.left,
         "notes": plan.notes,
+        "runs": plan.release,
+        "road": [plain_leg(leg) for leg in plan.crossing.legs] if plan.crossing else [],
+        "refused": [asdict(one) for one in plan.crossing.refused] if plan.crossing else [],
+        "moved_later": [move.queue.full_name for move in later(plan)],
         "definitions": definitions(plan),
     }  # fmt: skip
+
+def plain_leg(leg: Leg) -> dict[str, object]:
+    """A step of a road as JSON has it."""
+    return {
+        "from": leg.older.series,
+        "to": leg.newer.series,
+        "release": leg.newer.latest,
+        "least": leg.least,
+        "erlang": {"least": leg.newer.erlang, "most": leg.newer.erlang_most, "note": leg.newer.erlang_note},
+        "flags": leg.flags,
+        "flags_of_plugins": leg.flags_of_plugins,
+        "new_flags": leg.new_flags,
+        "removed": [{"with": series, **asdict(fact)} for series, fact in leg.removed],
+        "meanwhile": [asdict(fact) for fact in leg.mixed],
+        "source": leg.newer.source,
+    }
+
 
 def _plain_move(move: Move) -> dict[str, object]:
     return {
@@ -120,6 +166,17 @@ def tables(plan: Migration) -> list[Table]:
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
         Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
+    ]
+    return [each for each in found if each.rows]
+
+
+def road_tables(plan: Migration) -> list[Table]:
+    """The road to the release, and what it refuses there; empty tables are left out."""
+    if plan.crossing is None:
+        return []
+    found = [
+        Table("The road", ROAD, [tuple(row) for row in road_rows(plan.crossing)]),
+        Table(f"What {plan.target.release} refuses", REFUSED, [tuple(row) for row in refused_rows(plan.crossing)]),
     ]
     return [each for each in found if each.rows]
 
@@ -146,7 +203,7 @@ def page(plan: Migration, text: str) -> str:
     where = Table("Where that stands", ("what", "source"), sorted(reasons))
     return document(title, [
         f"<h1>{title}</h1>",
-        section("The whole", *(each._repr_html_() for each in tables(plan))),
+        section("The whole", *(each._repr_html_() for each in (*tables(plan), *road_tables(plan)))),
         section("Queue by queue", every_queue(plan)._repr_html_()),
         section("Sources", where._repr_html_()) if reasons else "",
         section("Runbook", pre(text)),

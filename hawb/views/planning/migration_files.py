@@ -8,28 +8,33 @@ from pathlib import Path
 
 from hawb.broker.routing import read_routing
 from hawb.planning import inventory
+from hawb.planning.crossing import crossed
 from hawb.planning.migrated_definitions import beside, definitions
-from hawb.planning.migration import Migration, migrate
+from hawb.planning.migration import Migration
 from hawb.study.draining import drains
 from hawb.views.planning import migration as view
-from hawb.views.planning.migration_runbook import BESIDE, DEFINITIONS, runbook
+from hawb.views.planning.migration_runbook import BESIDE, DEFINITIONS, STANDING, runbook
 from hawb.views.rules.features import matrix
 
 RUNBOOK, REPORT = "runbook.md", "report.html"
 
 
 def planned(sources: Sequence[str | Path], to: str) -> Migration:
-    """The plan for the cluster of a definitions export and listings, or either alone. Raises ImportRefused for other
-    files, KeyError for a version without a profile."""
-    return migrate(inventory.of_files(sources), to, matrix(), read_routing(sources))
+    """The plan for the cluster of a definitions export and listings, or either alone, with the road to a newer release.
+    Raises ImportRefused for other files, KeyError for a version without a profile."""
+    return crossed(inventory.of_files(sources), to, matrix(), read_routing(sources))
 
 
 def texts(plan: Migration) -> dict[str, str]:
     """The texts of a plan, by the names of their files."""
-    steps = runbook(plan, drains(move.queue for move in plan.moved), matrix())
+    first = plan.crossing.before if plan.crossing else None
+    moving = first or plan
+    steps = runbook(plan, drains(move.queue for move in moving.moved), matrix())
+    standing = {} if first is None else {STANDING: json.dumps(definitions(first), indent=1) + "\n"}
     return {
         DEFINITIONS: json.dumps(definitions(plan), indent=1) + "\n",
-        BESIDE: json.dumps(definitions(plan, beside(plan).__getitem__), indent=1) + "\n",
+        **standing,
+        BESIDE: json.dumps(definitions(moving, beside(plan).__getitem__), indent=1) + "\n",
         RUNBOOK: steps,
         REPORT: view.page(plan, steps),
     }

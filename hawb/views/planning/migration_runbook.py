@@ -6,20 +6,28 @@ Names come from outside. In text they stand in code spans, in commands quoted fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from hawb.planning.crossing import later
 from hawb.planning.migrated_definitions import beside, vhosts
-from hawb.planning.migration import Migration, Move
+from hawb.planning.migration import Crossing, Migration, Move
+from hawb.planning.refused_there import is_denied
 from hawb.rules import quorum_declaration
 from hawb.rules.feature_matrix import Feature
-from hawb.rules.profiles import PROFILES
+from hawb.rules.profiles import HA_SETTINGS, PROFILES
+from hawb.rules.quorum import is_critical
 from hawb.study.draining import Drain
 from hawb.views.formatting import counted, left, listing
 from hawb.views.markdown import bash_word, block, code, plain, table
-from hawb.views.rules.policy_commands import clear_arguments
+from hawb.views.planning import road_runbook
+from hawb.views.rules.policy_commands import clear_arguments, set_arguments
 
-DEFINITIONS, BESIDE = "definitions.json", "definitions-beside.json"
+DEFINITIONS, BESIDE, STANDING = "definitions.json", "definitions-beside.json", "definitions-in-place.json"
+"""The files to import: into a new cluster (and in place, where no step of an upgrade lies between), into new virtual
+hosts, and in place before such a step."""
 
+MOST_DENIED = 20
+"""How many queues that a release does not have are listed."""
 MOST_DRAINS = 10
 """How many of the deepest queues are listed."""
 
@@ -74,28 +82,112 @@ Upgrade to 4.0 after the last mirrored queue has gone: a policy that still mirro
 under it is one copy. hawb plays one release at a time, the upgrade itself is not simulated."""
 
 
+BEFORE_4_0 = """\
+Every mirrored queue is moved while {series} runs, by the rules of {release}: from 4.0 on nothing is mirrored. In one of
+two ways, in new virtual hosts or in place."""
+AT_THE_END = """\
+Quorum queues are declared by the rules of {release}, which runs now. In one of two ways, in new virtual hosts or in
+place."""
+
+
+UNMIRROR = """\
+What still mirrors ends now, in virtual hosts that are still there; each queue under it has one replica from then on:"""
+INSTEAD = """\
+In place of the whole road. Users, permissions and parameters are set by hand. Instead of waiting, queues of the old
+cluster can be federated; an upstream holds a password, and is in none of these files."""
+THE_REST = """\
+Then the queues that could not be moved before 4.0: export definitions and listings of the new cluster, and plan their
+move with `hawb migrate` and `--to {version}`."""
+
+
 def runbook(plan: Migration, drains: Sequence[Drain], matrix: Mapping[str, Feature]) -> str:
     """The text of the runbook."""
     parts = [
         f"# To quorum queues of RabbitMQ {plan.target.release}",
         _summary(plan),
+        *_road(plan),
         *_before(plan, matrix),
         *_waiting(drains),
-        *_new_vhosts(plan),
-        *_in_place(plan),
+        *(_all_steps(plan, plan.crossing) if plan.crossing else [*_new_vhosts(plan), *_in_place(plan, DEFINITIONS)]),
         *_new_cluster(plan),
         *_afterwards(plan),
     ]
     return "\n\n".join(parts) + "\n"
 
 
+def _road(plan: Migration) -> list[str]:
+    crossing = plan.crossing
+    if crossing is None:
+        return []
+    move_at = None if crossing.before is None else crossing.moves_before
+    bare = [move.queue.full_name for move in plan.moves if move.queue.type == "quorum" and _is_bare(move)]
+    return [*road_runbook.overview(crossing.legs, move_at),
+            *road_runbook.never_more(bare if len(plan.nodes) != 1 else []),
+            *road_runbook.refused_parts(crossing.refused, plan.target.release)]  # fmt: skip
+
+
+def _is_bare(move: Move) -> bool:
+    members = len(move.queue.facts.members or ())
+    return members > 0 and is_critical(members, members)
+
+
+def _all_steps(plan: Migration, crossing: Crossing) -> Iterator[str]:
+    """The steps of the road in their order, and between them the move."""
+    moves_before, goal = crossing.moves_before, plan.target.version
+    for number, leg in enumerate(crossing.legs):
+        if number == moves_before:
+            yield from _move(crossing.before or plan, number + 1, leg.older.series)
+        turn = number + 1 + (number >= moves_before)
+        mirrors = number < moves_before and crossing.before is not None
+        first = _unmirror(plan) if leg.drops_mirrors else []
+        first += road_runbook.stoppers(crossing.refused) if leg.newer.series == goal else []
+        yield from road_runbook.step(leg, f"Step {turn}: {leg.name}", goal, plan.nodes, mirrors, first)
+    if moves_before == len(crossing.legs):
+        yield from _move(plan, moves_before + 1, goal)
+
+
+def _unmirror(plan: Migration) -> list[str]:
+    """The commands after which no policy mirrors: the policies as they stand today, as the release at the end has
+    them."""
+    lines = []
+    for one in plan.splits:
+        if HA_SETTINGS & one.policy.definition.keys():
+            kept = [part for part in one.parts if part.policy.name == one.policy.name]
+            lines += [_line(*set_arguments(part.policy, one.operator)) for part in kept]
+            lines += [] if kept else [_line(*clear_arguments(one.policy, one.operator))]
+    return [UNMIRROR, block(lines)] if lines else []
+
+
+def _move(plan: Migration, turn: int, series: str) -> list[str]:
+    told = BEFORE_4_0 if plan.target.mirroring else AT_THE_END
+    return [
+        f"## Step {turn}: the move to quorum queues, on {series}",
+        told.format(series=series, release=plan.target.release),
+        *_lower(_new_vhosts(plan, plan.target.version)),
+        *_lower(_in_place(plan, STANDING if plan.target.mirroring else DEFINITIONS)),
+    ]
+
+
+def _lower(parts: list[str]) -> list[str]:
+    """A section as part of a step."""
+    return [f"#{parts[0]}", *parts[1:]]
+
+
 def _summary(plan: Migration) -> str:
     counts = plan.counts
     told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in counts)
-    lines = [f"What runs now is taken for {plan.source.release}. Of {len(plan.moves):,} queues: {told}."]
+    lines = [f"What runs now is taken for {plain(plan.runs)}. Of {len(plan.moves):,} queues: {told}."]
     if left_out := plan.routing.left:
         told = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
         lines.append(f"Left out of every file, for they can hold secrets: {told}. They are set by hand.")
+    if waiting := later(plan):
+        names = plain(listing(move.queue.full_name for move in waiting))
+        lines.append(
+            f"Not before 4.0 can {len(waiting):,} of them be a quorum queue: {names}. What cannot be moved before"
+            " crosses to 4.0 as a classic queue with one replica, and is moved at the end."
+        )
+    if plan.crossing is not None:
+        return " ".join(lines)
     if unknown := [move for move in plan.moved if quorum_declaration.refusal(move.arguments, "", plan.source)]:
         names = plain(listing(move.queue.full_name for move in unknown))
         lines.append(
@@ -160,11 +252,12 @@ def _time(duration_s: float) -> str:
     return left(duration_s) if duration_s >= 1 else "under 1 s"
 
 
-def _new_vhosts(plan: Migration) -> list[str]:
+def _new_vhosts(plan: Migration, runs: str | None = None) -> list[str]:
+    """The move by new virtual hosts; `runs` is the version that runs by then."""
     names = beside(plan)
     moved = plan.moved
     used = [vhost for vhost in vhosts(plan) if any(move.queue.vhost == vhost for move in moved)]
-    default = ["--default-queue-type", "quorum"] if plan.source.version in DEFAULT_TYPE_SINCE else []
+    default = ["--default-queue-type", "quorum"] if (runs or plan.source.version) in DEFAULT_TYPE_SINCE else []
     lines = []
     for vhost in used:
         lines += [
@@ -189,7 +282,7 @@ def _new_vhosts(plan: Migration) -> list[str]:
     ]  # fmt: skip
 
 
-def _in_place(plan: Migration) -> list[str]:
+def _in_place(plan: Migration, file: str) -> list[str]:
     gone = [one for one in plan.splits if one.policy.name not in {part.policy.name for part in one.parts}]
     clear = [_line(*clear_arguments(one.policy, one.operator)) for one in gone]
     parts = [
@@ -197,7 +290,7 @@ def _in_place(plan: Migration) -> list[str]:
         STANDSTILL,
         table(WAYS, IN_PLACE),
         "The commands that delete queues are those above. Then:",
-        block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+        block([f"rabbitmqctl import_definitions {file}"]),
     ]
     if clear:
         parts += ["Policies of which nothing is left stay until they are cleared:", block(clear)]
@@ -210,16 +303,29 @@ def _in_place(plan: Migration) -> list[str]:
 def _new_cluster(plan: Migration) -> list[str]:
     return [
         "## In a new cluster",
-        ELSEWHERE,
+        ELSEWHERE if plan.crossing is None else INSTEAD,
         table(WAYS, NEW_CLUSTER),
         block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+        *_denied(plan),
     ]
+
+
+def _denied(plan: Migration) -> list[str]:
+    """Which queues are not in the file, because an import would end with them."""
+    denied = [code(move.queue.full_name) for move in plan.moves if is_denied(move.queue, plan.target)]
+    if not denied:
+        return []
+    more = f" and {len(denied) - MOST_DENIED:,} more" if len(denied) > MOST_DENIED else ""
+    release = plan.target.release
+    return [f"Not in the file, for {release} has no such queues: {', '.join(denied[:MOST_DENIED])}{more}."]
 
 
 def _afterwards(plan: Migration) -> list[str]:
     parts = ["## Afterwards", "Each queue has its members, spread over the nodes, and its leader:"]
     parts.append(block(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
-    if not plan.target.mirroring:
+    if later(plan):
+        parts.append(THE_REST.format(version=plan.target.version))
+    if not plan.target.mirroring and plan.crossing is None:
         parts.append(AFTER_THE_LAST)
     return parts
 

@@ -1,0 +1,55 @@
+"""How commands read the releases of a road: the one that runs, and those to stop at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hawb.cli.files import STDIN, is_scenario, read, refuse
+from hawb.rules.upgrade_releases import RELEASES
+from hawb.rules.upgrade_road import series_of
+
+NO_STOP = "none"
+VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; none: one step. By default as few as lead there."
+
+
+def known_release(option: str, given: str | None) -> str | None:
+    """A release, or a series of them, that roads are known from; ends the program for another one."""
+    if given is None or series_of(given) is not None:
+        return given
+    raise SystemExit(refuse(f"{option}: {given!r}: no release of {', '.join(RELEASES)}"))
+
+
+def stops(given: str | None) -> tuple[str, ...] | None:
+    """The series of a list with commas; None where none is given, empty for `none`. Ends the program for a release that
+    no road is known of."""
+    if given is None or given == NO_STOP:
+        return None if given is None else ()
+    found = []
+    for name in given.split(","):
+        known_release("--via", name)
+        found.append(series_of(name) or name)
+    return tuple(found)
+
+
+def release_of(files: Sequence[str], given: str | None) -> str:
+    """The release that a cluster runs: as given, or as its scenario or its files tell. Ends the program where nobody
+    does, or where no road from it is known. Raises ScenarioRefused."""
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.planning.inventory import of_files
+
+    if any(map(is_scenario, files)):
+        if given is not None:
+            raise SystemExit(refuse(f"--from: {files[0]} is a scenario, which says itself what runs (cluster.version)"))
+        if files[0] == STDIN:
+            raise SystemExit(refuse("--to: does not go with a scenario from standard input, which is read once"))
+        return read(Path(files[0])).cluster.version
+    if known_release("--from", given) is not None:
+        return str(given)
+    try:
+        told = of_files(files).release
+    except ImportRefused as refused:
+        raise SystemExit(refuse(refused)) from None
+    if told is None:
+        raise SystemExit(refuse("--to: no file tells the release that runs; give it with --from"))
+    return known_release("the release that the files tell", told) or told

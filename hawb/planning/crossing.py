@@ -1,0 +1,53 @@
+"""The move to quorum queues as part of the road to its release: the steps of the upgrade, where the move has its place
+between them, and what the release at the end refuses.
+
+Mirrored queues have to be moved before the step to 4.0, and so by the rules of the last release before it. A queue that
+only a later release can hold as a quorum queue is not moved then: it crosses as it is, with one replica, and is moved
+at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from hawb.broker.routing import Routing
+from hawb.planning.inventory import Inventory
+from hawb.planning.migration import Crossing, Migration, Move, migrate
+from hawb.planning.refused_there import refused_there
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.upgrade_road import NoRoad, is_older, road, rules_of, series_of
+
+UNTOLD = "no file tells the release that runs, so the road from it is not told: give it with --from"
+
+
+def crossed(
+    inventory: Inventory, to: str, matrix: Mapping[str, Feature], routing: Routing | None = None,
+    via: Sequence[str] | None = None,
+) -> Migration:  # fmt: skip
+    """The plan that moves a cluster to a version, with the road that leads there if it is a newer one; `via` are the
+    releases to stop at, by default as few as there can be. Raises NoRoad, and KeyError for an unknown version."""
+    plan = migrate(inventory, to, matrix, routing)
+    if inventory.release is None:
+        if via is not None:
+            raise NoRoad(UNTOLD)
+        return replace(plan, notes=[*plan.notes, UNTOLD])
+    start = series_of(inventory.release)
+    if via is None and (start is None or not is_older(start, to)):
+        return plan
+    legs = road(start or inventory.release, to, via)
+    move_before = next((leg for leg in legs if leg.drops_mirrors), None)
+    before = None
+    if move_before is not None:
+        before = migrate(inventory, rules_of(move_before.older.series), matrix, routing)
+    return replace(plan, crossing=Crossing(legs, refused_there(inventory, plan.target), before))
+
+
+def later(plan: Migration) -> list[Move]:
+    """The queues that can only be moved at the end of the road."""
+    before = plan.crossing.before if plan.crossing else None
+    if before is None:
+        return []
+    stay = {move.queue.full_name for move in before.moves if move.verdict == "not"}
+    return [move for move in plan.moved if move.queue.full_name in stay]

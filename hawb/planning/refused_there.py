@@ -1,0 +1,117 @@
+"""What of a cluster a later release refuses, or gives no effect: queues, their arguments and policies, by name.
+
+What stands already is carried over an upgrade, but for what the table of releases says of it; it is refused when it is
+declared, set or imported anew, as applications and tools do. A queue is asked about as it is declared today, by the
+rules of the release (`hawb.rules.queue_arguments`, `quorum_declaration`, `denied_features`), a policy likewise
+(`hawb.rules.policy_validation`). No text holds the value of an argument or a setting: it may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from hawb.engine.naming import join_queue
+from hawb.planning.inventory import Inventory, Queue
+from hawb.rules import policy_validation, queue_arguments, quorum_declaration
+from hawb.rules.denied_features import MASTER_LOCATOR, TRANSIENT_QUEUES
+from hawb.rules.policies import Policy
+from hawb.rules.profiles import HA_SETTINGS, Profile
+
+LOCATOR = "x-queue-master-locator"
+ALLOW = "or set deprecated_features.permit.{} = true on every node"
+
+
+class Refused(Struct, frozen=True):
+    """Something that the release does not take: a code, what it is, whose names, what to do, and where that stands.
+    `stops` is whether it keeps a node from booting."""
+
+    code: str
+    what: str
+    names: tuple[str, ...]
+    do: str
+    source: str
+    stops: bool = False
+
+
+def refused_there(inventory: Inventory, target: Profile) -> list[Refused]:
+    """All that a release refuses of a cluster, what keeps a node from booting first."""
+    found = [*_queues(inventory.queues, target), *_policies(inventory, target)]
+    return sorted(found, key=lambda one: not one.stops)
+
+
+def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
+    by_argument: dict[str, list[str]] = {}
+    transient = []
+    for queue in queues:
+        if is_denied(queue, target):
+            transient.append(queue.full_name)
+        for key in refused_arguments(queue, target):
+            by_argument.setdefault(key, []).append(queue.full_name)
+    if transient:
+        yield Refused(
+            "transient-queues", "neither durable nor exclusive: declaring one is refused with 541, and no node of the"
+            " release boots while the cluster has one, up to 4.3.5 at least", tuple(transient),
+            f"declare them durable, with x-expires where they are to go, {ALLOW.format(TRANSIENT_QUEUES)}",
+            "rabbit_amqqueue:is_queue_args_combination_permitted; rabbit_ff_controller:sync_cluster_task;"
+            " rabbitmq-server#17163", stops=True,
+        )  # fmt: skip
+    for key, names in by_argument.items():
+        denied = key == LOCATOR and MASTER_LOCATOR in target.denied_features
+        yield Refused(
+            "arguments", f"argument {key}: {'refused with 541' if denied else 'refused with 406'} when such a queue is"
+            " declared or imported anew", tuple(names),
+            "use x-queue-leader-locator" if denied else "leave it out, or give it a value that the release takes",
+            "deprecated feature queue_master_locator" if denied else "rabbit_amqqueue:check_declare_arguments",
+        )  # fmt: skip
+
+
+def is_denied(queue: Queue, target: Profile) -> bool:
+    """Whether a release has no queues such as this one: neither durable nor exclusive."""
+    transient = queue.type == "classic" and queue.facts.durable is False and not queue.facts.exclusive
+    return transient and TRANSIENT_QUEUES in target.denied_features
+
+
+def refused_arguments(queue: Queue, target: Profile) -> list[str]:
+    """The arguments with which a release refuses to declare a queue."""
+    given = queue.facts.arguments or {}
+    if queue.type not in ("classic", "quorum"):
+        return []
+    refusal = queue_arguments.refusal if queue.type == "classic" else quorum_declaration.refusal
+    exchange = {key: value for key, value in given.items() if key == "x-dead-letter-exchange" and type(value) is str}
+    kind = {key: value for key, value in given.items() if key == "x-queue-type"}
+    found = [key for key, value in given.items() if refusal({**kind, **exchange, key: value}, "", target)]
+    if LOCATOR in given and MASTER_LOCATOR in target.denied_features and LOCATOR not in found:
+        found.append(LOCATOR)
+    return found
+
+
+def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
+    for operator, policies in ((False, inventory.policies), (True, inventory.operator_policies)):
+        kind = "operator policies" if operator else "policies"
+        mirroring, others = [], []
+        for policy in policies:
+            name = join_queue(policy.vhost, policy.name)
+            if not target.mirroring and HA_SETTINGS & policy.definition.keys():
+                mirroring.append(name)
+            elif _refusal(policy, target, operator):
+                others.append(name)
+        if mirroring:
+            yield Refused(
+                kind, f"{kind} that mirror: without effect where they stand, refused when they are set or imported",
+                tuple(mirroring), "clear them, or set them without ha-… once no queue is mirrored",
+                "release notes of 4.0.1; rabbit_policies",
+            )  # fmt: skip
+        if others:
+            yield Refused(
+                kind, f"{kind} with a setting, or a value of one, that the release does not take: refused when they are"
+                " set or imported", tuple(others), "set them without it; hawb lint says which it is",
+                "rabbit_policy:validation",
+            )  # fmt: skip
+
+
+def _refusal(policy: Policy, target: Profile, operator: bool) -> str | None:
+    fields = {"pattern": policy.pattern, "definition": policy.definition, "priority": policy.priority,
+              "apply_to": policy.apply_to}  # fmt: skip
+    return policy_validation.refusal(fields, target, operator=operator)

@@ -1,0 +1,114 @@
+"""A cluster as it stands on the road to a newer release: the same nodes and queues under the rules of a later stop.
+
+A run goes on by the rules of its own release. For a later one its nodes, queues and policies are taken as they stand
+at its end, without clients, exclusive queues and what is unacknowledged. From the step on that ends mirroring, mirrored
+queues are what `hawb migrate` makes of them: quorum queues with members where their replicas were, and beside them
+if they are to have more, or, where they cannot be moved, classic queues with one replica.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from hawb.planning.inventory import Inventory, of_run
+from hawb.planning.migration import Move, migrate
+from hawb.planning.refused_there import refused_arguments
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.policies import Policy
+from hawb.rules.profiles import HA_SETTINGS, PROFILES, Profile
+from hawb.scenario.document import PolicyEntry, QueueEntry, Scenario
+from hawb.scenario.run import Run
+
+
+def standing_at(run: Run, version: str, moved: bool, matrix: Mapping[str, Feature]) -> Scenario:
+    """The scenario of a run's cluster when a version runs; `moved` is whether its mirrored queues have been moved. The
+    run's own scenario where nothing changes."""
+    inventory, own = of_run(run), run.scenario
+    mirrored = any(queue.facts.mirrors for queue in inventory.queues) or _mirrors(inventory.policies)
+    if version == own.cluster.version and not (moved and mirrored):
+        return own
+    target = PROFILES[version]
+    policies, operators = inventory.policies, inventory.operator_policies
+    if moved:
+        plan = migrate(inventory, version, matrix)
+        nodes = [*inventory.nodes]
+        entries = [_moved(move, target, nodes) for move in plan.moves if not move.queue.facts.exclusive]
+        policies, operators = plan.policies(operator=False), plan.policies(operator=True)
+    else:
+        entries = list(_as_they_are(inventory, target))
+    down = {node: "stopped" for node, runs in inventory.nodes.items() if not runs}
+    return replace(
+        own,
+        cluster=replace(own.cluster, nodes=tuple(inventory.nodes), version=version, down=down),
+        policies=tuple(_policies(policies, moved or not target.mirroring)),
+        operator_policies=tuple(_policies(operators, moved or not target.mirroring)),
+        queues=tuple(entries),
+        steps=(),
+        expect=None,
+        racy=None,
+    )
+
+
+def _mirrors(policies: list[Policy]) -> bool:
+    return any(HA_SETTINGS & policy.definition.keys() for policy in policies)
+
+
+def _as_they_are(inventory: Inventory, target: Profile) -> Iterator[QueueEntry]:
+    for queue in inventory.queues:
+        facts = queue.facts
+        if facts.exclusive:
+            continue
+        refused = refused_arguments(queue, target)
+        common = _common(queue.full_name, facts) | {
+            "arguments": {key: value for key, value in (facts.arguments or {}).items() if key not in refused},
+        }
+        if queue.type == "quorum":
+            yield QueueEntry(**common, type="quorum", members=tuple(facts.members or ()), leader=facts.leader)
+        elif facts.node is None or not target.mirroring:
+            yield QueueEntry(**common, master=facts.node)
+        else:
+            yield QueueEntry(**common, master=facts.node, mirrors=tuple(facts.mirrors or ()),
+                             synchronised_mirrors=tuple(facts.synchronised or ()))  # fmt: skip
+
+
+def _moved(move: Move, target: Profile, nodes: list[str]) -> QueueEntry:
+    facts = move.queue.facts
+    if move.queue.type == "quorum":
+        common = _common(move.queue.full_name, facts) | {"arguments": move.arguments}
+        return QueueEntry(**common, type="quorum", members=tuple(facts.members or ()), leader=facts.leader)
+    if move.mirrored and move.verdict != "not":
+        common = _common(move.queue.full_name, facts) | {"arguments": move.arguments, "durable": True}
+        members = () if facts.node is None else _members(facts.node, facts.mirrors or (), nodes, _size(move, target))
+        return QueueEntry(**common, type="quorum", members=members, leader=facts.node)
+    refused = refused_arguments(move.queue, target)
+    kept = {key: value for key, value in (facts.arguments or {}).items() if key not in refused}
+    return QueueEntry(**_common(move.queue.full_name, facts), arguments=kept, master=facts.node)
+
+
+def _size(move: Move, target: Profile) -> int | None:
+    size = move.arguments.get("x-quorum-initial-group-size", target.quorum_cluster_size)
+    return size if isinstance(size, int) else None
+
+
+def _members(master: str, mirrors: Iterable[str], nodes: list[str], size: int | None) -> tuple[str, ...]:
+    """As many members as the queue is declared with, those first that had a replica; all nodes without a size."""
+    return tuple(dict.fromkeys((master, *mirrors, *nodes)))[:size]
+
+
+def _common(name: str, facts) -> dict:
+    messages = facts.messages or 0
+    size = {"size": round((facts.message_bytes or 0) / messages)} if messages else {}
+    return {"queue": name, "durable": facts.durable is not False, "messages": messages,
+            "auto_delete": facts.auto_delete is True, **size}  # fmt: skip
+
+
+def _policies(policies: list[Policy], unmirrored: bool) -> Iterator[PolicyEntry]:
+    """Policies as a scenario has them; without what they say of mirrors where nothing is mirrored, for which such a
+    policy would be refused."""
+    for policy in policies:
+        definition = {key: value for key, value in policy.definition.items() if not (unmirrored and key in HA_SETTINGS)}
+        if definition:
+            yield PolicyEntry(name=policy.name, vhost=policy.vhost, pattern=policy.pattern, definition=definition,
+                              priority=policy.priority, apply_to=policy.apply_to)  # fmt: skip

@@ -1,0 +1,254 @@
+"""The steps of an upgrade's road as Markdown: what each removes, what is typed before the first node, at each node and
+after the last, and what does not work meanwhile.
+
+Sources of the commands: `rabbitmqctl`, `rabbitmq-upgrade`, `rabbitmq-diagnostics` and `rabbitmq-queues` of 3.8 to 4.3.5
+(`await_online_synchronized_mirror` up to 3.13, `check_if_any_deprecated_features_are_used` and
+`metadata_store_status` since 3.13). In 4.2, khepri_db is one of the stable flags that `enable_feature_flag all` enables
+(`rabbit_core_ff`, `rabbit_feature_flags:enable_all`), so there the others are enabled by name. Of Khepri:
+`rabbit_khepri` (khepri_db_migration_enable, migrate_mnesia_tables, setup) and the documentation of `mnesia_to_khepri`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from hawb.planning.refused_there import Refused
+from hawb.rules.quorum import majority, tolerated_failures
+from hawb.rules.upgrade_road import KHEPRI, Leg
+from hawb.views.formatting import counted, listing
+from hawb.views.markdown import bash_word, block, code, plain, table
+
+MOST_NAMES = 20
+"""How many names of what is refused are listed."""
+
+TIMEOUT_S = 3600
+UNSTABLE_KHEPRI = ("3.13", "4.0", "4.1")
+"""The releases in which khepri_db is an experiment, which `all` leaves out."""
+STABLE_KHEPRI = "4.2"
+"""The release in which khepri_db is among all stable flags, and not required yet."""
+
+ROAD = ("step", "to", "Erlang", "flags enabled before", "ends, or is otherwise")
+ENDS = ("with", "what", "before it", "source")
+REFUSED = ("what", "of how many", "names", "what to do", "source")
+
+NEWEST = """\
+{latest} was the newest release of {name} when this was written; take the newest there is, for each mends faults of the
+ones before. That this step can be taken is in the {source}."""
+THE_ROLL = """\
+One node after the other, {which}. In which order, and what is worth waiting for, `hawb upgrade` with `--to {goal}`
+finds out. If a command fails, stop there."""
+KHEPRI_BEFORE = """\
+Before this step metadata moves from Mnesia to Khepri, while all nodes of {series} run. There is no way back to Mnesia.
+Make RAM nodes disc nodes before. `metadata_store_status` tells whether it has been done already."""
+KHEPRI_MEANWHILE = """\
+The outage to expect is one of metadata, not of messages: publishing and consuming go on. Tables are copied while they
+are in use, at some cost in speed and memory; who declares, binds, sets a policy or adds a user meanwhile may have to
+wait until the copy is over (`rabbit_khepri`: is_enabled blocks, handle_fallback tries again). How long that takes no
+source tells: the more queues, bindings and users, the longer, and 4.2.5 made it faster. Try it with your own
+definitions on another cluster, and do it when nobody declares much."""
+KHEPRI_AFTERWARDS = """\
+From then on nothing can be declared, bound or changed without a majority of the nodes: it fails after 30 s, with 541
+for clients and exit status 75 for rabbitmqctl. A node that boots waits 5 minutes for a majority, and then its boot
+fails. What exists can be published to and consumed from."""
+WITHOUT = "If one is missing, {without}."
+
+
+def overview(legs: Sequence[Leg], move_at: int | None) -> list[str]:
+    """The whole road as a table; `move_at` is before which step queues are moved, None if no step asks for it."""
+    rows = []
+    for number, leg in enumerate(legs):
+        if number == move_at:
+            rows.append(("the move", f"on {leg.older.series}, mirrored queues become quorum queues", "", "", ""))
+        flags = counted(len(leg.flags), "flag") if leg.flags else "none more"
+        rows.append((leg.name, leg.newer.latest, f"{leg.newer.erlang} to {leg.newer.erlang_most}.x",
+                     f"{flags}, {KHEPRI} among them" if leg.moves_metadata else flags, _ends(leg)))  # fmt: skip
+    return ["## The road", table(ROAD, rows)]
+
+
+def _ends(leg: Leg) -> str:
+    told = ["mirroring"] if leg.drops_mirrors else []
+    told += ["Mnesia, partition handling"] if leg.moves_metadata else []
+    rest = len(leg.removed) - len(told) - leg.moves_metadata
+    return ", ".join([*told, *([f"{rest} in its table"] if rest else [])])
+
+
+def refused_parts(refused: Sequence[Refused], release: str) -> list[str]:
+    """What a release refuses of what there is, counted and named."""
+    if not refused:
+        return []
+    return [
+        f"## What {release} refuses of it",
+        "As the files have it today. What stands already is carried over but for what keeps a node from booting.",
+        table(REFUSED, [(plain(one.what), f"{len(one.names):,}", _names(one.names), plain(one.do), plain(one.source))
+                        for one in refused]),
+    ]  # fmt: skip
+
+
+def never_more(names: Sequence[str]) -> list[str]:
+    """A warning of quorum queues that never have more than a bare majority, on whose nodes checks would never pass."""
+    if not names:
+        return []
+    return [
+        f"Quorum queues of one or two members never have more than a bare majority: {_names(names)}. On their nodes"
+        " `await_online_quorum_plus_one` waits until its time is up, and `check_if_node_is_quorum_critical` fails. Give"
+        " them a third member before (`rabbitmq-queues grow`), or expect them to be away with their node and leave out"
+        " both commands there."
+    ]
+
+
+def stoppers(refused: Sequence[Refused]) -> list[str]:
+    """What keeps nodes of the release from booting, and has to be gone before its first one."""
+    return [
+        f"Its first node does not boot while the cluster has these, {one.what.partition(':')[0]}: {_names(one.names)}."
+        f" {plain(one.do[0].upper() + one.do[1:])}."
+        for one in refused if one.stops
+    ]  # fmt: skip
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(code, names[:MOST_NAMES])) + more
+
+
+def step(
+    leg: Leg, title: str, goal: str, nodes: Sequence[str] = (), mirrors: bool = False, first: Sequence[str] = ()
+) -> list[str]:
+    """A step from its first check to its last; `mirrors` is whether queues may be mirrored while it is taken, `first`
+    what else is to be done before it."""
+    return [
+        f"## {title}",
+        *before(leg, nodes, first),
+        "### Node by node",
+        THE_ROLL.format(which=plain(listing(nodes)) if nodes else "each of them", goal=goal),
+        block(node_lines(leg, mirrors, nodes)),
+        *meanwhile(leg),
+        *afterwards(leg),
+    ]
+
+
+def before(leg: Leg, nodes: Sequence[str] = (), first: Sequence[str] = ()) -> list[str]:
+    """What a step removes, and what is typed before its first node."""
+    newer = leg.newer
+    parts = [NEWEST.format(name=newer.series, latest=newer.latest, source=newer.source)]
+    if leg.least is not None:
+        parts.append(f"Nodes of {leg.older.series} have to run {leg.least} or later before.")
+    parts.append(_erlang(leg))
+    if leg.removed:
+        rows = [(series, plain(fact.what), plain(fact.do), plain(fact.source)) for series, fact in leg.removed]
+        parts.append(table(ENDS, rows))
+    parts.append("### Before the first node")
+    parts += _khepri(leg, nodes) if leg.moves_metadata else []
+    return [*parts, *first, *_flags(leg), block(_checks(leg))]
+
+
+def _erlang(leg: Leg) -> str:
+    newer = leg.newer
+    told = f"It takes Erlang {newer.erlang} at least, and goes with {newer.erlang_most}.x at most."
+    if leg.erlang_together:
+        told += (
+            f" {leg.older.series} goes with {leg.older.erlang_most}.x at most: Erlang and RabbitMQ are changed in the"
+            " same stop of each node."
+        )  # fmt: skip
+    elif leg.new_erlang:
+        told += " A node on an older one does not start: change Erlang before, or in the same stop."
+    notes = [f"{note[0].upper()}{note[1:]}." for note in (newer.erlang_note,) if note]
+    return " ".join([told, *notes])
+
+
+def _khepri(leg: Leg, nodes: Sequence[str]) -> list[str]:
+    return [
+        KHEPRI_BEFORE.format(series=leg.older.series),
+        block([
+            "rabbitmqctl cluster_status   # every node runs, none is a RAM node",
+            f"rabbitmqctl enable_feature_flag {KHEPRI}",
+            "rabbitmq-diagnostics metadata_store_status   # a leader, and every other node a follower",
+        ]),
+        KHEPRI_MEANWHILE,
+        f"{KHEPRI_AFTERWARDS}{_majority(len(nodes))}",
+    ]  # fmt: skip
+
+
+def _majority(nodes: int) -> str:
+    if nodes == 0:
+        return ""
+    if nodes == 1:
+        return " With one node it is its own majority."
+    spare = tolerated_failures(nodes)
+    if spare == 0:
+        return (
+            f" **With {nodes} nodes, that is so for as long as either is away, in this step and ever after**: each stop"
+            " of the roll is an outage of metadata, and `await_online_quorum_plus_one` never ends. Add a third node"
+            " before."
+        )
+    also = "and no second one may go meanwhile" if spare == 1 else f"and {spare - 1} more may go meanwhile"
+    return f" Of {nodes} nodes {majority(nodes)} are a majority: in the roll one is away, {also}."
+
+
+def _flags(leg: Leg) -> list[str]:
+    if not leg.flags:
+        return [f"{leg.newer.series} asks for no flag that {leg.older.series} may lack. A later step does: enable all."]
+    told = f"These have to be enabled before: {', '.join(map(code, leg.flags))}"
+    if leg.flags_of_plugins:
+        told += f"; and those of plugins, where they are enabled: {', '.join(map(code, leg.flags_of_plugins))}"
+    missing = next(release.without for release in reversed(leg.brought) if release.without)
+    return [f"{told}. {WITHOUT.format(without=missing)}"]
+
+
+def _checks(leg: Leg) -> Iterator[str]:
+    if leg.older.series != STABLE_KHEPRI or leg.moves_metadata:
+        yield "rabbitmqctl enable_feature_flag all"
+    but = f" but {KHEPRI}" if leg.older.series in UNSTABLE_KHEPRI else ""
+    yield f"rabbitmqctl list_feature_flags name state   # none is disabled{but}"
+    if leg.drops_mirrors:
+        yield "rabbitmq-diagnostics check_if_cluster_has_classic_queue_mirroring_policy"
+    if leg.older.series in ("4.0", "4.1", "4.2"):
+        yield "rabbitmq-diagnostics check_if_any_deprecated_features_are_used"
+    yield "rabbitmq-diagnostics alarms"
+    yield f"rabbitmqctl export_definitions before-{leg.newer.series}.json   # and a copy of each node's data folder"
+
+
+def node_lines(leg: Leg, mirrors: bool, nodes: Sequence[str] = ()) -> list[str]:
+    """What is typed for each node of a step, whose name stands for $NODE."""
+    name, *others = nodes or ("rabbit@host",)
+    then = f"then {listing(others)}" if others else "the node whose turn it is"
+    new = f"RabbitMQ {leg.newer.latest}" + (f" and Erlang {leg.newer.erlang} or later" if leg.new_erlang else "")
+    mirrored = [
+        f'rabbitmq-upgrade --node="$NODE" await_online_synchronized_mirror --timeout={TIMEOUT_S}',
+        'rabbitmq-diagnostics --node="$NODE" check_if_node_is_mirror_sync_critical',
+    ]
+    return [
+        f"NODE={bash_word(name)}   # {then}",
+        f'rabbitmq-upgrade --node="$NODE" await_online_quorum_plus_one --timeout={TIMEOUT_S}',
+        'rabbitmq-diagnostics --node="$NODE" check_if_node_is_quorum_critical',
+        *(mirrored if mirrors else []),
+        'rabbitmq-upgrade --node="$NODE" drain',
+        'rabbitmqctl --node="$NODE" stop',
+        f"# on its host: install {new}, then",
+        "systemctl start rabbitmq-server",
+        f'rabbitmqctl --node="$NODE" await_startup --timeout={TIMEOUT_S}',
+        'rabbitmq-diagnostics --node="$NODE" check_running',
+        'rabbitmq-diagnostics --node="$NODE" check_local_alarms',
+        *(['rabbitmq-diagnostics --node="$NODE" metadata_store_status'] if leg.moves_metadata else []),
+        f'rabbitmq-upgrade --node="$NODE" await_online_quorum_plus_one --timeout={TIMEOUT_S}   # then the next one',
+    ]
+
+
+def meanwhile(leg: Leg) -> list[str]:
+    """What a cluster of both releases does not do."""
+    rows = [(plain(fact.what), plain(fact.source)) for fact in leg.mixed]
+    return [f"While nodes of {leg.older.series} and {leg.newer.series} run together:", table(("what", "source"), rows)]
+
+
+def afterwards(leg: Leg) -> list[str]:
+    """What is typed once all nodes are upgraded."""
+    return [
+        "### After the last node",
+        block([*_enable(leg), "rabbitmqctl list_feature_flags name state", "rabbitmq-queues rebalance all"]),
+    ]
+
+
+def _enable(leg: Leg) -> Iterable[str]:
+    if leg.newer.series == STABLE_KHEPRI:
+        lines = [f"rabbitmqctl enable_feature_flag {flag}" for flag in leg.new_flags]
+        return [f"# not all at once: in {STABLE_KHEPRI} {KHEPRI} is among them, which the next step is about", *lines]
+    return ["rabbitmqctl enable_feature_flag all"]

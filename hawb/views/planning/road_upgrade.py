@@ -1,0 +1,183 @@
+"""Rolling upgrades along a road: a plan for each release that runs on the way, by its rules, and all that is written of
+them.
+
+A roll from one release is planned with the rules of that release, or of the newest profile that is not newer
+(`hawb.rules.upgrade_road.rules_of`); steps with the same rules and the same queues have one plan. From the step on that
+ends mirroring, mirrored queues count as moved (`hawb.planning.standing`). What two releases do together is not played:
+it is told beside each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hawb.planning.standing import standing_at
+from hawb.planning.upgrade import MEASURES, task_of
+from hawb.planning.upgrade_search import CAREFUL, OnLevel
+from hawb.rules.feature_matrix import Feature
+from hawb.rules.profiles import PROFILES
+from hawb.rules.upgrade_road import Leg, rules_of
+from hawb.scenario.run import Run
+from hawb.views.formatting import html
+from hawb.views.markdown import plain
+from hawb.views.page import LIMITS, document, notes_html, pre, section
+from hawb.views.planning import road_runbook
+from hawb.views.planning.migration import plain_leg
+from hawb.views.planning.planned_upgrade import PlannedUpgrade, rolling
+from hawb.views.tables import Table, columns
+
+WRITTEN = """\
+Written by hawb from simulations, each with the rules of one release and the times of a model. What mirrored queues
+become, and everything else about a move to quorum queues: `hawb migrate` with the same files."""
+MOVED = """\
+Mirrored queues have been moved before this step; they are planned with as quorum queues, or as what `hawb migrate` says
+of them."""
+UNPLAYED = """\
+By then metadata is in Khepri, which these rules do not have: what is predicted of queues stands, declarations are not
+in it."""
+MEANWHILE = ("step", "while both releases run")
+
+
+class Roll(Struct, frozen=True):
+    """A plan and the steps that it is for; `version` is whose rules it goes by, `moved` whether mirrored queues count
+    as moved."""
+
+    legs: tuple[Leg, ...]
+    version: str
+    moved: bool
+    planned: PlannedUpgrade
+
+    @property
+    def title(self) -> str:
+        """The steps, and whose rules."""
+        return f"{', '.join(leg.name for leg in self.legs)}: by the rules of {PROFILES[self.version].release}"
+
+
+class RoadUpgrade(Struct, frozen=True):
+    """The plans along a road, the cluster that they are about, and notes on what its files do not tell."""
+
+    rolls: tuple[Roll, ...]
+    title: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def legs(self) -> list[Leg]:
+        """The steps in their order."""
+        return [leg for roll in self.rolls for leg in roll.legs]
+
+    @property
+    def hurts(self) -> bool:
+        """Whether messages are lost or a node does not come back, in any plan."""
+        return any(roll.planned.hurts for roll in self.rolls)
+
+    def text(self) -> str:
+        """For a terminal."""
+        parts = [columns(self.steps(), ("step", "to", "before it"))]
+        for roll in self.rolls:
+            parts += [roll.title, *(["mirrored queues have been moved before"] if roll.moved else []),
+                      roll.planned.text()]  # fmt: skip
+        return "\n\n".join([*parts, columns(self.meanwhile(), MEANWHILE)])
+
+    def steps(self) -> list[list[str]]:
+        """A row for each step: to which release, and what has to be done before."""
+        return [[leg.name, f"{leg.newer.latest}, Erlang {leg.newer.erlang} to {leg.newer.erlang_most}.x",
+                 "; ".join(_before(leg)) or "nothing"] for leg in self.legs]  # fmt: skip
+
+    def meanwhile(self) -> list[list[str]]:
+        """A row for each thing that does not work while two releases run, named once for all its steps."""
+        found: dict[str, list[str]] = {}
+        for leg in self.legs:
+            for fact in leg.mixed:
+                found.setdefault(fact.what, []).append(leg.name)
+        every = len(self.legs)
+        return [["every step" if len(steps) == every > 1 else ", ".join(steps), what] for what, steps in found.items()]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        rolls = [
+            {"steps": [leg.name for leg in roll.legs], "rules": roll.version, "moved": roll.moved,
+             **roll.planned.plain()}
+            for roll in self.rolls
+        ]  # fmt: skip
+        return {"road": [plain_leg(leg) for leg in self.legs], "rolls": rolls}
+
+    def runbook(self) -> str:
+        """What to type, in Markdown."""
+        title = f"# Upgrades, one after the other: {plain(self.title)}"
+        parts = [title, WRITTEN, *road_runbook.overview(self.legs, None)]
+        number = 0
+        for roll in self.rolls:
+            nodes, first = roll.planned.task.nodes, number + 1
+            for leg in roll.legs:
+                number += 1
+                moved = [MOVED] if leg.drops_mirrors and roll.moved else []
+                parts += [f"## Step {number}: {leg.name}", *road_runbook.before(leg, nodes, moved)]
+                book = f"### Node by node\n\nAs in step {first}: the same order, the same waits, the same commands."
+                rules = f"The roll is planned by the rules of {PROFILES[roll.version].release}."
+                parts += [f"{rules} {UNPLAYED}" if leg.moves_metadata else rules]
+                parts += [_lower(roll.planned.runbook()) if number == first else book]
+                parts += [*road_runbook.meanwhile(leg), *road_runbook.afterwards(leg)]
+        return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+    def tables(self) -> list[Table]:
+        """The road, each plan, and what does not work meanwhile."""
+        found = [Table("The road", ("step", "to", "before it"), [tuple(row) for row in self.steps()])]
+        for roll in self.rolls:
+            found += [one._replace(caption=f"{roll.title}. {one.caption}") for one in roll.planned.tables()]
+        return [*found, Table("What does not work meanwhile", MEANWHILE, [tuple(row) for row in self.meanwhile()])]
+
+    def page(self) -> str:
+        """One page, which fetches and runs nothing."""
+        told = "Upgrades, one after the other"
+        return document(told, [
+            f"<h1>{told}</h1><p>{html(self.title)}</p>",
+            section("The plans", *(table._repr_html_() for table in self.tables())),
+            section("Runbook", pre(self.runbook())),
+            notes_html(self.notes),
+            f"<footer>{LIMITS}</footer>",
+        ])  # fmt: skip
+
+
+def _before(leg: Leg) -> list[str]:
+    told = [f"{leg.older.series} at {leg.least} or later"] if leg.least else []
+    told += ["mirrored queues moved"] if leg.drops_mirrors else []
+    told += ["Erlang changed in the same stop"] if leg.erlang_together else []
+    told += [f"flags: {', '.join(leg.flags)}"] if leg.flags else []
+    return told
+
+
+def _lower(text: str) -> str:
+    """A runbook as part of another: its headings two levels lower, its commands as they are."""
+    lines, fence = [], ""
+    for line in text.splitlines():
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.startswith("```"):
+            fence = line.removesuffix("bash")
+        elif line.startswith("#"):
+            line = f"##{line}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def along(
+    run: Run, legs: Sequence[Leg], matrix: Mapping[str, Feature], away_s: float = 30.0, drain: bool = False,
+    objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: OnLevel | None = None,
+    orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+) -> RoadUpgrade:  # fmt: skip
+    """The best plan for each release that runs on a road. Raises ScenarioRefused where a later release refuses what the
+    cluster has."""
+    grouped: dict[tuple[str, bool], list[Leg]] = {}
+    for number, leg in enumerate(legs):
+        moved = any(each.drops_mirrors for each in legs[: number + 1])
+        grouped.setdefault((rules_of(leg.older.series), moved), []).append(leg)
+    rolls = []
+    for (version, moved), those in grouped.items():
+        scenario = standing_at(run, version, moved, matrix)
+        there = run if scenario == run.scenario else Run.of(scenario)
+        planned = rolling(there, task_of(there, away_s=away_s, drain=drain), objective, waits, told, orders)
+        rolls.append(Roll(tuple(those), version, moved, planned))
+    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes))

@@ -1,0 +1,123 @@
+"""The steps of a road as a runbook: what is typed when, and names in it that stay names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from itertools import pairwise
+
+import pytest
+from html_pages import FETCHING, Page
+from inventories import cluster, policy, queue
+from migrations import MATRIX, real
+from views_outcomes import HOSTILE
+
+from hawb.planning.crossing import crossed
+from hawb.rules.upgrade_releases import RELEASES
+from hawb.rules.upgrade_road import leg, road
+from hawb.study.draining import drains
+from hawb.views.planning import migration as view
+from hawb.views.planning import road_runbook
+from hawb.views.planning.migration_runbook import runbook
+
+OLDER = [*pairwise(RELEASES)]
+
+
+def text(*policies, queues=(), version: str = "3.13", to: str = "4.3", **more) -> str:
+    made = cluster(*policies, queues=list(queues), version=version, release=f"{version}.1", **more)
+    plan = crossed(made, to, MATRIX)
+    before = plan.crossing.before if plan.crossing else None
+    return runbook(plan, drains(move.queue for move in (before or plan).moved), MATRIX)
+
+
+def headings(told: str) -> list[str]:
+    outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", told)
+    return re.findall(r"^## (.*)$", outside, re.MULTILINE)
+
+
+def test_the_steps_come_in_their_order_with_the_move_before_4_0():
+    mirrored = text(policy(ha_mode="all"), queues=[queue("q")], version="3.10")
+    assert [each for each in headings(mirrored) if each.startswith("Step")] == [
+        "Step 1: 3.10 -> 3.11", "Step 2: 3.11 -> 3.12", "Step 3: 3.12 -> 3.13",
+        "Step 4: the move to quorum queues, on 3.13", "Step 5: 3.13 -> 4.2", "Step 6: 4.2 -> 4.3",
+    ]  # fmt: skip
+    assert mirrored.index("delete_queue") < mirrored.index("clear_policy p") < mirrored.index("Step 5: ")
+    assert [each for each in headings(text(version="4.0", queues=[queue("q")])) if each.startswith("Step")] == [
+        "Step 1: 4.0 -> 4.2", "Step 2: 4.2 -> 4.3", "Step 3: the move to quorum queues, on 4.3",
+    ]  # fmt: skip
+
+
+def test_metadata_moves_to_khepri_before_4_3_and_not_by_the_way():
+    told = text(policy(ha_mode="all"), queues=[queue("q")])
+    before, after = told.split("Step 3: ")
+    assert "enable_feature_flag khepri_db" not in before and "enable_feature_flag khepri_db" in after
+    rolled = before.split("### After the last node")[-1]
+    assert "enable_feature_flag rabbitmq_4.2.0" in rolled and "enable_feature_flag all" not in rolled
+    assert "none is disabled but khepri_db" in before and "none is disabled but" not in after
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [("a", "its own majority"), ("ab", "Add a third node before"), ("abc", "no second one may go meanwhile"),
+     ("abcde", "1 more may go meanwhile"), ("", "without a majority of the nodes")],
+)  # fmt: skip
+def test_the_outage_of_metadata_is_told_for_as_many_nodes_as_there_are(nodes: str, told: str):
+    assert told in text(queues=[queue("q")], nodes=dict.fromkeys(nodes, True))
+
+
+def test_what_keeps_a_node_from_booting_stands_before_the_last_step():
+    told = text(queues=[queue("goes", durable=False)])
+    assert "What 4.3.6 refuses of it" in headings(told)
+    warned = "does not boot while the cluster has these, neither durable nor exclusive: `goes`."
+    assert warned in told.split("Step 3: ")[1] and warned not in told.split("Step 3: ")[0]
+    assert "the cluster has these" not in text(queues=[queue("q")])
+
+
+def test_mirrors_are_waited_for_only_while_there_are_any():
+    first, *_, last = (road_runbook.node_lines(each, mirrors) for each, mirrors in zip(
+        road("3.12", "4.3"), (True, False, False), strict=True))  # fmt: skip
+    assert any("synchronized_mirror" in line for line in first)
+    assert not any("mirror" in line for line in last)
+    assert any("Erlang 26.0" in line for line in first) and not any("Erlang" in line for line in last)
+
+
+@pytest.mark.parametrize(("older", "newer"), [*OLDER, ("3.13", "4.2"), ("3.13", "4.1"), ("4.0", "4.2")])
+def test_every_step_can_be_typed(older: str, newer: str):
+    told = "\n\n".join(road_runbook.step(leg(older, newer), "x", "4.3", ["a", "b"]))
+    blocks = re.findall(r"(?ms)^```bash$\n(.*?)^```$", told)
+    assert len(blocks) == 3 + (newer == "4.3")
+    for block in blocks:
+        subprocess.run(["bash", "-n"], input=block.encode(), check=True)
+    assert "None" not in told and "{" not in told
+
+
+def test_a_step_that_passes_over_releases_names_which_of_them_brings_what():
+    told = "\n".join(road_runbook.before(leg("3.13", "4.2")))
+    assert "| 4.0 | mirrored queues" in told and "| 4.1 | clients with a frame" in told
+    assert "changed in the same stop of each node" in told
+    assert "3.11.18 or later" in "\n".join(road_runbook.before(leg("3.11", "3.12")))
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "`x`", "a|b", "```\n# x", "-o", "$(reboot)"])
+def test_names_stay_names(name: str):
+    made = cluster(policy(name, ha_mode="all", max_length=1), queues=[queue(name, durable=False), queue(f"{name}2")],
+                   version="3.13", nodes={name: True}, release="3.13.7`<i>\u202e")  # fmt: skip
+    plan = crossed(made, "4.3", MATRIX)
+    told = runbook(plan, [], MATRIX)
+    assert "\u202e" not in told and "\x1b" not in told and "<i>" not in re.sub(r"`[^`\n]*`", "", told)
+    assert len(headings(told)) == len(headings(text(queues=[queue("q", durable=False)])))
+    page = Page(view.page(plan, told))
+    assert not [tag for tag, _ in page.elements if tag in FETCHING]
+    rows = [line for line in told.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {3, 4, 5, 6}
+
+
+def test_many_names_are_counted_and_the_first_listed():
+    many = [queue(f"q{number:02}", durable=False) for number in range(30)]
+    made = cluster(queues=many, release="4.2.1", version="4.0")
+    told = runbook(crossed(made, "4.3", MATRIX), [], MATRIX)
+    assert "| 30 | `q00`" in told and "`q19` and 10 more" in told
+
+
+def test_a_plan_without_a_road_is_as_it_was():
+    assert "Step 1" not in runbook(real(), [], MATRIX) and "## In place" in runbook(real(), [], MATRIX)

@@ -1,0 +1,83 @@
+"""Plans along a road: one for each release's rules, with what each step asks for beside them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+from html_pages import FETCHING, Page
+from migrations import MATRIX
+from upgrade_clusters import ALL, cluster, mirrored, quorum
+from views_outcomes import HOSTILE
+
+from hawb.rules.upgrade_road import road
+from hawb.scenario.run import Run
+from hawb.views.planning.road_upgrade import RoadUpgrade, along
+
+
+def planned(run: Run, goal: str = "4.3", via: list[str] | None = None) -> RoadUpgrade:
+    return along(run, road(run.scenario.cluster.version, goal, via), MATRIX)
+
+
+@pytest.fixture(scope="module")
+def upgrade() -> RoadUpgrade:
+    return planned(cluster(mirrored("ha"), quorum("qq"), ha=ALL | {"ha-promote-on-shutdown": "always"}))
+
+
+def test_steps_with_the_same_rules_have_one_plan(upgrade: RoadUpgrade):
+    assert [(roll.version, roll.moved, [leg.name for leg in roll.legs]) for roll in upgrade.rolls] == [
+        ("3.10", False, ["3.10 -> 3.11", "3.11 -> 3.12", "3.12 -> 3.13"]),
+        ("3.13", True, ["3.13 -> 4.2"]),
+        ("4.0", True, ["4.2 -> 4.3"]),
+    ]  # fmt: skip
+
+
+def test_mirrors_are_waited_for_only_while_there_are_any(upgrade: RoadUpgrade):
+    waits = [{stage.wait for stage in roll.planned.plan.stages} for roll in upgrade.rolls]
+    assert any("synced" in wait for wait in waits[0])
+    assert not any("synced" in wait for each in waits[1:] for wait in each)
+    assert any("quorum + 1" in wait for wait in waits[2])
+
+
+def test_every_plan_says_what_it_loses():
+    safe = planned(cluster(quorum("qq"), version="4.0"))
+    assert not safe.hurts and "0.000 s" in safe.text()
+    assert planned(cluster(mirrored("ha") | {"durable": False}, version="3.13", ha=ALL)).hurts
+
+
+def test_the_text_tells_the_road_the_plans_and_what_does_not_work_meanwhile(upgrade: RoadUpgrade):
+    told = upgrade.text()
+    assert "3.13 -> 4.2   4.2.11, Erlang 27.0 to 27.x     mirrored queues moved; Erlang changed" in told
+    assert told.count("every order and wait was tried") == 3
+    assert "every step" in told and "keeps the next node" in told
+
+
+def test_the_runbook_has_each_step_with_its_flags_and_its_roll(upgrade: RoadUpgrade):
+    told = upgrade.runbook()
+    outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", told)
+    assert re.findall(r"^#{1,2} (.*)$", outside, re.MULTILINE) == [
+        "Upgrades, one after the other: x", "The road", "Step 1: 3.10 -> 3.11", "Step 2: 3.11 -> 3.12",
+        "Step 3: 3.12 -> 3.13", "Step 4: 3.13 -> 4.2", "Step 5: 4.2 -> 4.3",
+    ]  # fmt: skip
+    assert told.count("As in step 1: the same order") == 2
+    assert told.index("enable_feature_flag khepri_db") > told.index("Step 5")
+    assert "# on the host of a: install" in told and "### on the host" not in told
+    for block in re.findall(r"(?ms)^```bash$\n(.*?)^```$", told):
+        subprocess.run(["bash", "-n"], input=block.encode(), check=True)
+
+
+def test_programs_have_all_of_it(upgrade: RoadUpgrade):
+    told = upgrade.plain()
+    assert [leg["to"] for leg in told["road"]] == ["3.11", "3.12", "3.13", "4.2", "4.3"]
+    assert [roll["rules"] for roll in told["rolls"]] == ["3.10", "3.13", "4.0"]
+    assert all(roll["plan"]["prediction"]["lost"] == 0 for roll in told["rolls"])
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "```", "a|b"])
+def test_no_name_reaches_beyond_its_place(name: str):
+    run = cluster(mirrored(f"ha{name}", "ab"), nodes=("a", "b"), version="3.13", ha=ALL)
+    found = planned(run)
+    for text in (found.text(), found.runbook()):
+        assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text)
+    assert not [tag for tag, _ in Page(found.page()).elements if tag in FETCHING]
