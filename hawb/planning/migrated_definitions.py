@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.planning.migration import Migration, Move
-from hawb.planning.refused_there import is_denied
 from hawb.rules.policies import Policy
 
 SUFFIX = "quorum"
@@ -20,15 +19,13 @@ Rename = Callable[[str], str]
 def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
     """The whole file, as JSON has it; `rename` gives each virtual host its name after the move."""
     routing = plan.routing
-    kept = [move for move in plan.moves if _is_exported(move, plan)]
-    denied = {(move.queue.vhost, move.queue.name) for move in plan.moves if is_denied(move.queue, plan.target)}
     return {
         "rabbit_version": plan.target.release,
         "rabbitmq_version": plan.target.release,
         "vhosts": [{"name": rename(name)} for name in vhosts(plan)],
         "policies": [_policy(one) | {"vhost": rename(one.vhost)} for one in plan.policies(operator=False)],
         "parameters": [_operator_policy(one) | {"vhost": rename(one.vhost)} for one in plan.policies(operator=True)],
-        "queues": [_queue(move) | {"vhost": rename(move.queue.vhost)} for move in kept],
+        "queues": [_queue(move) | {"vhost": rename(move.queue.vhost)} for move in plan.moves if _is_exported(move)],
         "exchanges": [
             {"name": one.name, "vhost": rename(one.vhost), "type": one.type, "durable": one.durable,
              "auto_delete": one.auto_delete, "internal": one.internal, "arguments": one.arguments}
@@ -38,7 +35,6 @@ def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
             {"source": one.source, "vhost": rename(one.vhost), "destination": one.destination,
              "destination_type": one.destination_type, "routing_key": one.routing_key, "arguments": one.arguments}
             for one in routing.bindings
-            if one.destination_type != "queue" or (one.vhost, one.destination) not in denied
         ],
     }  # fmt: skip
 
@@ -65,9 +61,9 @@ def beside(plan: Migration) -> dict[str, str]:
     return names
 
 
-def _is_exported(move: Move, plan: Migration) -> bool:
-    """An export holds what lasts, so no exclusive queues; nor is anything in it that would end its import."""
-    return not (move.queue.facts.exclusive or is_denied(move.queue, plan.target))
+def _is_exported(move: Move) -> bool:
+    """An export holds what lasts: no exclusive queues."""
+    return not move.queue.facts.exclusive
 
 
 def _queue(move: Move) -> dict[str, object]:

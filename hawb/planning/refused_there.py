@@ -15,7 +15,7 @@ from msgspec import Struct
 from hawb.engine.naming import join_queue
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules import policy_validation, queue_arguments, quorum_declaration
-from hawb.rules.denied_features import MASTER_LOCATOR, TRANSIENT_QUEUES
+from hawb.rules.denied_features import DENIED_EARLIER, MASTER_LOCATOR, TRANSIENT_QUEUES
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import HA_SETTINGS, Profile
 
@@ -24,38 +24,36 @@ ALLOW = "or set deprecated_features.permit.{} = true on every node"
 
 
 class Refused(Struct, frozen=True):
-    """Something that the release does not take: a code, what it is, whose names, what to do, and where that stands.
-    `stops` is whether it keeps a node from booting."""
+    """Something that the release does not take: a code, what it is, whose names, what to do, and where that stands."""
 
     code: str
     what: str
     names: tuple[str, ...]
     do: str
     source: str
-    stops: bool = False
 
 
 def refused_there(inventory: Inventory, target: Profile) -> list[Refused]:
-    """All that a release refuses of a cluster, what keeps a node from booting first."""
-    found = [*_queues(inventory.queues, target), *_policies(inventory, target)]
-    return sorted(found, key=lambda one: not one.stops)
+    """All that a release refuses of a cluster."""
+    return [*_queues(inventory.queues, target), *_policies(inventory, target)]
 
 
 def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
     by_argument: dict[str, list[str]] = {}
     transient = []
     for queue in queues:
-        if is_denied(queue, target):
+        if was_denied(queue, target):
             transient.append(queue.full_name)
         for key in refused_arguments(queue, target):
             by_argument.setdefault(key, []).append(queue.full_name)
     if transient:
         yield Refused(
-            "transient-queues", "neither durable nor exclusive: declaring one is refused with 541, and no node of the"
-            " release boots while the cluster has one, up to 4.3.5 at least", tuple(transient),
-            f"declare them durable, with x-expires where they are to go, {ALLOW.format(TRANSIENT_QUEUES)}",
+            "transient-queues", "neither durable nor exclusive: up to 4.3.5 declaring one is refused with 541, and no"
+            " node boots while the cluster has one; a 4.3.6 node takes them", tuple(transient),
+            f"go to {target.release} at once, or declare them durable, with x-expires where they are to go,"
+            f" {ALLOW.format(TRANSIENT_QUEUES)}",
             "rabbit_amqqueue:is_queue_args_combination_permitted; rabbit_ff_controller:sync_cluster_task;"
-            " rabbitmq-server#17163", stops=True,
+            " rabbitmq-server#17163",
         )  # fmt: skip
     for key, names in by_argument.items():
         denied = key == LOCATOR and MASTER_LOCATOR in target.denied_features
@@ -67,10 +65,10 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
         )  # fmt: skip
 
 
-def is_denied(queue: Queue, target: Profile) -> bool:
-    """Whether a release has no queues such as this one: neither durable nor exclusive."""
+def was_denied(queue: Queue, target: Profile) -> bool:
+    """Whether earlier releases of the series have no queues such as this one: neither durable nor exclusive."""
     transient = queue.type == "classic" and queue.facts.durable is False and not queue.facts.exclusive
-    return transient and TRANSIENT_QUEUES in target.denied_features
+    return transient and TRANSIENT_QUEUES in DENIED_EARLIER.get(target.version, ())
 
 
 def refused_arguments(queue: Queue, target: Profile) -> list[str]:

@@ -244,10 +244,11 @@ _4_3 = Release(
              "take it out of rabbitmq.conf, and what waits for it out of alerts"),
         Fact("force_boot does nothing, force_reset and forget_cluster_node --offline are refused",
              "rabbit_db:force_load_on_next_boot, force_reset", "take them out of scripts"),
-        Fact("queues that are neither durable nor exclusive: declaring one is refused with 541, and up to 4.3.5 at"
-             " least a node of 4.3 does not boot while the cluster has one: failed_to_deny_deprecated_features",
+        Fact("queues that are neither durable nor exclusive, up to 4.3.5: declaring one is refused with 541, and no"
+             " node boots while the cluster has one (failed_to_deny_deprecated_features); a 4.3.6 node takes them",
              "rabbit_ff_controller:list_deprecated_features_that_cant_be_denied; rabbitmq-server#17163",
-             "delete them before, or set deprecated_features.permit.transient_nonexcl_queues = true on every node"),
+             "go to 4.3.6 at once, delete them before, or set deprecated_features.permit.transient_nonexcl_queues ="
+             " true on every node"),
         Fact("x-queue-master-locator and queue-master-locator are refused", "rabbit_classic_queue:validate_policy;"
              " deprecated feature queue_master_locator", "use queue-leader-locator"),
         Fact("a prefetch for a whole channel (basic.qos with global) counts for each consumer",

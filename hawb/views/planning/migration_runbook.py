@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from hawb.planning.crossing import later
 from hawb.planning.migrated_definitions import beside, vhosts
 from hawb.planning.migration import Crossing, Migration, Move
-from hawb.planning.refused_there import is_denied
 from hawb.rules import quorum_declaration
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
@@ -26,8 +25,6 @@ DEFINITIONS, BESIDE, STANDING = "definitions.json", "definitions-beside.json", "
 """The files to import: into a new cluster (and in place, where no step of an upgrade lies between), into new virtual
 hosts, and in place before such a step."""
 
-MOST_DENIED = 20
-"""How many queues that a release does not have are listed."""
 MOST_DRAINS = 10
 """How many of the deepest queues are listed."""
 
@@ -140,7 +137,6 @@ def _all_steps(plan: Migration, crossing: Crossing) -> Iterator[str]:
         turn = number + 1 + (number >= moves_before)
         mirrors = number < moves_before and crossing.before is not None
         first = _unmirror(plan) if leg.drops_mirrors else []
-        first += road_runbook.stoppers(crossing.refused) if leg.newer.series == goal else []
         yield from road_runbook.step(leg, f"Step {turn}: {leg.name}", goal, plan.nodes, mirrors, first)
     if moves_before == len(crossing.legs):
         yield from _move(plan, moves_before + 1, goal)
@@ -306,18 +302,7 @@ def _new_cluster(plan: Migration) -> list[str]:
         ELSEWHERE if plan.crossing is None else INSTEAD,
         table(WAYS, NEW_CLUSTER),
         block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
-        *_denied(plan),
     ]
-
-
-def _denied(plan: Migration) -> list[str]:
-    """Which queues are not in the file, because an import would end with them."""
-    denied = [code(move.queue.full_name) for move in plan.moves if is_denied(move.queue, plan.target)]
-    if not denied:
-        return []
-    more = f" and {len(denied) - MOST_DENIED:,} more" if len(denied) > MOST_DENIED else ""
-    release = plan.target.release
-    return [f"Not in the file, for {release} has no such queues: {', '.join(denied[:MOST_DENIED])}{more}."]
 
 
 def _afterwards(plan: Migration) -> list[str]:

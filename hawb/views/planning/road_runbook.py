@@ -96,15 +96,6 @@ def never_more(names: Sequence[str]) -> list[str]:
     ]
 
 
-def stoppers(refused: Sequence[Refused]) -> list[str]:
-    """What keeps nodes of the release from booting, and has to be gone before its first one."""
-    return [
-        f"Its first node does not boot while the cluster has these, {one.what.partition(':')[0]}: {_names(one.names)}."
-        f" {plain(one.do[0].upper() + one.do[1:])}."
-        for one in refused if one.stops
-    ]  # fmt: skip
-
-
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return ", ".join(map(code, names[:MOST_NAMES])) + more
