@@ -87,7 +87,7 @@ def test_no_secret_is_in_any_output(tmp_path: Path):
     outputs += [run(file, "--to", version, "--json") for version in VERSIONS]
     texts = [result.output for result in outputs]
     texts += [made.read_text() for version in VERSIONS for made in (tmp_path / version).iterdir()]
-    assert len(texts) == 24
+    assert len(texts) == 30
     assert [secret for secret in secrets for text in texts if secret in text] == []
     assert all(result.exit_code in (0, 1) for result in outputs)
 

@@ -37,10 +37,10 @@ def test_every_release_and_the_guide_have_a_column():
     table = through_releases("quorum")
     assert table.columns == ("feature", "guide, 2018", *PROFILES)
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["message-ttl"] == ("no", "no, refused with 406", "yes", "yes", "yes")
+    assert rows["message-ttl"] == ("no", "no, refused with 406", "yes", "yes", "yes", "yes")
     assert rows["poison-messages"][0] == ""
     classic = {row[0]: row[1:] for row in through_releases("classic").rows}
-    assert classic["membership"] == ("automatic", "yes", "yes", "yes", "no")
+    assert classic["membership"] == ("automatic", "yes", "yes", "yes", "no", "no")
 
 
 def test_outside_a_checkout_it_is_said_what_is_missing(outside_checkouts):
