@@ -26,6 +26,7 @@ from hawb.engine import (
     maintenance,
     metadata_store,
     operations,
+    out_of_reach,
     policy_changes,
     publishing,
     queues,
@@ -100,14 +101,26 @@ def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
     back = turn.runs_anywhere(event.node) and turn.is_here(event.node)
     if back and all(one.node != event.node for one in quorum_sight.dead_ones(turn, event.queue)):
         return
-    subscriptions.suspect(turn, event.queue, event.node)
+    out_of_reach.suspect(turn, event.queue, event.node)
     if back:
         quorum_sight.see_again(turn, event.queue, event.node)
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
     """A quorum queue learns that its leader sees a node again."""
-    subscriptions.unsuspect(turn, event.queue, event.node)
+    out_of_reach.unsuspect(turn, event.queue, event.node)
+
+
+def hold_ends(turn: Turn, event: events.HoldEnds) -> None:
+    """A quorum queue's leader, if it still leads, proposes to take back what a consumer out of reach holds."""
+    queue = turn.queues.get(event.queue)
+    if queue is not None and queue.master == event.node:
+        quorum_requests.put(turn, event.queue, operations.HoldEnded(event.queue, event.consumer), NOWHERE)
+
+
+def hold_ended(turn: Turn, event: operations.HoldEnded) -> None:
+    """A quorum queue takes back what a consumer out of reach holds."""
+    out_of_reach.hold_ended(turn, event.queue, event.consumer)
 
 
 def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
@@ -146,6 +159,7 @@ HANDLERS: dict[type, Callable] = {
     operations.AdoptPolicy: policy_changes.adopt,
     operations.NodeSuspected: node_suspected,
     operations.NodeReached: node_reached,
+    operations.HoldEnded: hold_ended,
     raft_events.MembersAbreast: quorum_sight.abreast,
     raft_events.MajorityReached: quorum_sight.majority_reached,
     raft_events.LogCut: quorum_sight.log_cut,
@@ -187,6 +201,7 @@ HANDLERS: dict[type, Callable] = {
     events.PolicyTakesEffect: of_replicas(mirrors.take_effect),
     events.PolicyChanged: limits.policy_changed,
     events.MessagesExpire: messages_expire,
+    events.HoldEnds: hold_ends,
     events.PolicyCompared: policy_changes.compared,
     events.QueueExpires: queues.expire,
     operations.Bind: exchanges.bind,

@@ -202,17 +202,17 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
         bookkeeping.lose(turn, event.queue, gone, "auto_ack_in_flight", because=because)
 
 
-def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
+def put_back(turn: Turn, name: str, numbers: Runs, reason: str, *, failed: bool = True) -> int:
     """Unanswered deliveries go back to their place, in their order, marked as redelivered. On another side of a
     partition the queue may have delivered other messages. A quorum queue gives up messages that were given back too
-    often (`rabbit_fifo:return_one`); returns how many."""
+    often (`rabbit_fifo:return_one`), of those that count as `failed`; returns how many."""
     queue, ordered = turn.queues.get(name), numbers
     numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
     if not numbers:
         return 0
     turn.emit("messages_requeued", queue=name, ids=numbers, reason=reason)
     if queue.type == QUORUM:
-        spent = fifo.give_back(turn, name, runs.within(ordered, numbers), asked=reason == "nack")
+        spent = fifo.give_back(turn, name, runs.within(ordered, numbers), asked=reason == "nack" or not failed)
         if spent:
             dead_letters.let_go(turn, name, spent, dead_letters.DELIVERY_LIMIT)
         return runs.size(spent)

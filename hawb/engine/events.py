@@ -183,6 +183,14 @@ class PolicyCompared(Struct, frozen=True):
     node: int
 
 
+class HoldEnds(Struct, frozen=True):
+    """A quorum queue's leader at `node` has lost sight of a consumer for as long as that may hold messages."""
+
+    queue: str
+    consumer: str
+    node: int
+
+
 class QueueExpires(Struct, frozen=True):
     """A queue has been unused, under its master at `node`, for as long as it may be."""
 

@@ -182,6 +182,13 @@ class NodeReached(Struct, frozen=True):
     node: int
 
 
+class HoldEnded(Struct, frozen=True):
+    """A quorum queue takes back what a consumer holds that its leader has lost sight of long ago."""
+
+    queue: str
+    consumer: str
+
+
 # Of clients' channels and connections
 
 

@@ -12,8 +12,7 @@ After a failover each channel registers its consumers again by itself. RabbitMQ 
 here it is the order in which they stood, which decides which one is active then.
 
 A quorum queue knows no exclusive consumers, and takes none whose channel has a global prefetch; its consumers notice
-nothing of a new leader. Where its leader loses sight of a consumer's node the consumer is suspected: the messages that
-it holds are returned at once, and it is served again when the node is back. A cancelled consumer keeps what it holds.
+nothing of a new leader. What becomes of those on nodes out of reach is in `out_of_reach`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from hawb.engine.consuming import (
     give_up_name,
     holds_of_another,
     is_elsewhere,
-    is_known,
     put_back,
     reached,
     refuse_tag,
@@ -38,6 +36,7 @@ from hawb.engine.consuming import (
 from hawb.engine.events import AutoDelete
 from hawb.engine.naming import described
 from hawb.engine.operations import NO_PROCESS, NODE_DOWN, ChannelDown, Consume, ConsumerCancels, ConsumerCloses, Resume
+from hawb.engine.out_of_reach import outlasts_its_node
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
 from hawb.engine.single_active import activate_next, held_by_cancelled, is_single_active
@@ -187,13 +186,6 @@ def dismiss(turn: Turn, name: str) -> None:
     deliver(turn, consumer.queue)
 
 
-def outlasts_its_node(queue: Queue, consumer: Consumer) -> bool:
-    """Whether a quorum queue leaves a consumer what it holds when its node is gone: a cancelled one, unless there is
-    a single active consumer."""
-    cancelled = consumer.subscription != 0 and consumer.name not in queue.consumers
-    return cancelled and bool(consumer.held) and not is_single_active(queue)
-
-
 def lose_sight(turn: Turn, name: str) -> None:
     """Channels on another side of a partition are gone from here: messages that their consumers held go back, where
     there is a master. A quorum queue is one for all sides."""
@@ -239,64 +231,6 @@ def forget(turn: Turn, consumer: Consumer) -> None:
         missing=tuple(pair for pair in known.missing if pair[0] != consumer.name),
         extra_credit=tuple(pair for pair in known.extra_credit if pair[0] != consumer.name),
     )  # fmt: skip
-
-
-# Quorum queues and nodes out of reach
-
-
-def suspect(turn: Turn, name: str, node: int) -> None:
-    """A quorum queue's leader has lost the connection to a node: consumers there are suspected, and the messages that
-    they hold are returned at once (`rabbit_fifo:apply`, `noconnection`). Their answers for these will be too late. A
-    cancelled consumer keeps what it holds, unless the queue has a single active consumer. The queue also keeps
-    consumers that died with the node, until it sees that node again and finds them gone."""
-    single, had = is_single_active(turn.queues[name]), fifo.of(turn.queues[name]).suspected
-    there = [one for one in turn.consumers.values() if one.queue == name and one.node == node]
-    lost = [one for one in there if one.state != "closed" or (is_known(turn, one) and one.name not in had)]
-    for consumer in lost:
-        if consumer.state == "closed":
-            turn.emit("consumer_closed", node=node, queue=name, consumer=consumer.name, reason=NODE_DOWN)
-        if outlasts_its_node(turn.queues[name], consumer):
-            continue
-        held = runs.within(consumer.in_sequence, consumer.held)
-        known = runs.minus(consumer.held, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY
-        stale = runs.chain(consumer.stale, runs.within(held, known))
-        turn.change_consumer(consumer.name, held=EMPTY, deliveries=EMPTY, stale=stale)
-        spent = put_back(turn, name, held, "consumer_gone")
-        if consumer.name in turn.queues[name].consumers:
-            fifo.overpay(turn, name, consumer.name, spent)
-            hold_off(turn, name, consumer.name)
-    if lost:
-        if single:
-            activate_next(turn, name)
-        expiry.used(turn, name)
-        deliver(turn, name)
-
-
-def hold_off(turn: Turn, name: str, consumer: str) -> None:
-    """Suspects a consumer, which gets back the credit for the messages that it held; an active one stands behind the
-    others from now on."""
-    queue = turn.queues[name]
-    turn.change_consumer(consumer, blocked=False)
-    fifo.change(turn, name, suspected=fifo.of(queue).suspected | {consumer})
-    if queue.active_consumer == consumer:
-        fifo.change(turn, name, quiescing=False)
-        others = (other for other in queue.consumers if other != consumer)
-        turn.change_queue(name, active_consumer=None, consumers=(*others, consumer))
-
-
-def unsuspect(turn: Turn, name: str, node: int) -> None:
-    """A node is back in reach: the consumers that are still there are served again (`rabbit_fifo:apply`, `nodeup`)."""
-    back = [one for one in turn.queues[name].consumers
-            if turn.consumers[one].node == node and one in fifo.of(turn.queues[name]).suspected]  # fmt: skip
-    if not back:
-        return
-    fifo.change(turn, name, suspected=fifo.of(turn.queues[name]).suspected.difference(back))
-    if is_single_active(turn.queues[name]):
-        activate_next(turn, name)
-    else:
-        others = (other for other in turn.queues[name].consumers if other not in back)
-        turn.change_queue(name, consumers=(*others, *back))
-    deliver(turn, name)
 
 
 # What consumers notice of a failover

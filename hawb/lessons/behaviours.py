@@ -24,6 +24,7 @@ from hawb.engine import (
     held_sync,
     maintenance,
     metadata_store,
+    out_of_reach,
     places,
     policy_changes,
     queues,
@@ -189,7 +190,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("single active consumer: who is served", single_active.takes_over, "",
             "single-active-consumer quorum-single-active-priority-4-0"),
         _of("exclusive consumers", subscriptions.is_in_use, "", "exclusive-consumers"),
-        _of("a consumer of a quorum queue suspected", subscriptions.suspect, "",
+        _of("a consumer of a quorum queue suspected", out_of_reach.suspect, "",
             "quorum-consumer-out-of-sight quorum-single-active-out-of-sight"),
     ),
     "Nodes": (

@@ -36,8 +36,9 @@ class Profile(Struct, frozen=True):
     mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in
     Khepri, by Raft, and not in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated
     features that are not permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
-    `hawb.rules.denied_features`. `unicode_errors` is whether error texts
-    show strings as Unicode (`~tp`) or byte by byte (`~p`).
+    `hawb.rules.denied_features`. `tells_blocked` is whether a consumer that a classic queue has no room for is told of
+    as blocked (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is whether error texts show strings as Unicode
+    (`~tp`) or byte by byte (`~p`).
     """
 
     version: str
@@ -64,6 +65,7 @@ class Profile(Struct, frozen=True):
     keeps_records: bool
     khepri: bool
     denied_features: frozenset[str]
+    tells_blocked: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
 
@@ -161,6 +163,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=False,
         khepri=False,
         denied_features=frozenset(),
+        tells_blocked=False,
         unicode_errors=False,
     ),
     "3.10": Profile(
@@ -191,6 +194,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=False,
         khepri=False,
         denied_features=frozenset(),
+        tells_blocked=False,
         unicode_errors=False,
     ),
     "3.13": Profile(
@@ -221,6 +225,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=True,
         khepri=False,
         denied_features=frozenset(),
+        tells_blocked=False,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -251,6 +256,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=True,
         khepri=False,
         denied_features=frozenset(),
+        tells_blocked=False,
         unicode_errors=True,
     ),
     "4.3": Profile(
@@ -281,6 +287,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=True,
         khepri=True,
         denied_features=_settings("queue_master_locator global_qos"),
+        tells_blocked=True,
         unicode_errors=True,
     ),
 }

@@ -113,7 +113,7 @@ class ExpectedConsumer(Part):
     """A consumer, or the holder of a get."""
 
     state: Literal["active", "cancelled", "closed"]
-    activity_status: Literal["up", "single_active", "waiting", "suspected_down"] | None
+    activity_status: Literal["up", "single_active", "waiting", "suspected_down", "blocked"] | None
     queue: Queue
     received: Runs
     unacknowledged: Runs

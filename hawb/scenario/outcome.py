@@ -327,7 +327,7 @@ def publisher_outcome(publisher: Publisher, now_us: int) -> dict:
 
 def activity_status(state: State, settings: Settings, consumer: Consumer) -> str | None:
     """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it (`rabbit_fifo:query_consumers`,
-    `query_single_active_consumer`); None where the queue knows none."""
+    `query_single_active_consumer`, `rabbit_queue_consumers:all`); None where the queue knows none."""
     queue = state.queues.get(consumer.queue)
     if queue is None or consumer.name not in queue.consumers:
         return None
@@ -335,7 +335,9 @@ def activity_status(state: State, settings: Settings, consumer: Consumer) -> str
         counts_all = queue.type == QUORUM and not fifo.RELEASES[settings.profile.version].activates_at_once
         active = None if counts_all and held_by_cancelled(state.consumers, queue) else queue.active_consumer
         return "single_active" if active == consumer.name else "waiting"
-    return "suspected_down" if queue.fifo is not None and consumer.name in queue.fifo.suspected else "up"
+    if queue.fifo is not None and consumer.name in queue.fifo.suspected:
+        return "suspected_down"
+    return "blocked" if settings.profile.tells_blocked and queue.type == CLASSIC and consumer.blocked else "up"
 
 
 def availability_outcome(account: Account, now_us: int) -> dict:

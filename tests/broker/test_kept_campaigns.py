@@ -89,7 +89,7 @@ def test_every_factor_has_its_place():
 
 def test_verbs_are_counted_by_release():
     table = agreement.by_verb(model_vs_broker.all_recordings())
-    assert table.columns == ("verb", "3.8", "3.10", "4.0", "differ")
+    assert table.columns == ("verb", "3.8", "3.10", "4.0", "4.3", "differ")
     rows = {verb: counts for verb, *counts in table.rows}
     assert rows["kill"][1] > 100 and rows["partition"][2] == 0
     assert {counts[-1] for counts in rows.values()} == {0}

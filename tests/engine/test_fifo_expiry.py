@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fifo_bench import SINCE_3_10, Bench
 
-from hawb.engine import consuming, expiry, subscriptions
+from hawb.engine import consuming, expiry, out_of_reach
 from hawb.engine.events import MessagesExpire, QueueExpires
 
 
@@ -108,6 +108,6 @@ def test_a_queue_lives_while_somebody_holds_messages_but_not_for_consumers_out_o
     bench.consume("d", node=3)
     bench.pass_time(60_000_000)
     assert not expiry.has_expired(bench.turn, bench.queue)
-    subscriptions.suspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
     bench.pass_time(60_000_000)
     assert expiry.has_expired(bench.turn, bench.queue)

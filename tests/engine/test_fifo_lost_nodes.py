@@ -5,38 +5,42 @@ from __future__ import annotations
 import pytest
 from fifo_bench import LATENCY_US, SINGLE, VERSIONS, Bench
 
-from hawb.engine import consuming, subscriptions
+from hawb.engine import consuming, out_of_reach
+from hawb.engine.events import HoldEnds
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import DOWN
+
+UNTIL_4_0 = VERSIONS[:-1]
+"""The releases in which messages of a consumer out of reach are returned at once."""
 
 # Nodes out of reach
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", UNTIL_4_0)
 def test_what_consumers_out_of_reach_hold_is_returned_at_once_and_their_answers_come_too_late(version: str):
     bench = Bench(version)
     bench.publish(4)
     bench.consume("far", prefetch=2, node=3)
     bench.pass_time(LATENCY_US)
-    subscriptions.suspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
     assert bench.order == ((1, 4),) and bench.queue.redelivered == ((1, 2),)
     assert bench.queue.fifo.counts == ((1, ((1, 2),)),)
     bench.get(2)
     bench.settle("far")
     assert bench.removed("acknowledged") == ((1, 2),)
     assert bench.order == ((3, 4),)
-    subscriptions.unsuspect(bench.turn, "q", 3)
+    out_of_reach.unsuspect(bench.turn, "q", 3)
     assert bench.held("far") == ((3, 4),)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", UNTIL_4_0)
 def test_a_late_answer_for_a_message_that_is_there_again_does_not_settle_it(version: str):
     bench = Bench(version)
     bench.publish(1)
     bench.consume("far", prefetch=1, node=3)
     bench.pass_time(LATENCY_US)
-    subscriptions.suspect(bench.turn, "q", 3)
-    subscriptions.unsuspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
+    out_of_reach.unsuspect(bench.turn, "q", 3)
     bench.pass_time(LATENCY_US)
     assert bench.held("far") == ((1, 1),)
     bench.settle("far", 1)
@@ -45,34 +49,34 @@ def test_a_late_answer_for_a_message_that_is_there_again_does_not_settle_it(vers
     assert bench.removed("acknowledged") == ((1, 1),)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", UNTIL_4_0)
 def test_a_cancelled_consumer_out_of_reach_keeps_what_it_holds(version: str):
     bench = Bench(version)
     bench.publish(2)
     bench.consume("far", prefetch=1, node=3)
     bench.cancel("far")
-    subscriptions.suspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
     assert bench.held("far") == ((1, 1),) and bench.order == ((2, 2),)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", UNTIL_4_0)
 def test_a_holder_out_of_reach_loses_what_it_holds(version: str):
     bench = Bench(version)
     bench.publish(2)
     bench.get(1, holder="h")
-    subscriptions.suspect(bench.turn, "q", 0)
+    out_of_reach.suspect(bench.turn, "q", 0)
     assert bench.order == ((1, 2),)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", UNTIL_4_0)
 def test_an_active_consumer_out_of_reach_waits_behind_the_others(version: str):
     bench = Bench(version, **SINGLE)
     bench.publish(2)
     bench.consume("far", prefetch=1, node=3)
     bench.consume("near", prefetch=1)
-    subscriptions.suspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
     assert bench.queue.active_consumer == "near" and bench.held("near") == ((1, 1),)
-    subscriptions.unsuspect(bench.turn, "q", 3)
+    out_of_reach.unsuspect(bench.turn, "q", 3)
     assert bench.queue.active_consumer == "near"
     bench.close("near")
     assert bench.queue.active_consumer == "far"
@@ -83,18 +87,18 @@ def test_one_that_was_out_of_reach_is_last_in_turn_but_in_4_0_has_its_old_place(
     bench = Bench(version, **SINGLE)
     for name, node in (("far", 3), ("b", 0), ("c", 0)):
         bench.consume(name, node=node)
-    subscriptions.suspect(bench.turn, "q", 3)
-    subscriptions.unsuspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
+    out_of_reach.unsuspect(bench.turn, "q", 3)
     bench.close("b")
     assert bench.queue.active_consumer == heir
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", UNTIL_4_0)
 def test_none_that_is_out_of_reach_becomes_active(version: str):
     bench = Bench(version, **SINGLE)
     for name, node in (("far", 3), ("farther", 3), ("near", 0)):
         bench.consume(name, node=node)
-    subscriptions.suspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
     assert bench.queue.active_consumer == "near"
 
 
@@ -102,9 +106,70 @@ def test_other_nodes_consumers_notice_nothing_of_one_that_is_lost():
     bench = Bench()
     bench.publish(2)
     bench.consume("near", prefetch=1)
-    subscriptions.suspect(bench.turn, "q", 3)
-    subscriptions.unsuspect(bench.turn, "q", 3)
+    out_of_reach.suspect(bench.turn, "q", 3)
+    out_of_reach.unsuspect(bench.turn, "q", 3)
     assert bench.held("near") == ((1, 1),) and bench.queue.fifo.suspected == frozenset()
+
+
+# Nodes out of reach in 4.3
+
+MINUTE_US = 60_000_000
+
+
+def end_minute(bench: Bench) -> None:
+    """The time is over for which consumers out of reach hold messages; their leader has proposed to take them back."""
+    for event in bench.pass_time(MINUTE_US):
+        if isinstance(event, HoldEnds):
+            out_of_reach.hold_ended(bench.turn, event.queue, event.consumer)
+
+
+def test_in_4_3_what_a_consumer_out_of_reach_holds_is_returned_after_a_minute_and_does_not_count():
+    bench = Bench("4.3", delivery_limit=0)
+    bench.publish(4)
+    bench.consume("far", prefetch=2, node=3)
+    bench.pass_time(LATENCY_US)
+    out_of_reach.suspect(bench.turn, "q", 3)
+    assert bench.held("far") == ((1, 2),) and bench.queue.fifo.suspected == {"far"}
+    end_minute(bench)
+    assert bench.held("far") == EMPTY and bench.order == ((1, 4),)
+    assert bench.queue.redelivered == ((1, 2),) and bench.queue.fifo.counts == ()
+
+
+def test_in_4_3_a_consumer_that_is_back_in_time_keeps_what_it_holds():
+    bench = Bench("4.3")
+    bench.publish(3)
+    bench.consume("far", prefetch=1, node=3)
+    out_of_reach.suspect(bench.turn, "q", 3)
+    bench.pass_time(LATENCY_US)
+    out_of_reach.unsuspect(bench.turn, "q", 3)
+    end_minute(bench)
+    assert bench.held("far") == ((1, 1),)
+    bench.settle("far")
+    assert bench.removed("acknowledged") == ((1, 1),) and bench.held("far") == ((2, 2),)
+
+
+def test_in_4_3_holders_and_cancelled_consumers_out_of_reach_lose_what_they_hold_too():
+    bench = Bench("4.3")
+    bench.publish(2)
+    bench.get(1, holder="h")
+    bench.consume("far", prefetch=1, node=0)
+    bench.cancel("far")
+    out_of_reach.suspect(bench.turn, "q", 0)
+    assert (bench.held("h"), bench.held("far")) == (((1, 1),), ((2, 2),))
+    end_minute(bench)
+    assert bench.held("h") == bench.held("far") == EMPTY and bench.order == ((1, 2),)
+
+
+def test_in_4_3_an_active_consumer_out_of_reach_stays_active_for_a_minute():
+    bench = Bench("4.3", **SINGLE)
+    bench.publish(2)
+    bench.consume("far", prefetch=1, node=3)
+    bench.consume("near", prefetch=1)
+    out_of_reach.suspect(bench.turn, "q", 3)
+    assert bench.queue.active_consumer == "far"
+    out_of_reach.suspect(bench.turn, "q", 3)  # by another leader, from which on the minute counts
+    end_minute(bench)
+    assert bench.queue.active_consumer == "near" and bench.held("near") == ((1, 1),)
 
 
 # Deliveries whose sender dies
@@ -159,7 +224,7 @@ def test_a_lost_delivery_that_was_returned_is_forgotten():
     bench = Bench()
     bench.publish(1)
     bench.consume("c", node=1)
-    subscriptions.suspect(bench.turn, "q", 1)
+    out_of_reach.suspect(bench.turn, "q", 1)
     kill_leader(bench)
     assert bench.queue.fifo.missing == ()
     assert bench.turn.consumers["c"].stale == EMPTY

@@ -6,7 +6,7 @@ from fifo_bench import SINGLE, VERSIONS, Bench
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import consuming, dead_letters, events, fifo, runs, settling, subscriptions
+from hawb.engine import consuming, dead_letters, events, fifo, out_of_reach, runs, settling
 from hawb.engine.contents import ready
 from hawb.engine.events import MessagesExpire
 from hawb.engine.operations import Settle
@@ -49,7 +49,7 @@ def perform(bench: Bench, operation: tuple) -> None:
         if known is not None and known.state != "closed":
             getattr(bench, what)(*given)
     elif what in ("suspect", "unsuspect"):
-        getattr(subscriptions, what)(bench.turn, "q", *given)
+        getattr(out_of_reach, what)(bench.turn, "q", *given)
     elif what == "keep_to":
         bench.keep_to(**given[0])
     elif what == "lead":
@@ -58,6 +58,7 @@ def perform(bench: Bench, operation: tuple) -> None:
     elif what == "pass_time":
         for event in bench.pass_time(*given):
             handle = {
+                events.HoldEnds: lambda turn, event: out_of_reach.hold_ended(turn, event.queue, event.consumer),
                 Settle: settling.settle, MessagesExpire: consuming.messages_expire,
                 events.LettersConfirmed: consuming.letters_confirmed,
                 events.LettersRetried: dead_letters.retry,

@@ -102,7 +102,7 @@ def meaning(rows: Iterable[Row]) -> str:
 
 def releases() -> list[str]:
     """The releases that were asked."""
-    return [PROFILES[version].release for version in ("3.8", "3.10", "4.0")]
+    return [PROFILES[version].release for version in ("3.8", "3.10", "4.0", "4.3")]
 
 
 def seen_in(rows: Sequence[Row]) -> list[str]:
