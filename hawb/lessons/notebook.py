@@ -16,6 +16,7 @@ from hawb.lessons import (
     classic_and_quorum,
     confirms_and_flow,
     how_many_replicas,
+    metadata_of_a_majority,
     mirrored_queues,
     moving_masters,
     moving_to_quorum_queues,
@@ -48,6 +49,7 @@ LESSONS = (
     safe_stops,
     rolling_upgrades,
     how_many_replicas,
+    metadata_of_a_majority,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

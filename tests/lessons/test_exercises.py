@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from answer_steps import stories
+from wrong_answers_metadata import ON_METADATA
 from wrong_answers_mirrored import ON_MIRRORED_QUEUES
 from wrong_answers_planning import ON_PLANNING
 from wrong_answers_quorum import ON_QUORUM_QUEUES
@@ -18,7 +19,7 @@ from hawb.lessons.exercises import AS_TOLD, HELD_BACK, MOST_STEPS, judged
 from hawb.lessons.notebook import EXERCISES
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-LESSONS = sorted([*NOTEBOOKS.glob("1[0-9]-*.ipynb"), *NOTEBOOKS.glob("20-*.ipynb")])
+LESSONS = sorted(file for number in ("1[0-9]", "20", "27") for file in NOTEBOOKS.glob(f"{number}-*.ipynb"))
 TAKES_CHECK = re.compile(r"from hawb\.lessons import check\b")
 WITH_EXERCISES = [file for file in sorted(NOTEBOOKS.glob("*.ipynb")) if TAKES_CHECK.search(file.read_text("utf-8"))]
 """The exercises of the other notebooks are in tests/lessons/test_study_exercises.py."""
@@ -26,7 +27,7 @@ CELLS = [
     cell for file in WITH_EXERCISES for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"
 ]
 SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+\)', re.DOTALL)
-MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20)-[a-z-]+)"', re.DOTALL)
+MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20|27)-[a-z-]+)"', re.DOTALL)
 
 
 def solutions() -> dict[str, object]:
@@ -39,7 +40,7 @@ def solutions() -> dict[str, object]:
     return found
 
 
-WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING
+WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING | ON_METADATA
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]
 NO_ANSWERS = [
     (..., "There is no answer yet"),

@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, before_last_step, hostile, play, recorded, steps
 
+from hawb.cluster import Cluster
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views import style
-from hawb.views.cluster import matrix
+from hawb.views.cluster import ledger, matrix
 from hawb.views.cluster.replicas import replicas
 
 SYNCHRONISING = """
@@ -182,6 +183,14 @@ def test_a_queue_that_two_sides_see_differently_has_a_row_for_each_of_them():
     assert "q: running, as seen by b, c" in told
     assert told[-3:] == ["a: on another side", "b: master, 10 messages", "c: mirror"]
     assert matrix.summary(DISPUTED).endswith("; not the same on all sides: q.")
+
+
+def test_a_queue_that_only_another_side_knows_has_its_row_and_its_messages():
+    cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
+    told = cluster.declare("theirs", node="b").publish("theirs", 7, node="b").outcome
+    assert "theirs" not in told["queues"]
+    assert "theirs (running, as b and c see it): b ■ master, 7 messages" in matrix.text(told)
+    assert [row.figures["in queue"].now for row in ledger.rows(told)] == [7]
 
 
 def test_beside_a_queue_in_a_partition_there_is_room_for_what_is_uncommitted():

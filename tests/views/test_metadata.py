@@ -40,3 +40,13 @@ def test_its_log_is_shown_where_no_queue_with_one_is_chosen():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c").stop("a").start("b")
     drawn = raft.text(cluster.run.moment().state, cluster.run.settings.names, STORE)
     assert "b" in drawn and drawn.count("down") == 2
+
+
+def test_what_the_story_tells_of_it_reads_as_sentences():
+    cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
+    told = cluster.story()
+    assert "Metadata can be written: c leads and has a majority." in told
+    assert "As seen by a, metadata can be read and not written:" in told
+    cluster.set_policy("p", "^x", {"max-length": 3}).wait(40)
+    assert cluster.errors[0]["text"].endswith("minority.")
+    assert cluster.story().endswith("Khepri cluster could be in minority.")

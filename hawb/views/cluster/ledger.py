@@ -76,7 +76,8 @@ def _figures(outcome: dict, before: dict, queue: str) -> dict[str, Figure]:
 
 
 def _numbers(outcome: dict, name: str) -> dict[str, int]:
-    account, queue = outcome["ledger"].get(name, NO_ACCOUNT), outcome["queues"].get(name, NO_QUEUE)
+    account, elsewhere = outcome["ledger"].get(name, NO_ACCOUNT), outcome.get("queues_elsewhere", {})
+    queue = outcome["queues"].get(name) or elsewhere.get(name, NO_QUEUE)
     return {column: figure(account, queue) for column, figure in COLUMNS.items()}
 
 

@@ -45,13 +45,17 @@ class Row(Struct, frozen=True):
 
 def rows(outcome: dict, was: dict | None = None) -> list[Row]:
     """The matrix's rows, sorted by queue. Without `was` nothing counts as changed."""
-    before = (outcome if was is None else was)["queues"]
-    after = outcome["queues"]
+    before, after = _queues(outcome if was is None else was), _queues(outcome)
     return [
         Row(name, side, *_state(after, name, side), *_state(before, name, side), *_members(after, name, side))
         for name in sorted(after.keys() | before.keys())  # a queue that has gone keeps its row for once
         for side in _sides(after.get(name, {}))
     ]
+
+
+def _queues(outcome: dict) -> dict[str, dict]:
+    """The queues of all sides."""
+    return outcome["queues"] | outcome.get("queues_elsewhere", {})
 
 
 def _sides(queue: dict) -> list[tuple[str, ...]]:
@@ -111,7 +115,7 @@ def _about(row: Row) -> str:
 
 def summary(outcome: dict) -> str:
     """What does not run, for people who cannot see the matrix."""
-    nodes, queues = outcome["nodes"], outcome["queues"]
+    nodes, queues = outcome["nodes"], _queues(outcome)
     said = {name: _said(outcome, name) for name in nodes}
     faults = [f"{shown(name)} is {words}" for name, words in said.items() if words != "running"]
     for state in ("down", "minority", "syncing"):

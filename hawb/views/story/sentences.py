@@ -119,9 +119,9 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     ),
     "metadata_stalled": ("fault", "A change of the cluster's metadata waits: it cannot be written now."),
     "metadata_leader_elected": ("promotion", "{node} was elected to lead the metadata store, in term {term}."),
-    "metadata_available": ("recovery", "{as_seen}Metadata can be written: {node} leads and has a majority."),
+    "metadata_available": ("recovery", "{Metadata} can be written: {node} leads and has a majority."),
     "metadata_unavailable": (
-        "fault", "{as_seen}Metadata can be read and not written: the store has no leader that reaches a majority."
+        "fault", "{Metadata} can be read and not written: the store has no leader that reaches a majority."
     ),
     "sides_rejoined": ("recovery", "The sides of the cluster are one again, with the metadata of {nodes}."),
     "node_pausing": (

@@ -126,9 +126,10 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "placed": f"{mirrors} ({_policy(detail)})",
         "in_force": _policy(detail),
         "as_seen": f"As seen by {words['seen_by']}, " if "seen_by" in words else "",
+        "Metadata": f"As seen by {words['seen_by']}, metadata" if "seen_by" in words else "Metadata",
         "exchange_name": f"exchange {words['exchange']}" if detail.get("exchange") else "the default exchange",
         "to_targets": _to_targets(detail, words),
-        "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()))}",
+        "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()).removesuffix('.'))}",
     }
 
 
