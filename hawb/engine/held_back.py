@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine.enqueuers import channel_of, channel_over
+from hawb.engine.enqueuers import channel_over
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import Publish
-from hawb.engine.quorum.group import GONE
+from hawb.engine.quorum import registration
 from hawb.engine.quorum.registration import is_registered, registration_us
 from hawb.engine.state import QUORUM, Parked
 from hawb.engine.turn import Turn
@@ -23,11 +23,8 @@ from hawb.engine.turn import Turn
 def is_waiting(turn: Turn, operation: Publish) -> bool:
     """Whether the channel over which something is published waits to be known to a quorum queue."""
     vhosts, channel = {split_queue(name)[0] for name in operation.queues}, channel_over(turn, operation)
-    return channel is not None and any(
-        channel_of(turn, proposal) == channel and proposal.node != GONE and not is_registered(turn, group, channel)
-        for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost in vhosts
-        for proposal in group.waiting
-    )  # fmt: skip
+    groups = (group for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost in vhosts)
+    return any(registration.is_waiting(turn, group, channel) for group in groups)
 
 
 def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:

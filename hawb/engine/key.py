@@ -12,7 +12,7 @@ two states with the same key never differ.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -32,7 +32,7 @@ from hawb.engine.events import (
     SyncTooSlow,
 )
 from hawb.engine.operations import Resume
-from hawb.engine.quorum.events import ProposalGivenUp, RegistrationGivenUp
+from hawb.engine.quorum.events import ProposalGivenUp, RaftArrives, RaftWritten, RegistrationGivenUp
 from hawb.engine.quorum.group import Proposal
 from hawb.engine.ranks import KEPT, Ranks, in_their_order, present, ranks_of
 from hawb.engine.runs import EMPTY
@@ -75,7 +75,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
         tuple(_publisher(state, name, ranks, names) for name in sorted(state.publishers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
-        tuple(_event(state, entry, names, sides) for entry in sorted(state.agenda)),
+        tuple(_event(state, entry, ranks, names, sides) for entry in sorted(state.agenda)),
         tuple(places.matter(state, side, names) for side in everywhere) if by_place else (),
     )
 
@@ -102,13 +102,13 @@ def _side(state: State, side: Side, ranks: dict[str, Ranks], names: tuple[int, .
 
 
 def _group(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
+    return name, quorum_key.group_key(state, name, names, partial(_proposal, state, ranks, names, name))
+
+
+def _proposal(state: State, ranks: dict[str, Ranks], names: tuple[int, ...], name: str, asked: Proposal) -> tuple:
     rank = ranks.get(name, lambda numbers: runs.size(numbers))
-
-    def proposal(asked: Proposal) -> tuple:
-        operation = replace(asked.operation, numbers=EMPTY) if asked.numbers else asked.operation
-        return type(operation).__name__, _meaning(state, operation, names), rank(asked.numbers)
-
-    return name, quorum_key.group_key(state, name, names, proposal)
+    operation = replace(asked.operation, numbers=EMPTY) if asked.numbers else asked.operation
+    return type(operation).__name__, _meaning(state, operation, names), rank(asked.numbers)
 
 
 NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
@@ -122,6 +122,8 @@ NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
 
 def _interchangeable(state: State, settings: Settings) -> bool:
     if settings.queue_master_locator == "min-masters" or state.cuts or state.suspected or len(state.sides) > 1:
+        return False
+    if any(quorum_key.is_in_flight(state, name) for name in state.groups):
         return False
     policies = (*state.policies, *state.operator_policies)
     if any(setting in NAMES_MATTER for policy in policies for setting in policy.settings):
@@ -263,7 +265,8 @@ def _unconfirmed(state: State, waiting, ranks: dict[str, Ranks], names: tuple[in
         (
             share.queue,
             ranks[share.queue](share.numbers) if share.queue in ranks else runs.size(share.numbers),
-            tuple(sorted((names[node], _relative(due_us, state)) for node, due_us in share.due_us)),
+            tuple(sorted((NOWHERE if node == NOWHERE else names[node], _relative(due_us, state))
+                         for node, due_us in share.due_us)),
             share.answered,
             bool(share.rejected),
         )
@@ -281,9 +284,14 @@ def _unread(state: State, unread: Unread, names: tuple[int, ...]) -> tuple:
     return name, names[node], vhost, kind, *_meaning(state, unread.operation, names)
 
 
-def _event(state: State, entry: tuple, names: tuple[int, ...], sides: dict[int, int]) -> tuple:
+def _event(
+    state: State, entry: tuple, ranks: dict[str, Ranks], names: tuple[int, ...], sides: dict[int, int]
+) -> tuple:
     due_us, priority, _, _, _, side, event = entry
     kind = type(event).__name__
+    if isinstance(event, RaftArrives):
+        message = quorum_key.message_key(event.message, partial(_proposal, state, ranks, names, event.queue))
+        return due_us - state.time_us, priority, sides.get(side), kind, event.queue, event.group, event.node, message
     return due_us - state.time_us, priority, sides.get(side), kind, *_meaning(state, event, names)
 
 
@@ -306,6 +314,12 @@ def _meaning(state: State, event: Struct, names: tuple[int, ...]) -> tuple:
         group = state.groups.get(event.queue)
         asked = [proposal.number for proposal in group.waiting] if group else []
         return event.queue, event.number in asked and asked.index(event.number)
+    if isinstance(event, RaftWritten):
+        group, written = state.groups.get(event.queue), event.written
+        member = group.members.get(event.node) if group and group.number == event.group else None
+        this_boot = event.boot == state.nodes[event.node].boots
+        counts = member is not None and this_boot and written.generation == member.generation
+        return event.queue, names[event.node], counts, written.index
     if isinstance(event, DeliveryArrives):
         return event.queue, event.consumer, names[event.node]
     if isinstance(event, Resume):

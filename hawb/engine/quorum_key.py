@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 
+from msgspec.structs import astuple
+
 from hawb.engine.fifo import limits_of
 from hawb.engine.fifo_state import Fifo
 from hawb.engine.quorum.events import RaftArrives, RaftWritten
 from hawb.engine.quorum.group import Channel, Group, Proposal
 from hawb.engine.runs import Runs
 from hawb.engine.state import Queue, State
-from hawb.raft.log import Log
+from hawb.raft.log import Log, Run
 from hawb.raft.member import Member, nodes_in
+from hawb.raft.messages import AppendEntries, Message
 
 Ranked = Callable[[Runs], object]
 KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
@@ -34,19 +37,41 @@ def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callabl
         tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(nodes_in(group.stopped), names))),
         tuple(sorted((_channel_key(channel, names), names[node]) for channel, node in group.asked)),
     )  # fmt: skip
-    if _under_way(state, name):
-        return (*decided, group.applied, tuple(members))
     base = _base(group)
+    if is_in_flight(state, name):
+        seen = _Seen(base, 0, {}, names, proposal)
+        return (*decided, group.applied, base, tuple(map(seen.member, members)))
     terms = sorted({term for member in members for term in _terms(member, base)})
-    seen = _Seen(base, {term: rank for rank, term in enumerate(terms)}, names, proposal)
+    seen = _Seen(base, base, {term: rank for rank, term in enumerate(terms)}, names, proposal)
     return (*decided, group.applied - base, tuple(map(seen.member, members)))
 
 
-def numbers_of(group: Group) -> Iterable[Runs]:
-    """The messages of all that is not decided, in the order in which it was asked and in logs."""
+def message_key(message: Message, proposal: Callable[[Proposal], tuple]) -> tuple:
+    """A message that is on its way between members; `proposal` is the key of one in it."""
+    told = astuple(message)
+    if isinstance(message, AppendEntries):
+        told = tuple(_entries_key(part, proposal) if part is message.entries else part for part in told)
+    return message.kind, told
+
+
+def _entries_key(entries: tuple[Run, ...], proposal: Callable[[Proposal], tuple]) -> tuple:
+    return tuple((run.first, run.count, run.offset, run.term, _command_key(run.command, proposal)) for run in entries)
+
+
+def _command_key(command: object, proposal: Callable[[Proposal], tuple]) -> object:
+    return proposal(command) if isinstance(command, Proposal) else (type(command).__name__, repr(command))
+
+
+def numbers_of(state: State, name: str) -> Iterable[Runs]:
+    """The messages of all that is not decided, in the order in which it was asked and in logs, and of what is on its
+    way to logs."""
+    group = state.groups[name]
     yield from (proposal.numbers for proposal in group.waiting)
     for member in group.members.values():
         yield from (proposal.numbers for proposal in group.undecided(member.log))
+    sent = (event.message for event in _of_raft(state, name) if isinstance(event, RaftArrives))
+    runs = (run for message in sent if isinstance(message, AppendEntries) for run in message.entries)
+    yield from (run.command.numbers for run in runs if isinstance(run.command, Proposal))
 
 
 def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked) -> tuple:
@@ -78,9 +103,14 @@ def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple
     return tuple((name, ranked(numbers)) for name, numbers in pairs)
 
 
-def _under_way(state: State, name: str) -> bool:
-    sent = (*(entry[-1] for entry in state.agenda), *(one.delivery for one in state.under_way))
-    return any(isinstance(event, RaftArrives | RaftWritten) and event.queue == name for event in sent)
+def is_in_flight(state: State, name: str) -> bool:
+    """Whether anything is under way between a group's members, or to their disks."""
+    return any(True for _ in _of_raft(state, name))
+
+
+def _of_raft(state: State, name: str) -> Iterable[RaftArrives | RaftWritten]:
+    planned = (entry[-1] for entry in state.agenda)
+    return (event for event in planned if isinstance(event, RaftArrives | RaftWritten) and event.queue == name)
 
 
 def _base(group: Group) -> int:
@@ -107,10 +137,14 @@ def _renamed(nodes: Iterable[int], names: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Seen:
-    """Members as they are seen from an index on."""
+    """Members as they are seen from an index `start` on, counting indices from `base`; terms that have no rank are told
+    as they are."""
 
-    def __init__(self, base: int, ranks: dict[int, int], names: tuple[int, ...], proposal: Callable[[Proposal], tuple]):
-        self._base, self._ranks, self._names, self._proposal = base, ranks, names, proposal
+    def __init__(
+        self, start: int, base: int, ranks: dict[int, int], names: tuple[int, ...],
+        proposal: Callable[[Proposal], tuple],
+    ):  # fmt: skip
+        self._start, self._base, self._ranks, self._names, self._proposal = start, base, ranks, names, proposal
 
     def member(self, member: Member) -> tuple:
         """A member without what only tells it from how it was."""
@@ -120,7 +154,7 @@ class _Seen:
             for peer in member.peers
         )
         return (
-            names[member.id], member.role, self._ranks[member.term], _new_name(member.voted_for, names),
+            names[member.id], member.role, self._term(member.term), _new_name(member.voted_for, names),
             _new_name(member.leader, names), member.commit_index - base,
             tuple(sorted(_renamed(nodes_in(member.votes), names))), peers, self._known(member.agreed),
             member.asked and member.asked - base,
@@ -131,11 +165,14 @@ class _Seen:
         """Up to where something is known to be so, of what is not known of all anyway."""
         return max(index - self._base, 0)
 
+    def _term(self, term: int) -> int:
+        return self._ranks.get(term, term)
+
     def _log(self, log: Log) -> tuple:
-        entries = log.between(self._base + 1, log.last_index)
-        told = tuple((run.count, run.offset, self._ranks[run.term], self._command(run.command)) for run in entries)
+        entries = log.between(self._start + 1, log.last_index)
+        told = tuple((run.count, run.offset, self._term(run.term), self._command(run.command)) for run in entries)
         _, members = log.configurations[-1]
-        return self._ranks[_term_at(log, self._base)], told, log.written - self._base, _renamed(members, self._names)
+        return self._term(_term_at(log, self._start)), told, log.written - self._base, _renamed(members, self._names)
 
     def _command(self, command: object) -> object:
         if isinstance(command, Proposal):

@@ -11,18 +11,16 @@ from msgspec.structs import replace
 
 from hawb.engine import consuming, fifo, limits, policy_changes
 from hawb.engine.clients import Consumer
-from hawb.engine.enqueuers import channel_of
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
-from hawb.engine.quorum.asking import drop_orphans, offer_again
+from hawb.engine.quorum.asking import drop_orphans, is_in_sight, offer_again
 from hawb.engine.quorum.events import (
     LeaderElected,
     LogCut,
     MajorityReached,
     MembersAbreast,
 )
-from hawb.engine.quorum.group import GONE, Proposal
-from hawb.engine.quorum.registration import is_registered
+from hawb.engine.quorum.group import GONE
 from hawb.engine.quorum_requests import put, suspect
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
@@ -63,15 +61,9 @@ def links_healed(turn: Turn) -> None:
 
 
 def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
-    """What the leader, whose side is in focus, has noticed itself and what channels there have waited with gets to
-    it. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
+    """What a leader, whose side is in focus, hears of gets to it."""
     group = turn.groups.own(name)
-
-    def hears(one: Proposal) -> bool:
-        in_sight = one.node == NOWHERE or turn.is_here(one.node)
-        return in_sight or not is_registered(turn, group, channel_of(turn, one))
-
-    chosen = {one.number for one in group.waiting if hears(one)}
+    chosen = {one.number for one in group.waiting if is_in_sight(turn, group, one)}
     offer_again(turn, group, leader, lambda one: one.number in chosen)
 
 

@@ -1,7 +1,8 @@
 """The search for the worst case, compiled: the kernel plays the stories (`hawb.study.kernel.search`), and tells states
 apart and counts them as the engine does.
 
-The engine plays what `search_refusals.REFUSALS` names, and a state that does not fit (`OverflowError`).
+The engine plays what `search_refusals.REFUSALS` or `quorum_refusals.REFUSALS` names, and a state that does not fit
+(`OverflowError`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import combinations
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from hawb.engine.moment import Moment
+from hawb.engine.settings import Settings
 from hawb.planning import explore, moves
 from hawb.planning.explore import DIGEST_BYTES, Found, Place, Question
 from hawb.planning.goals import GOALS, reached
@@ -25,10 +28,11 @@ from hawb.scenario.forms import Verb
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 from hawb.study.compiled import is_kept
-from hawb.study.kernel import search, search_moves
-from hawb.study.kernel.search_state import MOST_NODES, SEARCHED
+from hawb.study.kernel import quorum_search, search, search_moves
+from hawb.study.kernel.search_state import MOST_NODES
 from hawb.study.kernel.state import NEVER
-from hawb.study.moments import SearchRefused, bits, numbers_of
+from hawb.study.moments import Classic, SearchRefused, bits
+from hawb.study.quorum_moments import OfGroup
 
 MOST_STEPS, MOST_FOUND, MOST_WORDS = 96, 256, 1024
 """How many steps may be possible at a moment, how many states they may lead to, and how long a state's name may be."""
@@ -45,9 +49,25 @@ def refused(run: Run) -> str | None:
     return None
 
 
-def is_compiled() -> bool:
-    """Whether the functions of a search were compiled before, and are kept."""
-    return all(map(is_kept, (search.named, search.followers)))
+def of_groups(moment: Moment) -> bool:
+    """Whether a moment is one of quorum queues."""
+    return bool(moment.state.groups)
+
+
+def numbers_of(moment: Moment, settings: Settings) -> np.ndarray:
+    """A moment as one row of `search_state.SEARCHED`, or of `quorum_search_state.QUORUM_SEARCHED`. Raises SearchRefused
+    with the reason why a row cannot hold it."""
+    return (OfGroup if of_groups(moment) else Classic)(moment, settings).row
+
+
+def kernel_of(run: Run) -> ModuleType:
+    """Whose `named` and `followers` search from where a run stands."""
+    return quorum_search if of_groups(run.moment()) else search
+
+
+def is_compiled(run: Run) -> bool:
+    """Whether the functions of a search from where a run stands were compiled before, and are kept."""
+    return all(map(is_kept, (kernel_of(run).named, kernel_of(run).followers)))
 
 
 class Compiled:
@@ -55,8 +75,8 @@ class Compiled:
 
     def __init__(self, run: Run, question: Question):
         self._run, self._asked, self._settings = run, question, run.settings
-        self._begun = numbers_of(run.moment(), run.settings)
-        self._states = np.zeros(MOST_STEPS, SEARCHED)
+        self._begun, self._kernel = numbers_of(run.moment(), run.settings), kernel_of(run)
+        self._states = np.zeros(MOST_STEPS, self._begun.dtype)
         self._words = self._states.view(np.int64).reshape(MOST_STEPS, -1)
         self._first, self._told = self._begun.view(np.int64), np.zeros(2 * self._words.shape[1], np.int64)
         self._names = np.zeros((MOST_FOUND, MOST_WORDS), np.int64)
@@ -73,9 +93,9 @@ class Compiled:
         """The name of a state, the engine's where the kernel has none."""
         try:
             self._states[:1] = numbers_of(moment, run.settings)
-        except SearchRefused:
+            self._kernel.named(self._states, self._names[0])
+        except (SearchRefused, OverflowError):
             return explore.digest(moment, run)
-        search.named(self._states, self._names[0])
         return self._digest(0)
 
     def expand(self, run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
@@ -97,7 +117,7 @@ class Compiled:
 
     def _extend(self, at: float | None, verbs: int, faults: int, operations: int) -> int:
         """Takes all possible steps of some verbs from the first state, and returns how many states they lead to."""
-        return search.followers(
+        return self._kernel.followers(
             self._states, self._words, self._names, self._rows, SUBSETS, moment_us(at), verbs, faults, operations,
             self._goal, self._wait_us,
         )  # fmt: skip

@@ -40,7 +40,7 @@ def compiled(run: Run, question: Question, before_compiling: Callable[[], None])
         return None
     if compiled_search.refused(run) is not None:
         return None
-    if not compiled_search.is_compiled():
+    if not compiled_search.is_compiled(run):
         before_compiling()
     search = compiled_search.Compiled(run, question)
     return explore.explore(run, question, search.expand, name=search.name)

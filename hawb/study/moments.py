@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
 
 import numpy as np
@@ -17,6 +17,7 @@ from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Queue
 from hawb.rules.policies import HaMode
 from hawb.study.kernel import partitioned_state, search_state, state
+from hawb.study.kernel.partitioned_state import SIDE
 from hawb.study.kernel.search_state import OWN_KIND, REMEMBERED, SEARCHED
 from hawb.study.kernel.setup import of_mirroring, of_settings
 from hawb.study.search_refusals import OWN_BATCH, PLANNED, REFUSALS, cuts, kind_of, other_kinds, queues
@@ -29,29 +30,44 @@ class SearchRefused(ValueError):  # noqa: N818 - it reads as what happened
     """A moment that the compiled search does not play, and the engine's does."""
 
 
-def numbers_of(moment: Moment, settings: Settings) -> np.ndarray:
-    """A moment as one row of `search_state.SEARCHED`. Raises SearchRefused with the reason why a row cannot hold it."""
-    reason = next((reason for reason, applies in REFUSALS.items() if applies(moment, settings)), None)
-    if reason is not None:
-        raise SearchRefused(reason)
-    return _Numbers(moment, settings).row
+class Numbers:
+    """Writes a moment into a row of a kind: what all kinds have in common."""
 
-
-class _Numbers:
-    """Writes a moment into a row."""
+    kind: np.dtype
+    refusals: dict[str, Callable[[Moment, Settings], bool]]
 
     def __init__(self, moment: Moment, settings: Settings):
+        """Raises SearchRefused with the reason why a row cannot hold the moment."""
+        reason = next((reason for reason, applies in self.refusals.items() if applies(moment, settings)), None)
+        if reason is not None:
+            raise SearchRefused(reason)
         self.now, self.settings = moment.state, settings
-        self.row = np.zeros(1, SEARCHED)
+        self.row = np.zeros(1, self.kind)
         self.t = self.row.view(np.recarray)[0]
         self.name = next(queues(self.now)).name
-        self.cuts = cuts(moment)
+        self.cuts = self.cuts_of(moment)
         self.sides = {side.number: place + 1 for place, side in enumerate(self.now.sides)}
-        self._setup()
-        self._nodes()
-        self._messages(moment)
-        self._records()
-        self._plans()
+        for name, value in self.setup().items():
+            self.t.setup[name] = value
+        self.write_nodes()
+        self.write_messages(moment)
+        self.write()
+
+    def cuts_of(self, moment: Moment) -> list[int]:
+        """Where the queue's numbers are cut into pieces."""
+        return cuts(moment)
+
+    def setup(self) -> dict[str, int]:
+        """What does not change, beside lists."""
+        policies = (*self.now.policies, *self.now.operator_policies)
+        self.t.notes.renames = not any(setting in NAMES_MATTER for policy in policies for setting in policy.settings)
+        self.t.notes.renames &= self.settings.queue_master_locator != "min-masters"
+        own = {"size_bytes": search_state.PUBLISHED_BYTES, "persistent": 1, "confirms": 1}
+        return {**of_settings(self.settings), **own}
+
+    def write(self) -> None:
+        """Writes what is of one kind alone."""
+        raise NotImplementedError
 
     def some(self, numbers: Runs | None) -> int:
         """A set of messages as bits."""
@@ -62,27 +78,10 @@ class _Numbers:
         """The piece that begins with a message."""
         return bisect_left(self.cuts, number)
 
-    def _setup(self) -> None:
-        settings = self.settings
-        mirroring = next(queues(self.now)).mirroring
-        listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
-        values = {
-            **of_settings(settings), **of_mirroring(mirroring, settings),
-            "size_bytes": search_state.PUBLISHED_BYTES, "persistent": 1, "confirms": 1, "listed": len(listed),
-        }  # fmt: skip
-        for name, value in values.items():
-            self.t.setup[name] = value
-        self.t.listed[: len(listed)] = listed
-        self.t.notes.counts_deliveries = settings.profile.counts_deliveries
-        named = any(setting in NAMES_MATTER for policy in (*self.now.policies, *self.now.operator_policies)
-                    for setting in policy.settings)  # fmt: skip
-        others = mirroring is not None and mirroring.mode != HaMode.EXACTLY
-        self.t.notes.renames = not (named or others or settings.queue_master_locator == "min-masters")
-
-    def _nodes(self) -> None:
+    def write_nodes(self) -> None:
+        """Nodes, links and sides."""
         t, now = self.t, self.now
         t.moment.now_us, t.moment.counter = now.time_us, now.counter
-        t.consumer.node = state.NOBODY
         for node, value in enumerate(now.nodes):
             elsewhere = value.status == "running" and self.sides[value.side] != 1
             t.nodes[node].status = partitioned_state.ELSEWHERE if elsewhere else STATUSES[value.status]
@@ -103,21 +102,50 @@ class _Numbers:
         for rank, number in enumerate(sorted(self.sides)):
             t.born[self.sides[number]] = rank + 1
 
-    def _messages(self, moment: Moment) -> None:
+    def write_messages(self, moment: Moment) -> None:
+        """How many messages the pieces are, of which kinds, and what became of them."""
         t, account = self.t, moment.ledger[self.name]
         t.notes.pieces = t.notes.given = len(self.cuts) - 1
         for piece, (first, end) in enumerate(pairwise(self.cuts)):
             t.counts[piece] = end - first
         places = {kind: place for place, kind in enumerate(other_kinds(self.now))} | {OWN_BATCH: OWN_KIND}
         for batch in (batch for queue in queues(self.now) for batch in queue.batches):
-            pieces = range(self.piece(batch.first), self.piece(batch.last + 1))
-            t.sizes[pieces.start : pieces.stop] = batch.size_bytes
-            t.kinds[places[kind_of(batch)]] |= bits(pieces)
+            t.kinds[places[kind_of(batch)]] |= self.some([(batch.first, batch.last)])
         removed = runs.normal(chain.from_iterable(dict(account.removed).values()))
         left = runs.normal(chain.from_iterable(numbers for _, numbers in account.left_one_side))
         sets = (account.confirmed, account.lost, account.refused, removed, left)
         for name, numbers in zip(t.ledger.dtype.names, sets, strict=True):
             t.ledger[name] = self.some(numbers)
+
+    def plan(self, row: int, entry: tuple, told: tuple) -> None:
+        """Writes what is planned into a row: its kind, and up to four numbers about it."""
+        due_us, priority, number, _, _, side, _ = entry
+        about = (*told[1:], *[0] * (5 - len(told)))
+        self.t.agenda[row, : SIDE + 1] = (due_us, priority, number, told[0], *about, self.sides.get(side, 0))
+
+
+class Classic(Numbers):
+    """Writes a moment with a classic queue."""
+
+    kind, refusals = SEARCHED, REFUSALS
+
+    def setup(self) -> dict[str, int]:
+        """What does not change: settings, and what its mirrors go by."""
+        t, settings, mirroring = self.t, self.settings, next(queues(self.now)).mirroring
+        listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
+        t.listed[: len(listed)] = listed
+        t.notes.counts_deliveries = settings.profile.counts_deliveries
+        values = {**super().setup(), **of_mirroring(mirroring, settings), "listed": len(listed)}
+        t.notes.renames &= mirroring is None or mirroring.mode == HaMode.EXACTLY
+        return values
+
+    def write(self) -> None:
+        """Records, and what is planned and waits."""
+        self.t.consumer.node = state.NOBODY
+        for batch in (batch for queue in queues(self.now) for batch in queue.batches):
+            self.t.sizes[self.piece(batch.first) : self.piece(batch.last + 1)] = batch.size_bytes
+        self._records()
+        self._plans()
 
     def _records(self) -> None:
         for node, value in enumerate(self.now.nodes):
@@ -169,10 +197,8 @@ class _Numbers:
     def _plans(self) -> None:
         t, nodes = self.t, range(len(self.now.nodes))
         t.moment.agenda, t.moment.awaiting = len(self.now.agenda), len(self.now.unconfirmed)
-        for row, (due_us, priority, number, _, _, side, event) in enumerate(self.now.agenda):
-            kind, *about = PLANNED[type(event)](event)
-            told = (due_us, priority, number, kind, *about, *[0] * (4 - len(about)), self.sides.get(side, 0))
-            t.agenda[row] = told
+        for row, entry in enumerate(self.now.agenda):
+            self.plan(row, entry, PLANNED[type(entry[-1])](entry[-1]))
         for row, waiting in enumerate(self.now.unconfirmed):
             (share,) = waiting.shares
             due_us = dict(share.due_us)

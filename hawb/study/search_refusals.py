@@ -1,4 +1,5 @@
-"""Why a compiled search refuses a moment, by name: then the engine searches (`hawb.study.compiled_search`)."""
+"""Why a compiled search refuses a moment of a classic queue, by name: then the engine searches
+(`hawb.study.compiled_search`)."""
 
 from __future__ import annotations
 
@@ -176,7 +177,6 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
         settings.file_order != tuple(range(len(settings.names)))
     ),
     "no queue or several, or policies that only some know": lambda moment, _: differ(moment.state),
-    "quorum queues": lambda moment, _: bool(moment.state.groups or moment.state.held_back),
     "clients": lambda moment, _: bool(moment.state.consumers or moment.state.publishers),
     "queues with arguments, that are not durable, exclusive or deleted by themselves": lambda moment, _: (
         any(map(is_odd, queues(moment.state)))

@@ -51,21 +51,22 @@ def test_what_is_small_is_the_engines(monkeypatch: pytest.MonkeyPatch):
     assert searched(run()) == (list(explore(run(), ASKED)), 0)
 
 
-def test_it_goes_on_compiled_and_is_the_same(soon: list[Run], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("arguments", ["{}", "{x-queue-type: quorum}"])
+def test_it_goes_on_compiled_and_is_the_same(arguments: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch):
     from hawb.study import compiled_search
 
-    monkeypatch.setattr(compiled_search, "is_compiled", lambda: False)
-    told, said = searched(run())
+    monkeypatch.setattr(compiled_search, "is_compiled", lambda _: False)
+    told, said = searched(run(arguments))
     assert (len(soon), said) == (1, 1)
-    assert [one for place, one in enumerate(told) if one not in told[:place]] == list(explore(run(), ASKED))
+    assert [one for place, one in enumerate(told) if one not in told[:place]] == list(explore(run(arguments), ASKED))
     assert all(one.tried <= other.tried for one, other in pairwise(told))
-    monkeypatch.setattr(compiled_search, "is_compiled", lambda: True)
-    assert searched(run())[1] == 0
+    monkeypatch.setattr(compiled_search, "is_compiled", lambda _: True)
+    assert searched(run(arguments))[1] == 0
 
 
 def test_what_the_kernel_refuses_the_engine_ends(soon: list[Run]):
-    quorum = "{x-queue-type: quorum}"
-    assert searched(run(quorum)) == (list(explore(run(quorum), ASKED)), 0)
+    limited = "{x-max-length: 9}"
+    assert searched(run(limited)) == (list(explore(run(limited), ASKED)), 0)
     assert soon == []
 
 

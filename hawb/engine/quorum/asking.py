@@ -18,7 +18,7 @@ from hawb.engine.enqueuers import (
     rejects,
     withdraw,
 )
-from hawb.engine.nodes.ports import linked, look_from
+from hawb.engine.nodes.ports import focused, linked, look_from
 from hawb.engine.quorum.group import GONE
 from hawb.engine.quorum.hosting import command
 from hawb.engine.quorum.ports import is_member, member_of, record, unplan, waiting_of
@@ -57,6 +57,13 @@ def offer_again(t, g, leader, by):
             look_from(t, leader if p.node == NOWHERE else p.node)
             if record(t, g).master == leader:
                 offer(t, g, p)
+
+
+def is_in_sight(t, g, p):
+    """Whether a leader, whose side is in focus, hears of what waits: what it has noticed itself, and what channels
+    there wait with. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
+    here = p.node == NOWHERE or (p.node != GONE and t.nodes[p.node].side == focused(t))
+    return here or not is_registered(t, g, channel_of(t, p))
 
 
 def drop_orphans(t, g):

@@ -36,6 +36,16 @@ def is_registered(t, g, channel):
     return channel == NO_CHANNEL or is_known(t, g, channel)
 
 
+def is_waiting(t, g, channel):
+    """Whether a channel waits to be known, with something that it wants to send."""
+    if is_registered(t, g, channel):
+        return False
+    for p in waiting_of(t, g):
+        if p.node != GONE and channel_of(t, p) == channel:
+            return True
+    return False
+
+
 def register(t, g, channel):
     """A leader that can commit makes a channel known to the queue. The round that it takes goes uncounted."""
     if not is_registered(t, g, channel) and not asks_in_vain(t, g, channel):

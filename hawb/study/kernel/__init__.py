@@ -62,6 +62,14 @@ to be told apart than in a trial.
 - `search_names`, `search_sets`, `search_key`: the name of a state up to what cannot matter
 - `search_moves`, `search`: the steps there are, what each leads to, and which parts stand in which places
 
+The same of a quorum queue without consumers, with parts of a search, of a trial of a quorum queue, and of one in a
+network whose links may fail.
+
+- `quorum_search_state`: what a cluster is made of
+- `quorum_search_ports`: what members, channels and nodes need where links are cut, nodes silent and disks lost
+- `quorum_search_sets`, `quorum_search_key`: the name of a state up to what cannot matter
+- `quorum_search`: what happens, and which parts stand in which places
+
 - `setup`: design and environment as whole numbers
 - `block`: many trials, one after another
 """

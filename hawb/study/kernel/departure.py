@@ -17,9 +17,8 @@ KILLED, LOST_POWER = range(2)
 
 lose_unwritten = copies.lose_unwritten
 """What a node had not written is on no disk."""
-say_stopping = say_stopped = say_paused = say_struck = say_missed = fall_silent = give_masters_away = nothing
-"""Nobody is told, there are no quorum queues whose members would suspect who is silent, and no releases whose nodes
-give masters away as they are drained."""
+say_stopping = say_stopped = say_paused = say_struck = say_missed = give_masters_away = nothing
+"""Nobody is told, and there are no releases whose nodes give masters away as they are drained."""
 
 
 @inner
@@ -46,6 +45,11 @@ def withdraw_missed(t, node):
 def will_have_stopped(t, node):
     """In a while a node's broker has stopped."""
     schedule(t, t.setup.stop_us, STOPPED, node, t.nodes[node].boots)
+
+
+@inner
+def fall_silent(t, node):
+    """A node says nothing any more: there are no members of quorum queues that would suspect it."""
 
 
 # What goes with a node

@@ -37,8 +37,8 @@ ELECTION = chance.ELECTION
 
 say_refused_by = say_available = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
 """Nobody is told, nobody hands over, and nobody joins or leaves."""
-has_given_up = offset_of = nothing
-"""No failure detector gives anybody up, and of batches nothing is known."""
+offset_of = nothing
+"""Of batches nothing is known."""
 
 # What is so
 
@@ -56,8 +56,22 @@ def hosted(t, g, *_):
     return g.here & ~g.stopped
 
 
-reached = in_sight = hosted
-"""Those of them that get what is sent at a node, and that are reached from a running node."""
+@inner
+def reached(t, g, node):
+    """Those of them that get what is sent at a node."""
+    return hosted(t, g)
+
+
+@inner
+def in_sight(t, g):
+    """Those of them that are reached from a running node."""
+    return hosted(t, g)
+
+
+@inner
+def has_given_up(t, a, b):
+    """No failure detector gives anybody up."""
+    return False
 
 
 @inner

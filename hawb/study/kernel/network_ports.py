@@ -52,8 +52,10 @@ def queue_names(t):
     return range(1)
 
 
-classic_names = queue_names
-"""Those of its queues that are no quorum queues."""
+@inner
+def classic_names(t):
+    """Those of its queues that are no quorum queues."""
+    return queue_names(t)
 
 
 @inner
@@ -77,6 +79,11 @@ def break_links(t, ends, number):
     t.net.severed, t.net.cut_number = 1, number
     for node in range(t.setup.nodes):
         t.cut[node] |= ends[node]
+
+
+@inner
+def be_silent(t, ends):
+    """Members of quorum queues hear nothing over links: there are none."""
 
 
 @inner
@@ -270,8 +277,6 @@ def lose_content(t, q, why):
 # What nobody is told, and what no trial has
 
 say_timed_out = say_partitioned = say_out_of_reach = say_taken_over = nothing
-be_silent = nothing
-"""Members of quorum queues there are none."""
 remembers = restore_records = reclaim_records = nothing
 """No node is made to boot from records that others have outlived."""
 

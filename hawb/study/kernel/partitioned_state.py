@@ -260,9 +260,9 @@ def put_here(t, delay_us, priority, kind, a, b, c, d):
 
 @inner
 def unschedule(t, kind, a):
-    """Takes all of a kind about `a` off the agenda, of what is about a queue those of the side in focus; whether there
-    was any."""
-    found, of_sides = False, kind in (GIVE_UP, SYNC_FINISHED, LINKS_TIME_OUT)
+    """Takes all of a kind about `a` off the agenda, of what is of a side those of the side in focus; whether there was
+    any."""
+    found, of_sides = False, is_of_side(kind)
     for row in range(t.moment.agenda - 1, -1, -1):
         planned = t.agenda[row]
         if planned[KIND] == kind and planned[A] == a and (not of_sides or planned[SIDE] == t.net.focus):

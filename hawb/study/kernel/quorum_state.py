@@ -35,8 +35,9 @@ GONE = -2
 ) = range(100, 110)  # fmt: skip
 """What stands on the agenda for a quorum queue, beside `state`'s."""
 
-TARGET, SOURCE, TYPE, TERM_SENT, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 13)
-"""The columns of a message on the agenda, behind time, priority, number and kind; the same in `out`."""
+TARGET, SOURCE, TYPE, TERM_SENT, _, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 14)
+"""The columns of a message on the agenda, behind time, priority, number and kind, and beside the side
+(`partitioned_state.SIDE`); the same in `out`."""
 
 MEMBER = record(" ".join((*LOG_ENDS, *whole_numbers(Member))))
 PEER = record(" ".join(whole_numbers(Peer)))
@@ -77,7 +78,7 @@ OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTE
 
 MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
 MOST_ENTRIES = 16387
-COLUMNS = 13
+COLUMNS = 14
 
 QUORUM_SETUP = record(
     " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members least_cut"

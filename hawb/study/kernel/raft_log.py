@@ -8,7 +8,6 @@ from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
     MOST_RUNS,
-    MOST_TERMS,
     NOOP,
     PROPOSED,
 )
@@ -37,7 +36,7 @@ def bits_in(bits):
 def term_within(t, term, index):
     """The term of the entry at `index` in logs that end in `term`, no earlier than there."""
     while term > 0:
-        begun = t.terms[term % MOST_TERMS]
+        begun = t.terms[term % len(t.terms)]
         if begun[0] != term:
             raise OverflowError("logs of more terms than a trial has room for")
         if index > begun[BASE_INDEX]:
@@ -61,10 +60,10 @@ def alike_up_to(t, last, term, other_last, other_term):
     """Up to which index two logs are the same that end so."""
     while term != other_term:
         if term > other_term:
-            last, term = t.terms[term % MOST_TERMS, BASE_INDEX], t.terms[term % MOST_TERMS, BASE_TERM]
+            last, term = t.terms[term % len(t.terms), BASE_INDEX], t.terms[term % len(t.terms), BASE_TERM]
         else:
-            other_last = t.terms[other_term % MOST_TERMS, BASE_INDEX]
-            other_term = t.terms[other_term % MOST_TERMS, BASE_TERM]
+            other_last = t.terms[other_term % len(t.terms), BASE_INDEX]
+            other_term = t.terms[other_term % len(t.terms), BASE_TERM]
     return min(last, other_last)
 
 

@@ -17,10 +17,9 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
-    MOST_TERMS,
     NOOP,
 )
-from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, is_member, last_sent, note_run, term_at
+from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, last_sent, note_run, term_at
 from hawb.study.kernel.silence import nothing
 
 __all__ = ["NOOP", "bits_in", "term_at"]
@@ -55,7 +54,7 @@ def start_peers(t, leader):
     """A new leader takes it that all have what it has."""
     k = 0
     for other in range(t.setup.nodes):
-        if other != leader.id and is_member(t, t.queue, other):
+        if other != leader.id and t.setup.members >> other & 1:
             peer = t.peers[leader.id, k]
             peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
             peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
@@ -69,7 +68,7 @@ def start_peers(t, leader):
 def append_entries(t, leader, says, count, offset):
     """`count` more entries of the leader's term, whose first one notes where that begins."""
     if leader.last_term != leader.term:
-        begun = t.terms[leader.term % MOST_TERMS]
+        begun = t.terms[leader.term % len(t.terms)]
         begun[0], begun[BASE_INDEX], begun[BASE_TERM] = leader.term, leader.last_index, leader.last_term
     note_run(t, leader.last_index + 1, leader.term, says)
     leader.last_index += count

@@ -216,5 +216,5 @@ PARTS = {
 }  # fmt: skip
 """What a search does in place of what a trial does."""
 
-ASSEMBLY = Assembly(PARTS)
-followers, named = map(ASSEMBLY.of, (followers, named))
+AS_WRITTEN = followers, named
+followers, named = map(Assembly(PARTS).of, AS_WRITTEN)

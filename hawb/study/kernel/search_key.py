@@ -132,7 +132,7 @@ def say_record(t, words, place):
 
 @inner
 def say_rest(t, words, sides):
-    """Writes what waits and what is planned."""
+    """Writes what waits, and what is planned."""
     say(words, t.queue.stalled)
     for k in range(t.queue.stalled):
         node = t.free[t.stalled[k, 1]] if t.stalled[k, 0] == MIRROR_JOINS else 0
@@ -145,6 +145,12 @@ def say_rest(t, words, sides):
             due_us = row[FIRST_NODE + t.available[place]]
             asked = 0 <= due_us < NEVER
             say(words, due_us - t.moment.now_us if asked else NEVER + (due_us < 0))
+    say_agenda(t, words, sides)
+
+
+@inner
+def say_agenda(t, words, sides):
+    """Writes what is planned."""
     say(words, t.moment.agenda)
     for row in range(t.moment.agenda):
         t.agenda[row, NUMBER] += t.agenda[row, PRIORITY] << 48

@@ -148,8 +148,7 @@ def act(t, verb, about, wait_us):
     elif verb == START:
         start_nodes(t, about)
     elif verb == SYNC_QUEUE:
-        if t.queue.mirrored and t.queue.up and first_running(t) != NOBODY:
-            schedule(t, 0, MANUAL_SYNC, t.queue.master)
+        begin_to_synchronise(t)
     elif verb == HEAL:
         heal(t)
     elif verb == STOP:
@@ -165,6 +164,13 @@ def act(t, verb, about, wait_us):
 
 
 @inner
+def begin_to_synchronise(t):
+    """An operator has the queue's mirrors synchronised."""
+    if t.queue.mirrored and t.queue.up and first_running(t) != NOBODY:
+        schedule(t, 0, MANUAL_SYNC, t.queue.master)
+
+
+@inner
 def node_of(bits):
     """The only node of a set."""
     node = 0
@@ -175,8 +181,10 @@ def node_of(bits):
 
 @inner
 def publish_one(t, bits):
-    """A client publishes a message at a node."""
+    """A client publishes a message at a node, unless that is being drained and takes no clients."""
     node = node_of(bits)
+    if t.nodes[node].drained:
+        return
     look_from(t, node)
     t.net.connected |= bits
     schedule(t, link_us(t, node, t.queue.master) if t.queue.up else 0, PUBLISH, 1, node)

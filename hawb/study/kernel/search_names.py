@@ -12,6 +12,8 @@ from hawb.study.kernel.state import RUNNING, is_among
 @inner
 def say(words, value):
     """Writes one more word."""
+    if words[0] + 1 == len(words):
+        raise OverflowError("a state's name is longer than a search has room for")
     words[0] += 1
     words[words[0]] = value
 

@@ -1,0 +1,347 @@
+"""What one more step leads to, compiled, of a cluster with one quorum queue: `search` with other parts. Some are those
+of a trial in a network that may be cut or of a trial of a quorum queue."""
+
+from __future__ import annotations
+
+from hawb.engine.network import sides
+from hawb.raft.member import LEADER
+from hawb.raft.messages import APPEND_ENTRIES_RPC, INSTALL_SNAPSHOT_RPC
+from hawb.study.compiled import Assembly, inner
+from hawb.study.kernel import (
+    arrival,
+    channels,
+    copies,
+    departure,
+    disks,
+    enqueuers,
+    host_ports,
+    mirror_ports,
+    network_ports,
+    node_ports,
+    partitioned_state,
+    partitioned_trial,
+    quorum_nodes,
+    quorum_search_key,
+    quorum_search_ports,
+    quorum_search_state,
+    quorum_trial,
+    raft_log,
+    replicas,
+    search,
+    search_key,
+    search_moves,
+    search_names,
+    search_nodes,
+    search_state,
+    silence,
+    state,
+    trial,
+)
+from hawb.study.kernel.asking import (
+    drop_orphans,
+    end_waiting,
+    is_waiting,
+    offer_again,
+    register,
+    registration_given_up,
+)
+from hawb.study.kernel.boot_order import boot, give_up_boot
+from hawb.study.kernel.channels import await_batch, settle_batch
+from hawb.study.kernel.enqueuers import to_be_known
+from hawb.study.kernel.going_down import node_gone, shut_down, stopped
+from hawb.study.kernel.hosting import election_due, hosts, message_arrives, refresh, written
+from hawb.study.kernel.network_rules import NETWORK
+from hawb.study.kernel.node_ports import focus_on
+from hawb.study.kernel.node_rules import look_around
+from hawb.study.kernel.quorum import ask_for
+from hawb.study.kernel.quorum_group import row_of
+from hawb.study.kernel.quorum_search_ports import answer, offer_what_is_in_sight, sent_over, suspect
+from hawb.study.kernel.quorum_search_state import LINKS_SUSPECTED, MOST_MOVED
+from hawb.study.kernel.quorum_state import (
+    ELECTION_DUE,
+    ENQUEUE,
+    LEADER_ELECTED,
+    LOG_CUT,
+    MAJORITY_REACHED,
+    RAFT_ARRIVES,
+    RAFT_WRITTEN,
+    REGISTRATION_GIVEN_UP,
+)
+from hawb.study.kernel.search_moves import HEAL, WAIT, any_silent
+from hawb.study.kernel.search_state import MOST_PIECES, OWN_KIND
+from hawb.study.kernel.state import (
+    BOOT,
+    BOOT_GIVES_UP,
+    CONFIRMS_DUE,
+    LOOK_AROUND,
+    NOBODY,
+    NODE_GONE,
+    PUBLISH,
+    SHUT_DOWN,
+    STOPPED,
+    A,
+    is_running,
+    link_us,
+    linked,
+    look_from,
+    next_number,
+    schedule,
+)
+
+happens = partitioned_trial.happen
+
+# Time passes
+
+
+@inner
+def happen(t, row):
+    """What is planned happens, and what comes of it."""
+    for column in range(len(t.message)):
+        t.message[column] = t.agenda[row, column]
+    happens(t, row)
+    do_committed(t)
+    send_held_back(t)
+
+
+@inner
+def handle(t, number, kind, a, b, c, d):
+    """What is planned happens, of what a search knows."""
+    if kind == RAFT_ARRIVES:
+        arrive(t, t.letter)
+    elif kind == RAFT_WRITTEN:
+        if hosts(t, t.queue, a) and t.nodes[a].boots == b:
+            written(t, t.queue, a, t.letter)
+    elif kind == ELECTION_DUE:
+        election_due(t, t.queue, a)
+    elif kind == LEADER_ELECTED:
+        drop_orphans(t, t.queue)
+        offer_again(t, t.queue, a, NOBODY)
+    elif kind == MAJORITY_REACHED:
+        if t.queue.master == a:
+            offer_what_is_in_sight(t, a)
+    elif kind == LOG_CUT:
+        drop_orphans(t, t.queue)
+    elif kind == LINKS_SUSPECTED:
+        suspect(t, a)
+    elif kind == REGISTRATION_GIVEN_UP:
+        if row_of(t, a) != NOBODY:
+            registration_given_up(t, t.queue, t.waiting[row_of(t, a)])
+    elif kind == CONFIRMS_DUE:
+        settle_batch(t, a)
+    elif kind == NODE_GONE:
+        node_gone(t, a)
+    elif kind == SHUT_DOWN:
+        shut_down(t, a)
+    elif kind == STOPPED:
+        stopped(t, a, b)
+    elif kind == BOOT:
+        boot(t, a, b)
+    elif kind == BOOT_GIVES_UP:
+        give_up_boot(t, a, b)
+    elif kind == LOOK_AROUND:
+        look_around(t)
+    elif kind == PUBLISH:
+        publish(t, b)
+
+
+@inner
+def arrive(t, message):
+    """A message reaches a member that runs, unless the link has been cut meanwhile."""
+    node = message.target
+    if not hosts(t, t.queue, node) or not linked(t, message.source, node):
+        return
+    leads = message.kind == APPEND_ENTRIES_RPC or message.kind == INSTALL_SNAPSHOT_RPC
+    if leads and message.term == t.members[node].term and t.members[node].role == LEADER:
+        raise OverflowError("two leaders in a term")
+    message_arrives(t, t.queue, node, message)
+
+
+# Publishing
+
+
+@inner
+def send_held_back(t):
+    """Channels that wait no longer get to what they have held back, in its order."""
+    left, focus = 0, t.net.focus
+    for k in range(t.queue.held_back):
+        node = t.held_back[k]
+        look_from(t, node)
+        if is_waiting(t, t.queue, to_be_known(t, node)):
+            t.held_back[left] = node
+            left += 1
+        else:
+            schedule(t, 0, PUBLISH, 1, node)
+    t.queue.held_back = left
+    focus_on(t, focus)
+
+
+@inner
+def publish(t, node):
+    """A message reaches the queue's channel, which waits until it is committed."""
+    queue = t.queue
+    if is_waiting(t, queue, to_be_known(t, node)):
+        wait_in_channel(t, node)
+        return
+    piece = new_piece(t)
+    if not is_running(t, node):
+        t.ledger.refused |= piece
+        return
+    if queue.up and linked(t, node, queue.master):
+        register(t, queue, to_be_known(t, node))
+    if queue.master != NOBODY and queue.waiting:
+        offer_again(t, queue, queue.master, sent_over(t, node))
+        look_from(t, node)
+    queue.pending |= piece
+    store(t, piece)
+    ask_for(t, ENQUEUE, node, node, piece, 1)
+    await_batch(t, node, 0, piece, 1)
+
+
+@inner
+def wait_in_channel(t, node):
+    """A message waits in a channel's mailbox."""
+    if t.queue.held_back == len(t.held_back):
+        raise OverflowError("more is held back than a search has room for")
+    next_number(t)
+    t.held_back[t.queue.held_back] = node
+    t.queue.held_back += 1
+
+
+@inner
+def new_piece(t):
+    """The next message."""
+    if t.notes.pieces == MOST_PIECES:
+        raise OverflowError("more is published than a search has room for")
+    t.notes.pieces += 1
+    t.kinds[OWN_KIND] |= 1 << t.notes.pieces - 1
+    return 1 << t.notes.pieces - 1
+
+
+@inner
+def store(t, piece):
+    """A message is in a batch with those just before it of its kind."""
+    before = t.queue.stored & piece >> 1 & t.kinds[OWN_KIND]
+    t.queue.starts |= piece * int(not before)
+    t.queue.stored |= piece
+
+
+@inner
+def do_committed(t):
+    """The queue does what is committed, one after the other; by whom it is, the last message tells."""
+    queue = t.queue
+    for k in range(queue.committed):
+        entry = t.committed[k]
+        look_from(t, t.message[A])
+        end_waiting(t, queue, entry.number)
+        if entry.asks == ENQUEUE:
+            put_into_queue(t, entry.client, entry.after)
+        if queue.known:
+            queue.roomy = t.notes.limited
+    if queue.committed:
+        queue.committed = 0
+        refresh(t, queue)
+
+
+@inner
+def put_into_queue(t, client, some):
+    """The members that are abreast, and the last leader, have messages that are committed."""
+    queue = t.queue
+    queue.pending &= ~some
+    end = last_piece(t)
+    if some & -some < end:
+        move_behind(t, end, some)
+    for node in range(t.setup.nodes):
+        if (queue.abreast | 1 << queue.holder) >> node & 1:
+            t.contents[node] |= some
+            queue.copies |= 1 << node
+    answer(t, client, some, 0, link_us(t, queue.master, client))
+
+
+@inner
+def last_piece(t):
+    """The last piece that the queue holds or has put something behind, as a bit."""
+    end, some = 0, t.contents[t.queue.holder]
+    while some >> 1:
+        some >>= 1
+        end += 1
+    end = 1 << end if t.contents[t.queue.holder] else 0
+    return max(end, t.moved[t.queue.moved - 1, 0]) if t.queue.moved else end
+
+
+@inner
+def move_behind(t, end, some):
+    """Messages that come late stand behind others with higher numbers."""
+    row = t.queue.moved
+    if row and t.moved[row - 1, 0] == end:
+        t.moved[row - 1, 1] |= some
+        return
+    if row == MOST_MOVED:
+        raise OverflowError("more messages are late than a search has room for")
+    t.moved[row, 0], t.moved[row, 1] = end, some
+    t.queue.moved += 1
+
+
+# What there is to do
+
+
+@inner
+def is_asked(t, verb):
+    """Whether there is anything to wait for, or to heal: there are no mirrors to synchronise."""
+    if verb == WAIT:
+        return t.net.severed or t.net.sides > 1 or any_silent(t)
+    return verb == HEAL and t.net.severed
+
+
+@inner
+def classic_names(t):
+    """The queues that are no quorum queues: there are none."""
+    return range(0)
+
+
+UNASKED = (
+    copies.note_silent, NETWORK.of(sides.keep_own), network_ports.send_what_waited, network_ports.bring_back,
+    network_ports.leave_side, network_ports.hear_late, network_ports.forget_recoverable, replicas.finish_late,
+    mirror_ports.release,
+    departure.lose_unwritten, search_key.is_under_way, search_moves.begin_to_synchronise, host_ports.count_times,
+    host_ports.count_replicated, host_ports.note_hosts, raft_log.note_run,
+)  # fmt: skip
+"""What becomes of replicas of classic queues, and what nobody asks of a quorum queue in a search."""
+PARTS = {
+    **{part: partitioned_trial.PARTS[part] for part in (
+        state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put_on_agenda,
+        state.unschedule, node_ports.connections_at, node_ports.sides, node_ports.focused, node_ports.focus_on,
+        arrival.find_records, disks.keep_sides,
+    )},
+    **dict.fromkeys(quorum_trial.NEVER_HAPPENS, silence.nothing),
+    **{getattr(partitioned_state, name): getattr(quorum_search_state, name) for name in (
+        "put_aside", "take_up", "is_about_queue", "is_of_side",
+    )},
+    search_state.content: quorum_search_state.content,
+    **{getattr(host_ports, port): getattr(quorum_search_ports, port) for port in (
+        "hosted", "reached", "in_sight", "has_given_up", "transfer_us", "crown", "note_abreast",
+    )},
+    raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
+    **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
+        "is_known", "note_known", "whom_it_asks", "note_asked", "is_chosen", "refuse_orphan", "reject_first",
+    )},
+    channels.tell: quorum_search_ports.tell,
+    departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
+    **{getattr(departure, port): getattr(quorum_search_ports, port) for port in (
+        "remember", "publishers_gone", "clients_gone", "fall_silent",
+    )},
+    arrival.return_to_queues: quorum_search_ports.return_to_queues,
+    **{getattr(network_ports, port): getattr(quorum_search_ports, port) for port in (
+        "be_silent", "in_reach", "give_up_what_waited", "drop_side",
+    )},
+    **dict.fromkeys(UNASKED, silence.nothing), network_ports.classic_names: classic_names,
+    network_ports.note_suspects: search_nodes.note_suspects,
+    search_nodes.lose_disk_of: quorum_search_ports.lose_disk_of,
+    search_moves.is_asked: is_asked, trial.handle: handle, trial.happen: happen,
+    search.name: quorum_search_key.name, search_key.meaning: quorum_search_key.meaning,
+    search_key.say_event: quorum_search_key.say_event,
+    search_names.interchangeable: quorum_search_key.interchangeable, search_names.differs: quorum_search_key.differs,
+}  # fmt: skip
+"""What a search of a quorum queue does in place of what a trial or a search of a classic one does."""
+
+followers, named = map(Assembly(PARTS).of, search.AS_WRITTEN)
+

@@ -1,0 +1,311 @@
+"""The name of a state with a quorum queue: two states have the same where `hawb.planning.explore.digest` has. What is
+left out says `hawb.engine.quorum_key`, beside what `search_key` has of nodes and of what is planned."""
+
+from __future__ import annotations
+
+from hawb.raft.member import LEADER
+from hawb.raft.messages import APPEND_ENTRIES_RPC
+from hawb.study.compiled import inner
+from hawb.study.kernel import search_key, search_names
+from hawb.study.kernel.partitioned_state import place_of_side
+from hawb.study.kernel.quorum_group import row_of
+from hawb.study.kernel.quorum_search_ports import is_member
+from hawb.study.kernel.quorum_search_sets import is_kept, note_what_is_told, promises, term_before
+from hawb.study.kernel.quorum_search_state import HERE, LINKS_SUSPECTED, remember_at
+from hawb.study.kernel.quorum_state import (
+    AFTER_OF,
+    CLIENT,
+    DUE,
+    ENQUEUE,
+    FIFTH,
+    FIRST,
+    FOURTH,
+    NOOP,
+    RAFT_ARRIVES,
+    RAFT_WRITTEN,
+    REGISTRATION_GIVEN_UP,
+    REJECTED,
+    SECOND,
+    SUSPECTS,
+    TERM_SENT,
+    THIRD,
+    TYPE,
+)
+from hawb.study.kernel.raft_log import bits_in, term_within
+from hawb.study.kernel.search_key import renamed, say_agenda, say_node
+from hawb.study.kernel.search_names import bit, rename, runs_differ, say, status
+from hawb.study.kernel.search_sets import firsts, picked, say_stretches
+from hawb.study.kernel.search_state import count, order_sides
+from hawb.study.kernel.state import KIND, NEVER, NOBODY, A, B
+
+are_interchangeable, means, says_event = search_names.interchangeable, search_key.meaning, search_key.say_event
+
+
+@inner
+def name(t, words):
+    """Writes the name of a state."""
+    words[0] = 0
+    sides = order_sides(t)
+    remember_at(t, HERE)
+    note_what_is_told(t)
+    rename(t, HERE, sides)
+    say(words, t.notes.under_way)
+    for k in range(t.setup.nodes):
+        say_node(t, words, t.available[k], sides)
+    say_messages(t, words)
+    for k in range(sides):
+        say_view(t, words, t.order[k])
+    say_record(t, words, HERE)
+    for k in range(t.setup.nodes):
+        if t.notes.remembers >> t.available[k] & 1:
+            say_leader(t, words, t.kept[t.available[k]].master, t.kept[t.available[k]].up)
+            say_record(t, words, t.available[k])
+    say_waiting(t, words)
+    say_group(t, words)
+    say_agenda(t, words, sides)
+
+
+# What members are told by
+
+
+@inner
+def told_term(t, term):
+    """A term: while something is under way between members as it is, or else by its place among those that are told."""
+    k = 0
+    while not t.notes.under_way and t.ranks[k] != term:
+        k += 1
+    return term if t.notes.under_way else k
+
+
+@inner
+def told_index(t, index):
+    """An index: as it is, or else as counted from the base."""
+    return index if t.notes.under_way else index - t.notes.told_from
+
+
+@inner
+def say_node_name(t, words, node):
+    """Writes a node, or 0 for none."""
+    say(words, t.free[node] + 1 if node >= 0 else 0)
+
+
+@inner
+def say_set(t, words, some):
+    """Writes a set of messages."""
+    say(words, picked(some, t.notes.starts))
+
+
+@inner
+def say_group(t, words):
+    """Writes the group's members and how far they have come."""
+    say(words, renamed(t, t.queue.present) << 8 | renamed(t, t.queue.stopped))
+    for k in range(t.setup.nodes):
+        asked = t.asks[t.available[k]]
+        say_node_name(t, words, asked - 1)
+    say(words, told_index(t, t.queue.applied))
+    say(words, t.notes.told_from * t.notes.under_way)
+    for k in range(t.setup.nodes):
+        if is_member(t, t.queue, t.available[k]):
+            say_member(t, words, t.members[t.available[k]])
+
+
+@inner
+def say_member(t, words, member):
+    """Writes a member."""
+    say(words, member.role)
+    say(words, told_term(t, member.term))
+    say_node_name(t, words, member.voted_for)
+    say_node_name(t, words, member.leader)
+    say(words, told_index(t, member.commit_index))
+    say(words, renamed(t, member.votes))
+    say(words, max(told_index(t, member.agreed), 0))
+    say(words, told_index(t, member.asked) if member.asked else 0)
+    say_node_name(t, words, member.transferring_to)
+    for k in range(t.setup.others if member.role == LEADER else 0):
+        peer = t.peers[member.id, k]
+        say(words, t.free[peer.id] << 1 | peer.receiving)
+        say(words, told_index(t, peer.next_index))
+        say(words, max(told_index(t, peer.match_index), 0))
+        say(words, max(told_index(t, peer.commit_sent), 0))
+        say(words, max(told_index(t, peer.commit_index), 0))
+    say(words, told_term(t, term_before(t, member)))
+    say(words, told_index(t, member.written))
+    say_entries(t, words, t.notes.told_from, member.last_index, member.last_term)
+
+
+@inner
+def say_entries(t, words, after, last, term):
+    """Writes the entries behind an index, of a log that ends so."""
+    at, index = words[0] + 1, after + 1
+    say(words, 0)
+    while index <= last:
+        row = entry_at(t, index, term)
+        first = end = index
+        if row != NOBODY:
+            first, end = t.entries[row].first, min(last, t.entries[row].last)
+        say(words, index - first)
+        say(words, end - index + 1)
+        say(words, told_term(t, term_within(t, term, index)))
+        if row == NOBODY:
+            say(words, NOOP)
+        else:
+            say_proposal(t, words, t.entries[row])
+        index = end + 1
+        words[at] += 1
+
+
+@inner
+def entry_at(t, index, term):
+    """The row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
+    for k in range(t.queue.entries):
+        entry = t.entries[k]
+        if entry.first <= index <= entry.last and term_within(t, term, entry.first) == entry.term:
+            return k
+    return NOBODY
+
+
+@inner
+def say_proposal(t, words, p):
+    """Writes what is asked."""
+    say(words, p.asks + 1)
+    if p.asks == ENQUEUE:
+        say_node_name(t, words, p.client)
+        say_set(t, words, p.after)
+    elif p.asks == SUSPECTS:
+        say_node_name(t, words, p.after)
+
+
+# Records, and what waits
+
+
+@inner
+def say_messages(t, words):
+    """Writes how many messages are in each stretch, and which are promised."""
+    promised, stored = promises(t), 0
+    for place in range(HERE + 1):
+        if is_kept(t, place):
+            stored |= t.kept[place].stored
+    say_stretches(t, words, t.notes.starts, t.notes.union)
+    say_set(t, words, promised)
+    say_set(t, words, promised & ~(promised << 1))
+    for kind in t.kinds:
+        say_set(t, words, kind & stored)
+
+
+@inner
+def say_view(t, words, number):
+    """Writes who leads as a side sees it."""
+    if number == t.net.focus:
+        say_leader(t, words, t.queue.master, t.queue.up)
+    else:
+        place = place_of_side(t, number)
+        say_leader(t, words, t.kept_master[place], t.kept_up[place])
+
+
+@inner
+def say_leader(t, words, master, up):
+    """Writes a leader, and whether it can commit."""
+    say(words, (t.free[master] + 1 if master != NOBODY else 0) << 1 | up)
+
+
+@inner
+def say_record(t, words, place):
+    """Writes what is said of the queue."""
+    kept = t.kept[place]
+    say_node_name(t, words, kept.holder)
+    say(words, renamed(t, kept.abreast) << 9 | renamed(t, kept.copies) << 1 | kept.roomy)
+    known, nodes = 1, kept.known
+    while nodes > 1:
+        known, nodes = known << 3 | t.free[nodes & 7], nodes >> 3
+    say(words, known)
+    for k in range(t.setup.nodes):
+        say_set(t, words, t.kept_contents[place, t.available[k]])
+    say_set(t, words, kept.pending)
+    say_set(t, words, kept.stored)
+    say_set(t, words, firsts(kept, t.notes.union))
+    say(words, kept.moved)
+    for k in range(kept.moved):
+        behind = t.kept_moved[place, k, 0]
+        say(words, count(t, ((behind << 1) - 1) & t.notes.union))
+        say_set(t, words, t.kept_moved[place, k, 1])
+
+
+@inner
+def say_waiting(t, words):
+    """Writes what waits for an answer, in channels, and for the queue; and where members of the group are."""
+    say(words, t.moment.awaiting)
+    for k in range(t.moment.awaiting):
+        row = t.awaiting[k]
+        say(words, t.free[row[CLIENT]] << 1 | row[REJECTED])
+        say_set(t, words, row[AFTER_OF])
+        say(words, row[DUE] - t.moment.now_us if row[DUE] < NEVER else NEVER)
+    say(words, t.queue.held_back)
+    for k in range(t.queue.held_back):
+        say_node_name(t, words, t.held_back[k])
+    say(words, t.queue.waiting)
+    for k in range(t.queue.waiting):
+        say_proposal(t, words, t.waiting[k])
+    for node in range(t.setup.nodes):
+        say(words, t.free[node] * bit(t.setup.members, node))
+
+
+# What is planned
+
+
+@inner
+def say_event(t, words, row, sides):
+    """Writes what is planned, of a message what it says."""
+    says_event(t, words, row, sides)
+    planned = t.agenda[row]
+    if planned[KIND] == RAFT_ARRIVES:
+        say(words, planned[TERM_SENT])
+        for column in (FIRST, SECOND, FIFTH):
+            say(words, planned[column])
+        if planned[TYPE] == APPEND_ENTRIES_RPC:
+            say_entries(t, words, planned[FIRST], planned[THIRD], planned[FOURTH])
+        else:
+            say(words, planned[THIRD])
+            say(words, planned[FOURTH])
+
+
+@inner
+def meaning(t, planned, kind):
+    """What an event is about."""
+    if kind < RAFT_ARRIVES:
+        return means(t, planned, kind)
+    if kind == RAFT_ARRIVES:
+        return planned[A] << 8 | planned[B] << 4 | planned[TYPE]
+    if kind == RAFT_WRITTEN:
+        counts = is_member(t, t.queue, planned[A]) and t.nodes[planned[A]].boots == planned[B]
+        counts = counts and t.members[planned[A]].generation == planned[FIRST]
+        return planned[SECOND] << 5 | int(counts) << 4 | t.free[planned[A]]
+    if kind == REGISTRATION_GIVEN_UP:
+        return row_of(t, planned[A])
+    if kind == LINKS_SUSPECTED:
+        return planned[A]
+    return t.free[planned[A]]
+
+
+# Which node is which
+
+
+@inner
+def interchangeable(t, sides):
+    """Whether no rule looks at nodes' names, and no message of members speaks of them."""
+    return not t.notes.under_way and are_interchangeable(t, sides)
+
+
+@inner
+def differs(t, place, node, other):
+    """Below 0 where one node comes before another by what it is and holds, above 0 where it comes behind, 0 where they
+    are alike."""
+    told, other_told = sign(t, node), sign(t, other)
+    return told - other_told if told != other_told else runs_differ(t.contents[node], t.contents[other])
+
+
+@inner
+def sign(t, node):
+    """What a node is and believes, and its role in the queue, but for what it holds."""
+    role = int(t.queue.master == node) << 2 | bit(t.queue.abreast, node) << 1 | bit(t.setup.members, node)
+    flags = bit(t.moment.virgin, node) << 2 | int(t.nodes[node].drained != 0) << 1 | t.nodes[node].silent
+    return bits_in(t.nodes[node].believes) << 10 | role << 7 | status(t, node) << 3 | flags

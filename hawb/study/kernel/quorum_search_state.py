@@ -1,0 +1,172 @@
+"""What a cluster with one quorum queue is made of while stories are searched: what `quorum_state` has of its group,
+what `search_state` has of nodes and sides, and sets of messages as bits.
+
+A quorum queue is one on all sides, but for who leads as a side sees it (`hawb.engine.turn.OF_A_SIDE`). So of sides that
+are not in focus that alone is kept, and what nodes that are down remember is the queue as it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.partitioned_state import NET, NO_SIDE, copy_list, show_nodes
+from hawb.study.kernel.quorum_state import (
+    COLUMNS,
+    DELAY,
+    ENTRY,
+    LETTER,
+    LOG_CUT,
+    MEMBER,
+    MEMBERS_ABREAST,
+    PEER,
+    QUORUM_SETUP,
+    REGISTRATION_GIVEN_UP,
+    REJECTED,
+    with_letter,
+)
+from hawb.study.kernel.search_state import (
+    LEDGER,
+    MOST_GIVEN,
+    MOST_KINDS,
+    MOST_NODES,
+    MOST_SIDES,
+    MOST_UNCONFIRMED,
+)
+from hawb.study.kernel.state import LINKS_TIME_OUT, LOOK_AROUND, MOMENT, NODE, POLICY_TAKES_EFFECT, record
+
+LINKS_SUSPECTED = 110
+"""What stands on the agenda beside what `state` and `quorum_state` have; links are bits (`link_bit`)."""
+OTHER = 8
+"""What an entry says that nobody asked for in this search, beside what `quorum_state` has."""
+MOST_PLANNED, MOST_TERMS, MOST_ENTRIES, MOST_ASKED, MOST_WISHES, MOST_MOVED = 64, 32, 40, 12, 40, 6
+
+HERE = MOST_NODES
+"""The place where the queue stands as it is now, while a state is named, behind what nodes remember."""
+
+RECORD = record("master up holder abreast copies pending stored starts known roomy moved")
+"""What is said of the queue: its leader, whether that can commit, and the one before it; the members that are abreast
+and the nodes that have a copy, as bits; what is not committed, what its batches have, and which of these messages are
+the first of theirs. `known` are the nodes whose channels it knows in their order (`with_node`); `roomy` and `moved` are
+its state machine's (`hawb.engine.fifo_state`), the latter the number of rows."""
+GROUP = record(
+    " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed held_back drawn_for"
+)
+"""The same, and the group: `stopped`, and which nodes have a member (`present`), are bits."""
+NOTES = record("remembers pieces given begun renames limited last_term told_from under_way union starts ranks")
+"""As `search_state.NOTES` has it; whether the queue has a limit, far away, and up to which term `terms` has room; from
+`told_from` on for one name only."""
+
+QUORUM_SEARCHED = with_letter(
+    [
+        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", GROUP), ("ledger", LEDGER), ("notes", NOTES),
+        ("net", NET), ("nodes", NODE, (MOST_NODES,)),
+        *((name, np.int64, (MOST_NODES,)) for name in (
+            "cut", "lost_links", "suspected", "available", "free", "drawn", "contents", "asks",
+        )),
+        *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")),
+        *((name, np.int64, (MOST_SIDES,)) for name in ("kept_side", "kept_master", "kept_up")),
+        ("message", np.int64, (COLUMNS,)), ("begun", np.int64, (1, 2)), ("ranks", np.int64, (MOST_TERMS,)),
+        ("counts", np.int64, (MOST_GIVEN,)), ("kinds", np.int64, (MOST_KINDS,)),
+        ("moved", np.int64, (MOST_MOVED, 2)), ("held_back", np.int64, (MOST_ASKED,)),
+        ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
+        ("terms", np.int64, (MOST_TERMS, 3)), ("waiting", ENTRY, (MOST_ASKED,)),
+        ("awaiting", np.int64, (MOST_UNCONFIRMED, REJECTED + 1)), ("unanswered", np.int64, (1, DELAY + 1)),
+        ("kept", RECORD, (HERE + 1,)), ("kept_contents", np.int64, (HERE + 1, MOST_NODES)),
+        ("kept_moved", np.int64, (HERE + 1, MOST_MOVED, 2)),
+        ("agenda", np.int64, (MOST_PLANNED, COLUMNS)), ("entries", ENTRY, (MOST_ENTRIES,)),
+        ("out", LETTER, (MOST_WISHES,)), ("committed", ENTRY, (MOST_ASKED,)),
+    ]
+)  # fmt: skip
+"""One cluster while stories are searched, in one piece of memory.
+
+`asks` has for each node the leader that its channel asks, and one more (0: none); `held_back` are the nodes of
+publishes that wait in their channels; `moved` are rows (behind which piece, messages). Of a proposal `after` are its
+messages, and `channel` is its node. `kept` and all whose names begin so are what nodes remember, but for `kept_side`,
+`kept_master` and `kept_up`, which are of the sides that are not in focus."""
+
+
+@inner
+def link_bit(a, b):
+    """A link between two nodes."""
+    return 1 << min(a, b) * MOST_NODES + max(a, b)
+
+
+@inner
+def with_node(nodes, node):
+    """A list of nodes with one more: three bits for each below a bit that ends it, 0 for none."""
+    return max(1, nodes) << 3 | node
+
+
+@inner
+def without_node(nodes, node):
+    """A list of nodes without one."""
+    left, at = 0, 0
+    while nodes >> 3 * (at + 1):
+        at += 1
+    for k in range(at - 1, -1, -1):
+        if nodes >> 3 * k & 7 != node:
+            left = with_node(left, nodes >> 3 * k & 7)
+    return left
+
+
+@inner
+def has_node(nodes, node):
+    """Whether a node is in a list."""
+    while nodes > 1:
+        if nodes & 7 == node:
+            return True
+        nodes >>= 3
+    return False
+
+
+# Sides, and what nodes remember
+
+
+@inner
+def put_aside(t, place, number):
+    """Keeps who leads, as the side in focus sees it, as what the side of that number sees."""
+    t.kept_side[place], t.kept_master[place], t.kept_up[place] = number, t.queue.master, t.queue.up
+
+
+@inner
+def take_up(t, place):
+    """Puts the side in focus whose view is kept at a place."""
+    t.queue.master, t.queue.up = t.kept_master[place], t.kept_up[place]
+    t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
+    show_nodes(t)
+
+
+@inner
+def remember_at(t, node):
+    """A node keeps what is said of the queue."""
+    kept, queue = t.kept[node], t.queue
+    kept.master, kept.up, kept.holder, kept.abreast, kept.copies = (
+        queue.master, queue.up, queue.holder, queue.abreast, queue.copies
+    )  # fmt: skip
+    kept.pending, kept.stored, kept.starts, kept.known = queue.pending, queue.stored, queue.starts, queue.known
+    kept.roomy, kept.moved = queue.roomy, queue.moved
+    copy_list(t.contents, t.kept_contents[node])
+    for k in range(queue.moved):
+        t.kept_moved[node, k, 0], t.kept_moved[node, k, 1] = t.moved[k, 0], t.moved[k, 1]
+
+
+@inner
+def content(t):
+    """What the queue holds, committed or not."""
+    return t.contents[t.queue.holder] | t.queue.pending
+
+
+# The agenda
+
+
+@inner
+def is_about_queue(kind):
+    """Whether an event is one of the queue as such."""
+    return kind in (POLICY_TAKES_EFFECT, LOG_CUT, MEMBERS_ABREAST, REGISTRATION_GIVEN_UP)
+
+
+@inner
+def is_of_side(kind):
+    """Whether an event happens on the side on which it was planned, and not where a node is."""
+    return is_about_queue(kind) or kind in (LOOK_AROUND, LINKS_TIME_OUT, LINKS_SUSPECTED)

@@ -1,0 +1,162 @@
+"""An engine's moment with a quorum queue as the whole numbers of a search (`quorum_search_state`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.engine.moment import Moment
+from hawb.engine.operations import NodeSuspected
+from hawb.engine.quorum.events import RaftArrives, RaftWritten
+from hawb.engine.quorum.group import Proposal
+from hawb.engine.state import NOWHERE, Queue
+from hawb.raft.member import Member
+from hawb.raft.messages import AppendEntries, AppendEntriesReply, PreVote, RequestVote
+from hawb.study.kernel import quorum_search_state
+from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS, OTHER, QUORUM_SEARCHED
+from hawb.study.kernel.quorum_state import ENQUEUE, FIFTH, FIRST, MEMBER, PEER, SECOND, SUSPECTS
+from hawb.study.kernel.setup import group
+from hawb.study.moments import Numbers, bits
+from hawb.study.quorum_refusals import PLANNED, REFUSALS, cuts, entries, logs, messages, terms, the_group, with_node
+
+
+class OfGroup(Numbers):
+    """Writes a moment with a quorum queue."""
+
+    kind, refusals = QUORUM_SEARCHED, REFUSALS
+
+    def cuts_of(self, moment: Moment) -> list[int]:
+        """Where the queue's numbers are cut into pieces."""
+        return cuts(moment)
+
+    def setup(self) -> dict[str, int]:
+        """What does not change: settings, and what the group goes by."""
+        queue = self.now.sides[0].queues[self.name]
+        limits = queue.quorum_settings.max_length, queue.quorum_settings.max_length_bytes
+        self.t.notes.limited = limits != (None, None)
+        members = {"members": bits(queue.members), "others": len(queue.members) - 1}
+        return {**super().setup(), **group(queue, self.settings), **members}
+
+    def write(self) -> None:
+        """Records, the group, and what is planned and waits."""
+        t = self.t
+        for node, value in enumerate(self.now.nodes):
+            if value.remembers is not None:
+                self._record(value.remembers.queues[self.name], node)
+        for side in self.now.sides[1:]:
+            place, queue = self.sides[side.number] - 2, side.queues[self.name]
+            t.kept_side[place], t.kept_master[place], t.kept_up[place] = place + 2, queue.master, queue.up
+        self._record(self.now.sides[0].queues[self.name], HERE)
+        for name in quorum_search_state.RECORD.names:
+            t.queue[name] = t.kept[HERE][name]
+        t.contents[:], t.moved[:] = t.kept_contents[HERE], t.kept_moved[HERE]
+        self._group()
+        self._waiting()
+        self._plans()
+
+    def _record(self, queue: Queue, place: int) -> None:
+        kept, fifo = self.t.kept[place], queue.fifo
+        for name in ("master", "up", "holder"):
+            kept[name] = getattr(queue, name)
+        kept.abreast, kept.roomy, kept.moved = bits(queue.synchronised), fifo.roomy, len(fifo.moved)
+        kept.copies = bits(node for node, held in enumerate(queue.contents) if held is not None)
+        kept.pending = self.some(queue.pending)
+        kept.stored = self.some([(batch.first, batch.last) for batch in queue.batches])
+        kept.starts = bits(self.piece(batch.first) for batch in queue.batches)
+        for enqueuer in fifo.enqueuers:
+            kept.known = with_node(kept.known, enqueuer.channel[1])
+        for node, held in enumerate(queue.contents):
+            self.t.kept_contents[place, node] = self.some(held)
+        for row, (behind, these) in enumerate(fifo.moved):
+            self.t.kept_moved[place, row] = 1 << self.piece(behind + 1) - 1, self.some(these)
+
+    def _group(self) -> None:
+        t, of = self.t, the_group(self.now)
+        t.queue.number, t.queue.applied, t.queue.stopped = of.number, of.applied, of.stopped
+        t.queue.present, t.queue.drawn_for = bits(of.members), NOWHERE
+        t.notes.last_term = min(terms(self.now)) + MOST_TERMS - 1
+        for channel, node in of.asked:
+            t.asks[channel[1]] = node + 1
+        for member in of.members.values():
+            self._member(member)
+        for runs in logs(self.now):
+            for run, before in zip(runs, (None, *runs), strict=False):
+                if before is not None and before.term != run.term:
+                    t.terms[run.term % MOST_TERMS] = run.term, before.last, before.term
+        for member in of.members.values():
+            if member.log.runs:
+                self._begins(member.log.runs[0].term, 0, 0)
+        for message in messages(self.now):
+            if isinstance(message, AppendEntries) and message.entries:
+                first = message.entries[0]
+                if first.term != message.prev_term:
+                    self._begins(first.term, message.prev_index, message.prev_term)
+        for (term, first), (last, says) in sorted(entries(self.now).items()):
+            self._entry(term, first, last, says)
+
+    def _begins(self, term: int, index: int, before: int) -> None:
+        """A term begins behind an entry, unless that is known."""
+        if self.t.terms[term % MOST_TERMS, 0] != term:
+            self.t.terms[term % MOST_TERMS] = term, index, before
+
+    def _member(self, member: Member) -> None:
+        record = self.t.members[member.id]
+        for name in MEMBER.names:
+            record[name] = member.log.snapshot.term if name == "snapshot_term" else getattr(member, name)
+        for k, peer in enumerate(member.peers):
+            for name in PEER.names:
+                self.t.peers[member.id, k][name] = getattr(peer, name)
+
+    def _entry(self, term: int, first: int, last: int, says: object) -> None:
+        entry = self.t.entries[self.t.queue.entries]
+        self.t.queue.entries += 1
+        if isinstance(says, Proposal):
+            self._proposal(entry, says)
+        else:
+            entry.asks = OTHER
+        entry.first, entry.last, entry.term = first, last, term
+
+    def _proposal(self, row, asked: Proposal) -> None:
+        row.number, row.node, row.count = asked.number, asked.node, 1
+        if isinstance(asked.operation, NodeSuspected):
+            row.asks, row.after, row.client, row.channel = SUSPECTS, asked.operation.node, NOWHERE, NOWHERE
+            row.count = 0
+        else:
+            row.asks, row.after = ENQUEUE, self.some(asked.numbers)
+            row.client = row.channel = asked.operation.node
+            row.count = sum(last - first + 1 for first, last in asked.numbers)
+
+    def _waiting(self) -> None:
+        t, now = self.t, self.now
+        t.queue.waiting, t.queue.held_back = len(the_group(now).waiting), len(now.held_back)
+        for row, asked in enumerate(the_group(now).waiting):
+            self._proposal(t.waiting[row], asked)
+        for row, parked in enumerate(now.held_back):
+            t.held_back[row] = parked.operation.node
+        t.moment.awaiting = len(now.unconfirmed)
+        for row, waiting in enumerate(now.unconfirmed):
+            (share,) = waiting.shares
+            ((_, due_us),) = share.due_us
+            told = (waiting.number, waiting.node, 0, self.some(share.numbers), 1, due_us, bool(share.rejected))
+            t.awaiting[row] = told
+
+    def _plans(self) -> None:
+        self.t.moment.agenda = len(self.now.agenda)
+        for row, entry in enumerate(self.now.agenda):
+            event = entry[-1]
+            self.plan(row, entry, PLANNED[type(event)](event))
+            if isinstance(event, RaftArrives):
+                self.t.agenda[row, FIRST : FIFTH + 1] = words_of(event.message)
+            if isinstance(event, RaftWritten):
+                self.t.agenda[row, FIRST], self.t.agenda[row, SECOND] = event.written.generation, event.written.index
+
+
+def words_of(message: Any) -> tuple[int, int, int, int, int]:
+    """What a message between members says, in the columns from `FIRST` on (`quorum_state.COLUMN_OF`)."""
+    if isinstance(message, AppendEntries):
+        last_term = message.entries[-1].term if message.entries else message.prev_term
+        return message.prev_index, message.prev_term, message.last_index, last_term, message.leader_commit
+    if isinstance(message, PreVote | RequestVote):
+        return 0, 0, message.last_index, message.last_term, 0
+    if isinstance(message, AppendEntriesReply):
+        return message.success, message.next_index, message.last_index, message.commit_index, 0
+    return message.granted, 0, 0, 0, 0

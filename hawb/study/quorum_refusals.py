@@ -1,0 +1,247 @@
+"""Why a compiled search refuses a moment of a quorum queue, by name: then the engine searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import events, operations, runs
+from hawb.engine.fifo_state import Enqueuer, Fifo
+from hawb.engine.moment import Moment
+from hawb.engine.quorum import events as raft_events
+from hawb.engine.quorum.group import Group, Proposal
+from hawb.engine.settings import Settings
+from hawb.engine.state import NOWHERE, Queue, State
+from hawb.raft.log import NOOP
+from hawb.raft.member import NOWHERE as NOBODY
+from hawb.raft.messages import AppendEntries, InstallSnapshot, TryBecomeLeader
+from hawb.rules.limits import is_roomy
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.study import search_refusals
+from hawb.study.kernel import quorum_search_state, quorum_state, state
+from hawb.study.kernel.search_state import MOST_GIVEN, MOST_NODES, MOST_PIECES, MOST_UNCONFIRMED, PUBLISHED_BYTES
+from hawb.study.search_refusals import is_own, queues
+
+link_bit, with_node = (
+    getattr(function, "py_func", function) for function in (quorum_search_state.link_bit, quorum_search_state.with_node)
+)
+"""What only compiled functions call, as Python."""
+STANDING = "standing"
+"""What the entry says that brought what a queue holds from the start."""
+MORE = 200
+"""More entries than a search adds to a log."""
+CHANNEL_MODE = (True, False)
+"""That of a search's channels, which confirm and have no transactions."""
+PLANNED: dict[type, Callable[[Any], tuple]] = {
+    **{kind: search_refusals.PLANNED[kind] for kind in (
+        events.ShutDown, events.Stopped, events.NodeGoneNoticed, events.BootAttempt, events.BootGivesUp,
+        events.LookAround, events.PolicyTakesEffect, events.ConfirmsDue, events.LinksTimeOut,
+    )},
+    operations.Publish: lambda event: (state.PUBLISH, 1, event.node),
+    raft_events.RaftArrives: lambda event: (
+        quorum_state.RAFT_ARRIVES, event.node, event.message.source, event.message.kind, event.message.term,
+    ),
+    raft_events.RaftWritten: lambda event: (quorum_state.RAFT_WRITTEN, event.node, event.boot),
+    raft_events.ElectionDue: lambda event: (quorum_state.ELECTION_DUE, event.node),
+    raft_events.LeaderElected: lambda event: (quorum_state.LEADER_ELECTED, event.node),
+    raft_events.MajorityReached: lambda event: (quorum_state.MAJORITY_REACHED, event.node),
+    raft_events.LogCut: lambda event: (quorum_state.LOG_CUT,),
+    raft_events.MembersAbreast: lambda event: (quorum_state.MEMBERS_ABREAST,),
+    raft_events.RegistrationGivenUp: lambda event: (quorum_state.REGISTRATION_GIVEN_UP, event.number),
+    raft_events.LinksSuspected: lambda event: (
+        quorum_search_state.LINKS_SUSPECTED, sum(link_bit(a, b) for a, b in event.links),
+    ),
+}  # fmt: skip
+"""The events that may be planned: for each its kind and what it is about."""
+
+
+def the_group(now: State) -> Group:
+    """The one group that there is."""
+    return next(iter(now.groups.values()))
+
+
+def logs(now: State) -> Iterator[tuple]:
+    """The entries in all logs, and on their way to them."""
+    yield from (member.log.runs for member in the_group(now).members.values())
+    yield from (message.entries for message in messages(now) if isinstance(message, AppendEntries))
+
+
+def messages(now: State) -> Iterator[Struct]:
+    """The messages on their way between members."""
+    planned = (entry[-1] for entry in now.agenda)
+    return (event.message for event in planned if isinstance(event, raft_events.RaftArrives))
+
+
+def proposals(now: State) -> Iterator[Proposal]:
+    """What clients have asked, decided or not, as far as it waits or stands in logs."""
+    yield from the_group(now).waiting
+    yield from (run.command for run in chain.from_iterable(logs(now)) if isinstance(run.command, Proposal))
+
+
+def is_odd(queue: Queue) -> bool:
+    """Whether a queue is of a kind, or under settings, that a search does not play."""
+    settings = queue.quorum_settings
+    ages = settings.message_ttl_ms is not None or settings.expires_ms is not None
+    return ages or bool(queue.consumers or queue.unacknowledged or queue.redelivered or queue.untold_settings)
+
+
+def is_near_limit(now: State) -> bool:
+    """Whether a search could publish so much that the queue gets near its limit."""
+    queue = next(queues(now))
+    count = MOST_PIECES + runs.size(queue.content)
+    sizes = [PUBLISHED_BYTES, *(batch.size_bytes for batch in queue.batches)]
+    return not is_roomy(queue.quorum_settings, count, count * max(sizes))
+
+
+def plain(fifo: Fifo) -> Fifo:
+    """A state machine without what a search knows."""
+    return replace(fifo, enqueuers=(), moved=(), roomy=True, used_us=0, led_from_us=0)
+
+
+def is_clients(channel: tuple) -> bool:
+    """Whether a channel is one over which a search publishes."""
+    return channel[0] == "default" and channel[2] == CHANNEL_MODE
+
+
+def knows_oddly(now: State) -> bool:
+    """Whether the queue's state machine has more than publishes give it."""
+    known = [one for queue in queues(now) for one in queue.fifo.enqueuers]
+    strange = any(one != Enqueuer(one.channel, from_us=one.from_us) or one.from_us > now.time_us for one in known)
+    asked = [channel for channel, _ in the_group(now).asked]
+    others = not all(map(is_clients, [*asked, *(one.channel for one in known)]))
+    return strange or others or any(plain(queue.fifo) != Fifo() for queue in queues(now))
+
+
+def is_grouped_oddly(now: State) -> bool:
+    """Whether the group has other members than it began with, or lacks one whose disk was not lost."""
+    group, queue = the_group(now), next(queues(now))
+    known = all(len(member.log.configurations) == 1 and member.members == queue.members
+                for member in group.members.values())  # fmt: skip
+    hands_over = any(member.transferring_to != NOBODY for member in group.members.values())
+    there = {node for node in queue.members if not now.nodes[node].virgin}
+    return not known or hands_over or set(group.members) != there or any(
+        one.members != queue.members for one in queues(now)
+    )  # fmt: skip
+
+
+def may_be_cut(now: State, settings: Settings) -> bool:
+    """Whether logs have been cut, or could be: of a queue that is not empty only at a place that is known by now."""
+    group, queue = the_group(now), next(queues(now))
+    cut = any(member.snapshot_index for member in group.members.values())
+    last = max((member.last_index for member in group.members.values()), default=0)
+    least = QUORUM_PROFILES[settings.profile.version].least_cut
+    empties = not queue.contents[queue.holder] and last + MORE > least
+    return cut or empties or bool(group.places or group.cut_at)
+
+
+def is_known_command(command: object) -> bool:
+    """Whether an entry says what a search knows."""
+    if isinstance(command, Proposal):
+        return is_own_proposal(command)
+    return command in (NOOP, STANDING)
+
+
+def is_own_proposal(asked: Proposal) -> bool:
+    """Whether something is asked as a search would ask it."""
+    operation = asked.operation
+    if isinstance(operation, operations.NodeSuspected):
+        return asked.node == NOWHERE
+    order = operations.Enqueue(
+        operation.queue, operation.node, "default", count=runs.size(asked.numbers), size_bytes=PUBLISHED_BYTES,
+        persistent=True, numbers=asked.numbers, mode=CHANNEL_MODE,
+    )  # fmt: skip
+    return operation == order
+
+
+def waits_oddly(now: State) -> bool:
+    """Whether anything is planned or waits that a search does not know."""
+    published = [one.operation for one in now.held_back]
+    published += [entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish)]
+    parked = any(queue.parked for queue in queues(now)) or bool(now.stalled)
+    several = any(runs.size(asked.numbers) > 1 for asked in the_group(now).waiting)
+    strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
+    return parked or several or strange or not all(map(is_own, published))
+
+
+def is_logged_oddly(now: State) -> bool:
+    """Whether logs or messages have anything that a search does not put there."""
+    commands = [run.command for run in chain.from_iterable(logs(now))]
+    pieces = any(run.offset for run in chain.from_iterable(logs(now)))
+    strange = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now))
+    waiting = map(is_own_proposal, the_group(now).waiting)
+    return pieces or strange or not all(map(is_known_command, commands)) or not all(waiting)
+
+
+def is_promised_oddly(now: State) -> bool:
+    """Whether channels wait for answers to more than a search would."""
+    several = any(len(one.shares) > 1 or one.transaction or one.publisher is not None for one in now.unconfirmed)
+    shares = [share for one in now.unconfirmed for share in one.shares]
+    asked = any(len(share.due_us) != 1 or share.due_us[0][0] != NOWHERE or share.answered for share in shares)
+    return several or asked or any(runs.size(share.numbers) != 1 for share in shares)
+
+
+def cuts(moment: Moment) -> list[int]:
+    """The first numbers of all pieces, and the number behind the last: no set of messages cuts one in two."""
+    found = set(search_refusals.cuts(moment))
+    sets = [asked.numbers for asked in proposals(moment.state)]
+    for queue in queues(moment.state):
+        found.update(behind + 1 for behind, _ in queue.fifo.moved)
+        sets += [queue.pending, *(these for _, these in queue.fifo.moved)]
+    for first, last in chain.from_iterable(sets):
+        found.update((first, last + 1))
+    return sorted(found)
+
+
+def entries(now: State) -> dict[tuple[int, int], tuple[int, object]]:
+    """What stands in logs but for openings of terms: by term and first index the last one, and what it says."""
+    found: dict[tuple[int, int], tuple[int, object]] = {}
+    for run in chain.from_iterable(logs(now)):
+        if run.command != NOOP:
+            had = found.get((run.term, run.first), (0, None))[0]
+            found[run.term, run.first] = max(had, run.last), run.command
+    return found
+
+
+def is_too_much(moment: Moment) -> bool:
+    """Whether a moment has more of something than a row can hold."""
+    now, group = moment.state, the_group(moment.state)
+    return (
+        len(cuts(moment)) - 1 > MOST_GIVEN
+        or len(now.agenda) > quorum_search_state.MOST_PLANNED
+        or len(now.unconfirmed) > MOST_UNCONFIRMED
+        or max(len(group.waiting), len(now.held_back)) > quorum_search_state.MOST_ASKED
+        or any(len(queue.fifo.moved) > quorum_search_state.MOST_MOVED for queue in queues(now))
+        or len(entries(now)) > quorum_search_state.MOST_ENTRIES // 2
+        or max(terms(now)) - min(terms(now)) > quorum_search_state.MOST_TERMS // 2
+    )  # fmt: skip
+
+
+def terms(now: State) -> set[int]:
+    """The terms of all entries; without any the one before the first."""
+    return {run.term for run in chain.from_iterable(logs(now))} or {0}
+
+
+SHARED = (
+    f"more than {MOST_NODES} nodes", "nodes in another order than that of their names",
+    "no queue or several, or policies that only some know", "clients", "alarms",
+    "nodes that are no members, or to boot alone", "transient messages", "messages of many kinds",
+    "connections of several names", "links cut one after the other",
+)  # fmt: skip
+REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
+    **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
+    "quorum queues of 4.0": lambda _, settings: settings.profile.version == "4.0",
+    "consumers, lives or changed settings": lambda moment, _: any(map(is_odd, queues(moment.state))),
+    "limits that the queue could come near": lambda moment, _: is_near_limit(moment.state),
+    "what the queue's state machine knows": lambda moment, _: knows_oddly(moment.state),
+    "members that join, leave or hand over": lambda moment, _: is_grouped_oddly(moment.state),
+    "logs that have been cut, or may be": lambda moment, settings: may_be_cut(moment.state, settings),
+    "what is planned, or waits": lambda moment, _: waits_oddly(moment.state),
+    "what stands in logs": lambda moment, _: is_logged_oddly(moment.state),
+    "messages that wait to be confirmed": lambda moment, _: is_promised_oddly(moment.state),
+    "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
+}  # fmt: skip
+"""The reasons why the compiled search refuses a moment, in the order in which they are told, and when each holds."""
