@@ -88,6 +88,7 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
     bookkeeping.remove(turn, queue.name, runs.minus(queue.content, turn.account(queue.name).lost), "deleted")
     queue.unacknowledged, queue.redelivered = EMPTY, EMPTY
     queue.contents = with_content(queue.contents, {queue.master: EMPTY})
+    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out")
     end_master(turn, queue, False)
     abandon(turn, queue, "deleted_by_half")
 

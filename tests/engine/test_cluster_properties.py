@@ -136,6 +136,8 @@ NOT_REACHED: dict[str, str] = {
                      "mirror_stays", "operator_policy_cleared", "publisher_blocked",
                      "publisher_held_up", "publisher_unblocked", "sync_held", "sync_resumed", "sync_too_slow",
                      "transaction_failed"), SELDOM),
+    **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "sides_rejoined"),
+                    "of Khepri alone: tests/engine/test_metadata_store.py"),
 }  # fmt: skip
 """Events that programs need not reach, each with the reason."""
 

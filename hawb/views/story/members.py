@@ -111,6 +111,10 @@ class _Group:
         self.members.discard(event["node"])
         self.roles[event["node"]] = "none"
 
+    def stay_away(self, event: dict) -> None:
+        """The queue is on record, and none of its members was started."""
+        self.roles = dict.fromkeys(self.roles, "none")
+
     def disband(self, event: dict) -> None:
         """The queue is gone."""
         self.members = set()
@@ -124,6 +128,7 @@ CHANGES = {
     "queue_available": _Group.reach_majority,
     "member_added": _Group.add,
     "member_removed": _Group.remove,
+    "queue_down": _Group.stay_away,
     "queue_deleted": _Group.disband,
 }
 """The method that takes in each event of the queue itself."""
