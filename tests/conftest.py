@@ -33,8 +33,8 @@ SEED = int(os.environ.get("HAWB_SEED", random.randrange(2**32) if LONG else 0))
 DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
 LONGEST = (
-    "test_spark_connect test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore "
-    "test_sources test_numbers",
+    "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources "
+    "test_numbers",
     "test_kernel_agreement", "test_kernel_quorum", "test_kernel_partitions", "test_compiled_search",
     "31-the-policy-table", "test_wide_stories test_wide_campaigns test_kept_campaigns", "test_mutants",
     "34-rare-losses", "33-a-year-of-upgrades", "test_learner_browser", "test_cluster_properties", "test_fuzz",
@@ -42,8 +42,7 @@ LONGEST = (
 )  # fmt: skip
 """The files that take about half a minute or more, longest first, so that at the end no process is left alone with one
 of them. While one process has Spark, another compiles the kernel, which the others find then. What stands together one
-process plays: Spark and its workers take long to start, and the arrays of wide stories to be made. What is said where
-no server of Spark answers is only said while the process has no Spark of its own."""
+process plays: Spark and its workers take long to start, and the arrays of wide stories to be made."""
 SHARES = {stem: stems for stems in LONGEST for stem in stems.split()}
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
