@@ -132,7 +132,8 @@ def survivors(path: Path, known: list[str]) -> tuple[list[str], Counter]:
     """The mutants of a module that no scenario catches, and what became of those that were played. Those that are known
     to be equivalent are not."""
     tree, name = ast.parse(path.read_bytes()), f"{rules.__name__}.{path.stem}"
-    order, left, became = sorted(SCENARIOS, key=lambda file: file.stem not in CATCHERS[path.stem]), [], Counter()
+    first, left, became = CATCHERS.get(path.stem, ()), [], Counter()
+    order = sorted(SCENARIOS, key=lambda file: file.stem not in first)
     for place, mutant in enumerate(mutants(tree)):
         if mutant in known:
             became[mutant] += 1
