@@ -43,7 +43,8 @@ def vhosts(scenario: Scenario) -> set[str]:
     """The virtual hosts that a scenario names."""
     named = {entry.vhost for entry in (*scenario.policies, *scenario.operator_policies)}
     for part in (*scenario.queues, *(step.verb for step in scenario.steps)):
-        named |= {vhost for vhost in [getattr(part, "vhost", None)] if vhost}
+        if vhost := getattr(part, "vhost", None):
+            named.add(vhost)
         queues = (getattr(part, "queue", None), *getattr(part, "queues", ()))
         named |= {split_queue(queue)[0] for queue in queues if queue}
     return named

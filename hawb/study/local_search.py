@@ -1,6 +1,6 @@
 """The search for the worst case in one process: the engine's, and where that takes long the compiled one.
 
-The engine finds some thousands of distinct states a second and begins at once; the kernel has to be loaded, and the
+The engine finds one to three thousand distinct states a second and begins at once; the kernel has to be loaded, and the
 first time compiled, before it finds more than ten times as many. So a small search never waits for it. Both count and
 find the same.
 """

@@ -30,7 +30,7 @@ SEED = 0
 @pytest.fixture(scope="module")
 def stories() -> list[WideStory]:
     """A round of the first kind, and of the second some without mirroring, or all: with mirroring its array takes a
-    third of a minute."""
+    quarter of a minute."""
     second = [wide_story(SEED, n, "3.10" if LONG else "4.0") for n in range(ROUND, 2 * ROUND, 1 if LONG else 4)]
     return [*(wide_story(SEED, n) for n in range(ROUND)), *second]
 

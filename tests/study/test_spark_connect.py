@@ -60,6 +60,13 @@ print(json.dumps(told))
 """
 
 
+@pytest.fixture(autouse=True)
+def main_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyspark takes a process whose main module has no file, such as a worker of pytest-xdist, for one that runs
+    doctests, and ends it in place of saying what is missing (`pyspark.sql.connect.utils.check_dependencies`)."""
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
+
+
 @pytest.mark.spark
 @pytest.mark.skipif(not LONG, reason="starts a Spark Connect server: a part of make test-long")
 def test_a_connect_server_plays_goes_on_and_audits(tmp_path: Path, unavailable: Callable[[str], NoReturn]):

@@ -28,6 +28,7 @@ from hawb.study.kernel import (
     raft_log,
     replicas,
     search,
+    search_books,
     search_key,
     search_moves,
     search_names,
@@ -318,13 +319,13 @@ PARTS = {
     )},
     search_state.content: quorum_search_state.content,
     **{getattr(host_ports, port): getattr(quorum_search_ports, port) for port in (
-        "hosted", "reached", "in_sight", "has_given_up", "transfer_us", "crown", "note_abreast",
+        "hosted", "reached", "in_sight", "has_given_up", "crown", "note_abreast",
     )},
     raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
         "is_known", "note_known", "whom_it_asks", "note_asked", "is_chosen", "refuse_orphan", "reject_first",
     )},
-    channels.tell: quorum_search_ports.tell,
+    channels.tell: search_books.tell,
     departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
     **{getattr(departure, port): getattr(quorum_search_ports, port) for port in (
         "remember", "publishers_gone", "clients_gone", "fall_silent",

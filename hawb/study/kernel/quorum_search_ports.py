@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from hawb.engine import raft_inputs
 from hawb.engine.quorum import hosting
-from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans, is_in_sight, offer_again
 from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.disks import keep_sides
 from hawb.study.kernel.hosting import HOST, call_elections, level, member_up, refresh
 from hawb.study.kernel.node_ports import focus_on, focused, sides
-from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.quorum import ask_for
 from hawb.study.kernel.quorum_group import withdraw
 from hawb.study.kernel.quorum_search_state import (
@@ -25,7 +23,6 @@ from hawb.study.kernel.quorum_search_state import (
     without_node,
 )
 from hawb.study.kernel.quorum_state import AFTER_OF, CLIENT, DUE, ENQUEUE, GONE, LOG_CUT, NUMBER_OF, REJECTED, SUSPECTS
-from hawb.study.kernel.raft_log import has_entry
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     NOBODY,
@@ -91,20 +88,6 @@ def has_given_up(t, a, b):
 def last_sent(t, first, last):
     """The last entry of a message that begins with `first`: all that a log of a search has goes into one."""
     return last
-
-
-@inner
-def transfer_us(t, g, message):
-    """How long the bodies of the messages in it take."""
-    before, last, count = message.prev_index, message.last_index, 0
-    if message.kind != APPEND_ENTRIES_RPC or last == before:
-        return 0
-    for k in range(g.entries):
-        entry = t.entries[k]
-        is_in_it = before < entry.last and entry.first <= last
-        if is_in_it and entry.asks == ENQUEUE and has_entry(t, message.source, entry, before):
-            count += min(entry.last, last) - max(entry.first, before + 1) + 1
-    return count * t.setup.size_bytes * 1_000_000 // t.setup.network_bytes_per_s
 
 
 @inner
@@ -217,13 +200,6 @@ def answer(t, client, some, rejected, delay_us):
         if row[CLIENT] == client and row[AFTER_OF] & some:
             row[NUMBER_OF], row[DUE], row[REJECTED] = next_number(t), t.moment.now_us + delay_us, rejected
             schedule(t, delay_us, CONFIRMS_DUE, row[NUMBER_OF], client)
-
-
-@inner
-def tell(t, node, some, _count, confirmed):
-    """Messages are confirmed to a client at a node, or not."""
-    if confirmed and can_tell(t, node):
-        t.ledger.confirmed |= some
 
 
 # Nodes and clients that go
