@@ -15,11 +15,14 @@ from msgspec import Struct
 from hawb.engine.naming import join_queue
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules import policy_validation, queue_arguments, quorum_declaration
-from hawb.rules.denied_features import DENIED_EARLIER, MASTER_LOCATOR, TRANSIENT_QUEUES
+from hawb.rules.denied_features import MASTER_LOCATOR
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import HA_SETTINGS, Profile
 
 LOCATOR = "x-queue-master-locator"
+TRANSIENT_QUEUES = "transient_nonexcl_queues"
+DENIED_EARLIER = {"4.3": (TRANSIENT_QUEUES,)}
+"""Features that earlier releases of a profile's series denied, which the profile permits: 4.3.0 to 4.3.5."""
 ALLOW = "or set deprecated_features.permit.{} = true on every node"
 
 

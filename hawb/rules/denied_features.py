@@ -13,9 +13,6 @@ from hawb.rules.profiles import Profile
 
 MASTER_LOCATOR = "queue_master_locator"
 GLOBAL_PREFETCH = "global_qos"
-TRANSIENT_QUEUES = "transient_nonexcl_queues"
-DENIED_EARLIER = {"4.3": (TRANSIENT_QUEUES,)}
-"""What earlier releases of a profile's series did not permit: 4.3.0 to 4.3.5."""
 
 LONGEST_REPLY = 255
 """How many bytes a reply's text may have; a longer one ends with three dots (`rabbit_misc:amqp_error`)."""
