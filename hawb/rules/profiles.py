@@ -123,8 +123,6 @@ _NOT_IN_CLASSIC_4_0 = _settings(
     "max-age stream-max-segment-size-bytes initial-cluster-size delivery-limit dead-letter-strategy"
     " max-in-memory-length max-in-memory-bytes target-group-size"
 )
-# Settings of the JMS plugin's queues, which no policy can set without it.
-_OF_JMS_QUEUES = _settings("selector-fields selector-field-max-bytes")
 _NOT_IN_CLASSIC_3_10 = _settings(
     "max-age stream-max-segment-size-bytes queue-leader-locator initial-cluster-size"
     " delivery-limit dead-letter-strategy"
@@ -267,8 +265,8 @@ PROFILES: dict[str, Profile] = {
         policy_settings=_SETTINGS_4_3,
         operator_policy_settings=_OPERATOR_4_0 | _DELAYED_RETRY,
         unsupported_settings=(
-            ("classic", _NOT_IN_CLASSIC_4_0 | _OF_JMS_QUEUES),
-            ("quorum", (_NOT_IN_QUORUM - {"single-active-consumer"}) | _OF_JMS_QUEUES),
+            ("classic", _NOT_IN_CLASSIC_4_0),
+            ("quorum", _NOT_IN_QUORUM),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
