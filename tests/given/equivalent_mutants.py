@@ -74,8 +74,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: counts_deliveries=False, requeues_at_mirrors=False, => counts_deliveries=True, requeues_at_mirrors=False,",
             "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True,",
             "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (2)",
+            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (3)",
         ],
-        "4.0 has no mirrors: nothing synchronises, moves or is rebalanced": [
+        "4.0 and 4.3 have no mirrors: nothing synchronises, moves or is rebalanced": [
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
             "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (4)",
             "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
@@ -83,6 +84,13 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
             "PROFILES: requeues_at_mirrors=True, strays_confirm=False, => requeues_at_mirrors=False, strays_confirm=False, (3)",
             "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True, (2)",
+            "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (5)",
+            "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (5)",
+            "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (5)",
+            "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (5)",
+            "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (5)",
+            "PROFILES: requeues_at_mirrors=True, strays_confirm=False, => requeues_at_mirrors=False, strays_confirm=False, (4)",
+            "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True, (3)",
         ],
         UNSEEN_STRAYS: [
             "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True,",
@@ -92,6 +100,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: release='3.13.7', apply_to=_APPLY_TO_3_12, => release='3.10.8', apply_to=_APPLY_TO_3_12,",
             "PROFILES: release='3.10.8', apply_to=_APPLY_TO, => release='3.8.9', apply_to=_APPLY_TO,",
             "PROFILES: release='4.0.5', apply_to=_APPLY_TO_3_12, => release='3.13.7', apply_to=_APPLY_TO_3_12,",
+            "PROFILES: release='4.3.6', apply_to=_APPLY_TO_3_12, => release='4.0.5', apply_to=_APPLY_TO_3_12,",
         ],
         UNSEEN_PATIENCE: [
             "PROFILES: lone_boot_rounds=2, locates_exclusive=True, => lone_boot_rounds=3, locates_exclusive=True,",
