@@ -269,7 +269,9 @@ def delete(turn: Turn, operation: Delete) -> None:
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node):
         return
-    if metadata.stall(turn, operation):
+    if is_abandoned(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
+        fail(turn, operation, 541, "INTERNAL_ERROR")
+    elif metadata.stall(turn, operation):
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
         if turn.setup.khepri and not refused and turn.linked(operation.node, queue.master):
             turn.schedule(0, DeletedByHalf(queue.name))
@@ -278,10 +280,8 @@ def delete(turn: Turn, operation: Delete) -> None:
             remove(turn, queue.name, "client")
     elif queue.failed:
         remove(turn, queue.name, "client")
-    elif queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors)):
-        if is_stopped(turn, queue) and not turn.settings.profile.mirroring:
-            fail(turn, operation, 541, "INTERNAL_ERROR")
-        elif operation.if_empty:
+    elif is_abandoned(turn, queue):
+        if operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:
             remove(turn, queue.name, "client")
@@ -293,6 +293,11 @@ def delete(turn: Turn, operation: Delete) -> None:
         turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
     else:
         remove(turn, queue.name, "client")
+
+
+def is_abandoned(turn: Turn, queue: Queue) -> bool:
+    """Whether a classic queue has neither a master nor a mirror that lives."""
+    return queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors))
 
 
 def purge(turn: Turn, operation: Purge) -> None:

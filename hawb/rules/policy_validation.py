@@ -255,7 +255,6 @@ USUAL_ORDER = ("locator", "ha", "common", "federation", "group")
 ORDER: dict[str, tuple[str, ...]] = {
     "3.8": ("locator", "common", "ha", "federation"),
     "4.0": ("common", "locator", "federation", "group"),
-    "4.3": ("common", "locator", "federation", "group"),
 }
 """Which module looks first at a definition, where a version's Erlang has them in another order."""
 

@@ -59,9 +59,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "policy_validation": {
-        "it was looked at before, and accepted": [
-            "COMMON_SETTINGS: FEDERATION_SETTINGS - {'queue-master-loc…arget-group-size'}) => FEDERATION_SETTINGS - {'target-group-size'})",
-        ],
         UNSEEN_TYPE: [
             "_pattern_error: isinstance(pattern, str): return _with_v…tern, show) error = => isinstance(pattern, str): pass error =",
             "_pattern_error: | None: if not isinstance(pattern, str):…tern, show) error = => | None: pass error =",
