@@ -36,6 +36,9 @@ DEALT_SINGLY = 10_000
 DEALT_OF_A_FLOW = 100
 """Where clients have a rate (`flows`)."""
 
+UNFAILED = ("out_of_reach",)
+"""Why messages are returned that do not count as deliveries that failed (`rabbit_fifo:return_all`, 4.3)."""
+
 
 def circle(turn: Turn, queue: Queue) -> list[str]:
     """The consumers that take turns, those of the highest priority first, and of these the one that is due."""
@@ -202,17 +205,19 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
         bookkeeping.lose(turn, event.queue, gone, "auto_ack_in_flight", because=because)
 
 
-def put_back(turn: Turn, name: str, numbers: Runs, reason: str, *, failed: bool = True) -> int:
+def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
     """Unanswered deliveries go back to their place, in their order, marked as redelivered. On another side of a
     partition the queue may have delivered other messages. A quorum queue gives up messages that were given back too
-    often (`rabbit_fifo:return_one`), of those that count as `failed`; returns how many."""
+    often (`rabbit_fifo:return_one`); returns how many."""
     queue, ordered = turn.queues.get(name), numbers
     numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
     if not numbers:
         return 0
     turn.emit("messages_requeued", queue=name, ids=numbers, reason=reason)
     if queue.type == QUORUM:
-        spent = fifo.give_back(turn, name, runs.within(ordered, numbers), asked=reason == "nack" or not failed)
+        spent = fifo.give_back(
+            turn, name, runs.within(ordered, numbers), asked=reason == "nack", failed=reason not in UNFAILED
+        )
         if spent:
             dead_letters.let_go(turn, name, spent, dead_letters.DELIVERY_LIMIT)
         return runs.size(spent)
@@ -316,7 +321,8 @@ def give_up_name(turn: Turn, name: str) -> None:
         others = tuple(one for one in queue.consumers if one != name)
         turn.change_queue(queue.name, consumers=others, active_consumer=active)
         missing = tuple(pair for pair in fifo.of(queue).missing if pair[0] != name)
-        fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name}, missing=missing)
+        fifo.change(turn, queue.name, missing=missing)
+    fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name})
     if known.held:
         let_go(turn, name)
 

@@ -168,8 +168,9 @@ def stop_looking(turn: Turn, name: str) -> None:
 
 def is_unused(turn: Turn, queue: Queue) -> bool:
     """Whether a quorum queue has no consumer in reach and nobody holds any of its messages."""
-    served = set(queue.consumers) - fifo.of(queue).suspected
-    return not served and not any(one.held for one in turn.consumers.values() if one.queue == queue.name)
+    suspected = fifo.of(queue).suspected
+    holders = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in suspected)
+    return not set(queue.consumers) - suspected and not any(one.held for one in holders)
 
 
 def has_expired(turn: Turn, queue: Queue) -> bool:

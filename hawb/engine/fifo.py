@@ -59,8 +59,6 @@ class Release(Struct, frozen=True):
     does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`). `counts_nacks` is whether what a
     client gives back by basic.nack counts towards the delivery limit, as do messages whose consumer has gone: not in
     4.3 (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`, which looks at failed deliveries alone).
-    `holds_for_us` is how long a consumer out of reach keeps what it holds (4.3,
-    `rabbit_quorum_queue:get_consumer_disconnected_timeout`).
     """
 
     consumer_priority: bool = True
@@ -72,7 +70,6 @@ class Release(Struct, frozen=True):
     unblocks_unlimited: bool = False
     refuses_ha_failover: bool = True
     counts_nacks: bool = True
-    holds_for_us: int = 0
 
 
 _RELEASE_4_0 = Release(
@@ -87,7 +84,7 @@ RELEASES: dict[str, Release] = {
     "3.10": Release(overpays=True),
     "3.13": Release(),
     "4.0": _RELEASE_4_0,
-    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False, holds_for_us=60_000_000),
+    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False),
 }
 """The releases by the version that a scenario names."""
 
@@ -267,12 +264,14 @@ def dropped(queue: Queue, numbers: Runs) -> Fifo:
 # What is given back
 
 
-def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool) -> Runs:
+def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool, failed: bool = True) -> Runs:
     """Messages that consumers held, in the order in which they were delivered, are ready again; `asked` is whether the
-    client said so. Returns those that were given back too often, which still count as held."""
+    client said so, and `failed` whether their delivery counts as one that did. Returns those that were given back too
+    often, which still count as held."""
     queue = turn.queues[name]
     fifo, limit, numbers = of(queue), delivery_limit(queue), runs.normal(ordered)
-    counts = counted(fifo.counts, numbers) if release(turn).counts_nacks or not asked else fifo.counts
+    fails = failed and (release(turn).counts_nacks or not asked)
+    counts = counted(fifo.counts, numbers) if fails else fifo.counts
     often = runs.normal(pair for count, these in counts if is_given_up(count, limit) for pair in these)
     spent = runs.common(numbers, often)
     back = runs.minus(numbers, spent)

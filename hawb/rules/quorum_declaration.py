@@ -40,7 +40,8 @@ class QuorumSettings(Struct, frozen=True):
     """What a quorum queue keeps to, None where there is no limit. Lengths count ready messages, bytes their bodies.
 
     `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
-    MIN_MASTERS, which with MANY_QUEUES queues chooses at random.
+    MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
+    consumers out of reach hold is returned at once.
     """
 
     group_size: int
@@ -56,6 +57,7 @@ class QuorumSettings(Struct, frozen=True):
     dead_letter_routing_key: str | None
     dead_letter_strategy: str
     leader_locator: int
+    consumer_disconnected_timeout_ms: int | None = None
 
 
 def refusal(
@@ -126,6 +128,9 @@ def quorum_settings(
         dead_letter_routing_key=None if exchange is None else read["dead-letter-routing-key"],
         dead_letter_strategy=_strategy(read.get("dead-letter-strategy"), exchange, overflow),
         leader_locator=LEADER_LOCATORS.get(read.get("queue-leader-locator"), CLIENT_LOCAL),
+        consumer_disconnected_timeout_ms=_or_else(
+            read.get("consumer-disconnected-timeout"), known.consumer_disconnected_timeout_ms
+        ),
     )
 
 
@@ -136,6 +141,10 @@ def _value(
     if key == "delivery-limit":
         given = [limit if type(limit) in (int, float) else inf for limit in given]
     return resolve.decide(*given) if len(given) == 2 else next(iter(given), None)
+
+
+def _or_else(given: int | None, default: int | None) -> int | None:
+    return default if given is None else given
 
 
 def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:

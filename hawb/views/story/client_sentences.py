@@ -64,6 +64,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         {
             "nack": "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
             "consumer_gone": "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+            "out_of_reach": "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
+            "out of reach for too long.",
         },
     ),
     "messages_expired": ("plain", "{Ids} of {queues} {were} at its head and had outlived the time to live."),
@@ -116,6 +118,11 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "connection_failed": "{Consumer} of {queues} was closed with its connection, which an error ended.",
         },
     ),
+    "consumer_suspected": (
+        "fault",
+        "{queues} does not reach {consumer} on {node}, which keeps {ids} for {timeout_s} and gets nothing meanwhile.",
+    ),
+    "consumer_in_reach": ("recovery", "{queues} reaches {consumer} on {node} again, which holds {ids}."),
     "consumer_waits": ("fault", "{Consumer} waits for {queues}, a minute at most; its client was not told."),
     "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
     "publisher_started": ("plain", "{Publisher} began to publish to {queues}, connected to {node}."),
