@@ -59,6 +59,8 @@ class Release(Struct, frozen=True):
     does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`). `counts_nacks` is whether what a
     client gives back by basic.nack counts towards the delivery limit, as do messages whose consumer has gone: not in
     4.3 (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`, which looks at failed deliveries alone).
+    `returns_activate` is whether a single active consumer that a more urgent one waits for steps back for it also with
+    a message that it gives back (`rabbit_fifo:return`, `update_or_remove_con`, 4.1.2).
     """
 
     consumer_priority: bool = True
@@ -70,6 +72,7 @@ class Release(Struct, frozen=True):
     unblocks_unlimited: bool = False
     refuses_ha_failover: bool = True
     counts_nacks: bool = True
+    returns_activate: bool = False
 
 
 _RELEASE_4_0 = Release(
@@ -84,7 +87,7 @@ RELEASES: dict[str, Release] = {
     "3.10": Release(overpays=True),
     "3.13": Release(),
     "4.0": _RELEASE_4_0,
-    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False),
+    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False, returns_activate=True),
 }
 """The releases by the version that a scenario names."""
 

@@ -171,7 +171,7 @@ def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
         note_acknowledged(turn, consumer.queue, runs.normal(stale + (EMPTY if consumer.automatic else numbers)))
     if numbers:
         VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered)
-    step_back(turn, consumer.name, activates=operation.verdict != "requeue")
+    step_back(turn, consumer.name, returned=operation.verdict == "requeue")
     come_back(turn, consumer.name)
     deliver(turn, consumer.queue)
 
