@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, places, runs
+from hawb.engine import bookkeeping, dead_letters, deadlines, expiry, fifo, limits, places, runs
 from hawb.engine.access import served
 from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
@@ -36,8 +36,9 @@ DEALT_SINGLY = 10_000
 DEALT_OF_A_FLOW = 100
 """Where clients have a rate (`flows`)."""
 
-UNFAILED = ("out_of_reach",)
-"""Why messages are returned that do not count as deliveries that failed (`rabbit_fifo:return_all`, 4.3)."""
+UNFAILED = ("out_of_reach", "timed_out")
+"""Why messages are returned that do not count as deliveries that failed (`rabbit_fifo:return_all`,
+`evaluate_consumer_timeout`, 4.3)."""
 
 
 def circle(turn: Turn, queue: Queue) -> list[str]:
@@ -99,6 +100,8 @@ def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
     consumer = turn.consumers[name]
     if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
         return False
+    if any(one == name for one, _ in fifo.of(turn.queues[consumer.queue]).timed_out):
+        return False
     turn.change_consumer(name, blocked=False)
     others = (other for other in turn.queues[consumer.queue].consumers if other != name)
     turn.change_queue(consumer.queue, consumers=(*others, name))
@@ -120,8 +123,10 @@ def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us
         held = runs.union(consumer.held, numbers)
         deliveries = runs.chain(consumer.in_sequence, ordered)
         turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
-        left = {"fifo": fifo.checked_out(queue, numbers)} if queue.type == QUORUM else {}
-        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers), **left)
+        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+        if queue.type == QUORUM:
+            turn.change_queue(name, fifo=fifo.checked_out(queue, numbers))
+            deadlines.begin(turn, consumer, numbers)
         if queue.overcounted:
             count_as_delivered(turn, name, numbers)
     delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
@@ -316,6 +321,7 @@ def give_up_name(turn: Turn, name: str) -> None:
     if known is None or known.state != "closed" or not is_known(turn, known):
         return
     queue = turn.queues[known.queue]
+    deadlines.owe(turn, queue.name, name, EMPTY)
     if name in queue.consumers:
         active = None if queue.active_consumer == name else queue.active_consumer
         others = tuple(one for one in queue.consumers if one != name)

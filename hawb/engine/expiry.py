@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from hawb.engine import fifo, runs
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
-from hawb.engine.events import MessagesExpire, QueueExpires
+from hawb.engine.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires
 from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
@@ -160,10 +160,12 @@ def set_expiry(turn: Turn, name: str) -> None:
     turn.schedule(known.led_from_us + ticks * TICK_US - turn.now_us, QueueExpires(name, queue.master), priority=TIMER)
 
 
-def stop_looking(turn: Turn, name: str) -> None:
-    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired."""
-    for event in {event for _, event in turn.planned(name, QueueExpires)}:
-        turn.unschedule(event)
+def stop_looking(turn: Turn, name: str, *also: type) -> None:
+    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired, and from what `also` is
+    planned."""
+    for kind in (QueueExpires, *also):
+        for event in {event for _, event in turn.planned(name, kind)}:
+            turn.unschedule(event)
 
 
 def is_unused(turn: Turn, queue: Queue) -> bool:
@@ -196,6 +198,6 @@ def stop_timers(turn: Turn, queue: Queue) -> None:
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
     if queue.type == QUORUM:
-        stop_looking(turn, queue.name)
+        stop_looking(turn, queue.name, HoldEnds, AnswersDue)
     elif queue.limits_in_effect.expires_ms is not None:
         turn.unschedule(QueueExpires(queue.name, queue.master))

@@ -336,7 +336,9 @@ def is_served(queue: Queue, consumer: str) -> bool:
     if queue.type != QUORUM:
         return True
     fifo = of(queue)
-    return consumer not in fifo.suspected and not (fifo.quiescing and consumer == queue.active_consumer)
+    if consumer in fifo.suspected or any(one == consumer for one, _ in fifo.timed_out):
+        return False
+    return not (fifo.quiescing and consumer == queue.active_consumer)
 
 
 def missing(turn: Turn, consumer: Consumer) -> Runs:

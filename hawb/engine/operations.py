@@ -139,6 +139,8 @@ NO_PROCESS = "no_process"
 """Why a channel counts as gone: the leader finds no process of it."""
 NODE_DOWN = "node_down"
 """Why a channel counts as gone: its node is."""
+TIMED_OUT = "timed_out"
+"""Why a channel is gone: it had not answered in time, and its client does not know basic.cancel."""
 
 
 class ChannelDown(Operation, frozen=True, kw_only=True):
@@ -182,8 +184,15 @@ class NodeReached(Struct, frozen=True):
     node: int
 
 
+class TimeOut(Struct, frozen=True):
+    """A quorum queue's leader has found that the time of deliveries is over."""
+
+    queue: str
+
+
 class HoldEnded(Struct, frozen=True):
     """A quorum queue takes back what a consumer holds that its leader has lost sight of long ago."""
+
 
     queue: str
     consumer: str

@@ -34,7 +34,7 @@ def activate_next(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     waiting = [one for one in queue.consumers if one != queue.active_consumer]
     if queue.type == QUORUM:
-        waiting = [one for one in waiting if one not in fifo.of(queue).suspected]
+        waiting = [one for one in waiting if fifo.is_served(queue, one)]
     if not waiting:
         return
     best = max(waiting, key=lambda one: claim(turn, queue, one))

@@ -41,7 +41,8 @@ class QuorumSettings(Struct, frozen=True):
 
     `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
     MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
-    consumers out of reach hold is returned at once.
+    consumers out of reach hold is returned at once, `consumer_timeout_ms` where the queue does not look how long
+    consumers take to answer.
     """
 
     group_size: int
@@ -58,6 +59,7 @@ class QuorumSettings(Struct, frozen=True):
     dead_letter_strategy: str
     leader_locator: int
     consumer_disconnected_timeout_ms: int | None = None
+    consumer_timeout_ms: int | None = None
 
 
 def refusal(
@@ -131,6 +133,7 @@ def quorum_settings(
         consumer_disconnected_timeout_ms=_or_else(
             read.get("consumer-disconnected-timeout"), known.consumer_disconnected_timeout_ms
         ),
+        consumer_timeout_ms=_or_else(read.get("consumer-timeout"), known.consumer_timeout_ms),
     )
 
 

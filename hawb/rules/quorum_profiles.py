@@ -56,7 +56,8 @@ class QuorumProfile(Struct, frozen=True):
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
     queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is how long a consumer whose node is out of
-    reach keeps what it holds where nothing else is said, None in releases that return that at once.
+    reach keeps what it holds where nothing else is said, None in releases that return that at once, and
+    `consumer_timeout_ms` how long consumers may take to answer, None where it is not the queue that looks.
     """
 
     settings: Settings
@@ -74,6 +75,7 @@ class QuorumProfile(Struct, frozen=True):
     snapshot_every: int
     snapshot_every_at_most: int
     consumer_disconnected_timeout_ms: int | None = None
+    consumer_timeout_ms: int | None = None
 
 
 _LENGTHS: Settings = (("max-length", Resolve.SMALLER), ("max-length-bytes", Resolve.SMALLER))
@@ -176,11 +178,16 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
     "4.0": _PROFILE_4_0,
     "4.3": replace(
         _PROFILE_4_0,
-        settings=(*_PROFILE_4_0.settings, ("consumer-disconnected-timeout", Resolve.SMALLER)),
+        settings=(
+            *_PROFILE_4_0.settings,
+            ("consumer-disconnected-timeout", Resolve.SMALLER),
+            ("consumer-timeout", Resolve.SMALLER),
+        ),
         compared=_COMPARED_4_3,
         refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),
         requeues_at_tail=False,
         consumer_disconnected_timeout_ms=60_000,
+        consumer_timeout_ms=1_800_000,
     ),
 }
 """The profiles by the version that a scenario names."""
