@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from hawb.engine import fifo, runs
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
-from hawb.engine.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires
+from hawb.engine.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires, RetriesDue
 from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
@@ -198,6 +198,6 @@ def stop_timers(turn: Turn, queue: Queue) -> None:
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
     if queue.type == QUORUM:
-        stop_looking(turn, queue.name, HoldEnds, AnswersDue)
+        stop_looking(turn, queue.name, HoldEnds, AnswersDue, RetriesDue)
     elif queue.limits_in_effect.expires_ms is not None:
         turn.unschedule(QueueExpires(queue.name, queue.master))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine import retries, runs
 from hawb.engine.clients import Consumer
 from hawb.engine.fifo_state import Fifo
 from hawb.engine.runs import EMPTY, Runs
@@ -131,9 +131,9 @@ def keeps_dead_letters(queue: Queue) -> bool:
 
 
 def ready(queue: Queue) -> Runs:
-    """What is committed, with no consumer and no dead letter."""
+    """What is committed, with no consumer and no dead letter, and does not wait to be tried again."""
     held = runs.minus(queue.contents[queue.holder] or EMPTY, queue.unacknowledged)
-    return runs.minus(held, discarded(queue))
+    return runs.minus(runs.minus(held, discarded(queue)), delayed(queue))
 
 
 def discarded(queue: Queue) -> Runs:
@@ -141,15 +141,21 @@ def discarded(queue: Queue) -> Runs:
     return runs.normal(pair for _, these in of(queue).discards for pair in these)
 
 
+def delayed(queue: Queue) -> Runs:
+    """The messages that wait before they are delivered again."""
+    return runs.normal(retries.waiting(of(queue)))
+
+
 def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
     """Messages in the order in which they would be served if all consumers went away now: what was returned, what
-    consumers hold, the others as the log has them, and last what is not committed yet. What they hold comes back as it
-    was `delivered` (`rabbit_fifo:return_all`), where only one of them holds any."""
+    consumers hold, the others as the log has them, those that wait, and last what is not committed yet. What they hold
+    comes back as it was `delivered` (`rabbit_fifo:return_all`), where only one of them holds any."""
     fifo = of(queue)
     returned = runs.within(fifo.returns, numbers)
     held = runs.common(numbers, runs.union(queue.unacknowledged, discarded(queue)))
     pending = runs.common(numbers, queue.pending)
-    first = runs.union(runs.normal(returned), held)
+    later = runs.within(retries.waiting(fifo), numbers)
+    first = runs.union(runs.union(runs.normal(returned), held), runs.normal(later))
     again = runs.within(delivered, held)
     held = runs.chain(again, runs.minus(held, runs.normal(again)))
     others = as_logged(fifo, runs.minus(runs.minus(numbers, first), pending))
@@ -157,7 +163,7 @@ def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
         others = by_level(queue, others)
     elif fifo.levels > TWO:
         others = by_priority(queue, others)
-    return runs.chain(runs.chain(returned, held), runs.chain(others, pending))
+    return runs.chain(runs.chain(returned, held), runs.chain(runs.chain(others, later), pending))
 
 
 def as_logged(fifo: Fifo, numbers: Runs) -> Runs:
@@ -261,6 +267,7 @@ def dropped(queue: Queue, numbers: Runs) -> Fifo:
         counts=without(fifo.counts, numbers),
         discards=without(fifo.discards, numbers),
         confirmed=without(fifo.confirmed, numbers),
+        delayed=without(fifo.delayed, numbers),
     )
 
 
@@ -282,11 +289,12 @@ def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool, failed: bool
     if asked and limit is None and QUORUM_PROFILES[turn.settings.profile.version].requeues_at_tail:
         fifo = replace(fifo, counts=counts, moved=behind(fifo.moved, last_number(queue), kept) if kept else fifo.moved)
     else:
-        fifo = replace(fifo, counts=counts, returns=runs.chain(fifo.returns, kept))
+        fifo = retries.give_back(turn, queue, replace(fifo, counts=counts), kept, failed=fails)
     turn.change_queue(
         name, fifo=fifo,
         unacknowledged=runs.minus(queue.unacknowledged, back), redelivered=runs.union(queue.redelivered, numbers),
     )  # fmt: skip
+    retries.set_timer(turn, name)
     return spent
 
 

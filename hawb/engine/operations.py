@@ -190,9 +190,14 @@ class TimeOut(Struct, frozen=True):
     queue: str
 
 
+class Retry(Struct, frozen=True):
+    """A quorum queue's leader has found that messages have waited long enough to be delivered again."""
+
+    queue: str
+
+
 class HoldEnded(Struct, frozen=True):
     """A quorum queue takes back what a consumer holds that its leader has lost sight of long ago."""
-
 
     queue: str
     consumer: str

@@ -14,6 +14,7 @@ from hawb.engine import (
     chance,
     confirms,
     expiry,
+    fifo,
     limits,
     quorum_queues,
     quorum_view,
@@ -296,10 +297,10 @@ def delete(turn: Turn, operation: Delete) -> None:
 
 
 def purge(turn: Turn, operation: Purge) -> None:
-    """queue.purge: ready messages go, unacknowledged ones stay."""
+    """queue.purge: ready messages go, and those that wait to be tried again; unacknowledged ones stay."""
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
-    numbers = ready(queue)
+    numbers = runs.union(ready(queue), fifo.delayed(queue)) if queue.type == QUORUM else ready(queue)
     turn.emit("queue_purged", queue=queue.name, messages=runs.size(numbers))
     if numbers:
         take_out(turn, queue.name, numbers, "purged")

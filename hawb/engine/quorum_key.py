@@ -87,6 +87,7 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
             for one in fifo.enqueuers
         ),
         fifo.roomy, fifo.levels, fifo.dequeued, since,
+        tuple((us - state.time_us, ranked(these)) for us, these in fifo.delayed),
         tuple((us - state.time_us, ranked(common(these, queue.unacknowledged))) for us, these in fifo.ends),
     )  # fmt: skip
 

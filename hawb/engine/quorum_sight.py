@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import consuming, fifo, limits, out_of_reach, policy_changes, timeouts
+from hawb.engine import consuming, fifo, limits, out_of_reach, policy_changes, retries, timeouts
 from hawb.engine.clients import Consumer
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
@@ -37,6 +37,7 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
         consuming.follow_leader(turn, event.queue)
         out_of_reach.follow_leader(turn, event.queue)
         timeouts.follow_leader(turn, event.queue)
+        retries.set_timer(turn, event.queue)
         policy_changes.watch(turn, event.queue)
         suspect_unreached(turn, event.queue, event.node)
         look_for_channels(turn, event.queue, event.node)

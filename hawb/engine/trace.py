@@ -66,6 +66,8 @@ EVENTS: dict[str, str] = {
     "acknowledgement_ignored": "A client acknowledged deliveries of a master that is gone. consumer, ids.",
     "messages_requeued": "Messages went back to their place, marked as redelivered. ids, reason: nack, consumer_gone, "
     "out_of_reach, timed_out.",
+    "messages_delayed": "Messages that were given back wait before they are delivered again. ids, wait_s.",
+    "messages_retried": "Messages that were given back have waited long enough, and are ready. ids.",
     "messages_expired": "Messages at the head of a queue had outlived their TTL. ids.",
     "messages_dropped": "A queue gave up messages, and they went nowhere. ids, reason: maxlen, delivery_limit, "
     "other_strategy.",

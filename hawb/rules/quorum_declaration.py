@@ -15,6 +15,7 @@ from math import inf
 
 from msgspec import Struct
 
+from hawb.rules.delayed_retry import DelayedRetry, delayed_retry
 from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.profiles import Profile
@@ -42,7 +43,7 @@ class QuorumSettings(Struct, frozen=True):
     `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
     MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
     consumers out of reach hold is returned at once, `consumer_timeout_ms` where the queue does not look how long
-    consumers take to answer.
+    consumers take to answer, and `delayed_retry` where what is given back is ready at once.
     """
 
     group_size: int
@@ -60,6 +61,7 @@ class QuorumSettings(Struct, frozen=True):
     leader_locator: int
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
+    delayed_retry: DelayedRetry | None = None
 
 
 def refusal(
@@ -134,6 +136,7 @@ def quorum_settings(
             read.get("consumer-disconnected-timeout"), known.consumer_disconnected_timeout_ms
         ),
         consumer_timeout_ms=_or_else(read.get("consumer-timeout"), known.consumer_timeout_ms),
+        delayed_retry=delayed_retry(*(read.get(f"delayed-retry-{key}") for key in ("type", "min", "max"))),
     )
 
 

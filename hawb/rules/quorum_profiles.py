@@ -19,6 +19,8 @@ class Resolve(Enum):
     SMALLER = "smaller"
     STRICTER = "stricter"
     """The smaller, but a negative one means no limit, and then the other counts."""
+    LEAST_TERM = "least term"
+    """The smaller in Erlang's order, in which numbers come before all else: the argument may be anything."""
     POLICY = "policy"
     ARGUMENT = "argument"
 
@@ -31,6 +33,7 @@ class Resolve(Enum):
 _DECIDE: dict[Resolve, Callable] = {
     Resolve.SMALLER: min,
     Resolve.STRICTER: lambda policy, argument: (max if min(policy, argument) < 0 else min)(policy, argument),
+    Resolve.LEAST_TERM: lambda policy, argument: min(policy, argument) if type(argument) in (int, float) else policy,
     Resolve.POLICY: lambda policy, _: policy,
     Resolve.ARGUMENT: lambda _, argument: argument,
 }
@@ -182,6 +185,9 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
             *_PROFILE_4_0.settings,
             ("consumer-disconnected-timeout", Resolve.SMALLER),
             ("consumer-timeout", Resolve.SMALLER),
+            ("delayed-retry-type", Resolve.POLICY),
+            ("delayed-retry-min", Resolve.LEAST_TERM),
+            ("delayed-retry-max", Resolve.LEAST_TERM),
         ),
         compared=_COMPARED_4_3,
         refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),

@@ -69,6 +69,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "out of reach for too long.",
         },
     ),
+    "messages_delayed": ("plain", "{Ids} of {queues} {were} given back and will be ready again in {wait_s} s."),
+    "messages_retried": ("plain", "{Ids} of {queues} {were} ready again, to be delivered once more."),
     "messages_expired": ("plain", "{Ids} of {queues} {were} at its head and had outlived the time to live."),
     "messages_dropped": (
         "refusal",
