@@ -61,6 +61,7 @@ class Release(Struct, frozen=True):
     4.3 (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`, which looks at failed deliveries alone).
     `returns_activate` is whether a single active consumer that a more urgent one waits for steps back for it also with
     a message that it gives back (`rabbit_fifo:return`, `update_or_remove_con`, 4.1.2).
+    `purges_dead_letters` is whether a purge takes the dead letters that wait for their targets, too (`dlx_purge`, 4.3).
     """
 
     consumer_priority: bool = True
@@ -73,6 +74,7 @@ class Release(Struct, frozen=True):
     refuses_ha_failover: bool = True
     counts_nacks: bool = True
     returns_activate: bool = False
+    purges_dead_letters: bool = False
 
 
 _RELEASE_4_0 = Release(
@@ -87,7 +89,9 @@ RELEASES: dict[str, Release] = {
     "3.10": Release(overpays=True),
     "3.13": Release(),
     "4.0": _RELEASE_4_0,
-    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False, returns_activate=True),
+    "4.3": replace(
+        _RELEASE_4_0, priority_levels=32, counts_nacks=False, returns_activate=True, purges_dead_letters=True,
+    ),
 }
 """The releases by the version that a scenario names."""
 
@@ -128,6 +132,12 @@ def keeps_dead_letters(queue: Queue) -> bool:
 
 
 # In which order messages are served
+
+
+def purged(turn: Turn, queue: Queue) -> Runs:
+    """What a purge takes: what is ready or waits to be tried again, and in 4.3 dead letters."""
+    waiting = runs.union(ready(queue), delayed(queue))
+    return runs.union(waiting, discarded(queue)) if release(turn).purges_dead_letters else waiting
 
 
 def ready(queue: Queue) -> Runs:
@@ -198,15 +208,33 @@ def by_level(queue: Queue, ordered: Runs) -> Runs:
 def by_priority(queue: Queue, ordered: Runs) -> Runs:
     """Messages of 4.3: a higher priority always goes first (`rabbit_fifo_pq`). One that was requeued has the priority
     of those that say none."""
+    served = EMPTY
+    for level in by_level_of_priority(queue):
+        served = runs.chain(served, runs.within(ordered, level))
+    return served
+
+
+def by_level_of_priority(queue: Queue) -> list[Runs]:
+    """The numbers of each priority, the highest first."""
     moved = runs.normal(pair for _, these in of(queue).moved for pair in these)
     levels: dict[int, list[tuple[int, int]]] = {DEFAULT_PRIORITY: [*moved]}
     for batch in queue.batches:
         level = DEFAULT_PRIORITY if batch.priority is None else min(batch.priority, HIGHEST_PRIORITY)
         levels.setdefault(level, []).extend(runs.minus(((batch.first, batch.last),), moved))
-    served = EMPTY
-    for level in sorted(levels, reverse=True):
-        served = runs.chain(served, runs.within(ordered, runs.normal(levels[level])))
-    return served
+    return [runs.normal(levels[level]) for level in sorted(levels, reverse=True)]
+
+
+def lines(queue: Queue) -> list[Runs]:
+    """The ready messages in lines, each with a head that is looked at whether it has expired: one, but in 4.3 that of
+    the returned ones and one for each priority (`rabbit_fifo:expire_batch`)."""
+    waiting, known = ready(queue), of(queue)
+    ordered = in_order(queue, waiting)
+    if known.levels <= TWO:
+        return [ordered]
+    returned = runs.within(known.returns, waiting)
+    others = runs.minus(waiting, runs.normal(returned))
+    of_levels = [runs.within(ordered, runs.common(level, others)) for level in by_level_of_priority(queue)]
+    return [returned, *of_levels]
 
 
 def place(ordered: Runs, number: int) -> tuple[int, int]:

@@ -297,10 +297,10 @@ def delete(turn: Turn, operation: Delete) -> None:
 
 
 def purge(turn: Turn, operation: Purge) -> None:
-    """queue.purge: ready messages go, and those that wait to be tried again; unacknowledged ones stay."""
+    """queue.purge: ready messages go, and in 4.3 all that waits in a quorum queue; unacknowledged ones stay."""
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
-    numbers = runs.union(ready(queue), fifo.delayed(queue)) if queue.type == QUORUM else ready(queue)
+    numbers = fifo.purged(turn, queue) if queue.type == QUORUM else ready(queue)
     turn.emit("queue_purged", queue=queue.name, messages=runs.size(numbers))
     if numbers:
         take_out(turn, queue.name, numbers, "purged")
