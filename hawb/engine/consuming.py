@@ -100,8 +100,6 @@ def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
     consumer = turn.consumers[name]
     if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
         return False
-    if any(one == name for one, _ in fifo.of(turn.queues[consumer.queue]).timed_out):
-        return False
     turn.change_consumer(name, blocked=False)
     others = (other for other in turn.queues[consumer.queue].consumers if other != name)
     turn.change_queue(consumer.queue, consumers=(*others, name))

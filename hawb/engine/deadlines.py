@@ -4,7 +4,8 @@ Source: `rabbit_fifo:checkout_one`, `next_consumer_timeout`, `maybe_untimeout`, 
 the time of the delivery and the time-out that the queue had when the consumer subscribed, or fetched. The leader alone
 has a timer, for the earliest end. What happens then is in `hawb.engine.timeouts`.
 
-Clients with a rate have no ends: they answer all the time.
+Clients with a rate have no ends here, since they answer all the time, nor have those with automatic acknowledgement,
+whose channels do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def timeout_ms(queue: Queue) -> int | None:
 def begin(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
     """A consumer gets messages, and has a while to answer for them."""
     queue = turn.queues[consumer.queue]
-    limited = consumer.timeout_ms is not None and consumer.clock is None
+    limited = consumer.timeout_ms is not None and consumer.clock is None and not consumer.automatic
     if not limited and not fifo.of(queue).ends:
         return
     ends = {us: runs.minus(these, numbers) for us, these in held_until(queue)}
@@ -58,12 +59,15 @@ def set_timer(turn: Turn, name: str) -> None:
 
 def answered(turn: Turn, name: str, consumer: str, said: Runs) -> Runs:
     """A consumer has answered for messages that it does not hold any more. Returns those that it lost because it had
-    not answered in time; with the last of these it is served again."""
+    not answered in time; with the last of these it is served again, after the others."""
     known = fifo.of(turn.queues[name])
     had = dict(known.timed_out).get(consumer, EMPTY)
     late = runs.common(had, runs.normal(said))
     if late:
         owe(turn, name, consumer, runs.minus(had, late))
+    queue = turn.queues[name]
+    if late == had != EMPTY and consumer in queue.consumers:
+        turn.change_queue(name, consumers=(*(one for one in queue.consumers if one != consumer), consumer))
     return late
 
 

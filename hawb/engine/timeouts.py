@@ -70,7 +70,7 @@ def lose(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
     ordered = runs.within(consumer.in_sequence, numbers)
     known = runs.minus(numbers, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY
     stale = runs.chain(consumer.stale, runs.within(ordered, known))
-    turn.change_consumer(consumer.name, held=runs.minus(consumer.held, numbers), stale=stale, blocked=True)
+    turn.change_consumer(consumer.name, held=runs.minus(consumer.held, numbers), stale=stale, blocked=False)
     if consumer.name in turn.queues[name].consumers or runs.minus(consumer.held, numbers):
         owed = dict(fifo.of(turn.queues[name]).timed_out).get(consumer.name, EMPTY)
         deadlines.owe(turn, name, consumer.name, runs.union(owed, numbers))
