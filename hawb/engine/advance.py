@@ -16,6 +16,7 @@ from hawb.engine import (
     consuming,
     crashes,
     dead_letters,
+    delayed_retry,
     events,
     exchanges,
     fetching,
@@ -37,6 +38,7 @@ from hawb.engine import (
     raft_inputs,
     settling,
     subscriptions,
+    timeouts,
 )
 from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, mirrors, synchronisation
@@ -160,6 +162,10 @@ HANDLERS: dict[type, Callable] = {
     operations.NodeSuspected: node_suspected,
     operations.NodeReached: node_reached,
     operations.HoldEnded: hold_ended,
+    operations.Retry: delayed_retry.retry,
+    events.RetriesDue: delayed_retry.retries_due,
+    operations.TimeOut: timeouts.time_out,
+    events.AnswersDue: timeouts.answers_due,
     raft_events.MembersAbreast: quorum_sight.abreast,
     raft_events.MajorityReached: quorum_sight.majority_reached,
     raft_events.LogCut: quorum_sight.log_cut,

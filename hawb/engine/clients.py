@@ -42,7 +42,8 @@ class Consumer(Struct, frozen=True):
     found it without room when it was due.
 
     A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its
-    `clock`, of which `beats` are over.
+    `clock`, of which `beats` are over. `timeout_ms` is how long it may take to answer for a delivery, None where nobody
+    looks.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Consumer(Struct, frozen=True):
     clock: Clock | None = None
     beats: int = 0
     deliveries: Runs = EMPTY
+    timeout_ms: int | None = None
 
     @property
     def in_sequence(self) -> Runs:

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, dead_letters, expiry, fifo, limits, places, runs
+from hawb.engine import bookkeeping, dead_letters, deadlines, expiry, fifo, limits, places, runs
 from hawb.engine.access import served
 from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
@@ -35,6 +35,10 @@ from hawb.engine.turn import Turn
 DEALT_SINGLY = 10_000
 DEALT_OF_A_FLOW = 100
 """Where clients have a rate (`flows`)."""
+
+UNFAILED = ("out_of_reach", "timed_out")
+"""Why messages are returned that do not count as deliveries that failed (`rabbit_fifo:return_all`,
+`evaluate_consumer_timeout`, 4.3)."""
 
 
 def circle(turn: Turn, queue: Queue) -> list[str]:
@@ -117,8 +121,10 @@ def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us
         held = runs.union(consumer.held, numbers)
         deliveries = runs.chain(consumer.in_sequence, ordered)
         turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
-        left = {"fifo": fifo.checked_out(queue, numbers)} if queue.type == QUORUM else {}
-        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers), **left)
+        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+        if queue.type == QUORUM:
+            turn.change_queue(name, fifo=fifo.checked_out(queue, numbers))
+            deadlines.begin(turn, consumer, numbers)
         if queue.overcounted:
             count_as_delivered(turn, name, numbers)
     delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
@@ -202,17 +208,19 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
         bookkeeping.lose(turn, event.queue, gone, "auto_ack_in_flight", because=because)
 
 
-def put_back(turn: Turn, name: str, numbers: Runs, reason: str, *, failed: bool = True) -> int:
+def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
     """Unanswered deliveries go back to their place, in their order, marked as redelivered. On another side of a
     partition the queue may have delivered other messages. A quorum queue gives up messages that were given back too
-    often (`rabbit_fifo:return_one`), of those that count as `failed`; returns how many."""
+    often (`rabbit_fifo:return_one`); returns how many."""
     queue, ordered = turn.queues.get(name), numbers
     numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
     if not numbers:
         return 0
     turn.emit("messages_requeued", queue=name, ids=numbers, reason=reason)
     if queue.type == QUORUM:
-        spent = fifo.give_back(turn, name, runs.within(ordered, numbers), asked=reason == "nack" or not failed)
+        spent = fifo.give_back(
+            turn, name, runs.within(ordered, numbers), asked=reason == "nack", failed=reason not in UNFAILED
+        )
         if spent:
             dead_letters.let_go(turn, name, spent, dead_letters.DELIVERY_LIMIT)
         return runs.size(spent)
@@ -311,12 +319,14 @@ def give_up_name(turn: Turn, name: str) -> None:
     if known is None or known.state != "closed" or not is_known(turn, known):
         return
     queue = turn.queues[known.queue]
+    deadlines.owe(turn, queue.name, name, EMPTY)
     if name in queue.consumers:
         active = None if queue.active_consumer == name else queue.active_consumer
         others = tuple(one for one in queue.consumers if one != name)
         turn.change_queue(queue.name, consumers=others, active_consumer=active)
         missing = tuple(pair for pair in fifo.of(queue).missing if pair[0] != name)
-        fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name}, missing=missing)
+        fifo.change(turn, queue.name, missing=missing)
+    fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name})
     if known.held:
         let_go(turn, name)
 

@@ -160,6 +160,20 @@ class MessagesExpire(Struct, frozen=True):
     queue: str
 
 
+class AnswersDue(Struct, frozen=True):
+    """The leader of a quorum queue at `node` looks whether consumers have answered in time."""
+
+    queue: str
+    node: int
+
+
+class RetriesDue(Struct, frozen=True):
+    """The leader of a quorum queue at `node` looks whether messages have waited long enough."""
+
+    queue: str
+    node: int
+
+
 class LettersConfirmed(Struct, frozen=True):
     """All targets of a quorum queue's dead letters have confirmed them to its leader at `node`."""
 

@@ -11,7 +11,9 @@ master that starts begins to count anew.
 RabbitMQ's timers are late by less than a millisecond; here they are exact.
 
 A quorum queue (`rabbit_fifo`, from 3.10 on) looks at its head at each command, and its leader asks for one when the
-head's time is over (`timer_effect`). With a TTL of 0 a message has a millisecond. Every TICK_US, counted from its
+head's time is over (`timer_effect`). In 4.3 returned messages and those of each priority have heads of their own, and
+all that have expired go at once (`expire_batch`; those that do not stand first of all a command later, which is not
+told apart here). With a TTL of 0 a message has a millisecond. Every TICK_US, counted from its
 election, the leader looks whether the queue itself has expired (`ra_server_proc:set_tick_timer`). The time counts from
 the last of these: the queue or its policy was made, basic.get, the last message of a cancelled consumer was settled, a
 consumer's channel went or was out of reach. Declaring the queue again does not count, and a cancelled consumer or a
@@ -25,7 +27,7 @@ from msgspec.structs import replace
 from hawb.engine import fifo, runs
 from hawb.engine.contents import in_order, pieces, ready
 from hawb.engine.dead_letters import EXPIRED, let_go
-from hawb.engine.events import MessagesExpire, QueueExpires
+from hawb.engine.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires, RetriesDue
 from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
@@ -73,29 +75,35 @@ def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
 
 
 def drop_expired(turn: Turn, name: str) -> None:
-    """Drops expired messages at the head of the queue, and sets a timer for the next head."""
+    """Drops expired messages at the head of the queue, in 4.3 at that of each of its lines, and sets a timer for the
+    next head."""
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
     if all(batch.expires_us is None for batch in queue.batches):
         return
-    gone, next_us = [], None
-    for first, last, batch in pieces(queue.batches, in_order(queue, ready(queue))):
+    lines = fifo.lines(queue) if queue.type == QUORUM else [in_order(queue, ready(queue))]
+    found = [expired_head(turn, queue, line) for line in lines]
+    numbers = runs.normal(pair for gone, _ in found for pair in gone)
+    if numbers:
+        turn.emit("messages_expired", queue=name, ids=numbers)
+        let_go(turn, name, numbers, EXPIRED)
+    heads_us = [next_us for _, next_us in found if next_us is not None]
+    if heads_us:
+        set_timer(turn, name, min(heads_us))
+
+
+def expired_head(turn: Turn, queue: Queue, line: Runs) -> tuple[list[tuple[int, int]], int | None]:
+    """The messages at the head of a line that have expired, and when the next one will; None: never, or as steady
+    publishers' messages do, one by one as they came, which takes no timer."""
+    gone = []
+    for first, last, batch in pieces(queue.batches, line):
         end = min(last, last_expired(batch, turn.now_us))
         if end >= first:
             gone.append((first, end))
         if end < last:
-            # Messages of steady publishers need no timer: they expire as they came, one by one.
-            next_us = None if batch.flow else batch.expires_us
-            break
-    else:
-        next_us = None
-    if gone:
-        numbers = runs.normal(gone)
-        turn.emit("messages_expired", queue=name, ids=numbers)
-        let_go(turn, name, numbers, EXPIRED)
-    if next_us is not None:
-        set_timer(turn, name, next_us)
+            return gone, None if batch.flow else batch.expires_us
+    return gone, None
 
 
 def set_timer(turn: Turn, name: str, due_us: int) -> None:
@@ -160,16 +168,19 @@ def set_expiry(turn: Turn, name: str) -> None:
     turn.schedule(known.led_from_us + ticks * TICK_US - turn.now_us, QueueExpires(name, queue.master), priority=TIMER)
 
 
-def stop_looking(turn: Turn, name: str) -> None:
-    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired."""
-    for event in {event for _, event in turn.planned(name, QueueExpires)}:
-        turn.unschedule(event)
+def stop_looking(turn: Turn, name: str, *also: type) -> None:
+    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired, and from what `also` is
+    planned."""
+    for kind in (QueueExpires, *also):
+        for event in {event for _, event in turn.planned(name, kind)}:
+            turn.unschedule(event)
 
 
 def is_unused(turn: Turn, queue: Queue) -> bool:
     """Whether a quorum queue has no consumer in reach and nobody holds any of its messages."""
-    served = set(queue.consumers) - fifo.of(queue).suspected
-    return not served and not any(one.held for one in turn.consumers.values() if one.queue == queue.name)
+    suspected = fifo.of(queue).suspected
+    holders = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in suspected)
+    return not set(queue.consumers) - suspected and not any(one.held for one in holders)
 
 
 def has_expired(turn: Turn, queue: Queue) -> bool:
@@ -195,6 +206,6 @@ def stop_timers(turn: Turn, queue: Queue) -> None:
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
     if queue.type == QUORUM:
-        stop_looking(turn, queue.name)
+        stop_looking(turn, queue.name, HoldEnds, AnswersDue, RetriesDue)
     elif queue.limits_in_effect.expires_ms is not None:
         turn.unschedule(QueueExpires(queue.name, queue.master))

@@ -5,7 +5,7 @@ Source: `rabbit_channel`, `rabbit_amqqueue_process`, `rabbit_fifo`.
 
 from __future__ import annotations
 
-from hawb.engine import expiry, fifo, limits, runs
+from hawb.engine import deadlines, expiry, fifo, limits, runs
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import (
     deliver,
@@ -48,7 +48,9 @@ def get(turn: Turn, operation: Get) -> None:
     if known is not None and known.state == "active" and known.subscription and known.queue != queue.name:
         refuse_tag(turn, known)
         return
-    holder = Consumer(operation.holder or "", queue.name, operation.node, operation.connection)
+    holder = Consumer(
+        operation.holder or "", queue.name, operation.node, operation.connection, timeout_ms=deadlines.timeout_ms(queue)
+    )
     if known is None or known.state != "active" or known.queue != queue.name:
         turn.consumers[holder.name] = with_past(holder, known)
     hand_over(turn, queue.name, holder.name, numbers)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine import retries, runs
 from hawb.engine.clients import Consumer
 from hawb.engine.fifo_state import Fifo
 from hawb.engine.runs import EMPTY, Runs
@@ -59,8 +59,9 @@ class Release(Struct, frozen=True):
     does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`). `counts_nacks` is whether what a
     client gives back by basic.nack counts towards the delivery limit, as do messages whose consumer has gone: not in
     4.3 (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`, which looks at failed deliveries alone).
-    `holds_for_us` is how long a consumer out of reach keeps what it holds (4.3,
-    `rabbit_quorum_queue:get_consumer_disconnected_timeout`).
+    `returns_activate` is whether a single active consumer that a more urgent one waits for steps back for it also with
+    a message that it gives back (`rabbit_fifo:return`, `update_or_remove_con`, 4.1.2).
+    `purges_dead_letters` is whether a purge takes the dead letters that wait for their targets, too (`dlx_purge`, 4.3).
     """
 
     consumer_priority: bool = True
@@ -72,7 +73,8 @@ class Release(Struct, frozen=True):
     unblocks_unlimited: bool = False
     refuses_ha_failover: bool = True
     counts_nacks: bool = True
-    holds_for_us: int = 0
+    returns_activate: bool = False
+    purges_dead_letters: bool = False
 
 
 _RELEASE_4_0 = Release(
@@ -87,7 +89,9 @@ RELEASES: dict[str, Release] = {
     "3.10": Release(overpays=True),
     "3.13": Release(),
     "4.0": _RELEASE_4_0,
-    "4.3": replace(_RELEASE_4_0, priority_levels=32, counts_nacks=False, holds_for_us=60_000_000),
+    "4.3": replace(
+        _RELEASE_4_0, priority_levels=32, counts_nacks=False, returns_activate=True, purges_dead_letters=True,
+    ),
 }
 """The releases by the version that a scenario names."""
 
@@ -130,10 +134,16 @@ def keeps_dead_letters(queue: Queue) -> bool:
 # In which order messages are served
 
 
+def purged(turn: Turn, queue: Queue) -> Runs:
+    """What a purge takes: what is ready or waits to be tried again, and in 4.3 dead letters."""
+    waiting = runs.union(ready(queue), delayed(queue))
+    return runs.union(waiting, discarded(queue)) if release(turn).purges_dead_letters else waiting
+
+
 def ready(queue: Queue) -> Runs:
-    """What is committed, with no consumer and no dead letter."""
+    """What is committed, with no consumer and no dead letter, and does not wait to be tried again."""
     held = runs.minus(queue.contents[queue.holder] or EMPTY, queue.unacknowledged)
-    return runs.minus(held, discarded(queue))
+    return runs.minus(runs.minus(held, discarded(queue)), delayed(queue))
 
 
 def discarded(queue: Queue) -> Runs:
@@ -141,15 +151,21 @@ def discarded(queue: Queue) -> Runs:
     return runs.normal(pair for _, these in of(queue).discards for pair in these)
 
 
+def delayed(queue: Queue) -> Runs:
+    """The messages that wait before they are delivered again."""
+    return runs.normal(retries.waiting(of(queue)))
+
+
 def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
     """Messages in the order in which they would be served if all consumers went away now: what was returned, what
-    consumers hold, the others as the log has them, and last what is not committed yet. What they hold comes back as it
-    was `delivered` (`rabbit_fifo:return_all`), where only one of them holds any."""
+    consumers hold, the others as the log has them, those that wait, and last what is not committed yet. What they hold
+    comes back as it was `delivered` (`rabbit_fifo:return_all`), where only one of them holds any."""
     fifo = of(queue)
     returned = runs.within(fifo.returns, numbers)
     held = runs.common(numbers, runs.union(queue.unacknowledged, discarded(queue)))
     pending = runs.common(numbers, queue.pending)
-    first = runs.union(runs.normal(returned), held)
+    later = runs.within(retries.waiting(fifo), numbers)
+    first = runs.union(runs.union(runs.normal(returned), held), runs.normal(later))
     again = runs.within(delivered, held)
     held = runs.chain(again, runs.minus(held, runs.normal(again)))
     others = as_logged(fifo, runs.minus(runs.minus(numbers, first), pending))
@@ -157,7 +173,7 @@ def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
         others = by_level(queue, others)
     elif fifo.levels > TWO:
         others = by_priority(queue, others)
-    return runs.chain(runs.chain(returned, held), runs.chain(others, pending))
+    return runs.chain(runs.chain(returned, held), runs.chain(runs.chain(others, later), pending))
 
 
 def as_logged(fifo: Fifo, numbers: Runs) -> Runs:
@@ -192,15 +208,33 @@ def by_level(queue: Queue, ordered: Runs) -> Runs:
 def by_priority(queue: Queue, ordered: Runs) -> Runs:
     """Messages of 4.3: a higher priority always goes first (`rabbit_fifo_pq`). One that was requeued has the priority
     of those that say none."""
+    served = EMPTY
+    for level in by_level_of_priority(queue):
+        served = runs.chain(served, runs.within(ordered, level))
+    return served
+
+
+def by_level_of_priority(queue: Queue) -> list[Runs]:
+    """The numbers of each priority, the highest first."""
     moved = runs.normal(pair for _, these in of(queue).moved for pair in these)
     levels: dict[int, list[tuple[int, int]]] = {DEFAULT_PRIORITY: [*moved]}
     for batch in queue.batches:
         level = DEFAULT_PRIORITY if batch.priority is None else min(batch.priority, HIGHEST_PRIORITY)
         levels.setdefault(level, []).extend(runs.minus(((batch.first, batch.last),), moved))
-    served = EMPTY
-    for level in sorted(levels, reverse=True):
-        served = runs.chain(served, runs.within(ordered, runs.normal(levels[level])))
-    return served
+    return [runs.normal(levels[level]) for level in sorted(levels, reverse=True)]
+
+
+def lines(queue: Queue) -> list[Runs]:
+    """The ready messages in lines, each with a head that is looked at whether it has expired: one, but in 4.3 that of
+    the returned ones and one for each priority (`rabbit_fifo:expire_batch`)."""
+    waiting, known = ready(queue), of(queue)
+    ordered = in_order(queue, waiting)
+    if known.levels <= TWO:
+        return [ordered]
+    returned = runs.within(known.returns, waiting)
+    others = runs.minus(waiting, runs.normal(returned))
+    of_levels = [runs.within(ordered, runs.common(level, others)) for level in by_level_of_priority(queue)]
+    return [returned, *of_levels]
 
 
 def place(ordered: Runs, number: int) -> tuple[int, int]:
@@ -261,18 +295,21 @@ def dropped(queue: Queue, numbers: Runs) -> Fifo:
         counts=without(fifo.counts, numbers),
         discards=without(fifo.discards, numbers),
         confirmed=without(fifo.confirmed, numbers),
+        delayed=without(fifo.delayed, numbers),
     )
 
 
 # What is given back
 
 
-def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool) -> Runs:
+def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool, failed: bool = True) -> Runs:
     """Messages that consumers held, in the order in which they were delivered, are ready again; `asked` is whether the
-    client said so. Returns those that were given back too often, which still count as held."""
+    client said so, and `failed` whether their delivery counts as one that did. Returns those that were given back too
+    often, which still count as held."""
     queue = turn.queues[name]
     fifo, limit, numbers = of(queue), delivery_limit(queue), runs.normal(ordered)
-    counts = counted(fifo.counts, numbers) if release(turn).counts_nacks or not asked else fifo.counts
+    fails = failed and (release(turn).counts_nacks or not asked)
+    counts = counted(fifo.counts, numbers) if fails else fifo.counts
     often = runs.normal(pair for count, these in counts if is_given_up(count, limit) for pair in these)
     spent = runs.common(numbers, often)
     back = runs.minus(numbers, spent)
@@ -280,11 +317,12 @@ def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool) -> Runs:
     if asked and limit is None and QUORUM_PROFILES[turn.settings.profile.version].requeues_at_tail:
         fifo = replace(fifo, counts=counts, moved=behind(fifo.moved, last_number(queue), kept) if kept else fifo.moved)
     else:
-        fifo = replace(fifo, counts=counts, returns=runs.chain(fifo.returns, kept))
+        fifo = retries.give_back(turn, queue, replace(fifo, counts=counts), kept, failed=fails)
     turn.change_queue(
         name, fifo=fifo,
         unacknowledged=runs.minus(queue.unacknowledged, back), redelivered=runs.union(queue.redelivered, numbers),
     )  # fmt: skip
+    retries.set_timer(turn, name)
     return spent
 
 
@@ -334,7 +372,9 @@ def is_served(queue: Queue, consumer: str) -> bool:
     if queue.type != QUORUM:
         return True
     fifo = of(queue)
-    return consumer not in fifo.suspected and not (fifo.quiescing and consumer == queue.active_consumer)
+    if consumer in fifo.suspected or any(one == consumer for one, _ in fifo.timed_out):
+        return False
+    return not (fifo.quiescing and consumer == queue.active_consumer)
 
 
 def missing(turn: Turn, consumer: Consumer) -> Runs:

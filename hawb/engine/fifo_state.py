@@ -33,8 +33,10 @@ class Fifo(Struct, frozen=True):
     and `extra_credit` how many more messages a consumer may hold than its prefetch says. `roomy` is whether the queue
     was below its soft limit after the last command. `levels` is how many levels of priority messages have: in
     4.0 two, the others being those of a priority above 4, and `dequeued` how many messages, modulo 3, have left the
-    queue since it last was the others' turn. `used_us` is
-    when the queue was last used and `led_from_us` when its leader was elected.
+    queue since it last was the others' turn. `used_us` is when the queue was last used and `led_from_us` when its
+    leader was elected. `delayed` are messages that were given back by the time until which they wait, `ends`
+    those with consumers by the time until which these may answer, others perhaps among them, and `timed_out` those that
+    consumers have lost because they did not and are still to answer for.
     """
 
     returns: Runs = EMPTY
@@ -52,3 +54,6 @@ class Fifo(Struct, frozen=True):
     dequeued: int = 0
     used_us: int = 0
     led_from_us: int = 0
+    delayed: tuple[tuple[int, Runs], ...] = ()
+    ends: tuple[tuple[int, Runs], ...] = ()
+    timed_out: tuple[tuple[str, Runs], ...] = ()

@@ -9,9 +9,11 @@ A master that starts, or takes over, begins with drop-head and looks at lengths 
 whatever that is, it drops messages over the limit.
 
 A quorum queue (`rabbit_fifo:evaluate_limit`) compares lengths after each command, when consumers have been served, and
-counts dead letters that wait for their targets. Under reject-publish it rejects nothing itself: when it is too long it
-tells the channels that publish to it, which from then on reject messages for it, and when it is down to SOFT_LIMIT of
-its limit it tells them to go on. So it takes one message more than it may hold, and whatever is on its way.
+counts dead letters that wait for their targets, and messages that wait to be tried again, which are never dropped.
+Under reject-publish it rejects nothing itself: when it is too long it tells the channels that publish to it, which from
+then on reject messages for it, and when it is down to SOFT_LIMIT of its limit it tells them to go on. So it takes one
+message more than it may hold, and whatever is on its way. (4.3.5 would look for ever for something to drop where all
+that is over the limit waits to be tried again. Here it drops what is ready, and stops.)
 """
 
 from __future__ import annotations
@@ -50,10 +52,11 @@ def excess(queue: Queue) -> Runs:
     if limits.max_length is None and limits.max_length_bytes is None:
         return EMPTY
     waiting, gone = ready(queue), EMPTY
+    later = fifo.delayed(queue) if queue.type == QUORUM else EMPTY
     if limits.max_length is not None:
-        gone = first(queue, waiting, runs.size(waiting) - limits.max_length)
+        gone = first(queue, waiting, runs.size(waiting) + runs.size(later) - limits.max_length)
     if limits.max_length_bytes is not None:
-        gone = runs.union(gone, excess_bytes(queue, waiting, limits.max_length_bytes))
+        gone = runs.union(gone, excess_bytes(queue, waiting, limits.max_length_bytes - size_bytes(queue, later)))
     return gone
 
 
@@ -127,8 +130,9 @@ def adopt_settings(turn: Turn, name: str, settings: QuorumSettings) -> None:
 
 
 def length_and_bytes(queue: Queue) -> tuple[int, int]:
-    """The length and the bytes that count for a quorum queue's limits: ready messages, and dead letters that wait."""
-    counted = runs.union(ready(queue), fifo.discarded(queue))
+    """The length and the bytes that count for a quorum queue's limits: ready messages, those that wait to be tried
+    again, and dead letters that wait."""
+    counted = runs.union(runs.union(ready(queue), fifo.delayed(queue)), fifo.discarded(queue))
     return runs.size(counted), size_bytes(queue, counted)
 
 

@@ -139,6 +139,8 @@ NO_PROCESS = "no_process"
 """Why a channel counts as gone: the leader finds no process of it."""
 NODE_DOWN = "node_down"
 """Why a channel counts as gone: its node is."""
+TIMED_OUT = "timed_out"
+"""Why a channel is gone: it had not answered in time, and its client does not know basic.cancel."""
 
 
 class ChannelDown(Operation, frozen=True, kw_only=True):
@@ -180,6 +182,18 @@ class NodeReached(Struct, frozen=True):
 
     queue: str
     node: int
+
+
+class TimeOut(Struct, frozen=True):
+    """A quorum queue's leader has found that the time of deliveries is over."""
+
+    queue: str
+
+
+class Retry(Struct, frozen=True):
+    """A quorum queue's leader has found that messages have waited long enough to be delivered again."""
+
+    queue: str
 
 
 class HoldEnded(Struct, frozen=True):

@@ -1,11 +1,20 @@
-"""Consumers of quorum queues on nodes that the leader has lost sight of.
+"""Consumers of quorum queues on nodes that the leader has lost sight of: suspected, given up, served again.
 
-Source: `rabbit_fifo:apply` (`noconnection`, `nodeup`, and in 4.3 the timer `consumer_disconnected_timeout`).
+Source: `rabbit_fifo:apply` (`noconnection`, `nodeup`, and in 4.3 the timer `consumer_disconnected_timeout`),
+`state_enter`, `rabbit_quorum_queue:get_consumer_disconnected_timeout`; clusters of 3.8.9, 3.10.8, 4.0.5 and 4.3.6.
 
-Such a consumer is suspected: it gets nothing more until its node is back. What it holds is returned at once. In 4.3 it
-stays the consumer's for a minute, from which its client may still answer for it, and a single active consumer stays the
-active one as long; then it is returned, which does not count towards the delivery limit. Each leader that suspects a
-consumer counts that time anew. What a policy says of that time (consumer-disconnected-timeout) is left out.
+Such a consumer is suspected: it gets nothing more until its node is back. Before 4.3 what it holds is returned at once,
+but for that of cancelled consumers; answers for it come too late.
+
+In 4.3 it stays the consumer's for `consumer_disconnected_timeout`, whether that is cancelled or not, and so does what
+was fetched. If the node is back before, the consumer goes on, and its answers count. If not, all is returned, which
+does not count towards the delivery limit. A single active consumer stays the active one as long, so that nobody is
+served, and then stands behind the others. The leader has the timer, so that a new leader counts that time anew.
+
+Left out in 4.3: what a second loss of the same consumer does, under another leader. In the source of 4.3.5 the consumer
+then stays suspected, and keeps what it holds, for as long as it lives; no broker was seen to do so. Here the new leader
+gives it the same time. A client that comes back under the name of one that is gone ends that one's channel at once, and
+what it held is returned.
 """
 
 from __future__ import annotations
@@ -30,60 +39,48 @@ def outlasts_its_node(queue: Queue, consumer: Consumer) -> bool:
 
 
 def suspect(turn: Turn, name: str, node: int) -> None:
-    """A quorum queue's leader has lost the connection to a node: consumers there are suspected, and the messages that
-    they hold are returned, at once or later. Their answers for these will be too late. A cancelled consumer keeps what
-    it holds, unless the queue has a single active consumer. The queue also keeps consumers that died with the node,
-    until it sees that node again and finds them gone."""
-    single, had = is_single_active(turn.queues[name]), fifo.of(turn.queues[name]).suspected
+    """A quorum queue's leader has lost the connection to a node. The queue also keeps consumers that died with the
+    node, until it sees that node again and finds them gone."""
+    queue = turn.queues[name]
+    waits, had = patience_ms(queue) is not None, fifo.of(queue).suspected
     there = [one for one in turn.consumers.values() if one.queue == name and one.node == node]
-    lost = [one for one in there if one.state != "closed" or (is_known(turn, one) and one.name not in had)]
+    known = [one for one in there if is_known(turn, one) or not (waits or one.state == "closed")]
+    lost = [one for one in known if one.state != "closed" or one.name not in had]
     for consumer in lost:
         if consumer.state == "closed":
             turn.emit("consumer_closed", node=node, queue=name, consumer=consumer.name, reason=NODE_DOWN)
-    holds_for_us = fifo.release(turn).holds_for_us
-    for consumer in there if holds_for_us else lost:
-        if not holds_for_us:
-            take_back(turn, name, consumer)
-        elif is_known(turn, consumer):
-            fifo.change(turn, name, suspected=fifo.of(turn.queues[name]).suspected | {consumer.name})
-            stop_waiting(turn, name, consumer.name)
-            ends = HoldEnds(name, consumer.name, turn.queues[name].master)
-            turn.schedule(holds_for_us, ends, priority=TIMER)
+        if waits:
+            wait_for(turn, consumer)
+        elif not outlasts_its_node(turn.queues[name], consumer):
+            lose(turn, consumer)
     if lost:
-        if single:
+        if is_single_active(queue) and not waits:
             activate_next(turn, name)
         expiry.used(turn, name)
         deliver(turn, name)
 
 
-def take_back(turn: Turn, name: str, consumer: Consumer, *, failed: bool = True) -> None:
-    """Returns what a consumer holds that is out of reach; `failed` is whether that counts towards the limit."""
-    if failed and outlasts_its_node(turn.queues[name], consumer):
-        return
+def patience_ms(queue: Queue) -> int | None:
+    """How long a consumer out of reach keeps what it holds; None: not at all."""
+    return None if queue.quorum_settings is None else queue.quorum_settings.consumer_disconnected_timeout_ms
+
+
+def lose(turn: Turn, consumer: Consumer) -> None:
+    """Suspects a consumer whose messages are returned at once."""
+    spent = return_held(turn, consumer, "consumer_gone")
+    if consumer.name in turn.queues[consumer.queue].consumers:
+        fifo.overpay(turn, consumer.queue, consumer.name, spent)
+        hold_off(turn, consumer.queue, consumer.name)
+
+
+def return_held(turn: Turn, consumer: Consumer, reason: str) -> int:
+    """Returns all that a consumer holds; it will still answer for what it knows of. Returns how many messages were
+    given up thereby."""
     held = runs.within(consumer.in_sequence, consumer.held)
     known = runs.minus(consumer.held, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY
     stale = runs.chain(consumer.stale, runs.within(held, known))
     turn.change_consumer(consumer.name, held=EMPTY, deliveries=EMPTY, stale=stale)
-    spent = put_back(turn, name, held, "consumer_gone", failed=failed)
-    if consumer.name in turn.queues[name].consumers:
-        fifo.overpay(turn, name, consumer.name, spent)
-        hold_off(turn, name, consumer.name)
-
-
-def hold_ended(turn: Turn, name: str, consumer: str) -> None:
-    """A consumer has been out of reach for as long as it may hold messages."""
-    if name in turn.queues and consumer in fifo.of(turn.queues[name]).suspected:
-        take_back(turn, name, turn.consumers[consumer], failed=False)
-        if is_single_active(turn.queues[name]):
-            activate_next(turn, name)
-        expiry.used(turn, name)
-        deliver(turn, name)
-
-
-def stop_waiting(turn: Turn, name: str, consumer: str) -> None:
-    """Takes the end of a consumer's time off the agenda."""
-    for event in {event for _, event in turn.planned(name, HoldEnds) if event.consumer == consumer}:
-        turn.unschedule(event)
+    return put_back(turn, consumer.queue, held, reason)
 
 
 def hold_off(turn: Turn, name: str, consumer: str) -> None:
@@ -98,19 +95,77 @@ def hold_off(turn: Turn, name: str, consumer: str) -> None:
         turn.change_queue(name, active_consumer=None, consumers=(*others, consumer))
 
 
-def unsuspect(turn: Turn, name: str, node: int) -> None:
-    """A node is back in reach: the consumers that are still there are served again."""
-    suspected = fifo.of(turn.queues[name]).suspected
-    back = [one for one in turn.queues[name].consumers if turn.consumers[one].node == node and one in suspected]
-    there = {one for one in suspected if turn.consumers[one].node == node}
-    if not there:
+# For a while
+
+
+def wait_for(turn: Turn, consumer: Consumer) -> None:
+    """Suspects a consumer that keeps what it holds, and its place, for a while. One that waits to be the single active
+    one has nothing to lose."""
+    queue = turn.queues[consumer.queue]
+    known = fifo.of(queue)
+    if consumer.name in known.suspected:
         return
-    for consumer in sorted(there):
-        stop_waiting(turn, name, consumer)
-    fifo.change(turn, name, suspected=suspected - there)
-    if is_single_active(turn.queues[name]):
+    turn.emit(
+        "consumer_suspected", node=consumer.node, queue=queue.name, consumer=consumer.name, ids=consumer.held,
+        timeout_s=patience_ms(queue) / 1_000,
+    )  # fmt: skip
+    turn.change_consumer(consumer.name, blocked=False)
+    fifo.change(turn, queue.name, suspected=known.suspected | {consumer.name})
+    watch(turn, queue, consumer.name)
+
+
+def watch(turn: Turn, queue: Queue, consumer: str) -> None:
+    """The leader sets a timer for a consumer that it suspects."""
+    unwatch(turn, queue.name, consumer)
+    if turn.consumers[consumer].held or not is_single_active(queue) or queue.active_consumer == consumer:
+        turn.schedule(patience_ms(queue) * 1_000, HoldEnds(queue.name, consumer, queue.master), priority=TIMER)
+
+
+def unwatch(turn: Turn, name: str, consumer: str) -> None:
+    """Takes timers for a consumer off the agenda."""
+    for event in {event for _, event in turn.planned(name, HoldEnds) if event.consumer == consumer}:
+        turn.unschedule(event)
+
+
+def follow_leader(turn: Turn, name: str) -> None:
+    """A new leader knows of no timers, and finds that consumers are out of reach."""
+    queue = turn.queues[name]
+    for consumer in sorted(fifo.of(queue).suspected) if patience_ms(queue) is not None else ():
+        watch(turn, queue, consumer)
+
+
+def hold_ended(turn: Turn, name: str, consumer: str) -> None:
+    """It is committed that a consumer was out of reach for as long as it may hold messages. It stays suspected. One
+    that is no consumer any more is forgotten with the last message that it held."""
+    if name not in turn.queues or consumer not in fifo.of(turn.queues[name]).suspected:
+        return
+    return_held(turn, turn.consumers[consumer], "out_of_reach")
+    queue = turn.queues[name]
+    if consumer not in queue.consumers:
+        fifo.change(turn, name, suspected=fifo.of(queue).suspected - {consumer})
+    if queue.active_consumer == consumer and is_single_active(queue):
+        hold_off(turn, name, consumer)
+        activate_next(turn, name)
+    if is_single_active(queue) or consumer not in queue.consumers:
+        expiry.used(turn, name)
+    deliver(turn, name)
+
+
+def unsuspect(turn: Turn, name: str, node: int) -> None:
+    """A node is back in reach: the consumers that are still there are served again, with what they hold."""
+    queue = turn.queues[name]
+    there = sorted(one for one in fifo.of(queue).suspected if turn.consumers[one].node == node)
+    back = [one for one in queue.consumers if one in there]
+    known = back if patience_ms(queue) is None else there
+    if not known:
+        return
+    fifo.change(turn, name, suspected=fifo.of(queue).suspected.difference(known))
+    for one in known if patience_ms(queue) is not None else ():
+        unwatch(turn, name, one)
+        turn.emit("consumer_in_reach", node=node, queue=name, consumer=one, ids=turn.consumers[one].held)
+    if is_single_active(queue):
         activate_next(turn, name)
     else:
-        others = (other for other in turn.queues[name].consumers if other not in back)
+        others = (other for other in queue.consumers if other not in back)
         turn.change_queue(name, consumers=(*others, *back))
     deliver(turn, name)

@@ -14,6 +14,7 @@ from hawb.engine import (
     chance,
     confirms,
     expiry,
+    fifo,
     limits,
     quorum_queues,
     quorum_view,
@@ -301,10 +302,10 @@ def is_abandoned(turn: Turn, queue: Queue) -> bool:
 
 
 def purge(turn: Turn, operation: Purge) -> None:
-    """queue.purge: ready messages go, unacknowledged ones stay."""
+    """queue.purge: ready messages go, and in 4.3 all that waits in a quorum queue; unacknowledged ones stay."""
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
-    numbers = ready(queue)
+    numbers = fifo.purged(turn, queue) if queue.type == QUORUM else ready(queue)
     turn.emit("queue_purged", queue=queue.name, messages=runs.size(numbers))
     if numbers:
         take_out(turn, queue.name, numbers, "purged")

@@ -17,7 +17,7 @@ from hawb.engine.fifo import limits_of
 from hawb.engine.fifo_state import Fifo
 from hawb.engine.quorum.events import RaftArrives, RaftWritten
 from hawb.engine.quorum.group import Channel, Group, Proposal
-from hawb.engine.runs import Runs
+from hawb.engine.runs import Runs, common
 from hawb.engine.state import Queue, State
 from hawb.raft.log import Log, Run
 from hawb.raft.member import Member, nodes_in
@@ -87,6 +87,8 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
             for one in fifo.enqueuers
         ),
         fifo.roomy, fifo.levels, fifo.dequeued, since,
+        tuple((us - state.time_us, ranked(these)) for us, these in fifo.delayed),
+        tuple((us - state.time_us, ranked(common(these, queue.unacknowledged))) for us, these in fifo.ends),
     )  # fmt: skip
 
 
@@ -96,7 +98,7 @@ def _channel_key(channel: Channel, names: tuple[int, ...]) -> tuple:
 
 
 def _by_name(fifo: Fifo) -> tuple:
-    return fifo.counts, fifo.discards, fifo.confirmed, fifo.missing
+    return fifo.counts, fifo.discards, fifo.confirmed, fifo.missing, fifo.timed_out
 
 
 def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple:

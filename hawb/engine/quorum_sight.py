@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import consuming, fifo, limits, policy_changes
+from hawb.engine import consuming, fifo, limits, out_of_reach, policy_changes, retries, timeouts
 from hawb.engine.clients import Consumer
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
@@ -35,6 +35,9 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
     turn.look_from(event.node)
     if event.queue in turn.queues:
         consuming.follow_leader(turn, event.queue)
+        out_of_reach.follow_leader(turn, event.queue)
+        timeouts.follow_leader(turn, event.queue)
+        retries.set_timer(turn, event.queue)
         policy_changes.watch(turn, event.queue)
         suspect_unreached(turn, event.queue, event.node)
         look_for_channels(turn, event.queue, event.node)
@@ -84,7 +87,7 @@ def log_cut(turn: Turn, event: LogCut) -> None:
         drop_orphans(turn, turn.groups.own(event.queue))
 
 
-def out_of_reach(turn: Turn, nodes: Iterable[int]) -> None:
+def lost_sight(turn: Turn, nodes: Iterable[int]) -> None:
     """The side in focus has lost sight of nodes that run: its leaders suspect the consumers there."""
     for name in sorted(turn.groups):
         if name in turn.queues and turn.queues[name].up and turn.is_here(turn.queues[name].master):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import dead_letters, fifo, places, runs
+from hawb.engine import dead_letters, deadlines, fifo, places, runs
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import come_back, deliver, is_sorted, put_back, reached
 from hawb.engine.contents import take_out
@@ -166,14 +166,24 @@ def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
         return
     turn.change_consumer(consumer.name, stale=left, held=runs.minus(consumer.held, numbers))
     if stale:
-        turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=runs.normal(stale))
+        note_late(turn, consumer, stale)
     if operation.verdict == "ack":
         note_acknowledged(turn, consumer.queue, runs.normal(stale + (EMPTY if consumer.automatic else numbers)))
     if numbers:
         VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered)
-    step_back(turn, consumer.name, activates=operation.verdict != "requeue")
+    step_back(turn, consumer.name, returned=operation.verdict == "requeue")
     come_back(turn, consumer.name)
     deliver(turn, consumer.queue)
+
+
+def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
+    """Notes that a client has answered for messages that a quorum queue has taken back meanwhile."""
+    late = deadlines.answered(turn, consumer.queue, consumer.name, stale)
+    if late:
+        turn.emit("answers_too_late", queue=consumer.queue, consumer=consumer.name, ids=late)
+    others = runs.minus(runs.normal(stale), late)
+    if others:
+        turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=others)
 
 
 def unheard(parked: Parked) -> Parked:

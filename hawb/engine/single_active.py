@@ -34,7 +34,7 @@ def activate_next(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     waiting = [one for one in queue.consumers if one != queue.active_consumer]
     if queue.type == QUORUM:
-        waiting = [one for one in waiting if one not in fifo.of(queue).suspected]
+        waiting = [one for one in waiting if fifo.is_served(queue, one)]
     if not waiting:
         return
     best = max(waiting, key=lambda one: claim(turn, queue, one))
@@ -63,15 +63,15 @@ def takes_over(turn: Turn, waiting: str, active: str) -> bool:
     return fifo.release(turn).urgent_active and turn.consumers[waiting].priority > turn.consumers[active].priority
 
 
-def step_back(turn: Turn, consumer: str, *, activates: bool) -> None:
-    """The active consumer of a 4.0 queue that a more urgent one waits for has settled its last message, and waits from
-    now on. If it gave that back, nobody is active before something else moves the queue (`rabbit_fifo:return` does not
-    ask who is next)."""
+def step_back(turn: Turn, consumer: str, *, returned: bool) -> None:
+    """The active consumer of a queue of 4.0 or later that a more urgent one waits for has settled its last message, and
+    waits from now on. If it has `returned` that, in 4.0 nobody is active before something else moves the queue
+    (`rabbit_fifo:return` does not ask who is next)."""
     queue = turn.queues[turn.consumers[consumer].queue]
     if fifo.of(queue).quiescing and queue.active_consumer == consumer and not turn.consumers[consumer].held:
         turn.change_queue(queue.name, active_consumer=None)
         fifo.change(turn, queue.name, quiescing=False)
-    if activates and is_single_active(queue):
+    if is_single_active(queue) and (not returned or fifo.release(turn).returns_activate):
         activate_next(turn, queue.name)
 
 

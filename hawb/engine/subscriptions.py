@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine import expiry, fifo, places, runs
+from hawb.engine import deadlines, expiry, fifo, places, runs
 from hawb.engine.access import ends_with_crash, fail, served
 from hawb.engine.classic.mailbox import is_awaited
 from hawb.engine.clients import HOLDS_NOTHING, Consumer
@@ -75,6 +75,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         cancel_on_ha_failover=operation.cancel_on_ha_failover,
         cancel_notify=operation.cancel_notify,
         clock=None if operation.rate is None else clock_from(turn, operation.rate),
+        timeout_ms=deadlines.timeout_ms(queue),
     )
     consumer = with_past(consumer, known)
     again = queue.type == QUORUM and known is not None and known.subscription != 0 and bool(known.held)
@@ -119,6 +120,8 @@ def register(turn: Turn, consumer: Consumer) -> None:
     quorum = queue.type == QUORUM
     waits = quorum and not fifo.release(turn).activates_at_once and held_by_cancelled(turn.consumers, queue)
     turn.change_queue(queue.name, consumers=(*queue.consumers, consumer.name))
+    if quorum:
+        deadlines.owe(turn, queue.name, consumer.name, EMPTY)
     if consumer.exclusive and not quorum:
         turn.change_queue(queue.name, active_consumer=consumer.name)
     elif is_single_active(queue) and not waits:
@@ -230,6 +233,7 @@ def forget(turn: Turn, consumer: Consumer) -> None:
         turn, queue.name, suspected=known.suspected - {consumer.name},
         missing=tuple(pair for pair in known.missing if pair[0] != consumer.name),
         extra_credit=tuple(pair for pair in known.extra_credit if pair[0] != consumer.name),
+        timed_out=tuple(pair for pair in known.timed_out if pair[0] != consumer.name),
     )  # fmt: skip
 
 

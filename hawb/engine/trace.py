@@ -64,7 +64,10 @@ EVENTS: dict[str, str] = {
     "messages_acknowledged": "A client acknowledged messages and they left the queue. consumer, ids.",
     "answers_misplaced": "A client answered for `meant`, in whose place the master has others. consumer, ids, meant.",
     "acknowledgement_ignored": "A client acknowledged deliveries of a master that is gone. consumer, ids.",
-    "messages_requeued": "Messages went back to their place, marked as redelivered. ids, reason: nack, consumer_gone.",
+    "messages_requeued": "Messages went back to their place, marked as redelivered. ids, reason: nack, consumer_gone, "
+    "out_of_reach, timed_out.",
+    "messages_delayed": "Messages that were given back wait before they are delivered again. ids, wait_s.",
+    "messages_retried": "Messages that were given back have waited long enough, and are ready. ids.",
     "messages_expired": "Messages at the head of a queue had outlived their TTL. ids.",
     "messages_dropped": "A queue gave up messages, and they went nowhere. ids, reason: maxlen, delivery_limit, "
     "other_strategy.",
@@ -78,7 +81,14 @@ EVENTS: dict[str, str] = {
     "consumer_cancelled": "A consumer was cancelled. consumer, reason: client, queue_deleted, failover, master_down, "
     "in_use; "
     "notified.",
-    "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down, drained, connection_failed.",
+    "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down, drained, connection_failed, "
+    "timed_out.",
+    "consumer_suspected": "A quorum queue does not reach a consumer, which keeps what it holds for a while. consumer, "
+    "ids, timeout_s.",
+    "consumer_timed_out": "A consumer had not answered in time: it lost messages, and gets none until it has answered "
+    "for them. consumer, ids, notified.",
+    "answers_too_late": "A client answered for messages that it had lost because it took too long. consumer, ids.",
+    "consumer_in_reach": "A quorum queue reaches a consumer again that it had suspected. consumer, ids (what it has).",
     "consumer_waits": "A consumer's channel tries to consume again, for a minute at most. consumer.",
     "consumer_moved": "A consumer was registered with the new master, without its client knowing. consumer.",
     "publisher_started": "A client began to publish steadily. publisher.",

@@ -33,10 +33,12 @@ from hawb.engine import (
     quorum_requests,
     quorum_sight,
     rejoining,
+    retries,
     settling,
     single_active,
     strays,
     subscriptions,
+    timeouts,
 )
 from hawb.engine import limits as lengths
 from hawb.engine.booting import boot_order
@@ -191,7 +193,12 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "single-active-consumer quorum-single-active-priority-4-0"),
         _of("exclusive consumers", subscriptions.is_in_use, "", "exclusive-consumers"),
         _of("a consumer of a quorum queue suspected", out_of_reach.suspect, "",
-            "quorum-consumer-out-of-sight quorum-single-active-out-of-sight"),
+            "quorum-consumer-out-of-sight quorum-single-active-out-of-sight quorum-consumers-node-killed-4-3 "
+            "quorum-consumer-out-of-reach-4-3"),
+        _of("consumer-timeout: a consumer of a quorum queue that does not answer in time", timeouts.time_out, "",
+            "quorum-consumer-timeout-4-3 quorum-consumer-timeout-and-a-new-leader-4-3"),
+        _of("delayed retry: returned messages wait before they are delivered again", retries.give_back, "",
+            "quorum-delayed-retry-4-3"),
     ),
     "Nodes": (
         _of("boot order: for whom a node waits", boot_order.awaited, "last-to-stop-is-master and-stays-master"),

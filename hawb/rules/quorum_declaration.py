@@ -15,6 +15,7 @@ from math import inf
 
 from msgspec import Struct
 
+from hawb.rules.delayed_retry import DelayedRetry, delayed_retry
 from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.profiles import Profile
@@ -40,7 +41,9 @@ class QuorumSettings(Struct, frozen=True):
     """What a quorum queue keeps to, None where there is no limit. Lengths count ready messages, bytes their bodies.
 
     `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
-    MIN_MASTERS, which with MANY_QUEUES queues chooses at random.
+    MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
+    consumers out of reach hold is returned at once, `consumer_timeout_ms` where the queue does not look how long
+    consumers take to answer, and `delayed_retry` where what is given back is ready at once.
     """
 
     group_size: int
@@ -56,6 +59,9 @@ class QuorumSettings(Struct, frozen=True):
     dead_letter_routing_key: str | None
     dead_letter_strategy: str
     leader_locator: int
+    consumer_disconnected_timeout_ms: int | None = None
+    consumer_timeout_ms: int | None = None
+    delayed_retry: DelayedRetry | None = None
 
 
 def refusal(
@@ -126,6 +132,11 @@ def quorum_settings(
         dead_letter_routing_key=None if exchange is None else read["dead-letter-routing-key"],
         dead_letter_strategy=_strategy(read.get("dead-letter-strategy"), exchange, overflow),
         leader_locator=LEADER_LOCATORS.get(read.get("queue-leader-locator"), CLIENT_LOCAL),
+        consumer_disconnected_timeout_ms=_or_else(
+            read.get("consumer-disconnected-timeout"), known.consumer_disconnected_timeout_ms
+        ),
+        consumer_timeout_ms=_or_else(read.get("consumer-timeout"), known.consumer_timeout_ms),
+        delayed_retry=delayed_retry(*(read.get(f"delayed-retry-{key}") for key in ("type", "min", "max"))),
     )
 
 
@@ -136,6 +147,10 @@ def _value(
     if key == "delivery-limit":
         given = [limit if type(limit) in (int, float) else inf for limit in given]
     return resolve.decide(*given) if len(given) == 2 else next(iter(given), None)
+
+
+def _or_else(given: int | None, default: int | None) -> int | None:
+    return default if given is None else given
 
 
 def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:

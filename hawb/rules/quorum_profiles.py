@@ -19,6 +19,8 @@ class Resolve(Enum):
     SMALLER = "smaller"
     STRICTER = "stricter"
     """The smaller, but a negative one means no limit, and then the other counts."""
+    LEAST_TERM = "least term"
+    """The smaller in Erlang's order, in which numbers come before all else: the argument may be anything."""
     POLICY = "policy"
     ARGUMENT = "argument"
 
@@ -31,6 +33,7 @@ class Resolve(Enum):
 _DECIDE: dict[Resolve, Callable] = {
     Resolve.SMALLER: min,
     Resolve.STRICTER: lambda policy, argument: (max if min(policy, argument) < 0 else min)(policy, argument),
+    Resolve.LEAST_TERM: lambda policy, argument: min(policy, argument) if type(argument) in (int, float) else policy,
     Resolve.POLICY: lambda policy, _: policy,
     Resolve.ARGUMENT: lambda _, argument: argument,
 }
@@ -55,7 +58,9 @@ class QuorumProfile(Struct, frozen=True):
     from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
-    queue up to `snapshot_every_at_most`.
+    queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is how long a consumer whose node is out of
+    reach keeps what it holds where nothing else is said, None in releases that return that at once, and
+    `consumer_timeout_ms` how long consumers may take to answer, None where it is not the queue that looks.
     """
 
     settings: Settings
@@ -72,6 +77,8 @@ class QuorumProfile(Struct, frozen=True):
     least_cut: int
     snapshot_every: int
     snapshot_every_at_most: int
+    consumer_disconnected_timeout_ms: int | None = None
+    consumer_timeout_ms: int | None = None
 
 
 _LENGTHS: Settings = (("max-length", Resolve.SMALLER), ("max-length-bytes", Resolve.SMALLER))
@@ -174,9 +181,19 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
     "4.0": _PROFILE_4_0,
     "4.3": replace(
         _PROFILE_4_0,
+        settings=(
+            *_PROFILE_4_0.settings,
+            ("consumer-disconnected-timeout", Resolve.SMALLER),
+            ("consumer-timeout", Resolve.SMALLER),
+            ("delayed-retry-type", Resolve.POLICY),
+            ("delayed-retry-min", Resolve.LEAST_TERM),
+            ("delayed-retry-max", Resolve.LEAST_TERM),
+        ),
         compared=_COMPARED_4_3,
         refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),
         requeues_at_tail=False,
+        consumer_disconnected_timeout_ms=60_000,
+        consumer_timeout_ms=1_800_000,
     ),
 }
 """The profiles by the version that a scenario names."""

@@ -187,14 +187,14 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
     counted = counted_here(queue)
     unacknowledged = runs.common(counted, queue.unacknowledged)
     unknowing = sum(runs.size(one.uncredited) for one in state.consumers.values() if one.queue == name)
-    discarded = runs.common(counted, fifo.discarded(queue))
+    aside = runs.common(counted, runs.union(fifo.discarded(queue), fifo.delayed(queue)))
     common = {
         "type": queue.type,
         "durable": queue.durable,
         "policy": queue.policy,
         "operator_policy": queue.operator_policy,
         "messages": runs.size(counted) + unknowing,
-        "messages_ready": runs.size(counted) - runs.size(unacknowledged) - runs.size(discarded),
+        "messages_ready": runs.size(counted) - runs.size(unacknowledged) - runs.size(aside),
         "messages_unacknowledged": runs.size(unacknowledged) + unknowing,
         "ids": as_lists(ids_in_order(state, queue, content)),
         "redelivered": as_lists(runs.common(content, queue.delivered)),

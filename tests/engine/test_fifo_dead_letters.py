@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fifo_bench import LATENCY_US, SINCE_3_10, Bench
 
-from hawb.engine import consuming, dead_letters, events, limits
-from hawb.engine.operations import DeadLetters
+from hawb.engine import consuming, dead_letters, events, limits, queues
+from hawb.engine.operations import DeadLetters, Purge
 from hawb.engine.runs import EMPTY
 
 AT_LEAST_ONCE = {
@@ -79,3 +79,13 @@ def test_what_is_dropped_for_its_length_never_waits_and_another_strategy_gives_u
     bench.settle("h", None, "reject")
     bench.keep_to(dead_letter_exchange="", dead_letter_routing_key="dead")
     assert bench.queue.content == EMPTY and bench.removed("dropped") == ((1, 1),)
+
+
+@pytest.mark.parametrize("version, left", [("4.0", ((1, 2),)), ("4.3", ((2, 2),))])
+def test_a_purge_takes_dead_letters_that_wait_in_4_3(version: str, left: tuple):
+    bench = Bench(version, **AT_LEAST_ONCE)
+    bench.publish(3)
+    bench.get(2, holder="h")
+    bench.settle("h", 1, "reject")
+    queues.purge(bench.turn, Purge("q", 0))
+    assert bench.queue.content == left

@@ -31,6 +31,32 @@ def test_an_expired_message_behind_one_that_lives_waits():
     assert bench.removed("expired") == ((2, 2),)
 
 
+def test_in_4_3_returned_messages_and_those_of_each_priority_have_heads_of_their_own():
+    bench = Bench("4.3")
+    bench.publish(1, priority=9)
+    bench.keep_to(message_ttl=10)
+    bench.publish(1, priority=1)
+    bench.keep_to()
+    bench.publish(1, priority=2)
+    bench.keep_to(message_ttl=10)
+    bench.publish(1, priority=2)
+    bench.publish(2, priority=12)
+    bench.get(1, holder="h")
+    bench.requeue("h")
+    assert bench.queue.fifo.returns == ((5, 5),) and bench.order == ((5, 6), (1, 1), (3, 4), (2, 2))
+    bench.pass_time(10_000)
+    consuming.deliver(bench.turn, "q")
+    assert bench.removed("expired") == ((2, 2), (5, 6)) and bench.order == ((1, 1), (3, 4))
+
+
+def test_in_4_3_the_timer_is_set_for_the_first_head_to_expire():
+    bench = Bench("4.3", message_ttl=20)
+    bench.publish(1, priority=9)
+    bench.keep_to(message_ttl=10)
+    bench.publish(1, priority=1)
+    assert [due_us for due_us, _ in bench.turn.planned("q", MessagesExpire)] == [10_000]
+
+
 def test_a_message_that_was_given_back_expires_when_it_would_have():
     bench = Bench(message_ttl=10)
     bench.publish(2)

@@ -6,7 +6,6 @@ import pytest
 from fifo_bench import LATENCY_US, SINGLE, VERSIONS, Bench
 
 from hawb.engine import consuming, out_of_reach
-from hawb.engine.events import HoldEnds
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import DOWN
 
@@ -109,67 +108,6 @@ def test_other_nodes_consumers_notice_nothing_of_one_that_is_lost():
     out_of_reach.suspect(bench.turn, "q", 3)
     out_of_reach.unsuspect(bench.turn, "q", 3)
     assert bench.held("near") == ((1, 1),) and bench.queue.fifo.suspected == frozenset()
-
-
-# Nodes out of reach in 4.3
-
-MINUTE_US = 60_000_000
-
-
-def end_minute(bench: Bench) -> None:
-    """The time is over for which consumers out of reach hold messages; their leader has proposed to take them back."""
-    for event in bench.pass_time(MINUTE_US):
-        if isinstance(event, HoldEnds):
-            out_of_reach.hold_ended(bench.turn, event.queue, event.consumer)
-
-
-def test_in_4_3_what_a_consumer_out_of_reach_holds_is_returned_after_a_minute_and_does_not_count():
-    bench = Bench("4.3", delivery_limit=0)
-    bench.publish(4)
-    bench.consume("far", prefetch=2, node=3)
-    bench.pass_time(LATENCY_US)
-    out_of_reach.suspect(bench.turn, "q", 3)
-    assert bench.held("far") == ((1, 2),) and bench.queue.fifo.suspected == {"far"}
-    end_minute(bench)
-    assert bench.held("far") == EMPTY and bench.order == ((1, 4),)
-    assert bench.queue.redelivered == ((1, 2),) and bench.queue.fifo.counts == ()
-
-
-def test_in_4_3_a_consumer_that_is_back_in_time_keeps_what_it_holds():
-    bench = Bench("4.3")
-    bench.publish(3)
-    bench.consume("far", prefetch=1, node=3)
-    out_of_reach.suspect(bench.turn, "q", 3)
-    bench.pass_time(LATENCY_US)
-    out_of_reach.unsuspect(bench.turn, "q", 3)
-    end_minute(bench)
-    assert bench.held("far") == ((1, 1),)
-    bench.settle("far")
-    assert bench.removed("acknowledged") == ((1, 1),) and bench.held("far") == ((2, 2),)
-
-
-def test_in_4_3_holders_and_cancelled_consumers_out_of_reach_lose_what_they_hold_too():
-    bench = Bench("4.3")
-    bench.publish(2)
-    bench.get(1, holder="h")
-    bench.consume("far", prefetch=1, node=0)
-    bench.cancel("far")
-    out_of_reach.suspect(bench.turn, "q", 0)
-    assert (bench.held("h"), bench.held("far")) == (((1, 1),), ((2, 2),))
-    end_minute(bench)
-    assert bench.held("h") == bench.held("far") == EMPTY and bench.order == ((1, 2),)
-
-
-def test_in_4_3_an_active_consumer_out_of_reach_stays_active_for_a_minute():
-    bench = Bench("4.3", **SINGLE)
-    bench.publish(2)
-    bench.consume("far", prefetch=1, node=3)
-    bench.consume("near", prefetch=1)
-    out_of_reach.suspect(bench.turn, "q", 3)
-    assert bench.queue.active_consumer == "far"
-    out_of_reach.suspect(bench.turn, "q", 3)  # by another leader, from which on the minute counts
-    end_minute(bench)
-    assert bench.queue.active_consumer == "near" and bench.held("near") == ((1, 1),)
 
 
 # Deliveries whose sender dies

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from fifo_bench import SINGLE, VERSIONS, Bench
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import consuming, dead_letters, events, fifo, out_of_reach, runs, settling
+from hawb.engine import (
+    consuming,
+    dead_letters,
+    deadlines,
+    delayed_retry,
+    events,
+    fifo,
+    out_of_reach,
+    quorum_requests,
+    retries,
+    runs,
+    settling,
+    subscriptions,
+    timeouts,
+)
 from hawb.engine.contents import ready
 from hawb.engine.events import MessagesExpire
 from hawb.engine.operations import Settle
@@ -21,7 +37,9 @@ LIMITS = st.fixed_dictionaries(
         "delivery_limit": st.integers(0, 2), "max_length": st.integers(0, 5), "message_ttl": st.integers(0, 3),
         "overflow": st.just("reject-publish"), "dead_letter_exchange": st.just(""),
         "dead_letter_routing_key": st.sampled_from(["dead", "nowhere"]),
-        "dead_letter_strategy": st.just("at-least-once"),
+        "dead_letter_strategy": st.just("at-least-once"), "consumer_timeout": st.integers(0, 3),
+        "consumer_disconnected_timeout": st.integers(0, 3), "delayed_retry_min": st.integers(1, 3),
+        "delayed_retry_type": st.sampled_from(["all", "failed", "returned"]),
     },
 )  # fmt: skip
 OPERATIONS = st.one_of(
@@ -54,14 +72,16 @@ def perform(bench: Bench, operation: tuple) -> None:
         bench.keep_to(**given[0])
     elif what == "lead":
         bench.turn.change_queue("q", master=given[0], holder=given[0])
-        consuming.follow_leader(bench.turn, "q")
+        for follow in (consuming.follow_leader, out_of_reach.follow_leader, timeouts.follow_leader, retries.set_timer):
+            follow(bench.turn, "q")
     elif what == "pass_time":
         for event in bench.pass_time(*given):
             handle = {
                 events.HoldEnds: lambda turn, event: out_of_reach.hold_ended(turn, event.queue, event.consumer),
                 Settle: settling.settle, MessagesExpire: consuming.messages_expire,
                 events.LettersConfirmed: consuming.letters_confirmed,
-                events.LettersRetried: dead_letters.retry,
+                events.LettersRetried: dead_letters.retry, events.RetriesDue: delayed_retry.retry,
+                events.AnswersDue: timeouts.time_out,
             }.get(type(event))  # fmt: skip
             if handle is not None:
                 handle(bench.turn, event)
@@ -79,7 +99,7 @@ def check(bench: Bench) -> None:
     held = [one.held for one in turn.consumers.values()]
     assert runs.normal(pair for part in held for pair in part) == queue.unacknowledged
     assert sum(map(runs.size, held)) == runs.size(queue.unacknowledged)
-    parts = (waiting, queue.unacknowledged, fifo.discarded(queue))
+    parts = (waiting, queue.unacknowledged, fifo.discarded(queue), fifo.delayed(queue))
     assert sum(map(runs.size, parts)) == runs.size(queue.content)
     assert runs.normal(bench.order) == waiting and runs.size(bench.order) == runs.size(waiting)
     for these in (known.returns, *(these for _, these in known.moved)):
@@ -94,14 +114,20 @@ def check(bench: Bench) -> None:
         active = queue.active_consumer == one or not dict(queue.arguments).get("x-single-active-consumer")
         assert not (takes and active and waiting)
     assert all(refusal.code is not None for refusal in turn.refusals)
+    owing = dict(known.timed_out)
+    assert not any(one in owing and owing[one] == EMPTY for one in owing)
+    assert bool(deadlines.held_until(queue)) <= bool(turn.planned("q", events.AnswersDue))
+    assert bool(known.delayed) <= bool(turn.planned("q", events.RetriesDue))
 
 
 @given(st.sampled_from(VERSIONS), st.booleans(), LIMITS, st.lists(OPERATIONS, max_size=25))
 def test_messages_are_in_one_place_and_consumers_with_room_get_them(version, single, first, operations):
     bench = Bench(version, **first, **(SINGLE if single else {}))
     bench.add("dead", "classic")
+    ends_channel = mock.patch.object(quorum_requests, "channel_down", subscriptions.close)
     for operation in operations:
         if single and operation[0] == "keep_to":
             operation = ("keep_to", operation[1] | SINGLE)
-        perform(bench, operation)
+        with ends_channel:
+            perform(bench, operation)
         check(bench)

@@ -72,6 +72,16 @@ def test_in_4_0_nobody_is_active_after_the_last_message_was_given_back_until_som
     assert bench.queue.active_consumer == "b" and bench.held("b") == ((1, 1),)
 
 
+@pytest.mark.parametrize("verdict", ["ack", "requeue", "reject"])
+def test_in_4_3_the_next_one_is_active_at_once_however_the_last_message_went(verdict: str):
+    bench = Bench("4.3", **SINGLE)
+    bench.consume("a", prefetch=1)
+    bench.publish(2)
+    bench.consume("b", prefetch=1, priority=1)
+    bench.settle("a", verdict=verdict)
+    assert bench.queue.active_consumer == "b" and bench.held("b") == (((1, 1),) if verdict == "requeue" else ((2, 2),))
+
+
 @pytest.mark.parametrize("version, active", [("3.8", None), ("3.10", "b")])
 def test_in_3_8_one_that_comes_while_a_cancelled_one_holds_messages_waits(version: str, active: str | None):
     bench = Bench(version, **SINGLE)

@@ -180,7 +180,7 @@ def clients_gone(t: Turn, gone: int, dead: int) -> None:
             close_clients(t, node, NODE_DOWN)
         else:
             close_exclusive_queues(t, node)
-            quorum_sight.out_of_reach(t, [node])
+            quorum_sight.lost_sight(t, [node])
         alarms.node_gone(t, node)
 
 

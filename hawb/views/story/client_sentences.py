@@ -64,8 +64,13 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         {
             "nack": "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
             "consumer_gone": "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+            "timed_out": "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
+            "out_of_reach": "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
+            "out of reach for too long.",
         },
     ),
+    "messages_delayed": ("plain", "{Ids} of {queues} {were} given back and will be ready again in {wait_s} s."),
+    "messages_retried": ("plain", "{Ids} of {queues} {were} ready again, to be delivered once more."),
     "messages_expired": ("plain", "{Ids} of {queues} {were} at its head and had outlived the time to live."),
     "messages_dropped": (
         "refusal",
@@ -113,9 +118,21 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "client": "{Consumer} of {queues} closed its channel.",
             "node_down": "{Consumer} of {queues} is gone: it was connected to {node}.",
             "drained": "{Consumer} of {queues} was closed with its connection to {node}, which is being drained.",
+            "timed_out": "{Consumer} of {queues} was closed with an error of its channel: it had not answered in time.",
             "connection_failed": "{Consumer} of {queues} was closed with its connection, which an error ended.",
         },
     ),
+    "consumer_suspected": (
+        "fault",
+        "{queues} does not reach {consumer} on {node}, which keeps {ids} for {timeout_s} s and gets nothing then.",
+    ),
+    "consumer_timed_out": (
+        "fault",
+        "{Consumer} of {queues} had not answered in time and lost {ids}; it gets nothing until it answers for them. "
+        "Its client was {told}.",
+    ),
+    "answers_too_late": ("plain", "{Consumer} answered for {ids} of {queues}, which it had lost: it was too late."),
+    "consumer_in_reach": ("recovery", "{queues} reaches {consumer} on {node} again, which holds {ids}."),
     "consumer_waits": ("fault", "{Consumer} waits for {queues}, a minute at most; its client was not told."),
     "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
     "publisher_started": ("plain", "{Publisher} began to publish to {queues}, connected to {node}."),

@@ -1,0 +1,126 @@
+"""Consumers of a quorum queue of 4.3 that do not answer in time."""
+
+from __future__ import annotations
+
+import pytest
+from fifo_bench import SINGLE, Bench
+
+from hawb.engine import timeouts
+from hawb.engine.events import AnswersDue
+from hawb.engine.operations import TimeOut
+from hawb.engine.runs import EMPTY
+
+SHORT = {"consumer_timeout": 10}
+SHORT_US = 10_000
+
+
+def bench_43(**arguments: object) -> Bench:
+    bench = Bench("4.3", **(SHORT | arguments))
+    bench.publish(4)
+    return bench
+
+
+def time_out(bench: Bench, us: int) -> int:
+    """Time goes by, and what the leader wants is committed at once; returns how often it looked."""
+    until_us, looked = bench.turn.now_us + us, 0
+    while due := [at for at, _ in bench.turn.planned("q", AnswersDue) if at <= until_us]:
+        bench.pass_time(min(due) - bench.turn.now_us)
+        timeouts.time_out(bench.turn, TimeOut("q"))
+        looked += 1
+    bench.pass_time(until_us - bench.turn.now_us)
+    return looked
+
+
+def test_what_is_not_answered_for_in_time_is_returned_and_has_not_failed():
+    bench = bench_43(delivery_limit=0)
+    bench.consume("c", prefetch=2)
+    assert time_out(bench, SHORT_US - 1) == 0 and bench.held("c") == ((1, 2),)
+    assert time_out(bench, 1) == 1
+    assert bench.held("c") == EMPTY and bench.order == ((1, 4),) and bench.queue.fifo.counts == ()
+    assert bench.turn.consumers["c"].cancel_notified and bench.turn.consumers["c"].state == "active"
+
+
+@pytest.mark.parametrize("verdict", ["ack", "requeue", "reject"])
+def test_it_gets_nothing_until_it_has_answered_for_all_and_these_answers_do_nothing_else(verdict: str):
+    bench = bench_43()
+    bench.consume("c", prefetch=2)
+    time_out(bench, SHORT_US)
+    bench.settle("c", 1, verdict)
+    assert bench.held("c") == EMPTY and bench.queue.fifo.timed_out == (("c", ((2, 2),)),)
+    bench.settle("c", 1, verdict)
+    assert bench.held("c") == ((1, 2),) and bench.queue.fifo.timed_out == ()
+    assert bench.removed("acknowledged") == bench.removed("rejected") == EMPTY
+
+
+def test_each_delivery_has_an_end_of_its_own_and_a_new_one_when_it_is_delivered_again():
+    bench = bench_43()
+    bench.consume("c", prefetch=1)
+    bench.pass_time(4_000)
+    bench.requeue("c")
+    assert bench.held("c") == ((1, 1),)
+    bench.pass_time(4_000)
+    bench.consume("d", prefetch=1)
+    assert time_out(bench, 2_000) == 1 and bench.held("c") == ((1, 1),)
+    assert time_out(bench, 4_000) == 1 and bench.held("c") == EMPTY and bench.held("d") == ((2, 2),)
+
+
+def test_the_time_is_what_the_queue_had_when_the_consumer_came():
+    bench = bench_43()
+    bench.consume("c", prefetch=1)
+    bench.keep_to(consumer_timeout=1)
+    bench.consume("d", prefetch=1)
+    time_out(bench, 1_000)
+    assert bench.held("c") == ((1, 1),) and bench.held("d") == EMPTY
+
+
+def test_without_a_setting_it_is_half_an_hour_and_before_4_3_the_queue_does_not_look():
+    bench = Bench("4.3")
+    bench.publish(1)
+    bench.consume("c", prefetch=1)
+    [(due_us, _)] = bench.turn.planned("q", AnswersDue)
+    assert due_us == 1_800_000_000
+    bench = Bench("4.0", **SHORT)
+    bench.publish(1)
+    bench.consume("c", prefetch=1)
+    assert bench.turn.planned("q", AnswersDue) == [] and bench.turn.consumers["c"].timeout_ms is None
+
+
+def test_the_next_one_is_active_while_the_single_active_consumer_is_in_time_out():
+    bench = bench_43(**SINGLE)
+    bench.consume("a", prefetch=2)
+    bench.consume("b", prefetch=1)
+    time_out(bench, SHORT_US)
+    assert bench.queue.active_consumer == "b" and bench.held("b") == ((1, 1),)
+    bench.cancel("b")
+    assert bench.queue.active_consumer is None
+    bench.settle("a")
+    assert bench.queue.active_consumer == "a" and bench.held("a") == ((2, 3),)
+
+
+def test_one_that_comes_anew_under_the_name_owes_nothing():
+    bench = bench_43()
+    bench.consume("c", prefetch=1)
+    time_out(bench, SHORT_US)
+    bench.cancel("c")
+    bench.consume("c", prefetch=1)
+    assert bench.held("c") == ((1, 1),) and bench.queue.fifo.timed_out == ()
+
+
+def test_a_new_leader_sets_its_timer_and_one_that_leads_no_more_does_nothing():
+    bench = bench_43()
+    bench.consume("c", prefetch=1)
+    bench.pass_time(SHORT_US // 2)
+    bench.turn.change_queue("q", master=1, holder=1)
+    timeouts.follow_leader(bench.turn, "q")
+    timeouts.answers_due(bench.turn, AnswersDue("q", 0))
+    assert bench.turn.planned("q", AnswersDue) == [(SHORT_US, AnswersDue("q", 1))]
+
+
+def test_a_timer_that_finds_all_answered_for_sets_the_next():
+    bench = bench_43()
+    bench.consume("c", prefetch=1)
+    bench.pass_time(4_000)
+    bench.settle("c")
+    [event] = bench.pass_time(6_000)
+    timeouts.answers_due(bench.turn, event)
+    assert bench.turn.planned("q", AnswersDue) == [(14_000, AnswersDue("q", 0))] and bench.held("c") == ((2, 2),)
