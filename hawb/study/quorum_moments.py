@@ -148,7 +148,7 @@ class OfGroup(Numbers):
                 self.t.agenda[row, FIRST], self.t.agenda[row, SECOND] = event.written.generation, event.written.index
 
 
-def words_of(message: object) -> tuple[int, int, int, int, int]:
+def words_of(message: Any) -> tuple[int, int, int, int, int]:
     """What a message between members says, in the columns from `FIRST` on (`quorum_state.COLUMN_OF`)."""
     if isinstance(message, AppendEntries):
         last_term = message.entries[-1].term if message.entries else message.prev_term

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ MORE = 200
 """More entries than a search adds to a log."""
 CHANNEL_MODE = (True, False)
 """That of a search's channels, which confirm and have no transactions."""
-PLANNED: dict[type, Callable[[Struct], tuple]] = {
+PLANNED: dict[type, Callable[[Any], tuple]] = {
     **{kind: search_refusals.PLANNED[kind] for kind in (
         events.ShutDown, events.Stopped, events.NodeGoneNoticed, events.BootAttempt, events.BootGivesUp,
         events.LookAround, events.PolicyTakesEffect, events.ConfirmsDue, events.LinksTimeOut,
