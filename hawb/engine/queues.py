@@ -190,7 +190,7 @@ def create(turn: Turn, operation: Declare) -> None:
 def leave_record(turn: Turn, operation: Declare) -> None:
     """A declaration is committed whose client was told that it timed out: with Khepri its record stays, and nothing
     runs that would serve it (`rabbit_amqqueue_process:init`, `rabbit_quorum_queue:start_cluster`)."""
-    if type_of(operation) == QUORUM:
+    if type_of(operation) != CLASSIC:
         quorum_queues.leave_record(turn, operation)
         return
     create(turn, operation)

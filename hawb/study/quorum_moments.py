@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hawb.engine.moment import Moment
 from hawb.engine.operations import NodeSuspected
 from hawb.engine.quorum.events import RaftArrives, RaftWritten
