@@ -56,7 +56,7 @@ def links_healed(turn: Turn) -> None:
     for name in sorted(turn.groups):
         for _side in turn.each_side():
             queue = turn.queues.get(name)
-            if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and turn.is_here(queue.master):
+            if queue is not None and queue.has_group and queue.master != NOWHERE and turn.is_here(queue.master):
                 offer_in_sight(turn, name, queue.master)
 
 
@@ -87,7 +87,8 @@ def log_cut(turn: Turn, event: LogCut) -> None:
 def out_of_reach(turn: Turn, nodes: Iterable[int]) -> None:
     """The side in focus has lost sight of nodes that run: its leaders suspect the consumers there."""
     for name in sorted(turn.groups):
-        if name in turn.queues and turn.queues[name].up and turn.is_here(turn.queues[name].master):
+        queue = turn.queues.get(name)
+        if queue is not None and queue.type == QUORUM and queue.up and turn.is_here(queue.master):
             for node in nodes:
                 put(turn, name, NodeSuspected(name, node), NOWHERE)
 
@@ -125,7 +126,7 @@ def dead_ones(turn: Turn, name: str) -> list[Consumer]:
 def node_back(turn: Turn, node: int) -> None:
     """A node is up: leaders that reach it find out about consumers there."""
     for name in sorted(turn.groups):
-        if name in turn.queues and turn.queues[name].type == QUORUM:
+        if name in turn.queues and turn.queues[name].has_group:
             see_again(turn, name, node)
 
 
@@ -167,5 +168,5 @@ def in_reach(turn: Turn) -> None:
 
 def abreast(turn: Turn, event: MembersAbreast) -> None:
     """Members have caught up, and deliver what the last leader could not."""
-    if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
+    if event.queue in turn.queues and turn.queues[event.queue].has_group:
         consuming.deliver_missing(turn, event.queue)

@@ -40,9 +40,10 @@ EVENTS: dict[str, str] = {
     "pattern_gave_up": "Matching a policy's pattern took too many steps and counts as no match. policy, pattern, kind: "
     "user, operator.",
     "not_simulated": "Something is there that has no rule in hawb and changes nothing here. what.",
-    "queue_declared": "A queue was declared. master, mirrors, policy, operator_policy, type: classic, quorum; members "
-    "(quorum queues).",
-    "arguments_ignored": "A quorum queue was declared with arguments that it takes and that change nothing. arguments.",
+    "queue_declared": "A queue was declared. master, mirrors, policy, operator_policy, type: classic, quorum, "
+    "stream; members (quorum queues, streams).",
+    "arguments_ignored": "A quorum queue or stream was declared with arguments that it takes and that change nothing. "
+    "arguments.",
     "exchange_declared": "A direct exchange was declared, because it was bound to. exchange, vhost.",
     "queue_bound": "A queue was bound to an exchange. exchange, routing_key.",
     "queue_deleted": "A queue is gone. reason: client, auto_delete, expired, exclusive_owner_gone, node_down, "
