@@ -39,7 +39,7 @@ from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.operations import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM, Batch, Parked, Queue
+from hawb.engine.state import Batch, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
@@ -105,8 +105,7 @@ def enqueue(turn: Turn, operation: Enqueue) -> None:
     """A quorum queue has committed messages: it takes those for which it has room, and answers their channel."""
     name = operation.queue
     queue = turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, operation.numbers))
-    if queue.type == QUORUM:
-        fifo.with_late(turn, name, operation.numbers)
+    fifo.with_late(turn, name, operation.numbers)
     share = take(turn, operation, turn.queues[name], operation.numbers)
     if operation.connection is not None:
         delay_us = turn.link_us(queue.master, operation.node)

@@ -57,7 +57,7 @@ from hawb.engine.quorum import asking, flowing, leadership, registration
 from hawb.engine.quorum.events import ProposalGivenUp
 from hawb.engine.quorum.group import GONE, STORE, Proposal
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, STOPPING, STREAM, Batch, Queue
+from hawb.engine.state import NOWHERE, QUORUM, STOPPING, STREAM, Batch, Queue
 from hawb.engine.turn import Turn
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
@@ -129,7 +129,10 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY)
     if isinstance(operation, AWAITED):
         event = ProposalGivenUp(name, proposal.number, group.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
-    asking.ask(turn, group, proposal)
+    channel = enqueuers.sender(operation)
+    streams.note_channel(turn, group, channel)
+    if streams.writes_to_leader(turn, group, channel):
+        asking.ask(turn, group, proposal)
 
 
 def is_in_reach(turn: Turn, name: str, node: int) -> bool:
@@ -222,13 +225,13 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     if enqueuers.rejects(turn, group, channel):
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
-    known = registration.is_registered(turn, group, channel)
+    publisher = enqueuers.sender(order)
+    known = registration.is_registered(turn, group, channel) and streams.writes_to_leader(turn, group, publisher)
     if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
-    if turn.queues[queue.name].master != NOWHERE and group.waiting:
-        publisher = enqueuers.sender(order)
+    if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM:
         asking.offer_again(turn, group, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)

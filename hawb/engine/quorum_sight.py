@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import consuming, fifo, limits, policy_changes
+from hawb.engine import consuming, fifo, limits, policy_changes, streams
 from hawb.engine.clients import Consumer
+from hawb.engine.enqueuers import sender
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum.asking import drop_orphans, is_in_sight, offer_again
@@ -39,7 +40,9 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
         suspect_unreached(turn, event.queue, event.node)
         look_for_channels(turn, event.queue, event.node)
         drop_orphans(turn, turn.groups.own(event.queue))
-        offer_again(turn, turn.groups.own(event.queue), event.node, lambda proposal: True)
+        group = turn.groups.own(event.queue)
+        streams.tell_channels(turn, group, event.node)
+        offer_again(turn, group, event.node, lambda one: streams.writes_to_leader(turn, group, sender(one.operation)))
 
 
 def majority_reached(turn: Turn, event: MajorityReached) -> None:
@@ -63,7 +66,11 @@ def links_healed(turn: Turn) -> None:
 def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
     """What a leader, whose side is in focus, hears of gets to it."""
     group = turn.groups.own(name)
-    chosen = {one.number for one in group.waiting if is_in_sight(turn, group, one)}
+    chosen = {
+        one.number
+        for one in group.waiting
+        if streams.writes_to_leader(turn, group, sender(one.operation)) and is_in_sight(turn, group, one)
+    }
     offer_again(turn, group, leader, lambda one: one.number in chosen)
 
 

@@ -8,7 +8,8 @@ majority kept is the next writer, which Raft's election comes to as well. What d
   deletions and changes of replicas. So an election takes a majority of the cluster's nodes too. Here every node is in
   it from the first stream on; a real one takes in nodes that did not run then at its next tick, after 30 s.
 - Nothing is taken out: no purge, no basic.get, no limits, and a node in maintenance mode keeps its replicas.
-- A channel need not be known before it publishes.
+- A channel need not be known before it publishes. One that is cut off while a new leader is chosen goes on writing to
+  the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
 
 Left out: consumers and their offsets, retention by size and age, super streams, filters, single active consumers and
 the stream protocol, and a process of a stream that crashes (all refused in `hawb.scenario.unsupported`); a change of
@@ -23,6 +24,7 @@ from __future__ import annotations
 from hawb.engine.access import fail
 from hawb.engine.naming import described
 from hawb.engine.operations import Declare, Delete, Get, Operation, Purge
+from hawb.engine.quorum.group import Channel, Group
 from hawb.engine.state import STREAM
 from hawb.engine.turn import Turn
 from hawb.rules import streams
@@ -47,6 +49,28 @@ def coordinates(turn: Turn, node: int) -> bool:
     """Whether a node reaches a coordinator that can decide: a majority of the cluster's nodes."""
     members = [other for other, value in enumerate(turn.nodes) if value.member]
     return sum(turn.runs_anywhere(other) and turn.linked(node, other) for other in members) >= majority(len(members))
+
+
+def note_channel(turn: Turn, group: Group, channel: Channel | None) -> None:
+    """A channel that begins to write to a stream knows of the leader that there is, and hears of the next ones."""
+    if channel is not None and is_stream(turn, group.name) and channel not in dict(group.asked):
+        group.asked = (*group.asked, (channel, turn.queues[group.name].master))
+
+
+def tell_channels(turn: Turn, group: Group, leader: int) -> None:
+    """The channels in reach hear of a stream's new leader. Nobody tells one that is cut off, then or later: the
+    coordinator has struck it off."""
+    if is_stream(turn, group.name):
+        group.asked = tuple(
+            (channel, leader if turn.linked(leader, channel[1]) else known) for channel, known in group.asked
+        )
+
+
+def writes_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
+    """Whether what a channel writes gets to the leader that there is, and not to a process that is gone, which nobody
+    notices. So it is with every channel of a quorum queue."""
+    leader = turn.queues[group.name].master
+    return not is_stream(turn, group.name) or dict(group.asked).get(channel, leader) == leader
 
 
 def can_be_declared(turn: Turn, operation: Declare) -> bool:

@@ -59,7 +59,7 @@ def test_a_leader_that_lost_sight_of_its_stream_s_others_takes_over_what_they_ha
     parted = cluster("a", "b", "c").publish("log", 5).partition(["a"], ["b", "c"]).wait(75)
     parted.publish("log", 5, node="b")
     assert stream(parted)["replicas"]["a"]["messages"] == 5
-    parted.heal().publish("log", 1, node="a")
+    parted.heal().publish("log", 1, node="c")
     assert {entry["messages"] for entry in stream(parted)["replicas"].values()} == {11}
 
 
@@ -92,3 +92,13 @@ def test_a_steady_publisher_sends_as_many_as_its_channel_may():
 def test_nothing_of_its_log_is_cut():
     long = cluster("a", version="3.10").publish("log", 20_000)
     assert stream(long)["log_entries"] > 20_000
+
+
+@pytest.mark.parametrize("version", ["3.10", "4.0", "4.3"])
+def test_a_channel_that_was_not_told_of_a_new_leader_writes_to_the_old_one(version: str):
+    parted = cluster("a", "b", "c", version=version).publish("log", 5, node="a").publish("log", 5, node="c")
+    parted.partition(["a"], ["b", "c"]).wait(75).heal().publish("log", 1, node="a").publish("log", 1, node="c").wait(60)
+    assert parted.outcome["ledger"]["log"]["confirmed"] == [[1, 10], [12, 12]]
+    assert stream(parted)["uncommitted"] == [[11, 11]]
+    parted.publish("log", 1, node="a", connection="another")
+    assert parted.outcome["ledger"]["log"]["confirmed"] == [[1, 10], [12, 13]]
