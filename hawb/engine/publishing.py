@@ -27,6 +27,7 @@ from hawb.engine import (
     places,
     quorum_requests,
     runs,
+    streams,
 )
 from hawb.engine.access import park
 from hawb.engine.classic.confirming import answer_us, group_answer_us
@@ -39,7 +40,7 @@ from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.operations import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import Batch, Parked, Queue
+from hawb.engine.state import STREAM, Batch, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
@@ -87,7 +88,9 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     """Messages that another queue has given up reach this one. No publisher waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
-    if queue is not None and queue.has_group:
+    if queue is not None and queue.type == STREAM and not streams.profile_of(turn).takes_dead_letters:
+        turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason="stream")
+    elif queue is not None and queue.has_group:
         quorum_requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and keeps(turn, queue, event.node):
         park(turn, queue, event)

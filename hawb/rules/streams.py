@@ -44,18 +44,22 @@ SIMULATED = ("x-queue-type", "x-initial-cluster-size", "x-queue-leader-locator")
 class StreamProfile(Struct, frozen=True):
     """One release's facts. `moves_leaders` is whether a stream's leader can be moved, by hand or by rebalancing,
     `deletes_where_down` whether a replica can be deleted while its node is down, `forgets` whether a node that is
-    forgotten loses its replicas, `grows` whether all streams can be grown and shrunk (`rabbitmq-streams grow`), and
-    `checked` whether `check_if_node_is_quorum_critical` counts streams and their coordinator."""
+    forgotten loses its replicas, `grows` whether all streams can be grown and shrunk (`rabbitmq-streams grow`),
+    `checked` whether `check_if_node_is_quorum_critical` counts streams and their coordinator, and `takes_dead_letters`
+    whether what queues give up is written to a stream (`deliver`, stateless)."""
 
     moves_leaders: bool = True
     deletes_where_down: bool = True
     forgets: bool = True
     grows: bool = False
     checked: bool = True
+    takes_dead_letters: bool = True
 
 
 STREAM_PROFILES: dict[str, StreamProfile] = {
-    "3.10": StreamProfile(moves_leaders=False, deletes_where_down=False, forgets=False, checked=False),
+    "3.10": StreamProfile(
+        moves_leaders=False, deletes_where_down=False, forgets=False, checked=False, takes_dead_letters=False
+    ),
     "3.13": StreamProfile(),
     "4.0": StreamProfile(),
     "4.3": StreamProfile(grows=True),
