@@ -270,7 +270,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("stream: how many replicas, initial cluster size, leader locator", stream_rules.settings, "",
             "streams-declared"),
         _of("stream coordinator without a majority: coordinator_unavailable", streams.coordinates, "",
-            "streams-coordinator"),
+            "streams-coordinator streams-khepri-minority"),
         _of("streams and quorum queues grown and shrunk together", quorum_membership.changes_with_all, "",
             "streams-replicas-changed streams-grow-4-3"),
         _of("rebalance: streams", maintenance.moves, "", "streams-leaders-stay-3-10 streams-leaders-move"),
