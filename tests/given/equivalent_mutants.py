@@ -268,7 +268,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
         UNSEEN_CHECK: [
             "StreamProfile: checked: bool = True takes_dead_letters: => checked: bool = False takes_dead_letters:",
-            "STREAM_PROFILES: StreamProfile(), '4.0': => StreamProfile(checked=False), '4.0':",
             "STREAM_PROFILES: checked=False, takes_dead_letters=False), => checked=True, takes_dead_letters=False),",
         ],
         ALWAYS_SAID: [

@@ -247,15 +247,11 @@ def _rows(node: ast.Dict) -> Iterator[Node]:
 
 
 def _as_before(before: ast.Call, row: ast.Call) -> Iterator[Node]:
-    """A row with a value of the row before it, said or left out there."""
-    said, own = ({keyword.arg: keyword for keyword in each.keywords} for each in (before, row))
-    for name in own | said:
-        had = said.get(name)
-        if name not in own:
-            yield _with(row, keywords=[*row.keywords, had])
-        elif had is None or ast.dump(had) != ast.dump(own[name]):
-            index = row.keywords.index(own[name])
-            other = [] if had is None else [had]
+    """A row with a value of the row before it, or without it where that has none."""
+    said = {keyword.arg: keyword for keyword in before.keywords}
+    for index, keyword in enumerate(row.keywords):
+        other = [said[keyword.arg]] if keyword.arg in said else []
+        if not other or ast.dump(other[0]) != ast.dump(keyword):
             yield _with(row, keywords=[*row.keywords[:index], *other, *row.keywords[index + 1 :]])
 
 

@@ -28,6 +28,7 @@ MASTER_ENDS = {
     "policy": "was dropped as the policy asked for",
     "transfer": "was dropped so that another takes over",
     "left_behind": "was left behind while it ran",
+    "metadata_timed_out": "ended, since metadata could not be changed",
 }
 """How a master ended, by the reason of `master_down`."""
 
