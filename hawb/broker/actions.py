@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hawb.broker import membership
 from hawb.broker.control import Atom, reason_of, term
 from hawb.broker.nodes import BrokerNode
-from hawb.engine.naming import split_queue
+from hawb.engine.naming import join_queue, split_queue
 from hawb.scenario import verbs
 from hawb.scenario.forms import OnNodes, Verb
 
@@ -221,13 +221,24 @@ def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
         drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, 70)))
 
 
+def is_stream(drive: Drive, queue: str) -> bool:
+    """Whether a queue was declared as a stream."""
+    return join_queue(*split_queue(queue)) in drive.clients.streams
+
+
 def add_member(drive: Drive, verb: verbs.AddMember) -> None:
+    if is_stream(drive, verb.queue):
+        drive.rabbitmqctl("rabbit_stream_queue", "add_replica", *split_queue(verb.queue), erlang_node(drive, verb))
+        return
     member = *split_queue(verb.queue), erlang_node(drive, verb)
     drive.rabbitmqctl("rabbit_quorum_queue", "add_member", *member, MEMBER_MS)
 
 
 def delete_member(drive: Drive, verb: verbs.DeleteMember) -> None:
-    drive.rabbitmqctl("rabbit_quorum_queue", "delete_member", *split_queue(verb.queue), erlang_node(drive, verb))
+    module, function = ("rabbit_quorum_queue", "delete_member")
+    if is_stream(drive, verb.queue):
+        module, function = ("rabbit_stream_queue", "delete_replica")
+    drive.rabbitmqctl(module, function, *split_queue(verb.queue), erlang_node(drive, verb))
 
 
 def grow(drive: Drive, verb: verbs.Grow) -> None:

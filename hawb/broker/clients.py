@@ -20,6 +20,7 @@ import pika
 from hawb.broker.connections import Channel, Connection, Refused
 from hawb.broker.publishing import HEADER, Numbers, Publishing, opened
 from hawb.broker.steady import Clock, SteadyPublisher, beat
+from hawb.broker.stream_reading import read_stream
 from hawb.engine import runs
 from hawb.engine.naming import join_queue, split_queue
 from hawb.engine.runs import Runs
@@ -75,6 +76,7 @@ class Clients:
         self.publishers: dict[str, SteadyPublisher] = {}
         self._beats: set[asyncio.Task] = set()
         self.declared: set[str] = set()
+        self.streams: set[str] = set()
 
     @property
     def unconfirmed(self) -> Counter[str]:
@@ -122,6 +124,8 @@ class Clients:
             auto_delete=verb.auto_delete, arguments=dict(verb.arguments),
         )  # fmt: skip
         self.declared.add(join_queue(vhost, name))
+        if verb.arguments.get("x-queue-type") == "stream":
+            self.streams.add(join_queue(vhost, name))
 
     async def delete(self, verb: verbs.Delete, node: str) -> None:
         """queue.delete"""
@@ -337,15 +341,20 @@ class Clients:
         connection = await self.connection("hawb-drain", node, vhost)
         channel = await connection.channel()
         count = (await channel.call("queue_declare", name, passive=True)).method.message_count
+        stream = join_queue(vhost, name) in self.streams
         found: list[tuple[int, bool]] = []
         all_here = asyncio.Event()
 
         def received(_: Any, method: Any, properties: pika.BasicProperties, _body: bytes) -> None:
             found.append((number_of(properties, join_queue(vhost, name)), method.redelivered))
-            if len(found) == count:
+            if stream:
+                channel.pika.basic_ack(method.delivery_tag)
+            elif len(found) == count:
                 all_here.set()
 
-        if count:
+        if stream:
+            await read_stream(channel, name, received, found)
+        elif count:
             # A quorum queue gives a consumer without a prefetch 2000 messages, and then waits; a classic one gives all.
             await channel.call("basic_qos", prefetch_count=count if count <= MOST_PREFETCH else 0)
             await channel.call("basic_consume", name, received)

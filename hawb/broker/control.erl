@@ -128,9 +128,11 @@ mirrored_as(Q, Durable) ->
 
 queue(Node, Q, Live) ->
     {resource, VHost, queue, Name} = amqqueue:get_name(Q),
-    Own = case {amqqueue:get_type(Q), Live} of
+    Type = amqqueue:get_type(Q),
+    Own = case {Type, Live} of
         {rabbit_quorum_queue, true} -> quorum(Node, Q);
-        {rabbit_quorum_queue, false} -> leaderless(members(Q), []);
+        {rabbit_stream_queue, true} -> stream(Node, Q);
+        {_, false} when Type =/= rabbit_classic_queue -> leaderless(members(Q), []);
         _ -> mirroring(Node, Q, Live)
     end,
     Own#{vhost => VHost, name => Name, type => amqqueue:get_type(Q), durable => amqqueue:is_durable(Q),
@@ -187,6 +189,23 @@ quorum(Node, Q) ->
 
 leaderless(Members, Online) ->
     #{members => Members, online => Online, leader => null, information => null, consumers => #{}}.
+
+%% A stream as the coordinator's member on a node knows it. Its counts of messages are those of the last tick, and so are
+%% not told.
+stream(Node, Q) ->
+    Members = case call(Node, rabbit_stream_coordinator, members, [maps:get(name, amqqueue:get_type_state(Q))], 2000) of
+        {ok, Found} -> Found;
+        _ -> #{}
+    end,
+    Online = [M || {M, {Pid, _}} <- maps:to_list(Members), is_pid(Pid), lives(Pid)],
+    Told = leaderless(members(Q), Online),
+    case [M || {M, {_, writer}} <- maps:to_list(Members), lists:member(M, Online)] of
+        [Leader | _] -> Told#{leader => Leader, information => #{messages => null, messages_ready => null,
+                                                                 messages_unacknowledged => null}};
+        [] -> Told
+    end.
+
+lives(Pid) -> call(node(Pid), erlang, is_process_alive, [Pid], 2000) =:= true.
 
 %% The leader of the latest term; none if one of the others has been in a later one.
 latest([], _, _) -> none;
@@ -281,6 +300,8 @@ transfer(Asked, Name, There) ->
 
 transfer(Asked, Q, There, rabbit_quorum_queue) ->
     call(Asked, rabbit_quorum_queue, transfer_leadership, [Q, There], 60000);
+transfer(Asked, Q, There, rabbit_stream_queue) ->
+    call(Asked, rabbit_stream_queue, transfer_leadership, [Q, There], 60000);
 transfer(Asked, Q, There, _) ->
     case erpc:call(Asked, rabbit_mirror_queue_misc, is_mirrored, [Q]) of
         true -> call(Asked, rabbit_mirror_queue_misc, transfer_leadership, [Q, There], 60000);

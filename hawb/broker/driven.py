@@ -36,8 +36,8 @@ def undriven(scenario: Scenario) -> list[str]:
 
 def _reasons(scenario: Scenario) -> Iterator[str]:
     for index, entry in enumerate(scenario.queues):
-        if entry.type == "quorum" and entry.members and entry.leader is None:
-            yield f"queues[{index}]: a quorum queue without a leader cannot be built"
+        if entry.type != "classic" and entry.members and entry.leader is None:
+            yield f"queues[{index}]: a {entry.type} queue without a leader cannot be built"
         if reason := too_much(entry.messages, entry.size):
             yield f"queues[{index}]: {reason}"
     for index, step in enumerate(scenario.steps):

@@ -1,8 +1,8 @@
 """A cluster read from its files: a scenario, and notes on all that the files do not tell or a scenario cannot carry.
 
 Nothing is guessed in silence. A fact that no file tells is left to the scenario's default, and a note names the queues.
-A queue that a scenario cannot hold (a stream, an exclusive queue) is left out, and a note names it. Where files
-disagree the later one stands: the definitions, then the listings in their order.
+A queue that a scenario cannot hold (an exclusive queue, one of another type) is left out, and a note names it. Where
+files disagree the later one stands: the definitions, then the listings in their order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ())
         told.read(*split_source(source))
     notes: list[str] = []
     version = _version(defined, told, notes)
-    queues = QueueEntries(defined, told, mirroring=PROFILES[version].mirroring)
+    queues = QueueEntries(defined, told, PROFILES[version])
     nodes = _nodes(defined, told, queues.named_nodes(), notes)
     scenario = {
         "scenario": f"An imported cluster: {len(nodes)} nodes, {len(queues.entries)} queues",
@@ -138,7 +138,8 @@ def _policy_nodes(defined: Definitions) -> Iterator[str]:
 def _needed_nodes(defined: Definitions) -> int:
     """Three, or as many as the largest `exactly` or initial group size asks for, up to a limit."""
     asked = [policy["definition"].get("ha-params") for policy in defined.policies.values()]
-    asked += [queue.arguments.get("x-quorum-initial-group-size") for queue in defined.queues.values()]
+    sizes = ("x-quorum-initial-group-size", "x-initial-cluster-size")
+    asked += [queue.arguments.get(key) for queue in defined.queues.values() for key in sizes]
     return min(max([3, *(number for number in asked if isinstance(number, int))]), _MOST_MADE_UP_NODES)
 
 

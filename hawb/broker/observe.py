@@ -184,7 +184,7 @@ def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 def view_of(queue: dict[str, Any]) -> dict[str, Any]:
     """The fields of a queue that nodes may see differently; the leader of a quorum queue stands as its master."""
-    if queue["type"] == "quorum":
+    if queue["type"] != "classic":
         return {"state": queue["state"], "master": queue["leader"], "mirrors": []}
     return {key: queue[key] for key in ("state", "master", "mirrors")}
 
@@ -197,7 +197,7 @@ def queue_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
         "policy": row["policy"],
         "operator_policy": row["operator_policy"],
     }
-    found |= quorum_of(drive, row) if found["type"] == "quorum" else classic_of(drive, row)
+    found |= classic_of(drive, row) if found["type"] == "classic" else quorum_of(drive, row)
     if found["state"] != "down" and isinstance(row["information"], dict):
         counts = ("messages", "messages_ready", "messages_unacknowledged")
         found |= {key: row["information"][key] for key in counts if row["information"][key] is not None}
@@ -281,7 +281,7 @@ def read_contents(drive: Drive, queues: dict[str, dict[str, Any]]) -> dict[str, 
 
 def is_served(queue: dict[str, Any]) -> bool:
     """Whether a queue can be read: a quorum queue that has a majority on some side, a classic one where it stands."""
-    views = queue.get("views", ()) if queue["type"] == "quorum" else ()
+    views = () if queue["type"] == "classic" else queue.get("views", ())
     return any(view["state"] not in UNSERVED for view in (queue, *views))
 
 
@@ -289,14 +289,16 @@ def served_at(drive: Drive, queue: dict[str, Any]) -> str:
     """The node at which a queue is read: the first that runs, of the side that has the majority of a quorum queue."""
     running = [node.name for node in drive.cluster.running()]
     sides = [view["nodes"] for view in queue.get("views", ()) if view["state"] not in UNSERVED]
-    if queue["type"] == "quorum" and sides:
+    if queue["type"] != "classic" and sides:
         return next(node for node in running if node in sides[0])
+    if queue["type"] == "stream":  # a stream is read where it has a replica
+        return next((node for node in running if node in queue["online"]), running[0])
     return running[0]
 
 
 def homes_of(queue: dict[str, Any]) -> list[str]:
     """The nodes without which a queue is not served."""
-    return queue["members"] if queue["type"] == "quorum" else [queue["master"]]
+    return [queue["master"]] if queue["type"] == "classic" else queue["members"]
 
 
 def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:

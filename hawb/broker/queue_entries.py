@@ -15,6 +15,9 @@ from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import named, quoted
 from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.queues import is_known_type
+from hawb.engine.state import STREAM, TYPES
+from hawb.rules.profiles import Profile
 
 _MOST_NAMES = 20
 _MOST_MESSAGES = 10**12
@@ -27,10 +30,10 @@ _UNPLACED = "where they stand is not told: placed as when declared"
 
 
 class QueueEntries:
-    """`entries` are a scenario's queues by virtual host and name; `mirroring`: whether the release knows mirrors."""
+    """`entries` are a scenario's queues by virtual host and name, as a release knows them."""
 
-    def __init__(self, defined: Definitions, told: Listings, mirroring: bool) -> None:
-        self.defined, self.told, self.mirroring = defined, told, mirroring
+    def __init__(self, defined: Definitions, told: Listings, profile: Profile) -> None:
+        self.defined, self.told, self.profile = defined, told, profile
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.met: dict[str, list[str]] = defaultdict(list)
         entries = map(self._entry, sorted(defined.queues.keys() | told.queues.keys()))
@@ -61,7 +64,7 @@ class QueueEntries:
     def _entry(self, key: Key) -> dict[str, Any] | None:
         queue, facts, name = self.defined.queues.get(key), self.told.queues.get(key), join_queue(*key)
         entry = {"queue": name, **self._declared(name, queue, facts)}
-        if reason := _not_carried(key, name, entry["type"], facts):
+        if reason := _not_carried(key, name, entry["type"], facts, self.profile):
             self.left_out[reason].append("::".join(key))
             return None
         if facts is None:
@@ -70,7 +73,11 @@ class QueueEntries:
         else:
             self._compare(key, name, queue, facts)
             entry |= self._depth(name, facts)
-            entry |= self._members(name, facts) if entry["type"] == "quorum" else self._mirrors(name, facts, entry)
+            classic = entry["type"] == "classic"
+            entry |= self._mirrors(name, facts, entry) if classic else self._members(name, facts)
+        if entry["type"] == STREAM:
+            # Messages that a consumer is still to answer for stay in a stream like all others.
+            entry["unacknowledged"] = 0
         return {part: value for part, value in entry.items() if part not in _DEFAULTS or value != _DEFAULTS[part]}
 
     def _declared(self, name: str, queue: DefinedQueue | None, facts: QueueFacts | None) -> dict[str, Any]:
@@ -126,7 +133,7 @@ class QueueEntries:
         if facts.node is None:
             self.met[_UNPLACED].append(name)
             return {}
-        if facts.mirrors is None and self.mirroring:
+        if facts.mirrors is None and self.profile.mirroring:
             self.met["mirrors are not told: carried without any"].append(name)
         listed = facts.mirrors or []
         mirrors = [node for node in listed if node != facts.node]
@@ -158,10 +165,11 @@ class QueueEntries:
         return place
 
 
-def _not_carried(key: Key, name: str, kind: str, facts: QueueFacts | None) -> str | None:
+def _not_carried(key: Key, name: str, kind: str, facts: QueueFacts | None, profile: Profile) -> str | None:
     """Why a scenario cannot hold a queue."""
-    if kind not in ("classic", "quorum"):
-        return f"of type {quoted(kind)}"
+    if not is_known_type(kind, profile):
+        known = kind in TYPES
+        return f"of type {quoted(kind)}" + (f", which RabbitMQ {profile.release} does not have" if known else "")
     if facts is not None and facts.exclusive:
         return "exclusive to a connection"
     return None if split_queue(name) == key else "of a virtual host whose name holds ::"

@@ -52,8 +52,8 @@ def vhosts(scenario: Scenario) -> set[str]:
 
 def build_queue(drive: Drive, entry: QueueEntry) -> None:
     """Builds one queue: declares it, gives it its replicas in order, fills it."""
-    home = entry.leader if entry.type == "quorum" else entry.master
-    arguments = {**entry.arguments, **({"x-queue-type": "quorum"} if entry.type == "quorum" else {})}
+    home = entry.master if entry.type == "classic" else entry.leader
+    arguments = {**entry.arguments, **({} if entry.type == "classic" else {"x-queue-type": entry.type})}
     if sent_elsewhere(drive, entry):
         building_policy(drive, entry, {"queue-master-locator": "client-local"})
     declared = Declare(entry.queue, home, entry.durable, auto_delete=entry.auto_delete, arguments=arguments)

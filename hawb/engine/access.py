@@ -14,7 +14,7 @@ from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import GiveUp
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import ConnectionFails, ConsumerCancels, DeadLetters, Operation, Publish, Resume
-from hawb.engine.state import QUORUM, Parked, Queue
+from hawb.engine.state import Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 
 PATIENCE_US = 60_000_000
@@ -27,7 +27,7 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):
         refuse_locked(turn, queue)
-    elif queue.type == QUORUM or (queue.up and queue.sync is None and turn.linked(operation.node, queue.master)):
+    elif queue.has_group or (queue.up and queue.sync is None and turn.linked(operation.node, queue.master)):
         return queue
     elif queue.failed:
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")

@@ -49,7 +49,7 @@ from hawb.engine.network.ports import ends_of
 from hawb.engine.nodes import metadata, partition_handling
 from hawb.engine.quorum import events as raft_events
 from hawb.engine.quorum import registration
-from hawb.engine.state import CLASSIC, NOWHERE, QUORUM
+from hawb.engine.state import CLASSIC, NOWHERE
 from hawb.engine.steady.changes import next_change_us
 from hawb.engine.steady.publishing import react
 from hawb.engine.stopping import draining, going_down
@@ -129,7 +129,7 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
     """A queue looks at its head. A quorum queue's leader proposes that, and gets it once it has a majority."""
     consuming.messages_expire(turn, event)
     queue = turn.queues.get(event.queue)
-    if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and not queue.up:
+    if queue is not None and queue.has_group and queue.master != NOWHERE and not queue.up:
         quorum_requests.put(turn, event.queue, event, NOWHERE)
 
 

@@ -11,7 +11,7 @@ from hawb.engine.access import park
 from hawb.engine.classic.mailbox import keeps
 from hawb.engine.clients import NEVER_US, Publisher, Share, Unanswered
 from hawb.engine.operations import Publish, Settle
-from hawb.engine.state import QUORUM, Queue
+from hawb.engine.state import Queue
 from hawb.engine.steady.beats import due_us
 from hawb.engine.steady.closing import lag_us
 from hawb.engine.steady.publisher_ports import operation
@@ -22,7 +22,7 @@ def arrive(turn: Turn, queue: Queue | None, publisher: Publisher, count: int, mo
     """Messages that have just left a publisher reach their queue, one after the other, while consumers make
     `more_room`; or they wait in its mailbox."""
     turn.step, sent = publisher.step, operation(publisher, count)
-    if queue is not None and queue.type != QUORUM and keeps(turn, queue, publisher.node):
+    if queue is not None and not queue.has_group and keeps(turn, queue, publisher.node):
         wait_in_mailbox(turn, queue, sent)
     else:
         come(turn, publisher, replace(sent, more_room=more_room))

@@ -14,7 +14,7 @@ from hawb.engine.naming import split_queue
 from hawb.engine.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, tell
 from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, NOWHERE, QUORUM, RUNNING, Batch, Node, Queue, Side, State, bits_of, with_content
+from hawb.engine.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, Side, State, bits_of, with_content
 from hawb.engine.turn import Turn
 from hawb.rules.policies import Policy
 
@@ -107,7 +107,7 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
         turn.change_queue(queue.name, batches=(batch,))
     turn.numbers[standing.name] = standing.messages
     turn.book(standing.name, published=standing.messages)
-    if standing.type == QUORUM:
+    if queue.has_group:
         place_members(turn, standing, found, everything)
     else:
         place_replicas(turn, standing, everything, stopped)
@@ -117,13 +117,13 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
 
 
 def place_members(turn: Turn, standing: Standing, found: InForce, everything: runs.Runs) -> None:
-    """Places the members of a quorum queue, each with all messages."""
+    """Places the members of a quorum queue or stream, each with all messages."""
     members, leader = standing.members, standing.master
-    turn.change_queue(standing.name, **quorum_queues.record(turn, found, standing.arguments))
+    turn.change_queue(standing.name, **quorum_queues.record(turn, found, standing.type, standing.arguments))
     if not members:
         client = max(turn.first_running(), 0)
         group_size = turn.queues[standing.name].quorum_settings.group_size
-        members = tuple(quorum_queues.choose_members(turn, group_size, client))
+        members = tuple(quorum_queues.choose_members(turn, standing.type, group_size, client))
         leader = client
     quorum_queues.stand(turn, standing.name, members, members[0] if leader == NOWHERE else leader, everything)
 

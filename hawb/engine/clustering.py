@@ -28,7 +28,7 @@ from hawb.engine.network.disks import lose_disks
 from hawb.engine.nodes import metadata
 from hawb.engine.nodes.ports import running_bits
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import BOOTING, DOWN, NOWHERE, QUORUM, RUNNING, STOPPING, WAITING, with_content
+from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING, with_content
 from hawb.engine.stopping import going_down
 from hawb.engine.turn import Turn
 from hawb.rules import promotion
@@ -123,12 +123,12 @@ def knows_same_queues(turn: Turn, node: int) -> bool:
     and of a quorum queue members of both would meet."""
     remembered = turn.nodes[node].remembers
     known = {} if remembered is None else remembered.queues
-    other = next((name for name, queue in known.items() if queue.type != QUORUM and name in turn.groups), None)
+    other = next((name for name, queue in known.items() if not queue.has_group and name in turn.groups), None)
     if other is None and remembered is not None:
         other = next((name for name, number in sorted(remembered.groups.items())
                       if name in turn.groups and turn.groups[name].number != number), None)  # fmt: skip
     if other is not None:
-        kind = f"{'classic' if known[other].type != QUORUM else 'quorum'} queue"
+        kind = f"{known[other].type} queue"
         turn.refuse(
             None,
             f"not simulated: {described(other)} as the {kind} that node '{turn.settings.names[node]}' has on its disk, "
@@ -142,7 +142,7 @@ def has_its_members(turn: Turn, node: int) -> bool:
     have forgotten it, and given up its copies in their groups, the step was refused. A real node keeps the copies."""
     remembered = turn.nodes[node].remembers
     theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()
-    group = next((queue.name for queue in theirs if queue.type == QUORUM and node in queue.members), None)
+    group = next((queue.name for queue in theirs if queue.has_group and node in queue.members), None)
     if group is not None:
         turn.refuse(
             None,

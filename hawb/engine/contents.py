@@ -26,14 +26,14 @@ from hawb.engine.turn import Turn
 
 def ready(queue: Queue) -> Runs:
     """The messages that may be sent to a consumer."""
-    if queue.type == QUORUM:
+    if queue.has_group:
         return fifo.ready(queue)
     return runs.minus(queue.content, queue.unacknowledged)
 
 
 def in_order(queue: Queue, numbers: Runs) -> Runs:
     """Messages in the order in which they go, as runs that are sorted only within a priority."""
-    if queue.type == QUORUM:
+    if queue.has_group:
         return fifo.in_order(queue, numbers)
     highest = dict(queue.arguments).get("x-max-priority")
     if highest is None or not numbers:

@@ -22,7 +22,7 @@ from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import AutomaticSync, CrashNoticed, MirrorMiscounts, ProcessRestarts, RejectFails
 from hawb.engine.naming import described
 from hawb.engine.quorum.leadership import hosts
-from hawb.engine.state import NOWHERE, QUORUM, with_content
+from hawb.engine.state import NOWHERE, with_content
 from hawb.engine.turn import Turn
 
 MOST_RESTARTS = 5
@@ -40,10 +40,10 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
         turn.refuse(None, f"{described(name)} was not found")
         return
     at = queue.master if node is None else node
-    if queue.type == QUORUM and at != NOWHERE and hosts(turn, turn.groups[name], at):
+    if queue.has_group and at != NOWHERE and hosts(turn, turn.groups[name], at):
         raft_inputs.crash_member(turn, name, at)
         return
-    if queue.type == QUORUM or not turn.alive(queue, at):
+    if queue.has_group or not turn.alive(queue, at):
         where = "its leader's node" if at == NOWHERE else f"node '{turn.settings.names[at]}'"
         turn.refuse(None, f"{described(name)} has no running process on {where}")
         return

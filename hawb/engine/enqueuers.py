@@ -19,6 +19,7 @@ from hawb.engine.operations import Enqueue, Publish
 from hawb.engine.quorum.events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.quorum.group import Channel, Group, Proposal, proposals
 from hawb.engine.runs import Runs
+from hawb.engine.state import STREAM
 from hawb.engine.turn import REACTION, TIMER, Turn
 from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile
 
@@ -61,8 +62,8 @@ def node_of(channel: Channel) -> int:
 
 
 def is_known(t: Turn, g: Group, channel: Channel) -> bool:
-    """Whether the queue knows a channel."""
-    return any(one.channel == channel for one in fifo.of(t.queues[g.name]).enqueuers)
+    """Whether the queue knows a channel, which to a stream is all the same."""
+    return t.queues[g.name].type == STREAM or any(one.channel == channel for one in fifo.of(t.queues[g.name]).enqueuers)
 
 
 def note_known(t: Turn, g: Group, channel: Channel) -> None:

@@ -122,7 +122,7 @@ def set_timer(turn: Turn, name: str, due_us: int) -> None:
 def side_of_timer(turn: Turn, queue: Queue) -> OpenSide:
     """The side on which a queue looks at its head: the one in focus; for a quorum queue that of the leader which the
     side in focus sees, if the leader's side knows the queue."""
-    if queue.type != QUORUM or queue.master == NOWHERE:
+    if not queue.has_group or queue.master == NOWHERE:
         return turn.focus
     side = turn.sides[turn.nodes[queue.master].side]
     return side if queue.name in side.queues else turn.focus
@@ -138,7 +138,7 @@ def messages_expire(turn: Turn, event: MessagesExpire) -> None:
 def touch(turn: Turn, name: str) -> None:
     """A classic queue is used, or its last consumer has left: the time until it expires counts from now."""
     queue = turn.queues.get(name)
-    if queue is None or queue.type == QUORUM or queue.limits_in_effect.expires_ms is None or queue.consumers:
+    if queue is None or queue.has_group or queue.limits_in_effect.expires_ms is None or queue.consumers:
         return
     timer = QueueExpires(name, queue.master)
     turn.unschedule(timer)
@@ -191,7 +191,9 @@ def has_expired(turn: Turn, queue: Queue) -> bool:
 
 
 def lead(turn: Turn, name: str) -> None:
-    """A quorum queue has a new leader, which sets its timers (`rabbit_fifo:state_enter`)."""
+    """A quorum queue has a new leader, which sets its timers (`rabbit_fifo:state_enter`). A stream's has none."""
+    if turn.queues[name].type != QUORUM:
+        return
     fifo.change(turn, name, led_from_us=turn.now_us)
     set_expiry(turn, name)
     for _side in turn.each_side():
@@ -205,7 +207,7 @@ def stop_timers(turn: Turn, queue: Queue) -> None:
     """Takes the timers of a queue that is gone off the agenda."""
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
-    if queue.type == QUORUM:
+    if queue.has_group:
         stop_looking(turn, queue.name, HoldEnds, AnswersDue, RetriesDue)
     elif queue.limits_in_effect.expires_ms is not None:
         turn.unschedule(QueueExpires(queue.name, queue.master))

@@ -1,7 +1,8 @@
 """How many messages a channel may send. For classic queues the rule is in `hawb.engine.steady.credit`.
 
 To a quorum queue that cannot commit a channel sends until quorum_commands_soft_limit commands are unanswered, and one
-more (`rabbit_fifo_client:enqueue`); messages that its reader would still pass on are left out.
+more (`rabbit_fifo_client:enqueue`), to a stream until 256 are (`rabbit_stream_queue:deliver`); messages that its reader
+would still pass on are left out.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from hawb.engine import alarms, runs
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.clients import NEVER_US, Publisher
 from hawb.engine.operations import Publish
-from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.state import NOWHERE, STREAM, Queue
 from hawb.engine.steady.credit import CREDIT, TO_MIRROR, UNHINDERED, credit_towards
 from hawb.engine.steady.publisher_ports import is_silent, unheard
 from hawb.engine.turn import Turn
+from hawb.rules.streams import SOFT_LIMIT
 
 MIRROR_CREDIT = CREDIT // TO_MIRROR + CREDIT
 
@@ -25,9 +27,9 @@ def credit(turn: Turn, queue: Queue | None, publisher: Publisher) -> int:
         return 0
     if queue is None:
         return UNHINDERED
-    if queue.type != QUORUM:
+    if not queue.has_group:
         return credit_towards(turn, queue, publisher)
-    most = turn.settings.quorum_commands_soft_limit + 1
+    most = SOFT_LIMIT if queue.type == STREAM else turn.settings.quorum_commands_soft_limit + 1
     return max(0, most - unheard(turn, publisher, NOWHERE)) if is_busy(turn, queue, publisher.node) else UNHINDERED
 
 

@@ -16,7 +16,7 @@ from hawb.engine.naming import split_queue
 from hawb.engine.operations import Publish
 from hawb.engine.quorum import registration
 from hawb.engine.quorum.registration import is_registered, registration_us
-from hawb.engine.state import QUORUM, Parked
+from hawb.engine.state import Parked
 from hawb.engine.turn import Turn
 
 
@@ -30,7 +30,7 @@ def is_waiting(turn: Turn, operation: Publish) -> bool:
 def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
     """Whether a channel will wait to be known to a queue if it publishes to it now."""
     queue, channel = turn.queues.get(name), channel_over(turn, operation)
-    if queue is None or queue.type != QUORUM or is_registered(turn, turn.groups[name], channel):
+    if queue is None or not queue.has_group or is_registered(turn, turn.groups[name], channel):
         return False
     reachable = queue.up and turn.linked(operation.node, queue.master)
     return not reachable and registration_us(turn, turn.groups[name], channel) > 0

@@ -39,7 +39,7 @@ def room(queue: Queue, count: int, message_bytes: int) -> int:
     """How many of `count` messages of a size the queue takes if no consumer takes any: under drop-head all, and a
     quorum queue all that gets there."""
     limits = limits_of(queue)
-    if limits.overflow == DROP_HEAD or queue.type == QUORUM:
+    if limits.overflow == DROP_HEAD or queue.has_group:
         return count
     waiting = ready(queue)
     waiting_bytes = 0 if limits.max_length_bytes is None else size_bytes(queue, waiting)

@@ -11,14 +11,14 @@ away. It takes no clients, and the locators random and min-masters pass it over.
 
 from __future__ import annotations
 
-from hawb.engine import quorum_membership, runs
+from hawb.engine import quorum_membership, runs, streams
 from hawb.engine.access import park
 from hawb.engine.classic.journal import JOINED, TRANSFER
 from hawb.engine.classic.mirrors import drop_master, drop_mirrors, enlist, synchronise_drained
 from hawb.engine.classic.ports import ALL_REPLICAS, wanted
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
-from hawb.engine.state import QUORUM, Queue, bits_of
+from hawb.engine.state import QUORUM, STREAM, Queue, bits_of
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
 
@@ -26,7 +26,7 @@ from hawb.rules import rebalancing
 def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
     """A queue's master moves to another node. A queue that synchronises moves afterwards."""
     queue = turn.queues.get(event.queue)
-    if queue is not None and queue.type == QUORUM:
+    if queue is not None and queue.has_group:
         quorum_membership.transfer(turn, event.queue, event.node)
         return
     if queue is None or not queue.up or not is_replicated(queue) or not turn.is_running(event.node):
@@ -60,7 +60,7 @@ def answer_transfer(turn: Turn, event: TransferAnswered) -> None:
 def rebalance(turn: Turn, _event: Rebalance) -> None:
     """`rabbitmq-queues rebalance all`: one queue after the other moves from the nodes that have too many masters."""
     known = (turn.queues[name] for name in turn.queue_names())
-    queues = [queue for queue in known if queue.up and (queue.type == QUORUM or is_replicated(queue))]
+    queues = [queue for queue in known if queue.up and moves(turn, queue)]
     masters = [queue.master for queue in queues]
     lengths = [length(turn, queue) for queue in queues]
     tried = [0] * len(queues)
@@ -78,6 +78,13 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
             turn.schedule(0, TransferLeadership(queues[moving].name, to))
 
 
+def moves(turn: Turn, queue: Queue) -> bool:
+    """Whether rebalancing counts a queue, and may move it (`rabbit_amqqueue:filter_per_type`)."""
+    if queue.type == STREAM:
+        return streams.profile_of(turn).moves_leaders
+    return queue.has_group or is_replicated(queue)
+
+
 def length(turn: Turn, queue: Queue) -> int:
     """How long rebalancing takes a queue for: its messages, or the entries in the log of a quorum queue's member on the
     node that is asked, 0 where that has none (`rabbit_quorum_queue:queue_length`)."""
@@ -89,7 +96,7 @@ def length(turn: Turn, queue: Queue) -> int:
 
 def candidates(turn: Turn, queue: Queue) -> list[int]:
     """The other nodes that policy wants a replica on, or that have a member which runs, and that may get a master."""
-    nodes = queue.synchronised if queue.type == QUORUM else wanted(turn, queue, bits_of(turn.running()))
+    nodes = queue.synchronised if queue.has_group else wanted(turn, queue, bits_of(turn.running()))
     others = [node for node in nodes if node != queue.master]
     return may_get_masters(turn, others)
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from hawb.engine import runs
 from hawb.engine.clients import Consumer
 from hawb.engine.runs import Runs
-from hawb.engine.state import NOWHERE, QUORUM, Queue, Side, State
+from hawb.engine.state import NOWHERE, Queue, Side, State
 from hawb.engine.turn import Turn
 
 OPEN = 1 << 62
@@ -67,7 +67,7 @@ def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
 def skip(turn: Turn, name: str, numbers: Runs) -> None:
     """Notes that no replica takes these messages in."""
     queue = turn.queues.get(name)
-    if numbers and queue is not None and queue.type != QUORUM and not turn.flowing:
+    if numbers and queue is not None and not queue.has_group and not turn.flowing:
         turn.change_queue(name, unplaced=runs.union(queue.unplaced, numbers))
 
 
@@ -143,7 +143,7 @@ def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
     return tuple(
         (queue.name, tuple(sorted((names[node], told(queue, node, with_next(state, queue, content)))
                                   for node, content in enumerate(queue.contents) if content is not None)))
-        for queue in known if queue.type != QUORUM
+        for queue in known if not queue.has_group
     )  # fmt: skip
 
 

@@ -27,9 +27,9 @@ from hawb.engine.events import (
 from hawb.engine.naming import split_queue
 from hawb.engine.nodes import metadata
 from hawb.engine.operations import AdoptPolicy
-from hawb.engine.state import CLASSIC, NOWHERE, bits_of
+from hawb.engine.state import CLASSIC, NOWHERE, STREAM, bits_of
 from hawb.engine.turn import TIMER, Turn
-from hawb.rules import limits, patterns, policies, quorum_declaration
+from hawb.rules import limits, patterns, policies, quorum_declaration, streams
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
@@ -158,7 +158,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     had = turn.queues[name]
     found = in_force(turn, name, had.type)
     record = found.record(had.type, had.arguments)
-    wanted = None if had.type == CLASSIC else quorum_settings(turn, found, had.arguments)
+    wanted = group_settings(turn, found, had.type, had.arguments) if had.has_group else None
     settled = wanted == (had.untold_settings or had.quorum_settings)
     if settled and all(getattr(had, field) == value for field, value in record.items()):
         return
@@ -176,13 +176,20 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     if queue.type == CLASSIC:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)
+    elif queue.type == STREAM:
+        turn.change_queue(name, quorum_settings=wanted, untold_settings=None)
     elif untold is None:
         quorum_requests.put(turn, name, AdoptPolicy(name), NOWHERE)
 
 
-def quorum_settings(turn: Turn, found: InForce, arguments: tuple[tuple[str, object], ...]) -> QuorumSettings:
-    """The settings that a quorum queue keeps to under the policies that apply to it, and with its arguments."""
+def group_settings(
+    turn: Turn, found: InForce, kind: str, arguments: tuple[tuple[str, object], ...]
+) -> QuorumSettings:
+    """The settings that a quorum queue or stream keeps to under the policies that apply to it, and with its
+    arguments."""
     settings = turn.settings
+    if kind == STREAM:
+        return streams.settings(found.definition, dict(arguments))
     return quorum_declaration.quorum_settings(
         found.definition, dict(arguments), settings.profile, settings.quorum_cluster_size
     )
@@ -191,7 +198,7 @@ def quorum_settings(turn: Turn, found: InForce, arguments: tuple[tuple[str, obje
 def adopt(turn: Turn, event: AdoptPolicy) -> None:
     """A quorum queue keeps to another policy, as `rabbit_quorum_queue:policy_changed` has told it."""
     queue = turn.queues[event.queue]
-    wanted = quorum_settings(turn, in_force(turn, queue.name, queue.type), queue.arguments)
+    wanted = group_settings(turn, in_force(turn, queue.name, queue.type), queue.type, queue.arguments)
     lengths.adopt_settings(turn, queue.name, wanted)
     consuming.deliver(turn, queue.name)
 

@@ -27,6 +27,7 @@ from hawb.engine import (
     places,
     quorum_requests,
     runs,
+    streams,
 )
 from hawb.engine.access import park
 from hawb.engine.classic.confirming import answer_us, group_answer_us
@@ -39,7 +40,7 @@ from hawb.engine.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.flow_control import silent_mirrors
 from hawb.engine.operations import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM, Batch, Parked, Queue
+from hawb.engine.state import STREAM, Batch, Parked, Queue
 from hawb.engine.turn import Turn
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
@@ -50,7 +51,7 @@ def publish(turn: Turn, operation: Publish) -> None:
     if operation.count == 0:
         return
     found = [turn.queues[name] for name in operation.queues if name in turn.queues]
-    queues = [queue for queue in found if queue.type != QUORUM]
+    queues = [queue for queue in found if not queue.has_group]
     asked = (queue for queue in queues if queue.name != operation.struck)
     busy = next((queue for queue in asked if keeps(turn, queue, operation.node)), None)
     if busy is not None:
@@ -87,7 +88,9 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     """Messages that another queue has given up reach this one. No publisher waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
-    if queue is not None and queue.type == QUORUM:
+    if queue is not None and queue.type == STREAM and not streams.profile_of(turn).takes_dead_letters:
+        turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason="stream")
+    elif queue is not None and queue.has_group:
         quorum_requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and keeps(turn, queue, event.node):
         park(turn, queue, event)
@@ -135,7 +138,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if queue is None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")
         return Share(name, numbers, (), answered=True)
-    if queue.type == QUORUM:
+    if queue.has_group:
         share = quorum_requests.take(turn, operation, queue, numbers)
         return share or take(turn, operation, turn.queues[name], numbers)
     if queue.up:
@@ -157,7 +160,7 @@ def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -
     """Publishes messages to one queue for a client whose channel is gone. The heir of a queue's master keeps the
     messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
     queue = turn.queues.get(name)
-    if queue is not None and queue.type != QUORUM and queue.up and name in operation.copied:
+    if queue is not None and not queue.has_group and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)
     else:
         note_astray(turn, operation, name, numbers)
@@ -262,9 +265,9 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     the leader answers for all members, since its log has taken the time for sending; it may have left the group with
     the same commit."""
     replicas = (queue.master, *queue.mirrors)
-    hosts = sorted({queue.holder, *queue.members}) if queue.type == QUORUM else replicas
+    hosts = sorted({queue.holder, *queue.members}) if queue.has_group else replicas
     takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.strays]
-    sent_bytes = 0 if queue.type == QUORUM else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
+    sent_bytes = 0 if queue.has_group else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
         queue.name,
@@ -278,7 +281,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     if isinstance(operation, Publish):
         note_astray(turn, operation, queue.name, numbers)
     told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
-    if queue.type == QUORUM:
+    if queue.has_group:
         group = turn.groups[queue.name]
         holders = [node for node in sorted(group.members) if not group.behind(node)]
         term = max(member.log.last_term for member in group.members.values())
@@ -349,7 +352,7 @@ def part_of(turn: Turn, operation: Publish, shares: tuple[Share, ...], start: in
 def heard_us(turn: Turn, operation: Messages, queue: Queue, node: int) -> int:
     """When the publisher's channel has the answer of the replica at `node`."""
     written = operation.persistent and queue.durable
-    if queue.type == QUORUM:
+    if queue.has_group:
         return turn.now_us + group_answer_us(turn, queue, operation.node, len(queue.members) - 1, written)
     about = operation.count, operation.size_bytes, written
     return turn.now_us + answer_us(turn, queue, node, operation.node, *about)

@@ -34,10 +34,11 @@ from hawb.engine.nodes import metadata
 from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import CLASSIC, QUORUM, TYPES, Queue, bits_of, with_content
+from hawb.engine.state import CLASSIC, QUORUM, STREAM, TYPES, Queue, bits_of, with_content
 from hawb.engine.turn import Turn
-from hawb.rules import denied_features, locators, queue_arguments, quorum_declaration
+from hawb.rules import denied_features, locators, queue_arguments, quorum_declaration, streams
 from hawb.rules.limits import LIMIT_ARGUMENTS
+from hawb.rules.profiles import Profile
 
 SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
     "x-queue-type",
@@ -46,6 +47,10 @@ SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
     "x-max-priority",
 }
 """Queue arguments that have rules here. Others are carried, and the trace says that they change nothing."""
+
+
+RULES = {CLASSIC: queue_arguments, QUORUM: quorum_declaration, STREAM: streams}
+"""What each type makes of a declaration: `refusal`, `inequivalent`."""
 
 
 def declare(turn: Turn, operation: Declare) -> None:
@@ -60,7 +65,7 @@ def declare(turn: Turn, operation: Declare) -> None:
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_valid(turn, operation) and is_one_for_all_sides(turn, operation) and not metadata.stall(turn, operation):
-        (quorum_queues.create if type_of(operation) == QUORUM else create)(turn, operation)
+        (create if type_of(operation) == CLASSIC else quorum_queues.create)(turn, operation)
 
 
 def type_of(operation: Declare) -> object:
@@ -68,11 +73,17 @@ def type_of(operation: Declare) -> object:
     return dict(operation.arguments).get("x-queue-type", CLASSIC)
 
 
+def is_known_type(given: object, profile: Profile) -> bool:
+    """Whether a release has queues of that type."""
+    return given in TYPES and (given != STREAM or profile.version in streams.STREAM_PROFILES)
+
+
 def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
-    """Whether a name means one quorum queue, if any, on all sides of a partition; if not, the step was refused. A real
-    side would have a queue of its own, whose members' processes may or may not find those of the other side's queue."""
+    """Whether a name means one quorum queue or stream, if any, on all sides of a partition; if not, the step was
+    refused. A real side would have a queue of its own, whose members' processes may or may not find those of the other
+    side's queue."""
     others = [side.queues[operation.queue] for side in turn.sides.values() if operation.queue in side.queues]
-    if QUORUM in {type_of(operation), *(queue.type for queue in others)} and others:
+    if others and {type_of(operation), *(queue.type for queue in others)} != {CLASSIC}:
         turn.refuse(
             None,
             f"not simulated: {described(operation.queue)} as a {type_of(operation)} queue, while another side of the "
@@ -87,10 +98,10 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
     """Whether RabbitMQ takes a new queue's arguments, which it decides without any other node; if not, the step was
     refused."""
     profile, arguments, name = turn.settings.profile, dict(operation.arguments), described(operation.queue)
-    if type_of(operation) not in TYPES:
+    if not is_known_type(type_of(operation), profile):
         reason = queue_arguments.unknown_type(type_of(operation), name, profile)
-    elif type_of(operation) == QUORUM:
-        reason = quorum_declaration.refusal(
+    elif type_of(operation) != CLASSIC:
+        reason = (streams if type_of(operation) == STREAM else quorum_declaration).refusal(
             arguments, name, profile,
             durable=operation.durable, exclusive=operation.exclusive, auto_delete=operation.auto_delete,
         )  # fmt: skip
@@ -127,8 +138,7 @@ def is_same(turn: Turn, operation: Declare, queue: Queue) -> bool:
             refuse_inequivalent(turn, queue, field, f"'{str(value).lower()}'", f"'{str(current[field]).lower()}'")
             return False
     given, had = dict(operation.arguments), dict(queue.arguments)
-    rules = queue_arguments if queue.type == CLASSIC else quorum_declaration
-    difference = rules.inequivalent(given, had, turn.settings.profile)
+    difference = RULES[queue.type].inequivalent(given, had, turn.settings.profile)
     if difference is not None:
         refuse_inequivalent(turn, queue, *difference)
     return difference is None
@@ -181,7 +191,7 @@ def create(turn: Turn, operation: Declare) -> None:
 def leave_record(turn: Turn, operation: Declare) -> None:
     """A declaration is committed whose client was told that it timed out: with Khepri its record stays, and nothing
     runs that would serve it (`rabbit_amqqueue_process:init`, `rabbit_quorum_queue:start_cluster`)."""
-    if type_of(operation) == QUORUM:
+    if type_of(operation) != CLASSIC:
         quorum_queues.leave_record(turn, operation)
         return
     create(turn, operation)
@@ -276,7 +286,7 @@ def delete(turn: Turn, operation: Delete) -> None:
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
         if turn.setup.khepri and not refused and turn.linked(operation.node, queue.master):
             turn.schedule(0, DeletedByHalf(queue.name))
-    elif queue.type == QUORUM:
+    elif queue.has_group:
         if quorum_view.goes_on_all_sides(turn, queue.name):
             remove(turn, queue.name, "client")
     elif queue.failed:
@@ -314,7 +324,7 @@ def purge(turn: Turn, operation: Purge) -> None:
 def expire(turn: Turn, event: QueueExpires) -> None:
     """A queue was unused for as long as it may be, and goes. A queue that synchronises looks at that afterwards."""
     queue = turn.queues.get(event.queue)
-    if queue is not None and queue.type == QUORUM:
+    if queue is not None and queue.has_group:
         if expiry.has_expired(turn, queue):
             remove(turn, event.queue, "expired")
         return
@@ -356,15 +366,15 @@ def remove(turn: Turn, name: str, reason: str) -> None:
     expiry.stop_timers(turn, queue)
     if queue.sync is not None:
         sync_course.unplan(turn, queue)
-    if queue.type == QUORUM:
+    if queue.has_group:
         quorum_queues.disband(turn, queue)
     left = runs.minus(turn.queues[name].content, turn.account(name).lost)
     entry = turn.emit("queue_deleted", queue=name, reason=reason, messages=runs.size(left))
     bookkeeping.remove(turn, name, left, "deleted")
     focus, sides = turn.focus, [turn.focus]
-    if queue.type == QUORUM:
+    if queue.has_group:
         known = (side for side in turn.sides.values() if name in side.queues)
-        sides = [side for side in known if side.queues[name].type == QUORUM]
+        sides = [side for side in known if side.queues[name].has_group]
     for side in sides:
         side.queues.pop(name, None)
     bookkeeping.count_times(turn, name)

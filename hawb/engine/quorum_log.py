@@ -15,7 +15,7 @@ from __future__ import annotations
 from hawb.engine import fifo, runs
 from hawb.engine.quorum.group import Group, Proposal
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import Queue
+from hawb.engine.state import QUORUM, Queue
 from hawb.engine.turn import Turn
 from hawb.raft.membership import on_release_cursor
 from hawb.raft.messages import ReleaseCursor
@@ -27,7 +27,7 @@ def cut(turn: Turn, name: str, *, published: bool = False) -> None:
     """After a command, one that `published` or another, members cut their logs where they may, those that lag when they
     have come so far."""
     queue = turn.queues.get(name)
-    if queue is None or name not in turn.groups:
+    if queue is None or queue.type != QUORUM or name not in turn.groups:
         return
     group = turn.groups.own(name)
     if published:

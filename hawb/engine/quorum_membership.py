@@ -1,8 +1,9 @@
-"""Members of quorum queues are added and removed, and leaders moved, by an operator.
+"""Members of quorum queues and replicas of streams are added and removed, and leaders moved, by an operator.
 
 `rabbitmq-queues add_member`, `delete_member`, `grow`, `shrink` and `rebalance` change a group one member at a time; a
 new member has nothing and is sent the log. A leader takes a change into its log, where it counts at once; the next one
-it takes when that is committed.
+it takes when that is committed. Of streams that is `rabbitmq-streams add_replica` and `delete_replica`, and where the
+release has them its `grow` and `shrink`, which here are one verb with those of `rabbitmq-queues`.
 
 Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`), `ra`.
 """
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import raft_inputs
+from hawb.engine import raft_inputs, streams
 from hawb.engine.naming import described, split_queue
 from hawb.engine.quorum.events import RemovalWritten
 from hawb.engine.quorum.group import STORE
 from hawb.engine.quorum.hosting import member_up, stop_member
 from hawb.engine.quorum.leadership import hosts
-from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.state import NOWHERE, QUORUM, STREAM, Queue
 from hawb.engine.turn import Turn
 from hawb.raft.member import LEADER, start
 from hawb.raft.messages import Join, Leave, TransferLeadership
@@ -26,11 +27,11 @@ from hawb.rules.patterns import Match
 
 
 def found(turn: Turn, name: str) -> Queue | None:
-    """The quorum queue of that name; without one the step was refused."""
+    """The quorum queue or stream of that name; without one the step was refused."""
     queue = turn.queues.get(name)
     if queue is None:
         turn.refuse(None, "not_found")
-    elif queue.type != QUORUM:
+    elif not queue.has_group:
         turn.refuse(None, "Cannot add members to a classic queue")
     else:
         return queue
@@ -41,10 +42,12 @@ def add_member(turn: Turn, name: str, node: int) -> None:
     """`rabbitmq-queues add_member`. To add who is there already changes nothing. Who is about to leave is what it is,
     its leader perhaps, until that is committed; then nobody is added."""
     queue = found(turn, name)
-    if queue is None or node in queue.members:
+    if queue is None or (node in queue.members and queue.type == QUORUM):
         return
     if not turn.runs_anywhere(node):
         turn.refuse(None, "node_not_running")
+    elif node in queue.members:
+        return  # of a stream that is looked at second
     elif is_led(turn, queue):
         group = turn.groups.own(name)
         if node not in group.members or group.stopped >> node & 1:
@@ -59,8 +62,11 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
     queue = found(turn, name)
     if queue is None or node not in queue.members:
         return
-    if len(queue.members) == 1:
-        turn.refuse(None, "the last node cannot be removed: last_node")
+    if queue.type == STREAM and not (turn.runs_anywhere(node) or streams.profile_of(turn).deletes_where_down):
+        turn.refuse(None, "node_not_running")
+    elif len(queue.members) == 1:
+        last_stream = queue.type == STREAM
+        turn.refuse(None, "last_stream_member" if last_stream else "the last node cannot be removed: last_node")
     elif is_led(turn, queue):
         remove(turn, name, node)
         if turn.settings.profile.version == "3.8" and not turn.runs_anywhere(node):
@@ -96,7 +102,13 @@ def removal_written(turn: Turn, event: RemovalWritten) -> None:
 def is_led(turn: Turn, queue: Queue) -> bool:
     """Whether there is a leader to take a change, which then counts, committed or not (`ra:add_member`,
     after_log_append); otherwise the step is refused."""
-    if queue.master == NOWHERE:
+    if queue.master == NOWHERE and queue.type == STREAM:
+        turn.refuse(
+            None,
+            f"not simulated: replicas of {described(queue.name)}, which is a stream, while it has no leader; accepted "
+            "once it has one",
+        )
+    elif queue.master == NOWHERE:
         turn.refuse(None, f"{described(queue.name)} has no leader: timeout")
     return queue.master != NOWHERE
 
@@ -113,7 +125,7 @@ def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
     for name in list(turn.queue_names()):
         queue = turn.queues[name]
         _, short = split_queue(name)
-        missing = queue.type == QUORUM and node not in queue.members and turn.runs_anywhere(node)
+        missing = changes_with_all(turn, queue) and node not in queue.members and turn.runs_anywhere(node)
         if missing and STRATEGIES[strategy](queue) and patterns.outcome(pattern, short) is Match.YES:
             add_member(turn, name, node)
 
@@ -121,13 +133,19 @@ def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
 def shrink(turn: Turn, node: int) -> None:
     """`rabbitmq-queues shrink`: every queue loses its member at `node`, but for one that has no other."""
     for name in members_on(turn, node):
-        delete_member(turn, name, node)
+        if changes_with_all(turn, turn.queues[name]):
+            delete_member(turn, name, node)
+
+
+def changes_with_all(turn: Turn, queue: Queue) -> bool:
+    """Whether a queue's members change with those of all others."""
+    return queue.type == QUORUM or (queue.type == STREAM and streams.profile_of(turn).grows)
 
 
 def members_on(turn: Turn, node: int) -> list[str]:
-    """The quorum queues that have a member at a node."""
+    """The quorum queues and streams that have a member at a node."""
     known = ((name, turn.queues[name]) for name in turn.queue_names())
-    return [name for name, queue in known if queue.type == QUORUM and node in queue.members]
+    return [name for name, queue in known if queue.has_group and node in queue.members]
 
 
 def forget(turn: Turn, node: int) -> None:
@@ -135,23 +153,30 @@ def forget(turn: Turn, node: int) -> None:
     (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log)."""
     for name in members_on(turn, node):
         queue = turn.queues[name]
-        if queue.master != NOWHERE and len(queue.members) > 1:
+        stays = queue.type == STREAM and not streams.profile_of(turn).forgets
+        if queue.master != NOWHERE and len(queue.members) > 1 and not stays:
             remove(turn, name, node)
 
 
 def transfer(turn: Turn, name: str, node: int) -> None:
-    """Another member is told to have itself elected. The leader refuses what cannot be."""
+    """Another member is told to have itself elected. The leader refuses what cannot be; of a stream it is a wish, that
+    a node without a replica does not fulfil."""
     queue = turn.queues[name]
-    if not turn.runs_anywhere(node):
+    if queue.type == STREAM and not streams.profile_of(turn).moves_leaders:
+        release = turn.settings.profile.release
+        turn.refuse(None, f"{described(name)} is a stream, whose leader nothing moves in {release}: from 3.13 on")
+    elif not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
-    elif is_led(turn, queue):
+    elif is_led(turn, queue) and not (queue.type == STREAM and node not in set(queue.members) - {queue.master}):
         raft_inputs.ask_leader(turn, name, queue.master, TransferLeadership(node))
 
 
 def drain(turn: Turn, node: int) -> None:
-    """A node that is drained stops its members, in 3.8.9 only those that lead (`rabbit_maintenance`)."""
+    """A node that is drained stops its members of quorum queues, in 3.8.9 only those that lead
+    (`rabbit_maintenance`)."""
     for name, group in sorted(turn.groups.items()):
-        member = group.members.get(node) if name != STORE else None
+        stays = name == STORE or streams.is_stream(turn, name)
+        member = None if stays else group.members.get(node)
         if member is not None and (member.role == LEADER or turn.settings.profile.drain_stops_members):
             stop_member(turn, turn.groups.own(name), node)
 

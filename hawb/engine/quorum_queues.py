@@ -1,6 +1,8 @@
-"""Quorum queues come and go: where members are placed, who leads first, and what a declaration is refused for.
+"""Quorum queues and streams come and go: where members are placed, who leads first, and what a declaration is refused
+for.
 
-The rules stand in `hawb.rules.quorum` and `hawb.rules.quorum_declaration`. The declaring node asks for a member on each
+The rules stand in `hawb.rules.quorum`, `hawb.rules.quorum_declaration` and `hawb.rules.streams`.
+The declaring node asks for a member on each
 node chosen, whether it runs or not; with most of them running a leader is elected before the client hears, with fewer
 there is no queue.
 
@@ -11,61 +13,88 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hawb.engine import bookkeeping, chance, fifo, runs
+from hawb.engine import bookkeeping, chance, fifo, runs, streams
 from hawb.engine.access import fail
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import Declare
-from hawb.engine.policy_changes import InForce, in_force, quorum_settings
+from hawb.engine.policy_changes import InForce, group_settings, in_force
 from hawb.engine.quorum.elections import call_elections
 from hawb.engine.quorum.group import Group, standing
 from hawb.engine.quorum.hosting import stand_for_election
 from hawb.engine.quorum.leadership import level
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import NOWHERE, QUORUM, Queue, bits_of
+from hawb.engine.state import CLASSIC, NOWHERE, QUORUM, STREAM, Queue, bits_of
 from hawb.engine.turn import Turn
 from hawb.raft.member import start
 from hawb.rules import locators, quorum, quorum_declaration
+from hawb.rules import streams as of_streams
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 
 def create(turn: Turn, operation: Declare) -> None:
     """A new queue: policy, members, the first leader, in this order."""
-    name, node = operation.queue, operation.node
-    found = in_force(turn, name, QUORUM, declaring=True)
-    wanted = quorum_settings(turn, found, operation.arguments)
-    members = choose_members(turn, wanted.group_size, node)
-    leader = choose_leader(turn, wanted.leader_locator, node, members)
+    name, kind = operation.queue, type_asked(operation)
+    found, members, leader = placement(turn, operation)
     started = [member for member in members if member in turn.running() and turn.linked(leader, member)]
-    if len(started) < quorum.majority(len(members)):
-        names = turn.settings.names
-        reason = quorum_declaration.not_formed(described(name), names[node], names[leader], turn.settings.profile)
-        fail(turn, operation, 541, f"INTERNAL_ERROR - {reason}")
+    if not (streams.can_be_declared(turn, operation) if kind == STREAM else
+            is_formed(turn, operation, leader, len(started), len(members))):  # fmt: skip
         return
     enter(turn, operation, found, members, leader)
     number = turn.next_number()
     turn.groups[name] = Group(name, number, {member: start(member, tuple(members)) for member in started})
     turn.because = turn.emit(
-        "queue_declared", node=leader, queue=name, type=QUORUM, policy=turn.queues[name].policy,
+        "queue_declared", node=leader, queue=name, type=kind, policy=turn.queues[name].policy,
         operator_policy=turn.queues[name].operator_policy, master=turn.settings.names[leader], mirrors=[],
         members=turn.settings.named(sorted(members)),
     )  # fmt: skip
-    ignored = quorum_declaration.ignored_arguments(dict(operation.arguments), turn.settings.profile)
-    if ignored:
-        turn.emit("arguments_ignored", queue=name, arguments=ignored)
+    tell_ignored(turn, turn.queues[name])
     stand_for_election(turn, turn.groups.own(name), leader)
+
+
+def placement(turn: Turn, operation: Declare) -> tuple[InForce, list[int], int]:
+    """The policies in force for a new queue, its members and its first leader, in this order."""
+    kind = type_asked(operation)
+    found = in_force(turn, operation.queue, kind, declaring=True)
+    wanted = group_settings(turn, found, kind, operation.arguments)
+    members = choose_members(turn, kind, wanted.group_size, operation.node)
+    return found, members, choose_leader(turn, kind, wanted.leader_locator, operation.node, members)
 
 
 def leave_record(turn: Turn, operation: Declare) -> None:
     """The record of a queue whose declaration timed out: its members have not been started."""
-    name, node = operation.queue, operation.node
-    found = in_force(turn, name, QUORUM, declaring=True)
-    wanted = quorum_settings(turn, found, operation.arguments)
-    members = choose_members(turn, wanted.group_size, node)
-    enter(turn, operation, found, members, choose_leader(turn, wanted.leader_locator, node, members))
+    name = operation.queue
+    found, members, leader = placement(turn, operation)
+    enter(turn, operation, found, members, leader)
     started = {member: start(member, tuple(members)) for member in members}
     turn.groups[name] = Group(name, turn.next_number(), started, stopped=bits_of(members))
     turn.emit("queue_down", queue=name, reason="declared_by_half")
     bookkeeping.count_times(turn, name)
+
+
+def type_asked(operation: Declare) -> str:
+    """The type that is declared: quorum or stream."""
+    return dict(operation.arguments)["x-queue-type"]
+
+
+def is_formed(turn: Turn, operation: Declare, leader: int, started: int, members: int) -> bool:
+    """Whether enough members of a quorum queue start to elect a leader; if not, the step was refused."""
+    if started >= quorum.majority(members):
+        return True
+    names, name = turn.settings.names, described(operation.queue)
+    reason = quorum_declaration.not_formed(name, names[operation.node], names[leader], turn.settings.profile)
+    fail(turn, operation, 541, f"INTERNAL_ERROR - {reason}")
+    return False
+
+
+def tell_ignored(turn: Turn, queue: Queue) -> None:
+    """Says which arguments change nothing: to RabbitMQ, or only here."""
+    rules, arguments = of_streams if queue.type == STREAM else quorum_declaration, dict(queue.arguments)
+    ignored = rules.ignored_arguments(arguments, turn.settings.profile)
+    if ignored:
+        turn.emit("arguments_ignored", queue=queue.name, arguments=ignored)
+    left = of_streams.left_out(arguments, turn.settings.profile) if queue.type == STREAM else []
+    if left:
+        turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 
 
 def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], leader: int) -> None:
@@ -75,29 +104,29 @@ def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], le
         Queue(
             name=operation.queue,
             vhost=vhost,
-            type=QUORUM,
+            type=type_asked(operation),
             durable=True,
             auto_delete=False,
             owner=None,
             arguments=operation.arguments,
-            **record(turn, found, operation.arguments),
+            **record(turn, found, type_asked(operation), operation.arguments),
             master=NOWHERE,
             contents=tuple(EMPTY if node in members else None for node in range(len(turn.nodes))),
             up=False,
             members=tuple(sorted(members)),
             holder=leader,
-            fifo=fifo.new(turn),
+            fifo=fifo.new(turn) if type_asked(operation) == QUORUM else None,
         )
     )
 
 
-def record(turn: Turn, found: InForce, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
-    """The fields of a quorum queue's record that policies and arguments decide."""
-    return found.record(QUORUM, arguments) | {"quorum_settings": quorum_settings(turn, found, arguments)}
+def record(turn: Turn, found: InForce, kind: str, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
+    """The fields of a quorum queue's or stream's record that policies and arguments decide."""
+    return found.record(kind, arguments) | {"quorum_settings": group_settings(turn, found, kind, arguments)}
 
 
-def choose_members(turn: Turn, wanted: int, client: int) -> list[int]:
-    """The nodes of a new queue's members."""
+def choose_members(turn: Turn, kind: str, wanted: int, client: int) -> list[int]:
+    """The nodes of a new queue's members, placed by what nodes have of queues of its type."""
     nodes = [node for node, value in enumerate(turn.nodes) if value.member]
     others = [node for node in nodes if node != client]
     shuffled = list(chance.shuffled(tuple(others), turn.settings.seed, chance.MEMBERS, 0, turn.next_number()))
@@ -105,18 +134,18 @@ def choose_members(turn: Turn, wanted: int, client: int) -> list[int]:
         return quorum.members(wanted, client, nodes, shuffled)
     if len(turn.queues) >= quorum.MANY_QUEUES:
         return quorum.members(wanted, client, nodes, quorum.others_by_chance(shuffled, turn.running()))
-    counted = Counter(member for queue in turn.queues.values() for member in queue.members)
+    counted = Counter(member for queue in turn.queues.values() if queue.type == kind for member in queue.members)
     count = [counted[node] for node in range(len(turn.nodes))]
     return quorum.members(wanted, client, nodes, quorum.others_by_load(client, nodes, turn.running(), count))
 
 
-def choose_leader(turn: Turn, locator: int, client: int, members: list[int]) -> int:
+def choose_leader(turn: Turn, kind: str, locator: int, client: int, members: list[int]) -> int:
     """The member that is made to stand for election first."""
     queues = turn.queues.values()
     drained = [node for node, value in enumerate(turn.nodes) if value.drained]
     candidates = quorum.leader_candidates(members, turn.running(), drained)
     strategy = quorum.leader_strategy(locator, len(queues))
-    leaders = Counter(queue.master for queue in queues)
+    leaders = Counter(queue.master for queue in queues if queue.type in (kind, CLASSIC))
     count = [leaders[node] for node in range(len(turn.nodes))]
     drawn = 0
     if strategy == locators.RANDOM:
@@ -141,7 +170,8 @@ def stand(turn: Turn, name: str, members: tuple[int, ...], leader: int, content:
     `leader` if that runs and a majority does; otherwise whoever can be is elected."""
     turn.groups[name] = standing(name, turn.next_number(), members, runs.size(content))
     turn.change_queue(
-        name, members=tuple(sorted(members)), holder=leader, master=NOWHERE, up=False, fifo=fifo.new(turn),
+        name, members=tuple(sorted(members)), holder=leader, master=NOWHERE, up=False,
+        fifo=fifo.new(turn) if turn.queues[name].type == QUORUM else None,
         contents=tuple(content if node in members else None for node in range(len(turn.nodes))),
     )  # fmt: skip
     group = turn.groups.own(name)

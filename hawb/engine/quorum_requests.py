@@ -28,6 +28,7 @@ from hawb.engine import (
     quorum_view,
     runs,
     settling,
+    streams,
     subscriptions,
 )
 from hawb.engine.access import fail
@@ -56,7 +57,7 @@ from hawb.engine.quorum import asking, flowing, leadership, registration
 from hawb.engine.quorum.events import ProposalGivenUp
 from hawb.engine.quorum.group import GONE, STORE, Proposal
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, STOPPING, Batch, Queue
+from hawb.engine.state import NOWHERE, QUORUM, STOPPING, STREAM, Batch, Queue
 from hawb.engine.turn import Turn
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
@@ -75,9 +76,12 @@ def propose(turn: Turn, event: Any) -> bool:
     consumer = turn.consumers.get(getattr(event, "consumer", None))
     name = event.queue if isinstance(event, Operation) else consumer.queue
     queue = turn.queues.get(name)
-    if queue is None or queue.type != QUORUM:
+    if queue is None or not queue.has_group:
         return False
     node = event.node if isinstance(event, Operation) else consumer.node
+    if queue.type == STREAM:
+        # The coordinator deletes it, without its replicas being asked.
+        return not turn.is_running(node) or streams.refuses(turn, event)
     if isinstance(event, ConsumerCloses):
         if consumer.state != "closed":
             channel_down(turn, consumer.name, "client")
@@ -125,7 +129,10 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY)
     if isinstance(operation, AWAITED):
         event = ProposalGivenUp(name, proposal.number, group.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
-    asking.ask(turn, group, proposal)
+    channel = enqueuers.sender(operation)
+    streams.note_channel(turn, group, channel)
+    if streams.writes_to_leader(turn, group, channel):
+        asking.ask(turn, group, proposal)
 
 
 def is_in_reach(turn: Turn, name: str, node: int) -> bool:
@@ -218,13 +225,13 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     if enqueuers.rejects(turn, group, channel):
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
-    known = registration.is_registered(turn, group, channel)
+    publisher = enqueuers.sender(order)
+    known = registration.is_registered(turn, group, channel) and streams.writes_to_leader(turn, group, publisher)
     if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
-    if turn.queues[queue.name].master != NOWHERE and group.waiting:
-        publisher = enqueuers.sender(order)
+    if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM:
         asking.offer_again(turn, group, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)
@@ -257,7 +264,7 @@ def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
 
 def is_decided(turn: Turn, name: str) -> bool:
     """Whether a queue is one whose group decides what happens to it."""
-    return name in turn.queues and turn.queues[name].type == QUORUM
+    return name in turn.queues and turn.queues[name].has_group
 
 
 def suspect(turn: Turn, name: str, node: int) -> None:
@@ -273,7 +280,7 @@ def is_deaf(turn: Turn, queue: Queue) -> bool:
     names, who is the last there was, and fails where that one is gone (`rabbit_quorum_queue:policy_changed`). A member
     that comes back has the settings it was declared with, and those in its log (`ra:restart_server`), in 4.0 until its
     leader's first tick (`policy_changes.watch`)."""
-    if queue.type != QUORUM or queue.master != NOWHERE:
+    if not queue.has_group or queue.master != NOWHERE:
         return False
     reached = any(turn.linked(node, queue.holder) for node in turn.running())
     return not (reached and leadership.hosts(turn, turn.groups[queue.name], queue.holder))

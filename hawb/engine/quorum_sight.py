@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hawb.engine import consuming, fifo, limits, out_of_reach, policy_changes, retries, timeouts
+from hawb.engine import consuming, fifo, limits, out_of_reach, policy_changes, retries, streams, timeouts
 from hawb.engine.clients import Consumer
+from hawb.engine.enqueuers import sender
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum.asking import drop_orphans, is_in_sight, offer_again
@@ -42,7 +43,9 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
         suspect_unreached(turn, event.queue, event.node)
         look_for_channels(turn, event.queue, event.node)
         drop_orphans(turn, turn.groups.own(event.queue))
-        offer_again(turn, turn.groups.own(event.queue), event.node, lambda proposal: True)
+        group = turn.groups.own(event.queue)
+        streams.tell_channels(turn, group, event.node)
+        offer_again(turn, group, event.node, lambda one: streams.writes_to_leader(turn, group, sender(one.operation)))
 
 
 def majority_reached(turn: Turn, event: MajorityReached) -> None:
@@ -59,14 +62,18 @@ def links_healed(turn: Turn) -> None:
     for name in sorted(turn.groups):
         for _side in turn.each_side():
             queue = turn.queues.get(name)
-            if queue is not None and queue.type == QUORUM and queue.master != NOWHERE and turn.is_here(queue.master):
+            if queue is not None and queue.has_group and queue.master != NOWHERE and turn.is_here(queue.master):
                 offer_in_sight(turn, name, queue.master)
 
 
 def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
     """What a leader, whose side is in focus, hears of gets to it."""
     group = turn.groups.own(name)
-    chosen = {one.number for one in group.waiting if is_in_sight(turn, group, one)}
+    chosen = {
+        one.number
+        for one in group.waiting
+        if streams.writes_to_leader(turn, group, sender(one.operation)) and is_in_sight(turn, group, one)
+    }
     offer_again(turn, group, leader, lambda one: one.number in chosen)
 
 
@@ -90,7 +97,8 @@ def log_cut(turn: Turn, event: LogCut) -> None:
 def lost_sight(turn: Turn, nodes: Iterable[int]) -> None:
     """The side in focus has lost sight of nodes that run: its leaders suspect the consumers there."""
     for name in sorted(turn.groups):
-        if name in turn.queues and turn.queues[name].up and turn.is_here(turn.queues[name].master):
+        queue = turn.queues.get(name)
+        if queue is not None and queue.type == QUORUM and queue.up and turn.is_here(queue.master):
             for node in nodes:
                 put(turn, name, NodeSuspected(name, node), NOWHERE)
 
@@ -128,7 +136,7 @@ def dead_ones(turn: Turn, name: str) -> list[Consumer]:
 def node_back(turn: Turn, node: int) -> None:
     """A node is up: leaders that reach it find out about consumers there."""
     for name in sorted(turn.groups):
-        if name in turn.queues and turn.queues[name].type == QUORUM:
+        if name in turn.queues and turn.queues[name].has_group:
             see_again(turn, name, node)
 
 
@@ -170,5 +178,5 @@ def in_reach(turn: Turn) -> None:
 
 def abreast(turn: Turn, event: MembersAbreast) -> None:
     """Members have caught up, and deliver what the last leader could not."""
-    if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
+    if event.queue in turn.queues and turn.queues[event.queue].has_group:
         consuming.deliver_missing(turn, event.queue)

@@ -12,7 +12,7 @@ from hawb.engine.contents import united
 from hawb.engine.disks import persistent
 from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, Queue, with_content
+from hawb.engine.state import NOWHERE, Queue, with_content
 from hawb.engine.turn import Turn
 
 
@@ -30,9 +30,9 @@ def restored(turn: Turn, node: int) -> OpenSide:
     remembered, now = turn.nodes[node].remembers, turn.sides[turn.nodes[node].side]
     side = OpenSide(replace(remembered, number=turn.next_number()))
     for name, queue in list(side.queues.items()):
-        if queue.type == QUORUM and name in now.queues:
+        if queue.has_group and name in now.queues:
             side.queues[name] = as_recorded(queue, now.queues[name])
-        elif queue.type != QUORUM and queue.durable:
+        elif not queue.has_group and queue.durable:
             side.queues[name] = as_on_disk(turn, queue, now.queues.get(name), node)
         else:
             del side.queues[name]

@@ -32,7 +32,7 @@ from hawb.rules.quorum_declaration import QuorumSettings
 NOWHERE = -1
 """The node of something that has none."""
 
-TYPES = CLASSIC, QUORUM = "classic", "quorum"
+TYPES = CLASSIC, QUORUM, STREAM = "classic", "quorum", "stream"
 """The types of queues."""
 
 RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
@@ -237,6 +237,11 @@ class Queue(Struct):
         return hash(astuple(self))
 
     @property
+    def has_group(self) -> bool:
+        """Whether a group with a leader and a majority replicates it: a quorum queue, or a stream."""
+        return self.type != CLASSIC
+
+    @property
     def delivered(self) -> Runs:
         """The messages that the queue would call redelivered if all its clients went away now."""
         return union(self.redelivered, self.counted(self.unacknowledged))
@@ -247,8 +252,8 @@ class Queue(Struct):
 
     @property
     def content(self) -> Runs:
-        """The messages that the queue holds, ready and unacknowledged; a quorum queue's uncommitted ones too."""
-        if self.type == QUORUM:
+        """The messages that the queue holds, ready and unacknowledged; a group's uncommitted ones too."""
+        if self.has_group:
             return union(self.contents[self.holder] or EMPTY, self.pending)
         return self.contents[self.master] or EMPTY
 

@@ -193,7 +193,7 @@ def lose_sight(turn: Turn, name: str) -> None:
     """Channels on another side of a partition are gone from here: messages that their consumers held go back, where
     there is a master. A quorum queue is one for all sides."""
     queue = turn.queues[name]
-    if queue.type == QUORUM:
+    if queue.has_group:
         return
     for consumer in list(turn.consumers.values()):
         if consumer.queue == name and not turn.is_here(consumer.node):

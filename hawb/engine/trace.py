@@ -40,9 +40,10 @@ EVENTS: dict[str, str] = {
     "pattern_gave_up": "Matching a policy's pattern took too many steps and counts as no match. policy, pattern, kind: "
     "user, operator.",
     "not_simulated": "Something is there that has no rule in hawb and changes nothing here. what.",
-    "queue_declared": "A queue was declared. master, mirrors, policy, operator_policy, type: classic, quorum; members "
-    "(quorum queues).",
-    "arguments_ignored": "A quorum queue was declared with arguments that it takes and that change nothing. arguments.",
+    "queue_declared": "A queue was declared. master, mirrors, policy, operator_policy, type: classic, quorum, "
+    "stream; members (quorum queues, streams).",
+    "arguments_ignored": "A quorum queue or stream was declared with arguments that it takes and that change nothing. "
+    "arguments.",
     "exchange_declared": "A direct exchange was declared, because it was bound to. exchange, vhost.",
     "queue_bound": "A queue was bound to an exchange. exchange, routing_key.",
     "queue_deleted": "A queue is gone. reason: client, auto_delete, expired, exclusive_owner_gone, node_down, "
@@ -74,7 +75,7 @@ EVENTS: dict[str, str] = {
     "messages_dead_lettered": "Messages that a queue gave up were published to its dead letter exchange. ids, reason: "
     "expired, rejected, maxlen, delivery_limit; exchange, targets (queues that they went to), cycles (queues that they "
     "were kept from).",
-    "dead_letters_dropped": "Dead letters did not arrive. messages, reason: no_queue, no_master.",
+    "dead_letters_dropped": "Dead letters did not arrive. messages, reason: no_queue, no_master, stream.",
     "messages_rejected": "A client rejected messages for good. consumer, ids.",
     "consumer_started": "A consumer was registered. consumer.",
     "consumer_activated": "A consumer became the one that its queue serves. consumer.",

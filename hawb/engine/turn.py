@@ -27,7 +27,7 @@ from hawb.engine.quorum.group import Groups, Proposal
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.setup import Setup, setup_of
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node, Queue, Side, State
+from hawb.engine.state import NOWHERE, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.engine.trace_writer import OF_NO_STEP, TraceWriter
 from hawb.rules.policies import Policy
@@ -307,14 +307,14 @@ class Turn:
     def follows(self, queue: Queue, node: int) -> bool:
         """Whether the queue's replica at `node` is a running process that the master's messages reach; for a quorum
         queue, whether the member there knows all that is committed, or its content stands for the queue's."""
-        if queue.type == QUORUM:
+        if queue.has_group:
             return node in queue.synchronised or node == queue.holder
         return self.alive(queue, node) and self.linked(queue.master, node)
 
     def held_elsewhere(self, name: str) -> Runs:
         """The messages that other sides than the one in focus have in a queue of that name."""
         contents = [side.queues[name].content for side in self.sides.values()
-                    if side is not self.focus and name in side.queues and side.queues[name].type != QUORUM]  # fmt: skip
+                    if side is not self.focus and name in side.queues and not side.queues[name].has_group]  # fmt: skip
         return runs.normal(pair for content in contents for pair in content) if contents else EMPTY
 
     def held_here(self, name: str) -> Runs:
@@ -344,7 +344,7 @@ class Turn:
         write(queue, fields)
         if queue.mirrors_on_disk and mirrors != (queue.mirrors, queue.synchronised):
             queue.mirrors_on_disk = ()
-        if queue.type == QUORUM and len(self.sides) > 1:
+        if queue.has_group and len(self.sides) > 1:
             shared = {field: value for field, value in fields.items() if field not in OF_A_SIDE}
             for side in self.sides.values():
                 if side is not self.focus and name in side.queues:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import ipywidgets as widgets
 
-from hawb.engine.state import CLASSIC, QUORUM, TYPES
+from hawb.engine.state import CLASSIC, QUORUM, STREAM, TYPES
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
@@ -17,8 +17,9 @@ from hawb.views.cluster import links, matrix, metadata
 from hawb.views.formatting import shown
 
 FIRST_RUNNING = "first running"
-ONLY_FOR = {"sync": CLASSIC, "cancel sync": CLASSIC, "+ member": QUORUM, "- member": QUORUM}
-"""The buttons for queues of one type, by their labels."""
+GROUPS = (QUORUM, STREAM)
+ONLY_FOR = {"sync": (CLASSIC,), "cancel sync": (CLASSIC,), "+ member": GROUPS, "- member": GROUPS}
+"""The buttons for queues of some types, by their labels."""
 
 NARROW_FROM = 5
 """From so many nodes on there is no room beside a node's state and buttons."""
@@ -122,8 +123,8 @@ class Operations:
         if list(self.node.options) != options:
             self.node.options = options
         chosen = outcome["queues"].get(self.controller.queue)
-        for label, kind in ONLY_FOR.items():
-            self.buttons[label].layout.display = None if chosen is None or chosen["type"] == kind else "none"
+        for label, kinds in ONLY_FOR.items():
+            self.buttons[label].layout.display = None if chosen is None or chosen["type"] in kinds else "none"
         self.message.show(self.controller)
 
     def _choose(self, change: dict) -> None:

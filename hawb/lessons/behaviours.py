@@ -37,6 +37,7 @@ from hawb.engine import (
     settling,
     single_active,
     strays,
+    streams,
     subscriptions,
     timeouts,
 )
@@ -62,6 +63,7 @@ from hawb.rules import (
     selection,
 )
 from hawb.rules import quorum as quorum_rules
+from hawb.rules import streams as stream_rules
 
 
 class Behaviour(Struct, frozen=True):
@@ -268,6 +270,17 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("most members' disks lost", quorum_losses.kept, "", "quorum-majority-of-disks-lost"),
         _of("the log of a quorum queue cut: snapshots", quorum_costs.cut_up_to, "",
             "quorum-log-of-requeues-3-8 quorum-log-of-requeues-3-10"),
+    ),
+    "Streams": (
+        _of("stream declared: arguments refused", stream_rules.refusal, "",
+            "streams-refused streams-refused-4-0 streams-refused-4-3 streams-none-in-3-8"),
+        _of("stream: how many replicas, initial cluster size, leader locator", stream_rules.settings, "",
+            "streams-declared"),
+        _of("stream coordinator without a majority: coordinator_unavailable", streams.coordinates, "",
+            "streams-coordinator streams-khepri-minority"),
+        _of("streams and quorum queues grown and shrunk together", quorum_membership.changes_with_all, "",
+            "streams-replicas-changed streams-grow-4-3"),
+        _of("rebalance: streams", maintenance.moves, "", "streams-leaders-stay-3-10 streams-leaders-move"),
     ),
 }  # fmt: skip
 """What RabbitMQ does with replicated queues, by area."""

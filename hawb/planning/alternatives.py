@@ -16,7 +16,6 @@ from hawb.engine import runs
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Refusal
 from hawb.engine.runs import Runs
-from hawb.engine.state import QUORUM
 from hawb.planning.changes import changes
 from hawb.planning.harm import Harm
 from hawb.planning.story import Change, known
@@ -128,7 +127,7 @@ def result(run: Run, queue: str, step: int) -> Result:
         lost=account.lost,
         lost_confirmed=account.lost_confirmed,
         refused=account.refused,
-        state="gone" if found is None else "running" if found.up else "minority" if found.type == QUORUM else "down",
+        state="gone" if found is None else "running" if found.up else "minority" if found.has_group else "down",
         unavailable_s=account.down.at(now_us) / MICROSECONDS,
         sync_blocked_s=account.syncing.at(now_us) / MICROSECONDS,
         bytes_replicated=account.bytes_replicated,

@@ -149,7 +149,7 @@ def of_run(run: Run) -> Inventory:
 
 def _standing(run: Run, state: State, side: Side, queue: QueueState) -> Queue:
     told = queue_outcome(state, run.settings, queue.name, side)
-    quorum, content = queue.type == "quorum", pieces(queue.batches, counted_here(queue))
+    quorum, content = queue.has_group, pieces(queue.batches, counted_here(queue))
     facts = QueueFacts(
         type=queue.type,
         durable=queue.durable,

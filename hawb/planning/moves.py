@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, QUORUM, RUNNING, State
+from hawb.engine.state import DOWN, RUNNING, State
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.forms import Verb
 from hawb.scenario.run import Run
@@ -100,7 +100,7 @@ def _publishes(moment: Moment, settings: Settings) -> Iterator[Move]:
 
 def _synchronisations(moment: Moment, settings: Settings) -> Iterator[Move]:
     for name, queue in sorted(moment.state.queues.items()):
-        if queue.type != QUORUM and queue.up and queue.sync is None and set(queue.mirrors) - set(queue.synchronised):
+        if not queue.has_group and queue.up and queue.sync is None and set(queue.mirrors) - set(queue.synchronised):
             yield Move(SyncQueue(name), OPERATION)
 
 

@@ -112,7 +112,8 @@ def _members_count(queue: Queue) -> int | None:
     facts = queue.facts
     if facts.members:
         return len(facts.members)
-    asked = (facts.arguments or {}).get("x-quorum-initial-group-size")
+    key = "x-initial-cluster-size" if queue.type == "stream" else "x-quorum-initial-group-size"
+    asked = (facts.arguments or {}).get(key)
     return asked if isinstance(asked, int) else None
 
 
@@ -176,6 +177,7 @@ CHECKS = {
         _before_quorum,
     ),
     "quorum": (_silenced, _listed_otherwise, _members, _offline),
+    "stream": (_silenced, _listed_otherwise, _members, _offline),
 }  # fmt: skip
 """The checks by type of queue."""
 

@@ -16,17 +16,17 @@ from hawb.engine import runs
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.quorum.group import STORE
-from hawb.engine.state import CLASSIC, QUORUM, RUNNING, Queue, Side, State
+from hawb.engine.state import CLASSIC, RUNNING, STREAM, Queue, Side, State
 from hawb.planning.alike import alike, full_name
-from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
+from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies, types_counted
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import QueueEntry, Scenario
 from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run
 
-METADATA = "rabbitmq_metadata"
-"""What RabbitMQ's check calls the metadata store of 4.3, a component beside the queues."""
+METADATA, COORDINATOR = "rabbitmq_metadata", "rabbit_stream_coordinator"
+"""What RabbitMQ's check calls the metadata store of 4.3, and the coordinator of streams: components beside queues."""
 WAYS = ("stop", "kill")
 REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 """The events that tell why a queue suffers, the one with the most to say last."""
@@ -214,12 +214,24 @@ def _reasons(moment: Moment, step: int) -> dict[str, str]:
 
 def quorum_critical(state: State, node: int, version: str) -> tuple[str, ...]:
     """The queues for which `check_if_node_is_quorum_critical` fails on a node: those with a member there whose members
-    that are online are a bare majority or less. In 4.3 the metadata store too
-    (`rabbit_upgrade_preparation:endangered_critical_components`)."""
+    that are online are a bare majority or less. In 4.3 the metadata store too, and where streams count (3.13 and later)
+    their coordinator (`rabbit_upgrade_preparation:endangered_critical_components`)."""
     if not quorum_check_applies(_members(state), state.nodes[node].drained, version):
         return ()
-    failing = [queue.name for side, queue in _seen_at(state, node) if _quorum_fails(state, side, queue, node)]
+    types = types_counted(version)
+    seen = [(side, queue) for side, queue in _seen_at(state, node) if queue.type in types]
+    failing = [queue.name for side, queue in seen if _quorum_fails(state, side, queue, node)]
+    if coordinator_fails(state, version):
+        failing.append(COORDINATOR)
     return (*sorted(failing), *((METADATA,) if _store_fails(state) else ()))
+
+
+def coordinator_fails(state: State, version: str) -> bool:
+    """Whether the check counts streams, there are any, and the nodes that run, on which their coordinator's members
+    are, are a bare majority or less."""
+    if not any(queue.type in types_counted(version) and queue.type == STREAM for queue in state.queues.values()):
+        return False
+    return is_critical(sum(node.status == RUNNING for node in state.nodes), _members(state))
 
 
 def _store_fails(state: State) -> bool:
@@ -231,7 +243,7 @@ def _store_fails(state: State) -> bool:
 
 
 def _quorum_fails(state: State, side: Side, queue: Queue, node: int) -> bool:
-    if queue.type != QUORUM or node not in queue.members:
+    if node not in queue.members:
         return False
     stopped = state.groups[queue.name].stopped
     online = [member for member in queue.members if is_online(state, side, member) and not stopped >> member & 1]

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from hawb.engine.key import key
 from hawb.engine.moment import Moment
-from hawb.engine.state import QUORUM
 from hawb.planning.alike import alike
 from hawb.planning.upgrade import (
     MEASURES,
@@ -38,6 +37,7 @@ from hawb.planning.upgrade import (
     restart_node,
 )
 from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, Go, stop_moments, wait_for
+from hawb.rules.health_checks import types_counted
 from hawb.rules.policies import HaMode
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
@@ -111,11 +111,12 @@ def search(
 
 
 def _never_more(run: Run) -> tuple[str, ...]:
-    """The quorum queues that never have more than a bare majority. In a cluster of one node, where the command does not
-    wait, none count."""
+    """The queues that RabbitMQ counts and that never have more than a bare majority. In a cluster of one node, where
+    the command does not wait, none count."""
     if sum(node.member for node in run.moment().state.nodes) < 2:
         return ()
-    quorum = (queue for queue in run.moment().state.queues.values() if queue.type == QUORUM)
+    counted = types_counted(run.settings.profile.version)
+    quorum = (queue for queue in run.moment().state.queues.values() if queue.type in counted)
     return tuple(sorted(queue.name for queue in quorum if is_critical(len(queue.members), len(queue.members))))
 
 
@@ -132,10 +133,10 @@ def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan 
 
 def meaningful(run: Run, waits: Sequence[str]) -> tuple[str, ...]:
     """The waits, among `waits`, for which a cluster has queues that make a difference."""
-    queues = run.moment().state.queues.values()
+    queues, counted = run.moment().state.queues.values(), types_counted(run.settings.profile.version)
     nothing = {
         SYNCED: not any(queue.mirrored for queue in queues),
-        QUORUM_PLUS_ONE: not any(queue.type == QUORUM for queue in queues),
+        QUORUM_PLUS_ONE: not any(queue.type in counted for queue in queues),
     }
     nothing[BOTH] = nothing[SYNCED] or nothing[QUORUM_PLUS_ONE]
     return tuple(wait for wait in waits if not nothing.get(wait)) or (READY,)

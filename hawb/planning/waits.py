@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from hawb.engine.moment import Moment
-from hawb.engine.state import QUORUM, RUNNING, State
+from hawb.engine.state import RUNNING, State
 from hawb.engine.trace import Entry
-from hawb.planning.safe_to_stop import mirror_sync_critical
+from hawb.planning.safe_to_stop import coordinator_fails, mirror_sync_critical
+from hawb.rules.health_checks import types_counted
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -61,9 +62,10 @@ def wait_for(run: Run, node: str, wait: str) -> Go | None:
     if wait == NONE and starts:
         return Go(wait, begun_s, begun_s)
     index = run.settings.names.index(node)
+    version = run.settings.profile.version
     checks = [check for name, check in CHECKS.items() if name in wait.split(", ")]
     for at, moment in _looks(run):
-        if all(check(moment.state, index) for check in checks):
+        if all(check(moment.state, index, version) for check in checks):
             return Go(wait, at, _seconds(moment) if at is None else at)
     return _synchronised(run, node, wait, checks) if SYNCED in wait and _all_up(run) else None
 
@@ -103,7 +105,8 @@ def _synchronised(run: Run, node: str, wait: str, checks: list) -> Go | None:
     ahead = run.copy()
     synchronise(ahead, told)
     then = ahead.moment()
-    if told and all(check(then.state, index) for check in checks):
+    version = run.settings.profile.version
+    if told and all(check(then.state, index, version) for check in checks):
         return Go(wait, None, _seconds(then), told)
     return None
 
@@ -116,16 +119,17 @@ def synchronise(run: Run, queues: Iterable[str]) -> None:
         at = run.reached_s
 
 
-def _is_synced(state: State, node: int) -> bool:
+def _is_synced(state: State, node: int, _version: str) -> bool:
     return not mirror_sync_critical(state, node)
 
 
-def _has_quorum_plus_one(state: State, node: int) -> bool:
-    """Whether every quorum queue with a member there has more than a bare majority that has caught up."""
+def _has_quorum_plus_one(state: State, node: int, version: str) -> bool:
+    """Whether every quorum queue with a member there, and where the release counts them every stream and their
+    coordinator, has more than a bare majority that has caught up."""
     if sum(value.member for value in state.nodes) < 2:
         return True
-    return not any(
-        queue.type == QUORUM
+    return not coordinator_fails(state, version) and not any(
+        queue.type in types_counted(version)
         and node in queue.members
         and is_critical(sum(state.nodes[one].status == RUNNING for one in queue.synchronised), len(queue.members))
         for queue in state.queues.values()

@@ -20,12 +20,13 @@ from hawb.rules.patterns import matches
 from hawb.rules.profiles import Profile
 
 QUEUE_TYPES_BY_APPLY_TO = {
-    "queues": ("classic", "quorum"),
-    "all": ("classic", "quorum"),
+    "queues": ("classic", "quorum", "stream"),
+    "all": ("classic", "quorum", "stream"),
     "classic_queues": ("classic",),
     "quorum_queues": ("quorum",),
+    "streams": ("stream",),
 }
-"""The types of queue that a value of apply-to means; `exchanges` and `streams` mean neither of these types."""
+"""The types of queue that a value of apply-to means; `exchanges` means none of these."""
 
 
 class Policy(Struct, frozen=True, cache_hash=True):

@@ -75,7 +75,7 @@ class Profile(Struct, frozen=True):
         return "ha-mode" in self.policy_settings
 
     def unsupported_by(self, queue_type: str) -> frozenset[str]:
-        """The settings that make a policy pass over queues of this type: classic or quorum."""
+        """The settings that make a policy pass over queues of this type: classic, quorum or stream."""
         return dict(self.unsupported_settings).get(queue_type, frozenset())
 
 
@@ -119,6 +119,12 @@ _NOT_IN_QUORUM = _settings(
     "max-priority queue-mode single-active-consumer ha-mode ha-params ha-sync-mode ha-promote-on-shutdown"
     " ha-promote-on-failure queue-master-locator max-age stream-max-segment-size-bytes initial-cluster-size"
 )
+_NOT_IN_STREAM_3_10 = _settings(
+    "expires message-ttl dead-letter-exchange dead-letter-routing-key max-length max-in-memory-length"
+    " max-in-memory-bytes max-priority overflow queue-mode single-active-consumer delivery-limit ha-mode ha-params"
+    " ha-sync-mode ha-promote-on-shutdown ha-promote-on-failure queue-master-locator dead-letter-strategy"
+)
+_NOT_IN_STREAM_3_13 = _NOT_IN_STREAM_3_10 | {"target-group-size"}
 _NOT_IN_CLASSIC_4_0 = _settings(
     "max-age stream-max-segment-size-bytes initial-cluster-size delivery-limit dead-letter-strategy"
     " max-in-memory-length max-in-memory-bytes target-group-size"
@@ -174,6 +180,7 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_3_10),
             ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_10),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
@@ -205,6 +212,7 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_4_0 | {"queue-leader-locator"}),
             ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_13),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
@@ -236,6 +244,7 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_4_0),
             ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_13),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,
@@ -267,6 +276,7 @@ PROFILES: dict[str, Profile] = {
         unsupported_settings=(
             ("classic", _NOT_IN_CLASSIC_4_0),
             ("quorum", _NOT_IN_QUORUM),
+            ("stream", _NOT_IN_STREAM_3_13),
         ),
         declare_knows_type=True,
         quorum_cluster_size=3,

@@ -29,7 +29,7 @@ from hawb.engine.network import links
 from hawb.engine.network.ports import ends_of
 from hawb.engine.operations import Operation
 from hawb.engine.policy_changes import OPERATOR, USER
-from hawb.engine.state import NOWHERE, QUORUM
+from hawb.engine.state import NOWHERE, STREAM
 from hawb.engine.steady import closing
 from hawb.engine.turn import Turn
 from hawb.scenario import beginning, verbs
@@ -259,8 +259,9 @@ def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
     found = turn.queues.get(name)
     if found is None:
         turn.refuse(None, f"{described(name)} was not found")
-    elif found.type == QUORUM:
-        turn.refuse(None, f"{described(name)} is a quorum queue: it has no mirrors to synchronise")
+    elif found.has_group:
+        kind = "stream" if found.type == STREAM else "quorum queue"
+        turn.refuse(None, f"{described(name)} is a {kind}: it has no mirrors to synchronise")
     elif not found.mirrored:
         turn.refuse(None, "not_mirrored")
     elif not found.up:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import cluster
+from hawb.engine import cluster, queues
 from hawb.engine.cluster import Standing
 from hawb.engine.moment import Moment
 from hawb.engine.naming import described, join_queue, split_queue
 from hawb.engine.settings import PartitionHandling, Settings, Timing
 from hawb.engine.state import CLASSIC, NOWHERE
-from hawb.rules import queue_arguments, quorum_declaration
+from hawb.rules import queue_arguments
 from hawb.rules.policies import Policy
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
@@ -106,8 +106,9 @@ def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = F
 def queue_refusal(entry: QueueEntry, settings: Settings) -> str | None:
     """RabbitMQ's reason for refusing to declare a queue with these arguments; None if it takes them."""
     name = join_queue(*split_queue(entry.queue))
-    rules = queue_arguments if entry.type == CLASSIC else quorum_declaration
-    return rules.refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
+    if not queues.is_known_type(entry.type, settings.profile):
+        return queue_arguments.unknown_type(entry.type, described(name), settings.profile)
+    return queues.RULES[entry.type].refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
 
 
 def policy_of(entry: PolicyEntry) -> Policy:
@@ -117,7 +118,7 @@ def policy_of(entry: PolicyEntry) -> Policy:
 
 def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
     """A queue of the file, as the engine has it."""
-    place = entry.leader if entry.type == "quorum" else entry.master
+    place = entry.master if entry.type == CLASSIC else entry.leader
     return Standing(
         name=join_queue(*split_queue(entry.queue)),
         type=entry.type,

@@ -92,13 +92,13 @@ class Cluster(Part, frozen=True):
 class QueueEntry(Part, frozen=True):
     """A queue as it stands at the start.
 
-    A classic queue has a `master`, its `mirrors` (oldest first) and which of them are synchronised; a quorum queue has
-    its `members` and a `leader` (`None`: none is elected). Without master or members the queue stands where a
-    declaration would have put it. `recoverable_mirrors` is `None` where the file leaves it to the rules.
+    A classic queue has a `master`, its `mirrors` (oldest first) and which of them are synchronised; a quorum queue
+    and a stream have their `members` and a `leader` (`None`: none is elected). Without master or members the queue
+    stands where a declaration would have put it. `recoverable_mirrors` is `None` where the file leaves it to the rules.
     """
 
     queue: Queue
-    type: Literal["classic", "quorum"] = "classic"
+    type: Literal["classic", "quorum", "stream"] = "classic"
     durable: bool = True
     auto_delete: bool = False
     arguments: Arguments = field(default_factory=dict)
@@ -120,7 +120,7 @@ class QueueEntry(Part, frozen=True):
         if self.type == "classic":
             self._check_classic()
         else:
-            self._check_quorum()
+            self._check_group()
 
     def _check_classic(self) -> None:
         if self.leader or self.members:
@@ -132,9 +132,11 @@ class QueueEntry(Part, frozen=True):
         if strangers := [node for node in self.synchronised_mirrors if node not in self.mirrors]:
             raise ValueError(f"synchronised_mirrors: {render(strangers[0])} is none of the mirrors")
 
-    def _check_quorum(self) -> None:
+    def _check_group(self) -> None:
+        if self.type == "stream" and self.unacknowledged:
+            raise ValueError("unacknowledged: nothing is taken out of a stream")
         if self.master or self.mirrors or self.synchronised_mirrors or self.recoverable_mirrors:
-            raise ValueError("master, mirrors: a quorum queue has a leader and members in their place")
+            raise ValueError(f"master, mirrors: a {self.type} queue has a leader and members in their place")
         if self.leader is not None and self.leader not in self.members:
             raise ValueError(f"leader: {render(self.leader)} is none of the members")
 

@@ -40,9 +40,9 @@ class ExpectedReplica(Part):
 
 
 class ExpectedQueue(Part):
-    """A queue, classic or quorum."""
+    """A queue, classic or quorum, or a stream."""
 
-    type: Literal["classic", "quorum"]
+    type: Literal["classic", "quorum", "stream"]
     state: State
     durable: bool
     policy: str | None

@@ -249,11 +249,11 @@ def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side)
     knows nothing of nodes on another, unless it reaches members there."""
     replicas = {}
     for node, content in enumerate(queue.contents):
-        reached = queue.type == QUORUM and is_online(state, side, node)
+        reached = queue.has_group and is_online(state, side, node)
         if state.nodes[node].side != side.number and not reached:
             continue
         running = state.nodes[node].status == RUNNING
-        if queue.type == QUORUM:
+        if queue.has_group:
             role = "member" if node != queue.master else "leader" if queue.up else "leader_alone"
             running = running and not state.groups[queue.name].stopped >> node & 1
         elif node == queue.master:
@@ -267,7 +267,7 @@ def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side)
                 "synchronised": node == queue.master or node in queue.synchronised,
                 "syncing": queue.sync is not None and node in queue.sync.mirrors,
                 "messages": runs.size(content),
-                **(member_outcome(state, queue, node) if queue.type == QUORUM else {}),
+                **(member_outcome(state, queue, node) if queue.has_group else {}),
             }
     return replicas
 

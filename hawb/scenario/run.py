@@ -28,11 +28,11 @@ from hawb.scenario.verbs import Expect, Wait
 class Run:
     """A scenario and the moments that its steps have led to.
 
-    Raises ScenarioRefused when the scenario needs something that has no rules, or holds a policy that RabbitMQ refuses.
+    Raises ScenarioRefused when a step needs something that has no rules, or the scenario holds a policy that RabbitMQ
+    refuses.
     """
 
     def __init__(self, scenario: Scenario):
-        unsupported.check_scenario(scenario)
         self._beginning = replace(scenario, steps=())
         self.settings = beginning.settings_of(scenario)
         self._steps: list[Step] = []
@@ -59,7 +59,6 @@ class Run:
     def apply(self, step: Step) -> None:
         """Plays one more step. Raises ScenarioRefused, and changes nothing, when it has no rules."""
         index = len(self._steps)
-        unsupported.check_step(step, index)
         if isinstance(step.verb, Expect):
             # Looking on changes nothing, not even what has had time to settle.
             self._steps.append(step)
@@ -67,6 +66,7 @@ class Run:
             return
         turn = self._turn_at(step.at, index)
         turn.step, turn.because = index, None
+        unsupported.check_step(step, turn)
         if isinstance(step.verb, Wait):
             advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
         else:

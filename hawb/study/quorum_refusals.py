@@ -15,7 +15,7 @@ from hawb.engine.moment import Moment
 from hawb.engine.quorum import events as raft_events
 from hawb.engine.quorum.group import Group, Proposal
 from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, Queue, State
+from hawb.engine.state import NOWHERE, STREAM, Queue, State
 from hawb.raft.log import NOOP
 from hawb.raft.member import NOWHERE as NOBODY
 from hawb.raft.messages import AppendEntries, InstallSnapshot, TryBecomeLeader
@@ -233,6 +233,8 @@ SHARED = (
 )  # fmt: skip
 REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
+    "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
+    "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
     "quorum queues of 4.0": lambda _, settings: settings.profile.version == "4.0",
     "consumers, lives or changed settings": lambda moment, _: any(map(is_odd, queues(moment.state))),
     "limits that the queue could come near": lambda moment, _: is_near_limit(moment.state),

@@ -137,8 +137,18 @@ def what_if(
         profile=inventory.profile, nodes=nodes, queues=queues, messages=messages, size_bytes=size_bytes,
         assumed_size=assumed, failures=failures, members=members_for(failures, nodes),
         advice=list(_advice(inventory, matrix, failures, nodes)), cells=cells, trials=trials, seed=seed,
-        notes=tuple(inventory.notes),
+        notes=(*inventory.notes, *_on_streams(inventory)),
     )  # fmt: skip
+
+
+def _on_streams(inventory: Inventory) -> list[str]:
+    """What is said of streams, which no figure is about: how many replicas they have, if the files tell."""
+    told = [queue for queue in inventory.queues if queue.type == "stream"]
+    if not told:
+        return []
+    known = [len(queue.facts.members) for queue in told if queue.facts.members]
+    of_them = f"with {sum(known)} replicas of {len(known)} of them told" if known else "whose replicas no file tells"
+    return [f"left out are {len(told)} streams, {of_them}: nodes carry these as well"]
 
 
 def study(inventory: Inventory, trials: int = TRIALS, seed: int = 0) -> Study | None:

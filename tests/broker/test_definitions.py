@@ -111,19 +111,27 @@ def test_what_a_scenario_cannot_carry_is_named(tmp_path: Path):
             {"source": "", "vhost": "/", "destination": "two.mail"},
         ],
         "future": [1],
-        "queues": [*EXPORT["queues"], {"name": "log", "vhost": "/", "type": "stream"}],
+        "queues": [*EXPORT["queues"], {"name": "log", "vhost": "/", "type": "jms"}],
     }
     result = imported(tmp_path, export)
     for words in (
         ("limits", "'max-queues'"), ("metadata", "default_queue_type"), ("'bare'", "not carried"),
         ("'east'", "federation"), ("'mover'", "'shovel'"), ("global", "'cluster_name'"),
         ("'events'", "'topic'", "1 bindings", "'shop'"),
-        ("'amq.direct'", "1 bindings"), ("'future'",), ("left out", "'stream'", "'/::log'"),
+        ("'amq.direct'", "1 bindings"), ("'future'",), ("left out", "'jms'", "'/::log'"),
     ):  # fmt: skip
         assert noted(result, *words), words
     assert not noted(result, "exchange ''")
     assert not noted(result, "secret")
     assert len(result.scenario["queues"]) == 31
+
+
+@pytest.mark.parametrize(("release", "carried"), [("3.10.8", True), ("3.8.9", False)])
+def test_a_stream_is_carried_where_the_release_has_streams(tmp_path: Path, release: str, carried: bool):
+    log = {"name": "log", "vhost": "/", "type": "stream", "arguments": {"x-initial-cluster-size": 5}}
+    result = imported(tmp_path, EXPORT | {"rabbitmq_version": release, "queues": [log]})
+    assert [entry["type"] for entry in result.scenario["queues"]] == ["stream"] * carried
+    assert noted(result, "left out", "'stream'", "3.8.9 does not have") != carried
 
 
 @pytest.mark.parametrize("definition", [{"expires": 9}, '{"expires": 9}'], ids=["object", "text"])

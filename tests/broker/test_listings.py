@@ -170,10 +170,11 @@ def test_a_listing_against_the_definitions(beside):
     result = beside(rows)
     assert queue(result, "a")["durable"] is False
     assert queue(result, "new")["arguments"] == {"x-expires": 5}
-    assert [entry["queue"] for entry in result.scenario["queues"]] == ["a", "b", "new", "v::a"]
+    assert [entry["queue"] for entry in result.scenario["queues"]] == ["a", "b", "log", "new", "v::a"]
+    assert (queue(result, "log")["type"], queue(result, "log")["messages"]) == ("stream", 3)
     for words in (
         ("'a'", "durable in a listing"), ("'a'", "policy 'gone'"), ("'a'", "state 'down'"), ("'b'", "in no listing"),
-        ("left out", "exclusive", "'/::amq.gen-1'"), ("left out", "stream", "'/::log'"),
+        ("left out", "exclusive", "'/::amq.gen-1'"), ("'log'", "where they stand is not told"),
         ("'new'", "not in the definitions"),
     ):  # fmt: skip
         assert noted(result, *words), words

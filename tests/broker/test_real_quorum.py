@@ -229,21 +229,24 @@ def test_queues_that_reject_what_they_have_no_room_for_are_known_by_their_argume
 @pytest.mark.parametrize(
     ("verb", "told"),
     [
-        (verbs.AddMember("dev::q", "b"), ("add_member", "dev", "q", "n2@x", 5000)),
-        (verbs.DeleteMember("q", "c"), ("delete_member", "/", "q", "n3@x")),
-        (verbs.Grow("c", "even", "^q"), ("grow", "n3@x", ".*", "^q", "even")),
-        (verbs.Shrink("a"), ("shrink_all", "n1@x")),
+        (verbs.AddMember("dev::q", "b"), ("rabbit_quorum_queue", "add_member", "dev", "q", "n2@x", 5000)),
+        (verbs.AddMember("dev::log", "b"), ("rabbit_stream_queue", "add_replica", "dev", "log", "n2@x")),
+        (verbs.DeleteMember("q", "c"), ("rabbit_quorum_queue", "delete_member", "/", "q", "n3@x")),
+        (verbs.DeleteMember("dev::log", "c"), ("rabbit_stream_queue", "delete_replica", "dev", "log", "n3@x")),
+        (verbs.Grow("c", "even", "^q"), ("rabbit_quorum_queue", "grow", "n3@x", ".*", "^q", "even")),
+        (verbs.Shrink("a"), ("rabbit_quorum_queue", "shrink_all", "n1@x")),
     ],
 )
-def test_members_are_changed_as_rabbitmq_queues_does(verb: Any, told: tuple) -> None:
+def test_members_are_changed_as_the_command_line_does(verb: Any, told: tuple) -> None:
     asked = []
 
     def tell(*arguments: Any, **_: Any) -> None:
         asked.append(arguments)
 
-    ACTIONS[type(verb)](drive_of(rabbitmqctl=tell, rabbitmq_queues=tell), verb)
-    assert asked == [("rabbit_quorum_queue", *told)]
-    assert isinstance(asked[0][1 + told.index(ERLANG[verb.node])], Atom)
+    clients = SimpleNamespace(streams={"dev::log"})
+    ACTIONS[type(verb)](drive_of(rabbitmqctl=tell, rabbitmq_queues=tell, clients=clients), verb)
+    assert asked == [told]
+    assert isinstance(asked[0][told.index(ERLANG[verb.node])], Atom)
 
 
 def test_a_closed_consumer_answers_nothing() -> None:

@@ -125,7 +125,10 @@ BAD = {
     "true for 1": (SMALL + "  - publish: {queue: q, count: true}", "count"),
     "negative": (SMALL + "  - publish: {queue: q, count: -1}", "-1"),
     "float for a version": (SMALL.replace('"3.10"', "3.10"), "quote"),
-    "a stream": (SMALL + "  - declare: {queue: q, arguments: {x-queue-type: stream}}", "stream"),
+    "a stream that is read": (
+        SMALL + "  - declare: {queue: q, arguments: {x-queue-type: stream}}\n  - consume: {queue: q, consumer: c}",
+        "q is a stream",
+    ),
     "a policy that could not be in force": (SMALL.replace("steps:", "policies: [{name: p, pattern: x, definition: {ha-mode: al}}]"), "ha-mode"),  # noqa: E501
     "an expectation that no outcome can have": (SMALL + "  []\nexpect: {queues: {q: {colour: red}}}", "colour"),
 }

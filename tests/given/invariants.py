@@ -103,7 +103,7 @@ def check_side(turn: Turn) -> None:
     outsiders = [node for node, value in enumerate(turn.nodes) if value.virgin or not value.member]
     assert not set(outsiders) & set(turn.running()), "a node runs that is no member or knows of no cluster"
     for queue in turn.queues.values():
-        if queue.type != QUORUM:
+        if not queue.has_group:
             check_replicas(turn, queue)
         check_contents(turn, queue)
         check_limits(turn, queue)
@@ -195,7 +195,7 @@ def check_deliveries(turn: Turn, queue: Queue) -> None:
     assert not runs.minus(queue.unacknowledged, queue.content), f"{name}: what is unacknowledged is not there"
     assert held == queue.unacknowledged or not queue.up, f"{name}: {held} is held, {queue.unacknowledged} waited for"
     assert len(set(queue.consumers)) == len(queue.consumers), f"{name}: a consumer twice in {queue.consumers}"
-    if queue.up or queue.type == QUORUM:
+    if queue.up or queue.has_group:
         check_active_consumer(turn, queue)
     for known in queue.consumers:
         consumer = turn.consumers[known]
@@ -220,7 +220,7 @@ def died_with_node(turn: Turn, queue: Queue, name: str) -> bool:
 def check_active_consumer(turn: Turn, queue: Queue) -> None:
     """Whom the queue serves alone: the exclusive consumer, or one of those that wait for their turn. A quorum queue
     takes no notice of who wants to be alone."""
-    classic = queue.type != QUORUM
+    classic = not queue.has_group
     exclusive = [name for name in queue.consumers if turn.consumers[name].exclusive and classic]
     if is_single_active(queue):
         assert not exclusive, f"{queue.name}: {exclusive} cannot be exclusive"
@@ -256,7 +256,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
                 asked = {node for node, due_us in share.due_us if due_us != HOLLOW_US}
                 side = turn.sides[turn.nodes[waiting.node].side]
-                if name in side.queues and side.queues[name].type != QUORUM:
+                if name in side.queues and not side.queues[name].has_group:
                     replicas = {side.queues[name].master, *side.queues[name].mirrors}
                     assert asked <= replicas, f"{name}: a publisher waits for {asked}, its replicas are {replicas}"
     for publisher in turn.publishers.values():
@@ -264,7 +264,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
             answered = runs.common(run.numbers, runs.union(account.confirmed, account.nacked))
             assert not answered, f"{name}: {answered} were answered already"
             side = turn.sides[turn.nodes[publisher.node].side]
-            if name in side.queues and side.queues[name].type != QUORUM:
+            if name in side.queues and not side.queues[name].has_group:
                 replicas = {side.queues[name].master, *side.queues[name].mirrors}
                 assert dict(run.delays_us).keys() <= replicas, f"{name}: {publisher} waits for others than {replicas}"
     explained = EMPTY

@@ -96,6 +96,16 @@ NAMES = {
         exactly-keeps-the-oldest-mirrors forgotten-master-and-the-oldest-mirror nodes-none-running
         nodes-synchronised-mirror-takes-over
     """,
+    "streams": """
+        streams-confirmed-by-a-majority streams-coordinator streams-dead-letters-3-10
+        streams-dead-letters-3-13 streams-declared streams-grow-4-3 streams-khepri-minority
+        streams-leader-cut-off streams-leader-killed streams-leaders-move streams-leaders-stay-3-10
+        streams-node-forgotten-3-10 streams-node-forgotten-3-13 streams-none-in-3-8
+        streams-nothing-is-taken-out streams-policy-passed-over-3-10 streams-policy-passed-over-3-13
+        streams-policy-passed-over-4-0 streams-policy-passed-over-4-3 streams-publisher-stopped
+        streams-refused streams-refused-4-0 streams-refused-4-3 streams-replica-deleted-where-down
+        streams-replicas-changed
+    """,
 }
 
 CATCHERS = {module: names.split() for module, names in NAMES.items()}

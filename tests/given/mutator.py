@@ -242,12 +242,17 @@ def _rows(node: ast.Dict) -> Iterator[Node]:
     yield from _without_each(node, "keys", "values")
     calls = [value for value in node.values if isinstance(value, ast.Call)]
     for before, row in pairwise(calls):
-        values = {keyword.arg: keyword.value for keyword in before.keywords}
-        for index, keyword in enumerate(row.keywords):
-            if ast.dump(values[keyword.arg]) != ast.dump(keyword.value):
-                other = _with(keyword, value=values[keyword.arg])
-                changed = _with(row, keywords=[*row.keywords[:index], other, *row.keywords[index + 1 :]])
-                yield _with(node, values=[changed if value is row else value for value in node.values])
+        for changed in _as_before(before, row):
+            yield _with(node, values=[changed if value is row else value for value in node.values])
+
+
+def _as_before(before: ast.Call, row: ast.Call) -> Iterator[Node]:
+    """A row with a value of the row before it, or without it where that has none."""
+    said = {keyword.arg: keyword for keyword in before.keywords}
+    for index, keyword in enumerate(row.keywords):
+        other = [said[keyword.arg]] if keyword.arg in said else []
+        if not other or ast.dump(other[0]) != ast.dump(keyword):
+            yield _with(row, keywords=[*row.keywords[:index], *other, *row.keywords[index + 1 :]])
 
 
 def _constant(node: ast.Constant) -> Iterator[Node]:

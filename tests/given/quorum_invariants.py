@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from hawb.engine import runs
+from hawb.engine import runs, streams
+from hawb.engine.enqueuers import sender
 from hawb.engine.events import MessagesExpire
 from hawb.engine.moment import Moment
 from hawb.engine.operations import ChannelDown
 from hawb.engine.quorum.events import LeaderElected, LogCut
 from hawb.engine.quorum.group import GONE, Group, Proposal
 from hawb.engine.quorum.leadership import hosts
-from hawb.engine.state import NOWHERE, QUORUM, Queue
+from hawb.engine.state import NOWHERE, STREAM, Queue
 from hawb.engine.turn import OF_A_SIDE, Turn
 from hawb.raft.log import Log
 from hawb.raft.member import Member
@@ -50,13 +51,13 @@ def check_groups(turn: Turn) -> None:
     assert len(turn.agenda) < MOST_PLANNED, f"{len(turn.agenda)} events are planned"
     for name, group in turn.groups.items():
         found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
-        assert all(queue.type == QUORUM for queue in found), f"{name}: a group without a quorum queue"
+        assert all(queue.has_group for queue in found), f"{name}: a group without a quorum queue or a stream"
         check_leaders(turn, name, group)
         check_undecided(turn, name, group, found)
     for side in turn.sides.values():
         for name, queue in side.queues.items():
-            if queue.type == QUORUM:
-                assert name in turn.groups, f"{name}: a quorum queue without a group"
+            if queue.has_group:
+                assert name in turn.groups, f"{name}: a {queue.type} queue without a group"
                 check_record(turn, turn.groups[name], queue, side.number)
     check_one_machine(turn)
 
@@ -105,6 +106,8 @@ def check_record(turn: Turn, group: Group, queue: Queue, side: int) -> None:
         assert node in queue.members, f"{name}: {node} is abreast and no member"
         assert queue.contents[node] == content, f"{name}: {node} holds {queue.contents[node]}, the queue {content}"
     assert not runs.common(content or (), queue.pending), f"{name}: {queue.pending} is pending, {content} is committed"
+    if queue.type == STREAM:
+        return
     fifo = queue.fifo
     returned = runs.normal(fifo.returns)
     assert not runs.minus(returned, content or ()), f"{name}: {returned} was given back and is not there"
@@ -245,9 +248,9 @@ def has_written(member: Member, index: int, term: int | None) -> bool:
 
 
 def check_losses(before: object, turn: Turn, *, disks_lost: bool) -> None:
-    """A quorum queue loses nothing that was confirmed."""
+    """A quorum queue or stream loses nothing that was confirmed."""
     for name, account in turn.ledger.items():
-        was_one = [side[name].type == QUORUM for side in before.sides.values() if name in side]
+        was_one = [side[name].has_group for side in before.sides.values() if name in side]
         if name in turn.groups and was_one and all(was_one) and not disks_lost:
             had = before.ledger[name]
             unrouted = runs.common(runs.minus(account.confirmed, had.confirmed), had.refused)
@@ -260,12 +263,18 @@ def check_losses(before: object, turn: Turn, *, disks_lost: bool) -> None:
 
 def check_quorum_settled(turn: Turn, queue: Queue) -> None:
     """A queue that can commit has decided everything, but for what stands in the log of a member that is away and was
-    asked by a client that is gone."""
+    asked by a client that is gone, and what a stream's channel writes to a leader that was."""
     group = turn.groups[queue.name]
     away = [member for node, member in group.members.items() if not hosts(turn, group, node)]
     kept = {proposal.number for member in away for proposal in group.undecided(member.log)}
     waiting = [one for one in group.waiting if one.node != GONE or one.number not in kept]
+    waiting = [one for one in waiting if is_heard(turn, group, one)]
     assert not (queue.up and waiting) or hands_over(group), f"{queue.name}: {waiting} waits for ever"
+
+
+def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
+    """Whether what waits gets to the leader that there is."""
+    return streams.writes_to_leader(turn, group, sender(proposal.operation))
 
 
 def hands_over(group: Group) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from itertools import pairwise
 
 from invariants import check_state
-from quorum_invariants import check_elections, check_quorum_settled, hands_over
+from quorum_invariants import check_elections, check_quorum_settled, hands_over, is_heard
 
 from hawb.engine import alarms, runs
 from hawb.engine.classic.ports import wanted
@@ -44,8 +44,10 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
     assert not {node.status for node in turn.nodes} & {STOPPING, BOOTING}, "a node stops or boots for ever"
     if turn.cuts or any(value.silent or value.awaits for value in turn.nodes) or len(turn.sides) > 1:
         return  # Somebody is waiting for what nobody has noticed yet, or sees only half of it.
-    quorum = [queue for queue in turn.queues.values() if queue.type == QUORUM]
-    undecided = {queue.name for queue in quorum if not queue.up or hands_over(turn.groups[queue.name])}
+    groups = [queue for queue in turn.queues.values() if queue.has_group]
+    undecided = {queue.name for queue in groups if not queue.up or hands_over(turn.groups[queue.name])}
+    undecided |= {name for name, group in turn.groups.items() if not all(is_heard(turn, group, one)
+                  for one in group.waiting if name in turn.queues)}  # fmt: skip
     # A mirror that stays on the record of a master that came back leaves channels without an answer, and policy asks
     # for others until it is looked at again.
     stays = {entry.queue for entry in moment.trace() if entry.event == "mirror_stays"}
@@ -63,7 +65,7 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
     assert undecided or not turn.held_back, "a channel waits for a quorum queue that can decide"
     assert not turn.stalled and not turn.under_way, "something waits for a node that has been missed"
     for name, queue in turn.queues.items():
-        if queue.type == QUORUM:
+        if queue.has_group:
             check_quorum_settled(turn, queue)
             continue
         assert queue.up or queue.abandoned, f"{name}: nobody knows what becomes of it"

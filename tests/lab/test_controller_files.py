@@ -41,8 +41,9 @@ def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_w
 
 
 def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
-    stream = "{declare: {queue: s, arguments: {x-queue-type: stream}}}"
-    (tmp_path / "later.yaml").write_text(f"{{scenario: Later, cluster: {{nodes: [a]}}, steps: [{stream}]}}")
+    stream = "{declare: {queue: s, arguments: {x-queue-type: stream}}}, {consume: {queue: s, consumer: c}}"
+    cluster = '{nodes: [a], version: "3.10"}'
+    (tmp_path / "later.yaml").write_text(f"{{scenario: Later, cluster: {cluster}, steps: [{stream}]}}")
     lab.open_scenario(tmp_path / "later.yaml")
     assert "later.yaml" in lab.messages[Place.SCENARIO]
     lab.open_scenario(tmp_path / "missing.yaml")

@@ -233,3 +233,11 @@ def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, n
 def test_beginnings_are_as_long_as_they_can_be():
     told = {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
     assert {pattern: beginning(pattern) for pattern in told} == told
+
+
+def test_streams_are_looked_at_as_quorum_queues_are():
+    replicas = {"members": ["a", "b", "c"], "online": ["a", "b"]}
+    found = lint(cluster(queues=[queue(type="stream", **replicas), queue("one", type="stream", members=["a"])]))
+    assert {"members-offline", "one-replica"} <= codes(found)
+    asked = queue(type="stream", arguments={"x-initial-cluster-size": 2})
+    assert "even-members" in codes(lint(cluster(queues=[asked])))

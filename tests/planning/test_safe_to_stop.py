@@ -13,7 +13,7 @@ from views_outcomes import HOSTILE
 
 from hawb.cli import main
 from hawb.cluster import Cluster
-from hawb.planning.safe_to_stop import METADATA, WAYS, Forecast, safe_to_stop, safe_to_stop_in
+from hawb.planning.safe_to_stop import COORDINATOR, METADATA, WAYS, Forecast, safe_to_stop, safe_to_stop_in
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
@@ -250,3 +250,18 @@ def test_the_metadata_store_of_4_3_is_told_of_like_a_queue():
     (effect,) = of(whole, "a").effects["kill"]
     assert (effect.queue, effect.down, effect.unavailable_s) == (METADATA, False, pytest.approx(0.3, abs=0.1))
     assert of(whole, "b").effects["kill"] == ()
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.13", "4.0"])
+def test_streams_and_their_coordinator_are_counted_since_3_13(version: str):
+    cluster = Cluster("a", "b", "c", version=version).declare("log", node="a", arguments={"x-queue-type": "stream"})
+    assert of(cluster, "a").quorum_critical == ()
+    forecast = of(cluster.stop("c"), "a")
+    assert forecast.quorum_critical == (() if version == "3.10" else ("log", COORDINATOR))
+    assert [(effect.queue, effect.reason) for effect in forecast.hurt("stop")] == [("log", "no_majority")]
+
+
+def test_the_coordinator_counts_every_node_of_the_cluster():
+    cluster = Cluster("a", "b", "c", "d", version="4.0")
+    cluster.declare("log", node="a", arguments={"x-queue-type": "stream", "x-initial-cluster-size": 1}).stop("d")
+    assert of(cluster, "b").quorum_critical == (COORDINATOR,)

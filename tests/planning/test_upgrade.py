@@ -15,7 +15,7 @@ from hawb.planning.alike import alike
 from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.safe_to_stop import quorum_critical
 from hawb.planning.upgrade import MEASURES, Restart, Task, baselines, played_plan, played_restarts, prediction, task_of
-from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, search
+from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, meaningful, search
 from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, stop_moments, wait_for
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
@@ -146,6 +146,15 @@ def test_a_quorum_queue_waits_for_one_more_than_a_majority():
     answer = planned(cluster(quorum("qq", "abc"), quorum("qr", "bca")))
     assert waits(answer) == [QUORUM_PLUS_ONE] * 3
     assert answer.plan.stages[1].reason.startswith("Without a wait queues could not be used for")
+
+
+@pytest.mark.parametrize(("version", "waited"), [("3.10", READY), ("4.0", QUORUM_PLUS_ONE)])
+def test_a_stream_is_waited_for_where_rabbitmqs_command_counts_it(version: str, waited: str):
+    entry = quorum("log", "abc") | {"type": "stream"}
+    run = cluster(entry, version=version)
+    assert meaningful(run, (READY, QUORUM_PLUS_ONE)) == ((READY,) if waited == READY else (READY, QUORUM_PLUS_ONE))
+    run.apply_plain({"kill": "c"})
+    assert (wait_for(run, "a", QUORUM_PLUS_ONE) is None) == (waited == QUORUM_PLUS_ONE)
 
 
 def test_draining_a_node_waits_for_no_other():

@@ -62,17 +62,18 @@ def test_virtual_hosts_are_apart():
 @pytest.mark.parametrize(
     ("apply_to", "types"),
     [
-        ("queues", ["classic", "quorum"]),
-        ("all", ["classic", "quorum"]),
+        ("queues", ["classic", "quorum", "stream"]),
+        ("all", ["classic", "quorum", "stream"]),
         ("classic_queues", ["classic"]),
         ("quorum_queues", ["quorum"]),
-        ("streams", []),
+        ("streams", ["stream"]),
         ("exchanges", []),
     ],
 )
 def test_apply_to(apply_to, types):
     policies = [Policy.of("p", ".", {"max-length-bytes": 5}, apply_to=apply_to)]
-    assert [kind for kind in ("classic", "quorum") if names(policies, queue_type=kind, profile=V3_13)] == types
+    kinds = ("classic", "quorum", "stream")
+    assert [kind for kind in kinds if names(policies, queue_type=kind, profile=V3_13)] == types
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,8 @@ REFUSED = {
     "so much that waits": lambda: cluster(TWO, messages=10**12),
     "another order": lambda: cluster(TWO, nodes="bac"),
     "quorum queues of 4.0": lambda: cluster({}, arguments=QUORUM, version="4.0"),
+    "streams": lambda: cluster({}, arguments={"x-queue-type": "stream"}),
+    "the metadata store of 4.3": lambda: cluster({}, version="4.3"),
     "or changed settings": lambda: cluster({}, arguments=QUORUM | {"x-message-ttl": 9}),
     "could come near": lambda: cluster({"max-length": 9}, arguments=QUORUM),
     "members that join, leave": lambda: after(cluster({}, arguments=QUORUM | THREE, nodes="abcd"),

@@ -190,3 +190,11 @@ def test_the_page_has_figure_and_notes():
     page = view.page(what_if(inventory.of_files(FILES[:1]), MATRIX, trials=0))
     assert page.count('<svg role="img"') == 1 and "not played" in page
     assert view.page(found()).count("<h2>") == 2
+
+
+def test_streams_are_no_part_of_the_figures_and_said_to_be_left_out():
+    told = [queue(**HOLDS), queue("log", type="stream", members=["a", "b", "c"]), queue("old", type="stream")]
+    answer = found(queues=told)
+    assert [one.name for one in answer.queues] == ["q"]
+    assert answer.notes[-1].startswith("left out are 2 streams, with 3 replicas of 1 of them told")
+    assert found().notes == ()

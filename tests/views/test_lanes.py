@@ -79,7 +79,7 @@ def test_states_and_roles_end_as_the_outcome_has_them_for_each_node_by_its_own_a
     for node, spans in node_states(told).items():
         assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
     for name, queue in told["queues"].items():
-        if queue["type"] == "quorum":
+        if queue["type"] != "classic":
             assert {node: spans[-1][1] for node, spans in roles(told, name).items()} == members_of(run, name)
         else:
             last = {node: spans[-1][1] for node, spans in roles(told, name).items()}

@@ -28,7 +28,7 @@ from hawb.engine.nodes import sight
 from hawb.engine.open_side import OpenSide
 from hawb.engine.quorum.leadership import refresh
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import CLASSIC, QUORUM, Queue, nodes_of, with_content
+from hawb.engine.state import CLASSIC, Queue, nodes_of, with_content
 from hawb.engine.turn import TIMER, Turn
 
 Link = tuple[int, int]
@@ -243,7 +243,7 @@ def leave(side: OpenSide, name: str, node: int) -> Runs:
     """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it: of a
     quorum queue nothing, since its members are one group on all sides."""
     queue = side.queues[name]
-    if queue.type == QUORUM:
+    if queue.has_group:
         return EMPTY
     if queue.master != node:
         side.queues[name] = replace(queue, contents=with_content(queue.contents, {node: None}))
@@ -270,7 +270,7 @@ def drop_side(t: Turn, side: int, entry: int | None) -> None:
     for name in sorted(gone.queues):
         bookkeeping.count_times(t, name)
         known = any(name in other.queues for other in t.sides.values())
-        if gone.queues[name].type != QUORUM or not known:
+        if not gone.queues[name].has_group or not known:
             bookkeeping.give_up(t, name, gone.queues[name].content, "side_given_up", because=entry)
         if not known:
             t.groups.pop(name, None)

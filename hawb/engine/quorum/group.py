@@ -60,7 +60,8 @@ class Group(Struct):
     many messages had been published, and `cut_at` is up to which they may be now. `requeued` are messages that were
     written anew, by the index under which they were, and `moved` those that stood at the queue's end because of that
     after the last command. `asked` has, for channels that the queue did not get to know at once, the node of the leader
-    that there was then, where that is whom they ask (`hawb.engine.enqueuers.asks_in_vain`).
+    that there was then, where that is whom they ask (`hawb.engine.enqueuers.asks_in_vain`); for a stream's channels the
+    node of the leader that they know of (`hawb.engine.streams`).
     """
 
     name: str

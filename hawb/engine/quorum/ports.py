@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, chance, fifo
+from hawb.engine import bookkeeping, chance, fifo, streams
 from hawb.engine.events import MetadataAvailable
 from hawb.engine.quorum.events import (
     ElectionDue,
@@ -89,6 +89,11 @@ def in_sight(t: Turn, g: Group) -> int:
 def has_given_up(t: Turn, a: int, b: int) -> bool:
     """Whether the failure detectors of two nodes have given each other up."""
     return (min(a, b), max(a, b)) in t.suspected
+
+
+def is_held_back(t: Turn, g: Group, node: int) -> bool:
+    """Whether nobody is elected for lack of others than members: those who coordinate streams."""
+    return streams.is_stream(t, g.name) and not streams.coordinates(t, node)
 
 
 def drawn(t: Turn, g: Group, term: int) -> tuple[int, ...]:
@@ -346,9 +351,10 @@ def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
 
 PORTS = (
     "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
-    "hosted", "reached", "in_sight", "has_given_up", "drawn", "plan", "unplan", "is_planned", "await_handover",
-    "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us", "plan_arrival", "plan_write",
-    "enter", "take_committed", "is_committing", "waiting_of", "offset_of", "extend", "ask_who_leads", "start_anew",
-    "has_record", "record", "say_available", "count_times", "crown", "note_members", "retire", "note_abreast",
+    "hosted", "reached", "in_sight", "has_given_up", "is_held_back", "drawn", "plan", "unplan", "is_planned",
+    "await_handover", "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
+    "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "waiting_of", "offset_of", "extend",
+    "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times", "crown", "note_members",
+    "retire", "note_abreast",
 )  # fmt: skip
 """The names of what others have to have."""

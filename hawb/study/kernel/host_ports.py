@@ -37,8 +37,8 @@ ELECTION = chance.ELECTION
 
 say_refused_by = say_available = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
 """Nobody is told, nobody hands over, and nobody joins or leaves."""
-offset_of = nothing
-"""Of batches nothing is known."""
+is_held_back = offset_of = nothing
+"""There are no streams, and of batches nothing is known."""
 
 # What is so
 

@@ -70,7 +70,7 @@ def _state(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str | None, 
 
 
 def _members(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str, int]:
-    if name not in queues or queues[name]["type"] != "quorum":
+    if name not in queues or queues[name]["type"] == "classic":
         return "", 0
     queue = seen_by(queues[name], side)
     return f"{len(queue['online'])}/{len(queue['members'])}", size(queue.get("uncommitted", []))

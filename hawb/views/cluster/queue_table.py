@@ -33,8 +33,9 @@ COLUMNS: dict[str, Callable[[str, dict], str]] = {
 COUNTS = ("messages", "uncommitted")
 """Columns of numbers."""
 
-ONLY_FOR = {"mirrors": "classic", "synchronised mirrors": "classic", "members": "quorum", "online": "quorum"}
-"""Columns that are left out when there is no queue of their type."""
+GROUPS = ("quorum", "stream")
+ONLY_FOR = {"mirrors": ("classic",), "synchronised mirrors": ("classic",), "members": GROUPS, "online": GROUPS}
+"""Columns that are left out when there is no queue of their types."""
 
 
 def columns(outcome: dict) -> list[str]:
@@ -43,14 +44,14 @@ def columns(outcome: dict) -> list[str]:
     types = {queue["type"] for queue in queues.values()}
     vhosts = {split_queue(name)[0] for name in queues}
     needed = {"vhost": vhosts - {"/"}, "uncommitted": any(queue.get("uncommitted") for queue in queues.values())}
-    return [name for name in COLUMNS if ONLY_FOR.get(name) in (None, *types) and needed.get(name, True)]
+    return [name for name in COLUMNS if types & set(ONLY_FOR.get(name, types)) and needed.get(name, True)]
 
 
 def node(queue: dict) -> str:
     """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, with unsynchronised
     ones counted apart: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3."""
-    home = queue.get("leader") if queue["type"] == "quorum" else queue["master"]
-    if queue["type"] == "quorum":
+    home = queue["master"] if queue["type"] == "classic" else queue.get("leader")
+    if queue["type"] != "classic":
         replicas, behind = len(queue["members"]) - (home is not None), 0
     else:
         replicas = len(queue["synchronised_mirrors"])

@@ -86,7 +86,7 @@ def seen_by(queue: dict, side: list[str]) -> dict:
     view = views[index]
     alike = {key: queue[key] for key in ALIKE if key in queue}
     unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(view["ids"])}
-    leader = {"leader": view["master"]} if queue["type"] == "quorum" else {}
+    leader = {"leader": view["master"]} if queue["type"] != "classic" else {}
     return alike | unknown | view | leader | _told(queue, index)
 
 
@@ -101,7 +101,7 @@ def _told(queue: dict, index: int) -> dict:
     replicas = queue["replicas_by_view"][index]
     synchronised = [node for node, entry in replicas.items() if entry["role"] == "mirror" and entry["synchronised"]]
     told = {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
-    if queue["type"] == "quorum":
+    if queue["type"] != "classic":
         told["online"] = sorted(node for node, entry in replicas.items() if entry["online"])
     return told
 
@@ -117,7 +117,7 @@ def _role(entry: dict) -> str:
 
 
 def _from_listing(queue: dict) -> dict[str, Replica]:
-    if queue["type"] == "quorum":
+    if queue["type"] != "classic":
         leads = {node: Replica("leader", term=queue.get("term")) for node in [queue["leader"]] if node is not None}
         others = {node: Replica("follower" if node in queue["online"] else "down") for node in queue["members"]}
         return others | leads

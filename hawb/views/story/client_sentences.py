@@ -96,6 +96,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         {
             "no_queue": "When dead letters arrived for {queues}, it was gone: {messages} went nowhere.",
             "no_master": "When dead letters arrived for {queues}, it had no master: {messages} went nowhere.",
+            "stream": "Dead letters are not written to a stream in this release: {messages} for {queues} went nowhere.",
         },
     ),
     "messages_rejected": ("plain", "{Consumer} rejected {ids} of {queues} for good, and the queue let go of them."),

@@ -76,6 +76,9 @@ COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_po
 OF_MNESIA = ("node_booting",)
 """The events of which only Mnesia writes."""
 
+OF_RAFT = ("leader_elected", "member_added", "member_removed")
+"""The events of which a quorum queue writes so, and a stream otherwise: by an identifier that holds the time."""
+
 MASTER = {"3.8": "master"}
 """What a version calls the master; later ones say leader."""
 
@@ -92,14 +95,23 @@ def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | 
 
 
 def _is_quiet(chronicle: Chronicle, index: int) -> bool:
-    """Whether no node writes the line of an event: Khepri says nothing as a node boots, mirrors of a queue that is not
-    to be mirrored any more stop without one, and lines about other nodes need a node that runs."""
+    """Whether no node writes the line of an event: Khepri says nothing as a node boots, streams write others, mirrors
+    of a queue that is not to be mirrored any more stop without one, and lines about other nodes need a node that
+    runs."""
     event = chronicle.events[index]
     if event["detail"].get("by") == [] or (event["event"] in OF_MNESIA and "metadata_store" in chronicle.outcome):
+        return True
+    if event["event"] in OF_RAFT and _type_of(chronicle, event["queue"], index) == "stream":
         return True
     if (event["event"], event["detail"].get("reason")) != ("mirror_removed", "policy"):
         return False
     return "ha-mode" not in (PoliciesInForce(chronicle).definition(event["queue"], index) or {})
+
+
+def _type_of(chronicle: Chronicle, queue: str, index: int) -> str:
+    """The type of the queue that had a name at an event."""
+    declared = chronicle.events_of(("queue_declared",), queue, until=index)
+    return declared[-1]["detail"]["type"] if declared else chronicle.outcome["queues"].get(queue, {}).get("type", "")
 
 
 def _others(chronicle: Chronicle, index: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Who had which role in a quorum queue's Raft group at every moment, from the events of an outcome.
+"""Who had which role in the group of a quorum queue or stream at every moment, from the events of an outcome.
 
 A role is what a member takes itself for: a leader that reaches no majority remains one until it hears of another.
 """
@@ -14,13 +14,14 @@ Change = tuple[float, str, str]
 
 DOWN = ("node_killed", "node_lost_power", "node_stopping", "node_pausing")
 STOPS_LEADERS_ONLY = ("3.8",)
-"""The versions in which a node that is drained stops only the members that lead."""
+"""The versions in which a node that is drained stops only the members that lead. It stops no replica of a stream."""
 
 
 def member_roles(outcome: dict, queue: str, events: Iterable[dict], running: Iterable[str]) -> Iterator[Change]:
     """The changes of role that `events` tell of, beginning with the role of each node. `running` are the nodes that ran
     at the start."""
     group = _Group(outcome, set(running), _at_the_start(outcome, queue, events))
+    group.type = outcome["queues"].get(queue, {}).get("type")
     for node in outcome["nodes"]:
         yield 0.0, node, group.roles[node]
     for event in events:
@@ -42,7 +43,7 @@ class _Group:
     """The members, the nodes that run, and the role of each node."""
 
     def __init__(self, outcome: dict, running: set[str], members: set[str]):
-        self.version, self.latest = outcome["version"], None
+        self.version, self.type, self.latest = outcome["version"], None, None
         self.running, self.members, self.cut = running, members, []
         self.roles = {node: "follower" if node in members & running else "none" for node in outcome["nodes"]}
 
@@ -56,7 +57,8 @@ class _Group:
             self.running.add(node)
             self.begin(node)
         elif name == "node_drained":
-            if self.version not in STOPS_LEADERS_ONLY or self.roles[node] in LEADERS:
+            leads_only = self.version in STOPS_LEADERS_ONLY
+            if self.type != "stream" and (not leads_only or self.roles[node] in LEADERS):
                 self.roles[node] = "none"
         elif name == "process_crashed" or (name == "node_revived" and self.roles[node] == "none"):
             self.begin(node)
@@ -82,7 +84,7 @@ class _Group:
 
     def declare(self, event: dict) -> None:
         """A new group."""
-        self.members = set(event["detail"].get("members", ()))
+        self.members, self.type = set(event["detail"].get("members", ())), event["detail"]["type"]
         for node in self.members:
             self.begin(node)
 

@@ -54,7 +54,7 @@ def roles(outcome: dict, queue: str) -> Spans:
         known = ", ".join(map(repr, outcome["ledger"]))
         raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
     events = [event for event in outcome["events"] if event["queue"] in (queue, None)]
-    if is_quorum(outcome, queue):
+    if has_leader(outcome, queue):
         running = {node for node, told in node_states(outcome).items() if told[0][1] == "running"}
         return spans_of(member_roles(outcome, queue, events, running))
     changes = ((event["t"], node, role) for event in events for node, role in _changes(event))
@@ -100,12 +100,12 @@ def outages(outcome: dict, queue: str) -> list[tuple[float, float]]:
     return [*found, *([(since, outcome["time_s"])] if since is not None else [])]
 
 
-def is_quorum(outcome: dict, queue: str) -> bool:
-    """Whether the queue that had this name last is a quorum queue."""
+def has_leader(outcome: dict, queue: str) -> bool:
+    """Whether the queue that had this name last is a quorum queue or a stream."""
     declared = [event for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_declared", queue)]
     if queue in outcome["queues"]:
-        return outcome["queues"][queue]["type"] == "quorum"
-    return bool(declared) and declared[-1]["detail"]["type"] == "quorum"
+        return outcome["queues"][queue]["type"] != "classic"
+    return bool(declared) and declared[-1]["detail"]["type"] != "classic"
 
 
 def spans_of(changes: Iterable[tuple[float, str, str]]) -> Spans:

@@ -75,6 +75,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         {
             "classic": "{queues} was declared on {node}, {placed}.",
             "quorum": "Quorum queue {queues} was declared, led by {node}, with members on {members} ({in_force}).",
+            "stream": "Stream {queues} was declared, led by {node}, with replicas on {members} ({in_force}).",
         },
     ),
     "queue_deleted": (

@@ -121,7 +121,7 @@ def nodes_with(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     """The nodes whose running replica of a queue has a message."""
     entry = chronicle.outcome["queues"][queue]
     first = published(chronicle, queue, number)
-    if entry["type"] == "quorum":
+    if entry["type"] != "classic":
         return _members_with(chronicle, queue, first)
     had = copies(chronicle, queue, first, len(chronicle.events) - 1) if first is not None else {}
     partly = [node for node in entry["mirrors"] if node not in entry["synchronised_mirrors"]]

@@ -1,0 +1,106 @@
+"""Streams, as far as replication goes: what differs from a quorum queue, whose groups they are played by.
+
+A stream's writer is the leader of a group, its replicas are the other members, and an epoch is a term: what a majority
+has is confirmed, a replica that comes back cuts off what the leader does not have, and whoever has most of what a
+majority kept is the next writer, which Raft's election comes to as well. What differs:
+
+- The coordinator of all streams, a Raft group over the cluster's nodes, chooses writers, and takes declarations,
+  deletions and changes of replicas. So an election takes a majority of the cluster's nodes too. Here every node is in
+  it from the first stream on; a real one takes in nodes that did not run then at its next tick, after 30 s.
+- Nothing is taken out: no purge, no basic.get, no limits, and a node in maintenance mode keeps its replicas.
+- A channel need not be known before it publishes. One that is cut off while a new leader is chosen goes on writing to
+  the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
+
+Left out: consumers and their offsets, retention by size and age, super streams, filters, single active consumers and
+the stream protocol, and a process of a stream that crashes (all refused in `hawb.scenario.unsupported`); a change of
+replicas while nobody leads; that a change of replicas makes a new epoch, and perhaps another writer; and that none is
+added while a replica is 10 s behind.
+
+Source: `rabbit_stream_queue`, `rabbit_stream_coordinator`, `osiris_writer`, `osiris_replica`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.access import fail
+from hawb.engine.naming import described
+from hawb.engine.operations import Declare, Delete, Get, Operation, Purge
+from hawb.engine.quorum.group import Channel, Group
+from hawb.engine.state import STREAM
+from hawb.engine.turn import Turn
+from hawb.rules import streams
+from hawb.rules.quorum import majority
+from hawb.rules.streams import STREAM_PROFILES, StreamProfile
+
+NOT_SUPPORTED = {Get: "basic.get", Purge: "queue.purge"}
+"""What no stream does."""
+
+
+def is_stream(turn: Turn, name: str) -> bool:
+    """Whether any side knows a stream of that name."""
+    return any(name in side.queues and side.queues[name].type == STREAM for side in turn.sides.values())
+
+
+def profile_of(turn: Turn) -> StreamProfile:
+    """How the cluster's release differs."""
+    return STREAM_PROFILES[turn.settings.profile.version]
+
+
+def coordinates(turn: Turn, node: int) -> bool:
+    """Whether a node reaches a coordinator that can decide: a majority of the cluster's nodes."""
+    members = [other for other, value in enumerate(turn.nodes) if value.member]
+    return sum(turn.runs_anywhere(other) and turn.linked(node, other) for other in members) >= majority(len(members))
+
+
+def note_channel(turn: Turn, group: Group, channel: Channel | None) -> None:
+    """A channel that begins to write to a stream knows of the leader that there is, and hears of the next ones."""
+    if channel is not None and is_stream(turn, group.name) and channel not in dict(group.asked):
+        group.asked = (*group.asked, (channel, turn.queues[group.name].master))
+
+
+def tell_channels(turn: Turn, group: Group, leader: int) -> None:
+    """The channels in reach hear of a stream's new leader. Nobody tells one that is cut off, then or later: the
+    coordinator has struck it off."""
+    if is_stream(turn, group.name):
+        group.asked = tuple(
+            (channel, leader if turn.linked(leader, channel[1]) else known) for channel, known in group.asked
+        )
+
+
+def writes_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
+    """Whether what a channel writes gets to the leader that there is, and not to a process that is gone, which nobody
+    notices. So it is with every channel of a quorum queue."""
+    leader = turn.queues[group.name].master
+    return not is_stream(turn, group.name) or dict(group.asked).get(channel, leader) == leader
+
+
+def can_be_declared(turn: Turn, operation: Declare) -> bool:
+    """Whether the coordinator takes a new stream; if not, the step was refused. The first one starts it, on the nodes
+    that run: that is not simulated where these are too few."""
+    if coordinates(turn, operation.node):
+        return True
+    name, profile = described(operation.queue), turn.settings.profile
+    if any(queue.type == STREAM for side in turn.sides.values() for queue in side.queues.values()):
+        node = turn.settings.names[operation.node]
+        fail(turn, operation, 541, f"INTERNAL_ERROR - {streams.not_formed(name, node, profile)}")
+    else:
+        turn.refuse(
+            None,
+            f"not simulated: {name} as the first stream, while most nodes do not run, whose coordinator begins with "
+            "the others; accepted while a majority of the nodes runs",
+        )
+    return False
+
+
+def refuses(turn: Turn, operation: Operation) -> bool:
+    """Whether a stream does not do what a client asks of it; if so, the step was refused."""
+    name = described(operation.queue)
+    if type(operation) in NOT_SUPPORTED:
+        method = NOT_SUPPORTED[type(operation)]
+        fail(turn, operation, 540, f"NOT_IMPLEMENTED - {method} not supported by stream queues {name}")
+    elif isinstance(operation, Delete) and not coordinates(turn, operation.node):
+        node = turn.settings.names[operation.node]
+        reason = streams.not_deleted(name, node, turn.settings.profile)
+        fail(turn, operation, 541, f"INTERNAL_ERROR - {reason}")
+    else:
+        return False
+    return True

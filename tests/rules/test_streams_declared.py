@@ -1,0 +1,89 @@
+"""Streams: what each release refuses of a declaration, and what it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.rules.profiles import PROFILES
+from hawb.rules.quorum import ALL_MEMBERS
+from hawb.rules.streams import STREAM_PROFILES, ignored_arguments, inequivalent, left_out, refusal, settings
+
+NAME = "queue 's' in vhost '/'"
+STREAM = {"x-queue-type": "stream"}
+
+
+def said(version: str, arguments: dict, **properties: bool) -> str | None:
+    text = refusal(STREAM | arguments, NAME, PROFILES[version], **properties)
+    return None if text is None else text.replace(NAME, "Q")
+
+
+@pytest.mark.parametrize("version", STREAM_PROFILES)
+def test_every_release_takes_what_is_a_stream_s(version: str):
+    assert said(version, {}) is None
+    assert said(version, {"x-max-age": "7D", "x-max-length-bytes": 5, "x-stream-max-segment-size-bytes": 9}) is None
+    assert said(version, {"x-initial-cluster-size": 3, "x-queue-leader-locator": "balanced", "x-unheard-of": 1}) is None
+
+
+@pytest.mark.parametrize("version", STREAM_PROFILES)
+@pytest.mark.parametrize(
+    "key",
+    ["x-expires", "x-message-ttl", "x-max-length", "x-overflow", "x-max-priority", "x-single-active-consumer",
+     "x-delivery-limit", "x-quorum-initial-group-size", "x-dead-letter-exchange", "x-queue-master-locator"],
+)  # fmt: skip
+def test_arguments_of_other_types_are_refused(version: str, key: str):
+    value = "x" if key == "x-dead-letter-exchange" else 5
+    assert said(version, {key: value}) == f"invalid arg '{key}' for Q of queue type rabbit_stream_queue"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"x-max-age": "D"}, "invalid arg 'x-max-age' for Q: invalid_max_age"),
+        ({"x-max-age": "0s"}, "invalid arg 'x-max-age' for Q: invalid_max_age"),
+        ({"x-max-age": 5}, "invalid arg 'x-max-age' for Q: {unacceptable_type,signedint}"),
+        ({"x-initial-cluster-size": -1}, "invalid arg 'x-initial-cluster-size' for Q: {value_negative,-1}"),
+        ({"x-queue-leader-locator": "near"}, "invalid arg 'x-queue-leader-locator' for Q: invalid_queue_locator_arg"),
+        ({"x-stream-max-segment-size-bytes": 2**40}, "Exceeded max value for x-stream-max-segment-size-bytes"),
+    ],
+)
+@pytest.mark.parametrize("version", STREAM_PROFILES)
+def test_values_are_looked_at(version: str, arguments: dict, text: str):
+    assert said(version, arguments) == text
+
+
+def test_the_properties_come_before_the_sizes():
+    too_much = {"x-stream-max-segment-size-bytes": 2**40}
+    wrong = {"auto_delete": "auto-delete", "exclusive": "exclusive-owner"}
+    for field, name in wrong.items():
+        assert said("4.0", too_much, **{field: True}) == f"invalid property '{name}' for Q"
+    assert said("4.0", too_much, durable=False) == "invalid property 'non-durable' for Q"
+
+
+@pytest.mark.parametrize(
+    ("version", "text"),
+    [("3.10", None), ("3.13", "Invalid value for  x-stream-filter-size-bytes"),
+     ("4.0", "Invalid value for  x-stream-filter-size-bytes"), ("4.3", "Invalid value for x-stream-filter-size-bytes")],
+)  # fmt: skip
+def test_the_size_of_a_filter_is_looked_at_from_3_13_on(version: str, text: str | None):
+    assert [said(version, {"x-stream-filter-size-bytes": size}) for size in (15, 16, 255, 256)] == [
+        text, None, None, text,
+    ]  # fmt: skip
+
+
+def test_a_policy_counts_before_an_argument():
+    assert settings({}, {}).group_size == ALL_MEMBERS
+    assert settings({}, {"x-initial-cluster-size": 2}).group_size == 2
+    assert settings({"initial-cluster-size": 5}, {"x-initial-cluster-size": 2}).group_size == 5
+
+
+def test_what_differs_when_it_is_declared_again():
+    had = STREAM | {"x-max-age": "7D"}
+    assert inequivalent(had, had, PROFILES["4.0"]) is None
+    assert inequivalent(STREAM | {"x-max-age": "8D"}, had, PROFILES["3.10"]) == ("x-max-age", "'8D'", "'7D'")
+    assert inequivalent({}, STREAM, PROFILES["4.0"]) == ("x-queue-type", "'classic'", "'stream'")
+
+
+def test_which_arguments_change_nothing():
+    given = STREAM | {"x-max-age": "7D", "x-unheard-of": 1, "x-initial-cluster-size": 3}
+    assert ignored_arguments(given, PROFILES["3.10"]) == ["x-unheard-of"]
+    assert left_out(given, PROFILES["3.10"]) == ["x-max-age"]
