@@ -1,6 +1,7 @@
-"""A real cluster plays scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and hours.
+"""Real clusters play scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and hours.
 
-With HAWB_SAMPLE=10 it plays ten of those that take less than a minute, others each day; HAWB_DAY draws those of another
+The machine's own release plays what it has recordings of, and so does today's release where it is installed. With
+HAWB_SAMPLE=10 each plays ten of those that take less than a minute, others each day; HAWB_DAY draws those of another
 day again.
 """
 
@@ -21,6 +22,7 @@ from hawb.broker import recordings
 from hawb.broker.cluster import Bench, lacking
 from hawb.broker.compare import compare
 from hawb.broker.real import VERSION, bench, play
+from hawb.broker.roots import found
 from hawb.scenario.load import load, load_known
 
 pytestmark = pytest.mark.broker
@@ -28,13 +30,16 @@ pytestmark = pytest.mark.broker
 DATA = Path(__file__).parents[2] / "data"
 SCENARIOS = DATA / "scenarios"
 KNOWN = load_known(DATA / "known-differences.yaml")
+TODAYS = "4.3"
+PLAYING = [VERSION, *([TODAYS] if found(TODAYS) else [])]
+"""The releases that play: the machine's own, and today's where it is installed."""
 LONGEST_S = 60
 """How long the recording of a scenario may have taken that is to be in a sample."""
 
 
-def to_play() -> list[str]:
-    """The scenarios that have a recording, or a sample of them."""
-    files = sorted((DATA / "recorded" / VERSION).glob("*.json"))
+def to_play(version: str) -> list[str]:
+    """The scenarios that have a recording of a release, or a sample of them."""
+    files = sorted((DATA / "recorded" / version).glob("*.json"))
     if "HAWB_SAMPLE" not in os.environ:
         return [file.stem for file in files]
     brief = [file.stem for file in files if recordings.read(file).seconds < LONGEST_S]
@@ -49,11 +54,11 @@ def ready(unavailable) -> Iterator[Bench]:
         yield made
 
 
-@pytest.mark.parametrize("name", to_play())
-def test_model_and_broker_agree(ready: Bench, name: str) -> None:
+@pytest.mark.parametrize(("version", "name"), [(version, name) for version in PLAYING for name in to_play(version)])
+def test_model_and_broker_agree(ready: Bench, version: str, name: str) -> None:
     scenario = load(SCENARIOS / f"{name}.yaml")
     # What differs once and not again is a race on a busy machine; what differs twice is a difference.
-    for differing in (compare(play(ready, scenario), KNOWN.get(name)) for _ in range(2)):
+    for differing in (compare(play(ready, scenario, version), KNOWN.get(name)) for _ in range(2)):
         print(*differing, sep="\n")
         if not differing:
             return
