@@ -153,6 +153,23 @@ _PROFILE_4_0 = QuorumProfile(
     snapshot_every_at_most=666_667,
 )
 
+_PROFILE_4_3 = replace(
+    _PROFILE_4_0,
+    settings=(
+        *_PROFILE_4_0.settings,
+        ("consumer-disconnected-timeout", Resolve.SMALLER),
+        ("consumer-timeout", Resolve.SMALLER),
+        ("delayed-retry-type", Resolve.POLICY),
+        ("delayed-retry-min", Resolve.LEAST_TERM),
+        ("delayed-retry-max", Resolve.LEAST_TERM),
+    ),
+    compared=_COMPARED_4_3,
+    refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),
+    requeues_at_tail=False,
+    consumer_disconnected_timeout_ms=60_000,
+    consumer_timeout_ms=1_800_000,
+)
+
 QUORUM_PROFILES: dict[str, QuorumProfile] = {
     "3.8": QuorumProfile(
         settings=(
@@ -179,21 +196,6 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
     "3.10": _PROFILE_3_10,
     "3.13": _PROFILE_3_13,
     "4.0": _PROFILE_4_0,
-    "4.3": replace(
-        _PROFILE_4_0,
-        settings=(
-            *_PROFILE_4_0.settings,
-            ("consumer-disconnected-timeout", Resolve.SMALLER),
-            ("consumer-timeout", Resolve.SMALLER),
-            ("delayed-retry-type", Resolve.POLICY),
-            ("delayed-retry-min", Resolve.LEAST_TERM),
-            ("delayed-retry-max", Resolve.LEAST_TERM),
-        ),
-        compared=_COMPARED_4_3,
-        refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),
-        requeues_at_tail=False,
-        consumer_disconnected_timeout_ms=60_000,
-        consumer_timeout_ms=1_800_000,
-    ),
+    "4.3": _PROFILE_4_3,
 }
 """The profiles by the version that a scenario names."""

@@ -48,8 +48,8 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     },
     "policies": {
         UNSEEN_GROWTH: [
-            "MERGES: _stricter_delivery_limit, 'target-group-…e': max, 'ha-mode': => _stricter_delivery_limit, 'ha-mode':",
-            "MERGES: 'target-group-size': max, 'ha-mode': => 'target-group-size': min, 'ha-mode':",
+            "MERGES: _stricter_delivery_limit, 'target-group-…delayed-retry-min': => _stricter_delivery_limit, 'delayed-retry-min':",
+            "MERGES: 'target-group-size': max, 'delayed-retry-min': => 'target-group-size': min, 'delayed-retry-min':",
         ],
         ALWAYS_SAID: [
             "Policy: priority: int=0, apply_to: => priority: int=1, apply_to:",
@@ -223,15 +223,12 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",
             "_PROFILE_3_10: snapshot_every=2048, snapshot_every_at_most=3200000) => snapshot_every=2049, snapshot_every_at_most=3200000)",
             "_PROFILE_3_10: snapshot_every_at_most=3200000) => snapshot_every_at_most=3200001)",
-            "QUORUM_PROFILES: least_cut=8192, snapshot_every=4096, => least_cut=4096, snapshot_every=4096,",
-            "QUORUM_PROFILES: snapshot_every=4096, snapshot_every_at_most=666667)} => snapshot_every=64000, snapshot_every_at_most=666667)}",
-            "QUORUM_PROFILES: snapshot_every_at_most=666667)} => snapshot_every_at_most=3200000)}",
+            "_PROFILE_4_0: least_cut=8192, snapshot_every=4096, => least_cut=8193, snapshot_every=4096,",
+            "_PROFILE_4_0: snapshot_every=4096, snapshot_every_at_most=666667) => snapshot_every=4097, snapshot_every_at_most=666667)",
+            "_PROFILE_4_0: snapshot_every_at_most=666667) => snapshot_every_at_most=666668)",
             "QUORUM_PROFILES: least_cut=4096, snapshot_every=64000, => least_cut=4097, snapshot_every=64000,",
             "QUORUM_PROFILES: snapshot_every=64000, snapshot_every_at_most=3200000), => snapshot_every=64001, snapshot_every_at_most=3200000),",
             "QUORUM_PROFILES: snapshot_every_at_most=3200000), '3.10': => snapshot_every_at_most=3200001), '3.10':",
-            "QUORUM_PROFILES: least_cut=8192, snapshot_every=4096, => least_cut=8193, snapshot_every=4096,",
-            "QUORUM_PROFILES: snapshot_every=4096, snapshot_every_at_most=666667)} => snapshot_every=4097, snapshot_every_at_most=666667)}",
-            "QUORUM_PROFILES: snapshot_every_at_most=666667)} => snapshot_every_at_most=666668)}",
         ],
     },
     "selection": {
