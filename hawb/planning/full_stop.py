@@ -5,6 +5,9 @@ A node that stopped while others ran waits for one of them when it boots, and th
 as Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
 reverse of the order in which they stopped.
 
+With Khepri nobody is ready before a majority of the cluster has been started, in whatever order
+(`rabbit_khepri:setup`): so many are started together, the others one after the other.
+
 The choice is who stops last: every mirrored queue is served from the disk of that node. Every order of up to FEW nodes
 is tried; of more nodes each as the last, the others in the order given.
 """
@@ -20,6 +23,7 @@ from msgspec.structs import replace
 from hawb.engine.state import RUNNING
 from hawb.planning.alike import alike
 from hawb.planning.upgrade import MEASURES, Prediction, Stage, Task, prediction, rehearsal
+from hawb.rules.quorum import majority
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.run import Run
@@ -29,8 +33,9 @@ FEW = 4
 
 
 class FullStop(Struct, frozen=True):
-    """The orders, what is predicted, and the scenario that rehearses it. `stuck` is the node that is not ready when it
-    has been started, so that the next one never is, and `waits_for` those that it waits for."""
+    """The orders, what is predicted, and the scenario that rehearses it. The first of those that start are started
+    `together`. `stuck` is the node that is not ready when it has been started, so that the next one never is, and
+    `waits_for` those that it waits for."""
 
     name: str
     stops: tuple[str, ...]
@@ -38,6 +43,7 @@ class FullStop(Struct, frozen=True):
     stages: tuple[Stage, ...]
     prediction: Prediction
     rehearsal: Scenario
+    together: int = 1
     stuck: str | None = None
     waits_for: tuple[str, ...] = ()
 
@@ -87,7 +93,17 @@ def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str],
         waits_for = tuple(waiting[-1].detail["waits_for"]) if waiting else ()
         told = replace(told, away=tuple(node for node in task.nodes if not _runs(ahead, node)))
     played = rehearsal(ahead, f"full stop and start, {name}", told)
-    return FullStop(name, tuple(stops), tuple(starts), tuple(stages), told, played, stuck, waits_for)
+    together = len(started_together(run, starts)[0])
+    return FullStop(name, tuple(stops), tuple(starts), tuple(stages), told, played, together, stuck, waits_for)
+
+
+def started_together(run: Run, starts: Sequence[str]) -> list[tuple[str, ...]]:
+    """The nodes to start, those that are started at once in one: as many as the metadata store lacks for its majority
+    when all that are to start are down, where there is one; else one after the other."""
+    members = [node.member for node in run.moment().state.nodes]
+    lacking = majority(sum(members)) - (sum(members) - len(starts)) if run.settings.profile.khepri else 1
+    first = max(1, lacking)
+    return [tuple(starts[:first]), *((node,) for node in starts[first:])]
 
 
 def _play(
@@ -101,14 +117,15 @@ def _play(
     if task.away_s:
         ahead.apply(Step(Wait(task.away_s)))
     stages: list[Stage] = []
-    for node in starts:
-        ahead.apply(Step(Start((node,))))
-        stop_s, down_s = times[node]
-        up_s = _seconds(ahead) if _runs(ahead, node) else None
-        start_s = ahead.reached_s
-        stages.append(Stage(node, "ready", (), min(stop_s, start_s), stop_s, down_s, start_s, up_s))
-        if up_s is None:
-            return ahead, stages, node
+    for nodes in started_together(run, starts):
+        ahead.apply(Step(Start(nodes)))
+        for node in nodes:
+            stop_s, down_s = times[node]
+            up_s = _seconds(ahead) if _runs(ahead, node) else None
+            start_s = ahead.reached_s
+            stages.append(Stage(node, "ready", (), min(stop_s, start_s), stop_s, down_s, start_s, up_s))
+        if stuck := next((stage.node for stage in stages if stage.end_s is None), None):
+            return ahead, stages, stuck
     return ahead, stages, None
 
 

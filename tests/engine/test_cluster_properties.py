@@ -138,6 +138,9 @@ NOT_REACHED: dict[str, str] = {
                      "transaction_failed"), SELDOM),
     **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "sides_rejoined"),
                     "of Khepri alone: tests/engine/test_metadata_store.py"),
+    **dict.fromkeys(("answers_too_late", "consumer_in_reach", "consumer_suspected", "consumer_timed_out",
+                     "messages_delayed", "messages_retried"),
+                    "of 4.3 alone: test_out_of_reach, test_timeouts and test_retries"),
 }  # fmt: skip
 """Events that programs need not reach, each with the reason."""
 

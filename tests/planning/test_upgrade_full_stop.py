@@ -11,6 +11,7 @@ from hawb.scenario.dump import dump
 from hawb.scenario.expect import check
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
+from hawb.views.planning.upgrade_runbook import started, stop_runbook
 
 
 @settings(max_examples=15)
@@ -36,3 +37,15 @@ def test_the_node_with_the_only_full_copies_stops_last():
     found = plan_full_stop(run, task_of(run))
     assert found.plan.stops[-1] == "b" and found.plan.prediction.lost == 0
     assert found.others[1].prediction.lost == 1000
+
+
+def test_with_khepri_a_majority_starts_together():
+    run = cluster(quorum("qq"), version="4.3")
+    found = plan_full_stop(run, task_of(run))
+    assert (found.plan.together, found.plan.stuck, found.plan.prediction.away) == (2, None, ())
+    assert len({stage.start_s for stage in found.plan.stages[:2]}) == 1
+    told = stop_runbook(found, task_of(run), "x")
+    first, second, third = found.plan.starts
+    told = told.partition("## Start the first 2 together")[2]
+    assert told.index(f"host of {second}") < told.index(started(first)) < told.index(f"host of {third}")
+    assert full_stop(run, task_of(run), "abc", "abc", "whoever stops first").stuck is None

@@ -209,9 +209,9 @@ def test_which_setting_is_looked_at_first_follows_from_the_releases_erlang(versi
     assert first in refused({"expires": "(", "ha-mode": "("}, version)
 
 
-@pytest.mark.parametrize("version", ["4.0", "4.3"])
-def test_since_4_0_common_settings_come_before_the_locator(version):
-    assert "queue expiry" in refused({"queue-master-locator": "(", "expires": "("}, version)
+@pytest.mark.parametrize(("version", "first"), [("4.0", "queue expiry"), ("4.3", "queue-master-locator")])
+def test_in_4_0_common_settings_come_before_the_locator_and_in_4_3_after_it(version, first):
+    assert first in refused({"queue-master-locator": "(", "expires": "("}, version)
 
 
 def test_every_setting_of_every_version_is_checked():

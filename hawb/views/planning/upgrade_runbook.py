@@ -32,6 +32,13 @@ CHECKS = {
 }
 
 
+LAST_FIRST = """\
+The node that stops last has to start first: every other node waits for one that still ran when it stopped."""
+MAJORITY_FIRST = """\
+With Khepri no node is ready before a majority has been started: start {} at once, in any order, and do not wait in
+between. A node that waits for others gives up after five minutes."""
+
+
 def line(tool: str, verb: str, node: str, *options: str, names: Sequence[str] = ()) -> str:
     """A command that is asked of a node; names come last, also those that begin with a dash."""
     dashes = ["--"] if any(name.startswith("-") for name in names) else []
@@ -120,22 +127,29 @@ def _felt(told: Prediction) -> Iterator[str]:
 def stop_runbook(stopped: Stopped, task: Task, title: str) -> str:
     """A full stop and start as Markdown."""
     plan = stopped.plan
-    starts = []
-    for node in plan.starts:
-        starts += [f"# on the host of {shown(node)}", "systemctl start rabbitmq-server", started(node)]
+    first, others = plan.starts[: plan.together], plan.starts[plan.together :]
+    starts = [typed for node in first for typed in _start(node)] + [started(node) for node in first]
+    for node in others:
+        starts += [*_start(node), started(node)]
     rows = [[*compared(one.name, one.prediction), stuck(one)] for one in (plan, *stopped.others)]
     return "\n\n".join([
         f"# Full stop and start: {plain(title)}",
-        "Written by hawb from a simulation, with the rules of one release and the times of a model. The node that "
-        "stops last has to start first: every other node waits for one that still ran when it stopped.",
+        "Written by hawb from a simulation, with the rules of one release and the times of a model. "
+        + (LAST_FIRST if plan.together == 1 else MAJORITY_FIRST.format(plan.together)),
         "## What is predicted",
         table(("plan", *MEASURED, "deadlock"), in_cells(rows)),
         "## Stop, one after the other",
         block([line("rabbitmqctl", "stop", node) for node in plan.stops]),
-        "## Start, each once the one before runs",
+        "## Start, each once the one before runs"
+        if plan.together == 1
+        else f"## Start the first {plan.together} together, the others each once the one before runs",
         block(starts),
         *_felt(plan.prediction),
     ]) + "\n"  # fmt: skip
+
+
+def _start(node: str) -> list[str]:
+    return [f"# on the host of {shown(node)}", "systemctl start rabbitmq-server"]
 
 
 def in_cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
