@@ -5,7 +5,13 @@ Erlang Version Requirements names. Flags are those of `rabbit_core_ff` and of th
 in which a flag is `required` there, a node needs it. Up to 4.0, and with the level `hard` later, a node without it ends
 its boot (`rabbit_ff_registry_factory`: "required feature flag not enabled! It must be enabled before upgrading
 RabbitMQ."). Those that 4.3 adds are of the level `soft`: its first node enables them itself when it boots, if every
-running node knows them (`rabbit_ff_controller:sync_cluster_task`, `enable_many`). The least Erlang is that of
+running node knows them (`rabbit_ff_controller:sync_cluster_task`, `enable_many`). Tried on real nodes:
+3.10.8 -> 4.0.5 ends as told; so does 4.0.5 -> 4.3.6 node by node, with and without khepri_db (`amqp_filter_set_bug`:
+unsupported). Without khepri_db, the node that was refused went back to 4.0.5 with its folder as it was, and the others
+lost their tables (no_exists); with a copy of the folder from before, all went on. With khepri_db enabled and all three
+nodes stopped, 4.3.6 boots on the folders of 4.0.5 and has every durable message: not supported, though it boots.
+
+The least Erlang is that of
 `rabbit_prelaunch_erlang_compat`, where the notes ask for more theirs; the most is that of the same guide.
 """
 
@@ -231,7 +237,9 @@ _4_3 = Release(
            "rabbitmq_4.2.0"),
     flags_of_plugins=("detailed_queues_endpoint",),
     without="the first node of 4.3 enables what is missing while it boots, if every node of the cluster runs and knows"
-    " it, and moves metadata to Khepri then; else it does not boot: incompatible_feature_flags",
+    " it, and moves metadata to Khepri then; else it does not boot: incompatible_feature_flags, and its metadata may"
+    " have moved by then. Put the copy of its data folder back before it runs the old release again: else the nodes"
+    " that run can lose their metadata",
     brings=("rabbitmq_4.3.0", "track_qq_members_uids", "tie_binding_to_dest_with_keep_while_cond",
             "topic_binding_projection_v4", "topic_binding_projection_v5"),
     removed=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from itertools import pairwise
@@ -119,3 +120,24 @@ def test_many_names_are_counted_and_the_first_listed():
 
 def test_a_plan_without_a_road_is_as_it_was():
     assert "Step 1" not in runbook(real(), [], MATRIX) and "## In place" in runbook(real(), [], MATRIX)
+
+
+def test_a_cluster_beside_the_old_one_lets_users_in_and_takes_messages_over():
+    told = text(policy(ha_mode="all"), queues=[queue("q")])
+    part = told.split("## In a new cluster")[1].split("\n## ")[0]
+    order = ["definitions definitions.json", "{users, permissions, topic_permissions}", "definitions users.json",
+             "list_permissions -p /", "enable rabbitmq_shovel", "set_parameter -p VHOST shovel",
+             "# on the old cluster"]  # fmt: skip
+    assert [part.index(each) for each in order] == sorted(part.index(each) for each in order)
+    for block in re.findall(r"(?ms)^```bash$\n(.*?)^```$", part):
+        subprocess.run(["bash", "-n"], input=block.encode(), check=True)
+    parameter = re.search(r"shovel 'drain QUEUE' '(.*)'$", part, re.MULTILINE)[1]
+    assert json.loads(parameter)["ack-mode"] == "on-confirm"
+
+
+def test_what_real_nodes_did_otherwise_is_told():
+    told = text(policy(ha_mode="all"), queues=[queue("q")])
+    assert "unacknowledged, counts as empty there" in told
+    assert "Put the copy of its data folder back" in told and "exit status 69 if some are" in told
+    at_the_end = told.split(": 4.2 -> 4.3")[1]
+    assert "check_local_alarms" not in at_the_end and '--node="$NODE" alarms' in at_the_end

@@ -67,13 +67,27 @@ IN_TURN = """\
 Nothing is lost, nothing overtakes, and publishing goes on but for a new connection. What is paid is delay: what comes
 during the wait is delivered when the old queue is empty. (Where order does not matter, consumers go over with the
 publishers, and others empty the old queues.)"""
+UNACKNOWLEDGED = """\
+Move the consumers, ask once more, and delete what is empty. A queue with messages that wait is not deleted; one whose
+messages are all with consumers, unacknowledged, counts as empty there and is, with them:"""
 STANDSTILL = """\
 For applications that cannot connect elsewhere. The policies of the file replace those that mirror, so it is imported
 when the last mirrored queue is empty. What is published to a queue that does not exist is *confirmed*, and lost: the
 publishers stop first."""
 ELSEWHERE = """\
-The way to a release to which no upgrade leads. Users, permissions and parameters are set by hand. Instead of waiting,
-queues of the old cluster can be federated; an upstream holds a password, and is in none of these files."""
+The way to a release to which no upgrade leads."""
+BESIDE_THE_OLD = """\
+A second cluster beside the old one. Its virtual hosts let nobody in until users have permissions on them, which are in
+no file of hawb's: they come from the old cluster's own export, and parameters are set by hand."""
+DRAINING = """\
+Move the publishers. Then consumers of the old cluster empty its queues, or a shovel of the new one for each queue (a
+virtual host `/` is `%2f` in both URIs). It ends after as many messages as there were when it began. What the new queue
+refuses (`reject-publish`) stays in the old one, and what is published there later too; what a length limit drops
+is gone. Ask the old cluster what is left before it is stopped:"""
+SHOVEL = """\
+{"src-protocol":"amqp091","src-uri":"amqp://USER:PASSWORD@OLD-HOST/VHOST","src-queue":"QUEUE",\
+"src-delete-after":"queue-length","dest-protocol":"amqp091","dest-uri":"amqp:///VHOST","dest-queue":"QUEUE",\
+"ack-mode":"on-confirm"}"""
 AFTER_THE_LAST = """\
 Upgrade to 4.0 after the last mirrored queue has gone: a policy that still mirrors means nothing there, and each queue
 under it is one copy. hawb plays one release at a time, the upgrade itself is not simulated."""
@@ -90,8 +104,7 @@ place."""
 UNMIRROR = """\
 What still mirrors ends now, in virtual hosts that are still there; each queue under it has one replica from then on:"""
 INSTEAD = """\
-In place of the whole road. Users, permissions and parameters are set by hand. Instead of waiting, queues of the old
-cluster can be federated; an upstream holds a password, and is in none of these files."""
+In place of the whole road, for those who cannot stop at each release."""
 THE_REST = """\
 Then the queues that could not be moved before 4.0: export definitions and listings of the new cluster, and plan their
 move with `hawb migrate` and `--to {version}`."""
@@ -273,7 +286,7 @@ def _new_vhosts(plan: Migration, runs: str | None = None) -> list[str]:
         ]),
         "Move the publishers, and ask until there is nothing left:",
         block([_line("list_queues", "-p", vhost, "name", "messages", "consumers") for vhost in used]),
-        "Move the consumers, and delete what is empty. A queue that is not empty is not deleted:",
+        UNACKNOWLEDGED,
         block([_delete(move) for move in moved]),
     ]  # fmt: skip
 
@@ -299,9 +312,21 @@ def _in_place(plan: Migration, file: str) -> list[str]:
 def _new_cluster(plan: Migration) -> list[str]:
     return [
         "## In a new cluster",
-        ELSEWHERE if plan.crossing is None else INSTEAD,
+        f"{ELSEWHERE if plan.crossing is None else INSTEAD} {BESIDE_THE_OLD}",
         table(WAYS, NEW_CLUSTER),
-        block([f"rabbitmqctl import_definitions {DEFINITIONS}"]),
+        block([
+            f"rabbitmqctl import_definitions {DEFINITIONS}   # on the new cluster, as all that follows",
+            "jq '{users, permissions, topic_permissions}' before.json > users.json   # with password hashes",
+            "rabbitmqctl import_definitions users.json",
+            *(_line("list_permissions", "-p", vhost) for vhost in vhosts(plan)),
+        ]),
+        DRAINING,
+        block([
+            "rabbitmq-plugins enable rabbitmq_shovel   # on each node",
+            f"rabbitmqctl set_parameter -p VHOST shovel 'drain QUEUE' '{SHOVEL}'",
+            "rabbitmqctl list_parameters -p VHOST   # a shovel that has ended is not there any more",
+            "rabbitmqctl list_queues -p VHOST name messages   # on the old cluster",
+        ]),
     ]
 
 
