@@ -7,7 +7,7 @@ from pathlib import Path
 from hawb.cluster import Cluster
 from hawb.engine.quorum.group import STORE
 from hawb.lab.controller import Controller
-from hawb.views.cluster import metadata, raft
+from hawb.views.cluster import matrix, metadata, raft
 from hawb.views.story.run_report import report
 
 DATA = Path(__file__).parents[2] / "data" / "scenarios"
@@ -27,6 +27,26 @@ def test_a_minority_only_reads():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c")
     told = "Metadata can be read and not changed: the store has no leader with a majority."
     assert metadata.text(cluster.outcome) == told
+
+
+def test_it_has_a_row_beside_the_queues():
+    cluster = Cluster("a", "b", "c", version="4.3").declare("q", node="a")
+    assert matrix.text(cluster.outcome).splitlines()[1:2] == [
+        "metadata (running, 3 of 3 members online): a ⬢ leader in term 2; b ● follower; c ● follower"
+    ]
+    cluster.kill("b").kill("c")
+    (row, *_) = matrix.rows(cluster.outcome)
+    assert (row.state, row.online, [row.now[node].role for node in "bc"]) == ("minority", "1/3", ["down", "down"])
+    assert matrix.rows(Cluster("a", "b").outcome) == []
+
+
+def test_each_side_of_a_partition_has_its_own():
+    cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
+    rows = {row.side: row for row in matrix.rows(cluster.outcome)}
+    assert {side: (row.state, row.online) for side, row in rows.items()} == {
+        ("a",): ("minority", "1/3"), ("b", "c"): ("running", "2/3"),
+    }  # fmt: skip
+    assert [rows["b", "c"].now[node].role for node in "bc"].count("leader") == 1
 
 
 def test_a_cluster_with_mnesia_has_none():

@@ -16,6 +16,7 @@ from html import escape
 from msgspec import Struct
 
 from hawb.views import style
+from hawb.views.cluster import metadata
 from hawb.views.cluster.replicas import BEYOND, DOWN, NONE, Replica, replicas, seen_by
 from hawb.views.formatting import brief, counted, html, listing, shortened, shown, size
 from hawb.views.style import LOOKS
@@ -23,6 +24,9 @@ from hawb.views.style import LOOKS
 NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
 CELL_WIDTHS = (88, 640, 150)
 """Least width of a node's column, the width that all of them share while there is room, and the widest."""
+
+METADATA = "metadata"
+"""The name of the row of Khepri."""
 
 CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 21
 ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
@@ -44,13 +48,28 @@ class Row(Struct, frozen=True):
 
 
 def rows(outcome: dict, was: dict | None = None) -> list[Row]:
-    """The matrix's rows, sorted by queue. Without `was` nothing counts as changed."""
-    before, after = _queues(outcome if was is None else was), _queues(outcome)
-    return [
+    """The matrix's rows: the metadata store's, where it is a Raft group, and those of queues, sorted. Without `was`
+    nothing counts as changed."""
+    was = outcome if was is None else was
+    before, after = _queues(was), _queues(outcome)
+    return metadata_rows(outcome, was) + [
         Row(name, side, *_state(after, name, side), *_state(before, name, side), *_members(after, name, side))
         for name in sorted(after.keys() | before.keys())  # a queue that has gone keeps its row for once
         for side in _sides(after.get(name, {}))
     ]
+
+
+def metadata_rows(outcome: dict, was: dict) -> list[Row]:
+    """The metadata store as each side of a partition sees it, in the looks of a quorum queue; none with Mnesia."""
+    if "metadata_store" not in outcome:
+        return []
+    return [
+        Row(
+            METADATA, tuple(side), *metadata.seen_by(outcome, side), *metadata.seen_by(was, side),
+            online=metadata.online(outcome, side),
+        )
+        for side in outcome["partitions"] or [()]
+    ]  # fmt: skip
 
 
 def _queues(outcome: dict) -> dict[str, dict]:

@@ -1,10 +1,13 @@
-"""The metadata store of 4.3 in one sentence: who leads it, and from where metadata can be changed."""
+"""The metadata store of 4.3 in one sentence (who leads it, and from where metadata can be changed), and as a replica on
+each node."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from html import escape
 
 from hawb.views import style
+from hawb.views.cluster.replicas import Replica
 from hawb.views.formatting import listing, shown
 
 
@@ -23,3 +26,24 @@ def html(outcome: dict) -> str:
     """The sentence as HTML; "" for a cluster with Mnesia."""
     told = text(outcome)
     return told and f'<div style="font:12px {style.FONT};color:{style.INK};margin:4px 0">{escape(told)}</div>'
+
+
+def seen_by(outcome: dict, side: Collection[str]) -> tuple[str, dict[str, Replica]]:
+    """The store's state as the nodes of a side see it (all where there are no sides), and its members by node."""
+    store = outcome["metadata_store"]
+    writable = [node for node in store["writable_from"] if not side or node in side]
+    members = {node: Replica("down" if is_away(outcome, node) else "follower") for node in store["members"]}
+    if store["leader"] is not None and (not side or store["leader"] in side):
+        members[store["leader"]] = Replica("leader" if writable else "leader_alone", term=store["term"])
+    return "running" if writable else "minority", members
+
+
+def is_away(outcome: dict, node: str) -> bool:
+    """Whether a member does not run: one of a node that boots does."""
+    return outcome["nodes"][node] not in ("running", "waiting")
+
+
+def online(outcome: dict, side: Collection[str]) -> str:
+    """How many members run on a side, of how many, as in 2/3."""
+    members = outcome["metadata_store"]["members"]
+    return f"{sum((not side or node in side) and not is_away(outcome, node) for node in members)}/{len(members)}"
