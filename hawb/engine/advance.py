@@ -174,6 +174,7 @@ HANDLERS: dict[type, Callable] = {
     raft_events.RaftArrives: raft_inputs.arrive,
     raft_events.RaftWritten: raft_inputs.written,
     raft_events.RemovalWritten: quorum_membership.removal_written,
+    raft_events.MemberAwaited: quorum_membership.member_awaited,
     raft_events.ElectionDue: raft_inputs.election_due,
     raft_events.HandoverDue: raft_inputs.handover_due,
     raft_events.LinksSuspected: raft_inputs.suspect,

@@ -257,7 +257,7 @@ def leave(turn: Turn, node: int, reason: str) -> None:
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
-        if queue.type == "classic" and queue.durable and queue.master == node:
+        if queue.type == "classic" and (queue.durable or turn.setup.khepri) and queue.master == node:
             bequeath(turn, name, reason)
     turn.because = cause
     lose_copies(turn, node, reason)

@@ -10,12 +10,14 @@ Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_al
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from urllib.parse import quote
 
 from hawb.engine import raft_inputs, streams
 from hawb.engine.events import FollowersStop
 from hawb.engine.naming import described, split_queue
-from hawb.engine.quorum.events import RemovalWritten
+from hawb.engine.quorum.events import MemberAwaited, RemovalWritten
 from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.quorum.hosting import member_up, stop_member
 from hawb.engine.quorum.leadership import hosts
@@ -28,6 +30,8 @@ from hawb.rules.patterns import Match
 from hawb.rules.quorum import is_sent_all, majority
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
+APPLIED_US = 5_000_000
+"""How long a leader is waited for to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
 WHO_LEADS_US = 30_000_000
 """How long a member may take to say who leads (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
 
@@ -61,6 +65,26 @@ def add_member(turn: Turn, name: str, node: int) -> None:
             group.members[node] = start(node)
             group.stopped &= ~(1 << node)
         raft_inputs.ask_leader(turn, name, queue.master, Join(node))
+        await_member(turn, queue, node)
+
+
+def await_member(turn: Turn, queue: Queue, node: int) -> None:
+    """Where a leader that cannot commit has taken in a new member, who added it is told so after a while
+    (`rabbit_quorum_queue:do_add_member`, `ra:leader_query`)."""
+    awaits = queue.type == QUORUM and QUORUM_PROFILES[turn.settings.profile.version].awaits_members
+    group = turn.groups[queue.name]
+    index, members = group.members[queue.master].log.configurations[-1]
+    if awaits and not queue.up and node in members:
+        turn.schedule(APPLIED_US, MemberAwaited(queue.name, queue.master, group.number, index))
+
+
+def member_awaited(turn: Turn, event: MemberAwaited) -> None:
+    """A new member is not in effect yet."""
+    group = turn.groups.get(event.queue)
+    if group is not None and group.number == event.group and group.applied < event.index:
+        vhost, short = split_queue(event.queue)
+        server = f"{quote(vhost, safe='')}_{short}"
+        turn.refuse(None, json.dumps(["badmatch", ["timeout", [server, turn.settings.names[event.node]]]]))
 
 
 def delete_member(turn: Turn, name: str, node: int) -> None:

@@ -273,6 +273,8 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "quorum-minority-waits-3-10 quorum-reading-in-a-minority"),
         _of("add_member, delete_member: membership of a quorum queue", quorum_membership.add_member, "",
             "quorum-grown-and-shrunk quorum-membership-refused quorum-membership-without-a-majority"),
+        _of("add_member fails: badmatch, timeout", quorum_membership.await_member, "",
+            "quorum-add-member-without-a-majority-4-3"),
         _of("grow and shrink", quorum_membership.grow, "", "quorum-grown-and-shrunk quorum-shrunk-to-the-last"),
         _of("a policy changed while a quorum queue has no leader", policy_changes.watch, "",
             "quorum-policy-while-leaderless quorum-policy-while-leaderless-4-0 quorum-policy-while-leaderless-4-3"),

@@ -56,7 +56,8 @@ class QuorumProfile(Struct, frozen=True):
     (`rabbit_quorum_queue:maybe_apply_policies`), `ticks_at_once` whether a new leader's first tick comes at once
     (Ra 2.16.4, and so 4.1), and `overlooks_delivery_limit` whether that look takes every delivery limit for none
     (`canonicalize_delivery_limit`, 4.3). `spares_laggards` is whether a leader refuses to hand over to a member that it
-    has not sent all it has (Ra 3.1.8). `keeps_bodies` is whether members hold messages in memory,
+    has not sent all it has (Ra 3.1.8), `awaits_members` whether add_member fails where the change is not in effect in
+    time (4.1.0). `keeps_bodies` is whether members hold messages in memory,
     `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end:
     from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
@@ -83,6 +84,7 @@ class QuorumProfile(Struct, frozen=True):
     ticks_at_once: bool = False
     overlooks_delivery_limit: bool = False
     spares_laggards: bool = False
+    awaits_members: bool = False
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
 
@@ -201,6 +203,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         ticks_at_once=True,
         overlooks_delivery_limit=True,
         spares_laggards=True,
+        awaits_members=True,
         consumer_disconnected_timeout_ms=60_000,
         consumer_timeout_ms=1_800_000,
     ),

@@ -176,6 +176,41 @@ def test_one_that_runs_is_not_forgotten_and_not_taken_out_of_queues(cluster: Clu
     assert cluster.outcome["queues"]["log"]["members"] == ["a", "b", "c"]
 
 
+def states(cluster: Cluster) -> dict[str, str]:
+    """The states of the queues, by their names."""
+    return {name: queue["state"] for name, queue in cluster.outcome["queues"].items()}
+
+
+@pytest.mark.parametrize("also", [(), ("b",), ("a", "b")])
+def test_queues_that_do_not_last_stay_until_their_node_is_back(cluster: Cluster, also: tuple[str, ...]) -> None:
+    cluster.declare("passing", node="c", durable=False).declare("mine", node="c", exclusive=True, connection="one")
+    cluster.publish("passing", 2, node="c").kill("c")
+    assert states(cluster) == {"passing": "down", "mine": "down"}
+    for node in also:
+        cluster.kill(node)
+    cluster.start(*also, "c").wait(60)
+    assert states(cluster) == {}
+    assert cluster.outcome["ledger"]["passing"]["lost"] == [[1, 2]]
+
+
+def test_a_node_that_stops_deletes_exclusive_queues_itself(cluster: Cluster) -> None:
+    cluster.declare("passing", node="c", durable=False).declare("mine", node="c", exclusive=True).stop("c")
+    assert states(cluster) == {"passing": "down"}
+
+
+def test_an_exclusive_queue_outlives_a_partition(cluster: Cluster) -> None:
+    cluster.declare("mine", node="c", exclusive=True).partition(["a", "b"], ["c"]).wait(100)
+    assert states(cluster) == {"mine": "running"} or states(cluster) == {"mine": "down"}
+    cluster.heal().wait(20)
+    assert states(cluster) == {"mine": "running"}
+
+
+def test_queues_that_do_not_last_go_when_their_node_is_forgotten(cluster: Cluster) -> None:
+    cluster.declare("passing", node="c", durable=False).declare("mine", node="c", exclusive=True).kill("c")
+    cluster.forget_cluster_node("c")
+    assert states(cluster) == {}
+
+
 def test_a_node_in_a_minority_is_drained_once_that_could_not_be_written(cluster: Cluster) -> None:
     cluster.declare("orders", node="a").kill("b").kill("c").wait(5)
     began = cluster.outcome["time_s"]

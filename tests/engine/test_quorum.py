@@ -253,3 +253,15 @@ def test_in_4_3_a_leader_hands_over_to_none_whom_it_has_not_sent_all():
     assert refusals(level) == []
     moved = played(*steps, {"heal": True}, {"wait": 30}, steps[3], {"wait": 5}, version="4.3")
     assert queue(moved).master == 1 and len(refusals(moved)) == 1
+
+
+def test_in_4_3_adding_a_member_fails_where_it_is_not_in_effect_in_time():
+    steps = [DECLARE, {"kill": ["b", "c"]}, {"add_member": {"queue": "q", "node": "d"}, "at": 10}]
+    run = played(*steps, nodes="abcd", version="4.3")
+    assert refusals(run) == [(None, '["badmatch", ["timeout", ["%2F_q", "a"]]]')]
+    assert run.moment().state.time_us == 15_000_000 and queue(run).members == (0, 1, 2, 3)
+    assert refusals(played(*steps, nodes="abcd", version="4.0")) == []
+    in_time = [DECLARE, {"kill": ["b", "c"], "at": 5}, {"start": "b", "at": 7}, steps[2], {"wait": 30}]
+    assert refusals(played(*in_time, nodes="abcd", version="4.3")) == []
+    with_majority = played(DECLARE, steps[2], {"kill": ["b", "c"], "at": 11}, {"wait": 30}, nodes="abcd", version="4.3")
+    assert refusals(with_majority) == []
