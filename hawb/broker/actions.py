@@ -291,6 +291,7 @@ ACTIONS: dict[type[Verb], Callable[[Drive, Any], None]] = {
     verbs.ForceBoot: on_node(membership.force_boot),
     verbs.Join: on_node(membership.join),
     verbs.Reset: on_node(membership.reset),
+    verbs.ForceReset: on_node(membership.force_reset),
     verbs.ForgetClusterNode: forget_cluster_node,
     verbs.Drain: maintenance("drain"),
     verbs.Revive: maintenance("revive"),

@@ -94,6 +94,18 @@ def reset(drive: Drive, node: BrokerNode) -> str | None:
     return None
 
 
+def force_reset(drive: Drive, node: BrokerNode) -> str | None:
+    """Resets a node that is down, whatever the others know, in its own Erlang without the broker."""
+    if drive.cluster.state(node) == "running":
+        return "mnesia_unexpectedly_running"
+    node.kill()
+    answer = node.alone(f"{RESETTING[drive.cluster.profile.khepri]}:force_reset()", ALONE_S)
+    if answer == "ok":
+        drive.members.discard(node.name)
+        return None
+    return answer.removeprefix('{error,"').removesuffix('"}')
+
+
 def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
     """`rabbitmqctl forget_cluster_node`, run for `origin` in its own namespace."""
     options = ["--offline"] if offline else []

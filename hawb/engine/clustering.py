@@ -92,6 +92,17 @@ def reset(turn: Turn, node: int) -> None:
         turn.change_node(node, member=member, virgin=not alone, believes=0, remembers=None)
 
 
+def force_reset(turn: Turn, node: int) -> None:
+    """A node that is down forgets the cluster and all that it had on its disk, and the others go on counting it
+    (`rabbit_mnesia:force_reset`). With Khepri that is refused (`rabbit_db:force_reset`)."""
+    if turn.nodes[node].status != DOWN:
+        turn.refuse(None, still_running(turn.settings.names[node]))
+    elif turn.setup.khepri:
+        turn.refuse(None, "Forced reset is unsupported with Khepri")
+    else:
+        wipe(turn, node)
+
+
 def stalled(turn: Turn, node: int) -> bool:
     """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, which runs for
     that, is new to them: nodes that had not missed the old one notice now that it died."""
@@ -189,7 +200,8 @@ def known_members(turn: Turn, node: int) -> frozenset[int]:
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
     """The members forget one of them that is down, as told to `origin`; queues of which it had the master go to an heir
-    or are deleted."""
+    or are deleted. With Khepri it is looked first whether it runs, and groups of queues lose their members there before
+    the node is struck off, whatever comes of that."""
     name = turn.settings.names[node]
     if origin == NOWHERE:
         turn.refuse(None, "no node is running")
@@ -197,14 +209,24 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
         turn.refuse(None, f"offline_node_no_offline_flag: node '{turn.settings.names[origin]}' is not running")
     elif not turn.nodes[node].member:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
-    elif metadata.stall(turn, NodeForgotten(origin, node)):
+    elif turn.setup.khepri and turn.nodes[node].status == DOWN:
+        quorum_membership.forget(turn, node)
+        event = NodeForgotten(origin, node)
+        if metadata_store.strikes_off(turn, origin, node) or not metadata.stall(turn, event):
+            strike_off(turn, node, origin)
+    elif not turn.setup.khepri and metadata.stall(turn, NodeForgotten(origin, node)):
         return
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
     else:
-        turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
-        leave(turn, node, "node_forgotten")
+        strike_off(turn, node, origin)
         quorum_membership.forget(turn, node)
+
+
+def strike_off(turn: Turn, node: int, origin: int) -> None:
+    """A node that is down is no member any more."""
+    turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
+    leave(turn, node, "node_forgotten")
 
 
 def still_runs(name: str) -> str:
@@ -235,7 +257,7 @@ def leave(turn: Turn, node: int, reason: str) -> None:
     for name in turn.queue_names():
         turn.because = cause
         queue = turn.queues[name]
-        if queue.type == "classic" and queue.durable and queue.master == node:
+        if queue.type == "classic" and (queue.durable or turn.setup.khepri) and queue.master == node:
             bequeath(turn, name, reason)
     turn.because = cause
     lose_copies(turn, node, reason)

@@ -291,10 +291,28 @@ class AlarmsChanged(Struct, frozen=True):
     node: int
 
 
+class NodeMarked(Struct, frozen=True):
+    """A node that is to be drained has that written into the metadata, or has given that up; `boots` tells it from one
+    that was started again."""
+
+    node: int
+    boots: int
+    given_up: bool = False
+
+
 class NodeDrains(Struct, frozen=True):
     """rabbitmq-upgrade drain reaches a node."""
 
     node: int
+
+
+class FollowersStop(Struct, frozen=True):
+    """A node that is drained stops its members of these queues, which follow; `boots` tells it from one that was
+    started again."""
+
+    node: int
+    boots: int
+    queues: tuple[str, ...]
 
 
 class TransferLeadership(Struct, frozen=True):

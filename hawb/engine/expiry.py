@@ -32,6 +32,7 @@ from hawb.engine.open_side import OpenSide
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.state import NOWHERE, QUORUM, Batch, Queue
 from hawb.engine.turn import TIMER, Turn
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 TICK_US = 5_000_000
 """How often a quorum queue's leader looks whether the queue has expired (`rabbit_quorum_queue`, TICK_TIMEOUT)."""
@@ -156,15 +157,19 @@ def used(turn: Turn, name: str) -> None:
 
 
 def set_expiry(turn: Turn, name: str) -> None:
-    """Has a quorum queue's leader look, at its first tick after the queue's time is over, whether it is unused."""
+    """Has a quorum queue's leader look, at its first tick after the queue's time is over, whether it is unused. Where a
+    new leader ticks at once it finds that of a queue whose time was over before."""
     queue = turn.queues[name]
     stop_looking(turn, name)
     expires_ms = fifo.limits_of(queue).expires_ms
     if expires_ms is None or not queue.up or not is_unused(turn, queue):
         return
     known = fifo.of(queue)
-    over_us = max(turn.now_us, known.used_us + expires_ms * 1_000)
-    ticks = (over_us - known.led_from_us) // TICK_US + 1
+    due_us = known.used_us + expires_ms * 1_000
+    over_us = max(turn.now_us, due_us)
+    is_elected = due_us < known.led_from_us == turn.now_us
+    at_once = is_elected and QUORUM_PROFILES[turn.settings.profile.version].ticks_at_once
+    ticks = 0 if at_once else (over_us - known.led_from_us) // TICK_US + 1
     turn.schedule(known.led_from_us + ticks * TICK_US - turn.now_us, QueueExpires(name, queue.master), priority=TIMER)
 
 

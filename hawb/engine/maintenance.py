@@ -7,6 +7,11 @@ back, empty. What rebalancing moves, and where to, is decided in `hawb.rules.reb
 
 A node that is drained runs on, and so do its masters and mirrors, but in 3.8.9 it gives the masters of mirrored queues
 away. It takes no clients, and the locators random and min-masters pass it over. A boot ends maintenance mode.
+
+That a node is drained is metadata. With Khepri that is written first, for at most as long as such things wait; the node
+is drained whether it was written or not (`rabbit_maintenance:drain`, which does not look). Left out is that nobody
+passes over a node that is drained in a minority, once there is a majority again, and that one that is revived in a
+minority is passed over later.
 """
 
 from __future__ import annotations
@@ -17,7 +22,15 @@ from hawb.engine.classic.journal import JOINED, TRANSFER
 from hawb.engine.classic.mirrors import drop_master, drop_mirrors, enlist, synchronise_drained
 from hawb.engine.classic.ports import ALL_REPLICAS, wanted
 from hawb.engine.classic.record_ports import is_replicated
-from hawb.engine.events import NodeDrains, PolicyTakesEffect, Rebalance, TransferAnswered, TransferLeadership
+from hawb.engine.events import (
+    NodeDrains,
+    NodeMarked,
+    PolicyTakesEffect,
+    Rebalance,
+    TransferAnswered,
+    TransferLeadership,
+)
+from hawb.engine.nodes import metadata
 from hawb.engine.state import QUORUM, STREAM, Queue, bits_of
 from hawb.engine.turn import Turn
 from hawb.rules import rebalancing
@@ -115,9 +128,19 @@ def drain(turn: Turn, node: int) -> None:
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
         return
-    turn.change_node(node, drained=True)
-    turn.because = turn.emit("node_drained", node=node)
-    turn.schedule(0, NodeDrains(node))
+    turn.look_from(node)
+    mark(turn, NodeMarked(node, turn.nodes[node].boots))
+
+
+def mark(turn: Turn, event: NodeMarked) -> None:
+    """A node that is to be drained is marked, if that is possible, and then drained, if it still runs."""
+    if turn.nodes[event.node].boots != event.boots or not turn.runs_anywhere(event.node):
+        return
+    waits = turn.setup.khepri and not event.given_up and metadata.stall(turn, event)
+    if not waits:
+        turn.change_node(event.node, drained=True)
+        turn.because = turn.emit("node_drained", node=event.node)
+        turn.schedule(0, NodeDrains(event.node))
 
 
 def revive(turn: Turn, node: int) -> None:

@@ -15,12 +15,12 @@ Source: `rabbit_khepri` (`setup`, `init`, khepri_default_timeout), `khepri_machi
 
 from __future__ import annotations
 
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from hawb.engine import bookkeeping, exchanges, expiry, queues, runs
 from hawb.engine.classic.mirrors import end_master
 from hawb.engine.classic.outage import abandon
-from hawb.engine.events import MetadataAsked, MetadataChanged, MetadataCommitted, MetadataTimesOut
+from hawb.engine.events import MetadataAsked, MetadataChanged, MetadataCommitted, MetadataTimesOut, NodeMarked
 from hawb.engine.naming import described, split_queue
 from hawb.engine.nodes.ports import place_of_change
 from hawb.engine.operations import Bind, ConnectionFails, Declare, Delete
@@ -34,6 +34,7 @@ from hawb.engine.state import NOWHERE, QUORUM, Parked, Proposed, Queue, StoreVie
 from hawb.engine.turn import Turn
 from hawb.raft.member import start
 from hawb.raft.messages import Join, Leave
+from hawb.rules.quorum import majority
 
 
 def stand(turn: Turn) -> None:
@@ -71,6 +72,17 @@ def node_joins(turn: Turn, node: int) -> None:
         commit_at_once(turn, group, "metadata", 1, 0)
     group.members[node] = start(node)
     ask_leader(turn, STORE, leader, Join(node))
+
+
+def strikes_off(turn: Turn, origin: int, node: int) -> bool:
+    """Whether a node reaches a leader without a majority that has one as soon as a member is struck off: that counts
+    from when it is in the leader's log (a 4.3.6 cluster)."""
+    view, group = turn.sides[turn.nodes[origin].side].store, turn.groups[STORE]
+    if view.up or view.master == NOWHERE or not turn.linked(origin, view.master):
+        return False
+    left = [other for other in group.members[view.master].members if other != node]
+    here = [other for other in left if hosts(turn, group, other) and turn.linked(view.master, other)]
+    return len(here) >= majority(len(left))
 
 
 def node_leaves(turn: Turn, node: int) -> None:
@@ -134,7 +146,8 @@ def commit_late(turn: Turn, event: MetadataCommitted) -> None:
 
 
 def times_out(turn: Turn, event: MetadataTimesOut) -> None:
-    """An operation has waited as long as it may, and fails: that of a client with its connection."""
+    """An operation has waited as long as it may, and fails: that of a client with its connection. A node is drained all
+    the same."""
     waiting = waiting_as(turn, event.number)
     if waiting is None:
         return
@@ -144,6 +157,8 @@ def times_out(turn: Turn, event: MetadataTimesOut) -> None:
         turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, operation)}")
         vhost, _ = split_queue(operation.queue)
         turn.schedule(0, ConnectionFails(operation.connection, operation.node, vhost))
+    elif isinstance(operation, NodeMarked):
+        turn.schedule(0, replace(operation, given_up=True))
     else:
         turn.refuse(None, timed_out(turn, operation.node))
 

@@ -12,6 +12,7 @@ changes (`hawb.engine.classic.mirrors.take_effect`).
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.engine import consuming, expiry, quorum_requests
 from hawb.engine import limits as lengths
@@ -27,7 +28,7 @@ from hawb.engine.events import (
 from hawb.engine.naming import split_queue
 from hawb.engine.nodes import metadata
 from hawb.engine.operations import AdoptPolicy
-from hawb.engine.state import CLASSIC, NOWHERE, STREAM, bits_of
+from hawb.engine.state import CLASSIC, NOWHERE, STREAM, Queue, bits_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import limits, patterns, policies, quorum_declaration, streams
 from hawb.rules.patterns import Match
@@ -208,12 +209,24 @@ def watch(turn: Turn, name: str) -> None:
     (`rabbit_quorum_queue:handle_tick`, `maybe_apply_policies`)."""
     queue, profile = turn.queues[name], QUORUM_PROFILES[turn.settings.profile.version]
     if profile.compares_policies and queue.untold_settings is not None:
-        turn.schedule(expiry.TICK_US, PolicyCompared(name, queue.master), priority=TIMER)
+        delay_us = 0 if profile.ticks_at_once else expiry.TICK_US
+        turn.schedule(delay_us, PolicyCompared(name, queue.master), priority=TIMER)
 
 
 def compared(turn: Turn, event: PolicyCompared) -> None:
     """Tells a queue of a policy that changed while it had no leader, unless it was told meanwhile."""
     queue = turn.queues.get(event.queue)
-    if queue is not None and queue.master == event.node and queue.untold_settings is not None:
+    if queue is not None and queue.master == event.node and seems_changed(turn, queue):
         turn.change_queue(event.queue, untold_settings=None)
         quorum_requests.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)
+
+
+def seems_changed(turn: Turn, queue: Queue) -> bool:
+    """Whether a leader that compares sees that its queue is to keep to something else: not by the delivery limit alone
+    where that is overlooked."""
+    untold, known = queue.untold_settings, queue.quorum_settings
+    if untold is None or known is None:
+        return untold is not None
+    if QUORUM_PROFILES[turn.settings.profile.version].overlooks_delivery_limit:
+        return replace(untold, delivery_limit=known.delivery_limit) != known
+    return True

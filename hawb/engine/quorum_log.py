@@ -6,6 +6,9 @@ it gets enough entries shorter by that. A message counts by the command that bro
 client gave back to a queue without a delivery limit by the command that did so. So one message that nobody answers for
 keeps everything behind it.
 
+Left out is how 4.3 cuts, after as many bytes as it draws and whatever is still in the queue (`rabbit_fifo:do_snapshot`,
+`live_indexes`); its logs are cut here as those of 4.0.
+
 Source: `rabbit_fifo` (`maybe_store_release_cursor`, `update_smallest_raft_index`), `ra_log:update_release_cursor`; the
 numbers are `hawb.rules.quorum_costs`'.
 """

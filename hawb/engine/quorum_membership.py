@@ -10,12 +10,15 @@ Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_al
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from urllib.parse import quote
 
 from hawb.engine import raft_inputs, streams
+from hawb.engine.events import FollowersStop
 from hawb.engine.naming import described, split_queue
-from hawb.engine.quorum.events import RemovalWritten
-from hawb.engine.quorum.group import STORE
+from hawb.engine.quorum.events import MemberAwaited, RemovalWritten
+from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.quorum.hosting import member_up, stop_member
 from hawb.engine.quorum.leadership import hosts
 from hawb.engine.state import NOWHERE, QUORUM, STREAM, Queue
@@ -24,6 +27,13 @@ from hawb.raft.member import LEADER, start
 from hawb.raft.messages import Join, Leave, TransferLeadership
 from hawb.rules import patterns
 from hawb.rules.patterns import Match
+from hawb.rules.quorum import is_sent_all, majority
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+APPLIED_US = 5_000_000
+"""How long a leader is waited for to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
+WHO_LEADS_US = 30_000_000
+"""How long a member may take to say who leads (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
 
 
 def found(turn: Turn, name: str) -> Queue | None:
@@ -55,6 +65,26 @@ def add_member(turn: Turn, name: str, node: int) -> None:
             group.members[node] = start(node)
             group.stopped &= ~(1 << node)
         raft_inputs.ask_leader(turn, name, queue.master, Join(node))
+        await_member(turn, queue, node)
+
+
+def await_member(turn: Turn, queue: Queue, node: int) -> None:
+    """Where a leader that cannot commit has taken in a new member, who added it is told so after a while
+    (`rabbit_quorum_queue:do_add_member`, `ra:leader_query`)."""
+    awaits = queue.type == QUORUM and QUORUM_PROFILES[turn.settings.profile.version].awaits_members
+    group = turn.groups[queue.name]
+    index, members = group.members[queue.master].log.configurations[-1]
+    if awaits and not queue.up and node in members:
+        turn.schedule(APPLIED_US, MemberAwaited(queue.name, queue.master, group.number, index))
+
+
+def member_awaited(turn: Turn, event: MemberAwaited) -> None:
+    """A new member is not in effect yet."""
+    group = turn.groups.get(event.queue)
+    if group is not None and group.number == event.group and group.applied < event.index:
+        vhost, short = split_queue(event.queue)
+        server = f"{quote(vhost, safe='')}_{short}"
+        turn.refuse(None, json.dumps(["badmatch", ["timeout", [server, turn.settings.names[event.node]]]]))
 
 
 def delete_member(turn: Turn, name: str, node: int) -> None:
@@ -149,7 +179,7 @@ def members_on(turn: Turn, node: int) -> list[str]:
 
 
 def forget(turn: Turn, node: int) -> None:
-    """A node is no member of the cluster any more: every queue with a leader loses its member there
+    """A node is no member of the cluster any more, or is not to be: every queue with a leader loses its member there
     (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log)."""
     for name in members_on(turn, node):
         queue = turn.queues[name]
@@ -168,17 +198,59 @@ def transfer(turn: Turn, name: str, node: int) -> None:
     elif not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
     elif is_led(turn, queue) and not (queue.type == STREAM and node not in set(queue.members) - {queue.master}):
-        raft_inputs.ask_leader(turn, name, queue.master, TransferLeadership(node))
+        if queue.type == QUORUM and lags(turn, queue, node):
+            turn.refuse(None, "not_up_to_date")
+        else:
+            raft_inputs.ask_leader(turn, name, queue.master, TransferLeadership(node))
+
+
+def lags(turn: Turn, queue: Queue, node: int) -> bool:
+    """Whether a leader refuses to hand over to a member since it has not sent that all it has."""
+    leader = turn.groups[queue.name].members[queue.master]
+    peer = next((one for one in leader.peers if one.id == node), None)
+    if peer is None or not QUORUM_PROFILES[turn.settings.profile.version].spares_laggards:
+        return False
+    return not is_sent_all(leader.last_index, peer.match_index, peer.receiving)
 
 
 def drain(turn: Turn, node: int) -> None:
-    """A node that is drained stops its members of quorum queues, in 3.8.9 only those that lead
-    (`rabbit_maintenance`)."""
-    for name, group in sorted(turn.groups.items()):
-        stays = name == STORE or streams.is_stream(turn, name)
-        member = None if stays else group.members.get(node)
-        if member is not None and (member.role == LEADER or turn.settings.profile.drain_stops_members):
+    """A node that is drained stops its members of quorum queues, those that lead only where there is another node that
+    runs and is not drained (`rabbit_maintenance:primary_replica_transfer_candidate_nodes`), those that follow but in
+    3.8.9. In 4.3 these are stopped once it has asked of each of the others who leads it now."""
+    profile = turn.settings.profile
+    members = {name: group.members[node] for name, group in sorted(turn.groups.items())
+               if node in group.members and name != STORE and not streams.is_stream(turn, name)}  # fmt: skip
+    leads = [name for name, member in members.items() if member.role == LEADER]
+    follows = tuple(name for name in members if name not in leads) if profile.drain_stops_members else ()
+    if not any(other != node and not turn.nodes[other].drained for other in turn.running()):
+        leads = []
+    wait_us = sum(asks_who_leads_us(turn, turn.groups[name], node) for name in leads)
+    for name in leads:
+        stop_member(turn, turn.groups.own(name), node)
+    event = FollowersStop(node, turn.nodes[node].boots, follows)
+    if not profile.drain_awaits_elections:
+        for name in follows:
             stop_member(turn, turn.groups.own(name), node)
+    elif follows:
+        turn.schedule(wait_us, event)
+
+
+def asks_who_leads_us(turn: Turn, group: Group, node: int) -> int:
+    """How long a node that has stopped a leader asks the others who leads, one after the other: not at all where they
+    are a majority, whose election is taken to be over at once; else each that runs for as long as it may take."""
+    others = [other for other in group.members if other != node and hosts(turn, group, other)]
+    return 0 if len(others) >= majority(len(group.members)) else len(others) * WHO_LEADS_US
+
+
+def stop_followers(turn: Turn, event: FollowersStop) -> None:
+    """A node that is still drained stops members that follow."""
+    node = turn.nodes[event.node]
+    here = [name for name in event.queues if name in turn.groups and event.node in turn.groups[name].members]
+    if here and node.drained and node.boots == event.boots and turn.runs_anywhere(event.node):
+        cause = turn.because
+        for name in here:
+            turn.because = turn.emit("follower_stopped", because=cause, node=event.node, queue=name)
+            stop_member(turn, turn.groups.own(name), event.node)
 
 
 def revive(turn: Turn, node: int) -> None:

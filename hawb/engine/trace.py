@@ -158,6 +158,7 @@ EVENTS: dict[str, str] = {
     "request_waits": "A client asked for something over a connection that is blocked. connection.",
     "connection_unblocked": "The broker reads from a connection again. connection.",
     "node_drained": "A node was put into maintenance mode: its clients' connections are closed and it takes no others.",
+    "follower_stopped": "A node that is drained stopped a member that follows, having waited for others to lead.",
     "node_revived": "A node is back from maintenance mode.",
     "sync_finished": "A synchronisation was completed. mirrors, bytes_replicated.",
     "sync_ended": "A synchronisation ended early. reason: cancelled, master_down, mirrors_gone.",

@@ -1,6 +1,9 @@
 """Queues that are not durable: how far their records outlive their nodes.
 
-Source: `rabbit_amqqueue:on_node_down`, `rabbit_vhost:recover`, `rabbit_mirror_queue_misc:slaves_to_start_on_failure`.
+With Khepri they do so until the node is back or forgotten, exclusive ones among them, whoever else runs.
+
+Source: `rabbit_amqqueue:on_node_down`, `rabbit_vhost:recover`, `rabbit_mirror_queue_misc:slaves_to_start_on_failure`;
+with Khepri `rabbit_amqqueue:on_node_up`, `rabbit_khepri:init` (delete_transient_queues_on_node) and a 4.3.6 cluster.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from hawb.engine.turn import Turn
 
 
 def remains(t: Turn, q: Queue) -> bool:
-    """Whether a queue that no node serves is still known: a durable queue always, another only while any node runs, and
-    if it is replicated or its process has crashed."""
-    return q.durable or ((is_replicated(q) or q.crashed >> q.master & 1 == 1) and bool(t.running()))
+    """Whether a queue that no node serves is still known: a durable queue always, and with Khepri any; another only
+    while any node runs, and if it is replicated or its process has crashed."""
+    if q.durable or t.setup.khepri:
+        return True
+    return (is_replicated(q) or q.crashed >> q.master & 1 == 1) and bool(t.running())
 
 
 def spared(t: Turn, q: Queue) -> int:
@@ -40,6 +45,8 @@ def go_with_node(t: Turn, q: Queue) -> None:
 
 def forget(t: Turn) -> None:
     """Forgets the records of such queues with the last node."""
+    if t.setup.khepri:
+        return
     for name in t.queue_names():
         if t.queues[name].abandoned and not t.queues[name].durable:
             remove(t, t.queues[name])

@@ -48,6 +48,7 @@ MENU: dict[str, tuple[str, Argument, Sequence[str]]] = {
     "wipe: its disk is lost": ("wipe", itself, (*ALIVE, *OFF)),
     "force boot (rabbitmqctl force_boot)": ("force_boot", itself, OFF),
     "reset (rabbitmqctl reset)": ("reset", itself, OFF),
+    "force reset (rabbitmqctl force_reset)": ("force_reset", itself, OFF),
     "join (rabbitmqctl join_cluster)": ("join", itself, OFF),
     "grow all quorum queues (rabbitmq-queues grow)": ("grow", lambda node, _others: {"node": node}, UP),
     "shrink all quorum queues (rabbitmq-queues shrink)": ("shrink", itself, (*ALIVE, *OFF)),

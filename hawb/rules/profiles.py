@@ -22,20 +22,22 @@ class Profile(Struct, frozen=True):
     whatever queue_master_locator is configured. `limits_sync_throughput` is whether there is
     mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained gives the masters of
     mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `drain_stops_members` whether it stops all
-    members of quorum queues, not only those that lead (3.8.12), `rebalance_spares_drained` whether rebalancing leaves
-    drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `exclusive_counts_as_mirrored` is whether an exclusive queue
-    under a policy that mirrors, which has no mirrors, is told of as mirrored (`rabbit_mirror_queue_misc:is_mirrored`,
-    which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often a node that boots and finds nobody goes
-    through all its tries for tables: before 3.11 the check of feature flags does so first, and its failure does not
-    count (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8 node
-    waited ten minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have
-    come, and not each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it
-    takes back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds
-    itself on no record, or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until
-    3.9.0). `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes,
-    mirrored or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in
-    Khepri, by Raft, and not in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated
-    features that are not permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
+    members of quorum queues, not only those that lead (3.8.12), `drain_awaits_elections` whether those that follow are
+    stopped once the leaders have successors (`rabbit_quorum_queue:drain`, 4.2.0), `rebalance_spares_drained` whether
+    rebalancing leaves drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `exclusive_counts_as_mirrored` is whether
+    an exclusive queue under a policy that mirrors, which has no mirrors, is told of as mirrored
+    (`rabbit_mirror_queue_misc:is_mirrored`, which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often
+    a node that boots and finds nobody goes through all its tries for tables: before 3.11 the check of feature flags
+    does so first, and its failure does not count
+    (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8 node waited ten
+    minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have come, and not
+    each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it takes back from
+    consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds itself on no record,
+    or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0). `keeps_records`
+    is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not (3.11.0,
+    `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by Raft, and not
+    in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated features that are not
+    permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
     `hawb.rules.denied_features`. `tells_blocked` is whether a consumer that a classic queue has no room for is told of
     as blocked (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is whether error texts show strings as Unicode
     (`~tp`) or byte by byte (`~p`).
@@ -68,6 +70,7 @@ class Profile(Struct, frozen=True):
     tells_blocked: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
+    drain_awaits_elections: bool = False
 
     @property
     def mirroring(self) -> bool:
@@ -295,6 +298,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=True,
         khepri=True,
         denied_features=_settings("queue_master_locator global_qos"),
+        drain_awaits_elections=True,
         tells_blocked=True,
         unicode_errors=True,
     ),

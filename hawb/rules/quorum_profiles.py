@@ -53,7 +53,11 @@ class QuorumProfile(Struct, frozen=True):
     the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` whether
     the channel asks the last leader's node for its version before that, and rejects where that is down.
     `compares_policies` is whether leaders look at their ticks whether their queues keep to the policy on record
-    (`rabbit_quorum_queue:maybe_apply_policies`). `keeps_bodies` is whether members hold messages in memory,
+    (`rabbit_quorum_queue:maybe_apply_policies`), `ticks_at_once` whether a new leader's first tick comes at once
+    (Ra 2.16.4, and so 4.1), and `overlooks_delivery_limit` whether that look takes every delivery limit for none
+    (`canonicalize_delivery_limit`, 4.3). `spares_laggards` is whether a leader refuses to hand over to a member that it
+    has not sent all it has (Ra 3.1.8), `awaits_members` whether add_member fails where the change is not in effect in
+    time (4.1.0). `keeps_bodies` is whether members hold messages in memory,
     `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end:
     from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
@@ -77,6 +81,10 @@ class QuorumProfile(Struct, frozen=True):
     least_cut: int
     snapshot_every: int
     snapshot_every_at_most: int
+    ticks_at_once: bool = False
+    overlooks_delivery_limit: bool = False
+    spares_laggards: bool = False
+    awaits_members: bool = False
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
 
@@ -166,6 +174,10 @@ _PROFILE_4_3 = replace(
     compared=_COMPARED_4_3,
     refused=(*_REFUSED_3_10, "x-stream-filter-size-bytes"),
     requeues_at_tail=False,
+    ticks_at_once=True,
+    overlooks_delivery_limit=True,
+    spares_laggards=True,
+    awaits_members=True,
     consumer_disconnected_timeout_ms=60_000,
     consumer_timeout_ms=1_800_000,
 )

@@ -348,6 +348,7 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Wipe: on_node(clustering.wipe),
     verbs.Join: on_node(clustering.join),
     verbs.Reset: on_node(clustering.reset),
+    verbs.ForceReset: on_node(clustering.force_reset),
     verbs.ForgetClusterNode: forget_cluster_node,
     verbs.Crash: crash,
     verbs.AddMember: by_command(on_member(quorum_membership.add_member)),

@@ -16,8 +16,8 @@ from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import PauseIfAllDown, QueueEntry, Scenario
 from hawb.scenario.document import Timing as TimingEntry
+from hawb.scenario.fields import PolicyEntry
 from hawb.scenario.refused import ScenarioRefused
-from hawb.scenario.verbs import PolicyEntry
 
 SYNC_BATCH_SIZE = 4096
 QUORUM_CLUSTER_SIZE = 3

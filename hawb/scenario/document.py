@@ -28,6 +28,7 @@ from hawb.scenario.fields import (
     Part,
     PartialOutcome,
     Period,
+    PolicyEntry,
     Queue,
     Rate,
     Seconds,
@@ -37,7 +38,7 @@ from hawb.scenario.fields import (
 from hawb.scenario.forms import Verb
 from hawb.scenario.kinds import fields_of
 from hawb.scenario.refused import render
-from hawb.scenario.verbs import VERB_NAMES, Join, PolicyEntry
+from hawb.scenario.verbs import VERB_NAMES, Join
 
 Version = Literal["3.8", "3.10", "3.13", "4.0", "4.3"]
 WentDown = Literal["stopped", "killed"]

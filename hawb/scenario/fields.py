@@ -41,6 +41,17 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the file, written as a map of its fields."""
 
 
+class PolicyEntry(Part, frozen=True):
+    """A policy as `rabbitmqctl set_policy` takes it."""
+
+    name: Name
+    pattern: str
+    definition: Arguments
+    priority: Priority = 0
+    apply_to: str = "queues"
+    vhost: Name = "/"
+
+
 def refuse_twice(name: str, texts: Iterable[str]) -> None:
     """Refuse a text that stands twice in the list of that name."""
     seen: set[str] = set()

@@ -20,8 +20,8 @@ from hawb.scenario.fields import (
     Name,
     Node,
     Nodes,
-    Part,
     PartialOutcome,
+    PolicyEntry,
     Prefetch,
     Priority,
     Queue,
@@ -33,17 +33,6 @@ from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNode, OnNodes, OnQueue,
 
 Pair = Annotated[tuple[Node, ...], Meta(min_length=2, max_length=2, description="a pair of nodes: [a, b]")]
 PublishMode = Literal["confirm", "plain", "tx"]
-
-
-class PolicyEntry(Part, frozen=True):
-    """A policy as `rabbitmqctl set_policy` takes it."""
-
-    name: Name
-    pattern: str
-    definition: Arguments
-    priority: Priority = 0
-    apply_to: str = "queues"
-    vhost: Name = "/"
 
 
 class SetPolicy(PolicyEntry, Verb, frozen=True):
@@ -282,6 +271,10 @@ class Reset(OnNode, frozen=True):
     """`rabbitmqctl reset`: a stopped node forgets the cluster and its data."""
 
 
+class ForceReset(OnNode, frozen=True):
+    """`rabbitmqctl force_reset`: a stopped node forgets the cluster and its data, and the others are not told."""
+
+
 class ForgetClusterNode(Verb, frozen=True):
     """`rabbitmqctl forget_cluster_node [--offline]`, run on `from_` (None: the first running node)."""
 
@@ -384,6 +377,7 @@ VERBS: dict[str, type[Verb]] = {
     "clear_alarm": ClearAlarm,
     "join": Join,
     "reset": Reset,
+    "force_reset": ForceReset,
     "forget_cluster_node": ForgetClusterNode,
     "sync_queue": SyncQueue,
     "cancel_sync_queue": CancelSyncQueue,

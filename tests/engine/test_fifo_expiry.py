@@ -109,6 +109,23 @@ def test_ticks_count_from_the_leaders_election():
     assert expiries(bench, 100_000_000) == [8_000_000]
 
 
+@pytest.mark.parametrize(("version", "ticks"), [("4.0", 15_000_000), ("4.3", 10_000_000)])
+def test_in_4_3_a_new_leader_finds_at_once_that_a_queues_time_is_over(version: str, ticks: int):
+    bench = Bench(version, expires=7_000)
+    bench.pass_time(10_000_000)
+    bench.turn.change_queue("q", master=1)
+    consuming.follow_leader(bench.turn, "q")
+    assert expiries(bench, 100_000_000) == [ticks]
+
+
+def test_in_4_3_a_queue_whose_time_is_not_over_waits_for_a_tick():
+    bench = Bench("4.3", expires=7_000)
+    bench.pass_time(7_000_000)
+    bench.turn.change_queue("q", master=1)
+    consuming.follow_leader(bench.turn, "q")
+    assert expiries(bench, 100_000_000) == [12_000_000]
+
+
 def test_get_and_lost_consumers_use_a_queue_and_declaring_does_not():
     bench = Bench(expires=7_000)
     bench.pass_time(1_000_000)

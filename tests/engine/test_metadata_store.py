@@ -151,6 +151,95 @@ def test_a_minority_takes_no_members(cluster: Cluster) -> None:
     assert [error["text"] for error in cluster.outcome["errors"]] == [text, text]
 
 
+def test_half_of_the_members_forget_another_and_are_a_majority(cluster: Cluster) -> None:
+    four = Cluster("a", "b", "c", "d", version="4.3").kill("c").kill("d")
+    four.forget_cluster_node("d", from_="b").declare("orders", node="b")
+    assert four.outcome["errors"] == []
+    assert four.outcome["metadata_store"]["members"] == ["a", "b", "c"]
+    assert four.outcome["metadata_store"]["writable_from"] == ["a", "b"]
+    cluster.kill("b").kill("c").forget_cluster_node("c")
+    assert [error["text"][:6] for error in cluster.outcome["errors"]] == ["Khepri"]
+
+
+def test_without_a_leader_of_the_store_nobody_is_forgotten() -> None:
+    four = Cluster("a", "b", "c", "d", version="4.3").kill("a").kill("d")
+    four.forget_cluster_node("d", from_="b")
+    assert [error["text"] for error in four.outcome["errors"]] == [
+        "Khepri has timed out on node b. Khepri cluster could be in minority.",
+    ]
+
+
+def test_one_that_runs_is_not_forgotten_and_not_taken_out_of_queues(cluster: Cluster) -> None:
+    cluster.declare("log", node="a", arguments={"x-queue-type": "quorum"}).partition(["a", "b"], ["c"]).wait(100)
+    cluster.forget_cluster_node("c", from_="a")
+    assert [error["text"][:18] for error in cluster.outcome["errors"]] == ["RabbitMQ on node c"]
+    assert cluster.outcome["queues"]["log"]["members"] == ["a", "b", "c"]
+
+
+def states(cluster: Cluster) -> dict[str, str]:
+    """The states of the queues, by their names."""
+    return {name: queue["state"] for name, queue in cluster.outcome["queues"].items()}
+
+
+@pytest.mark.parametrize("also", [(), ("b",), ("a", "b")])
+def test_queues_that_do_not_last_stay_until_their_node_is_back(cluster: Cluster, also: tuple[str, ...]) -> None:
+    cluster.declare("passing", node="c", durable=False).declare("mine", node="c", exclusive=True, connection="one")
+    cluster.publish("passing", 2, node="c").kill("c")
+    assert states(cluster) == {"passing": "down", "mine": "down"}
+    for node in also:
+        cluster.kill(node)
+    cluster.start(*also, "c").wait(60)
+    assert states(cluster) == {}
+    assert cluster.outcome["ledger"]["passing"]["lost"] == [[1, 2]]
+
+
+def test_a_node_that_stops_deletes_exclusive_queues_itself(cluster: Cluster) -> None:
+    cluster.declare("passing", node="c", durable=False).declare("mine", node="c", exclusive=True).stop("c")
+    assert states(cluster) == {"passing": "down"}
+
+
+def test_an_exclusive_queue_outlives_a_partition(cluster: Cluster) -> None:
+    cluster.declare("mine", node="c", exclusive=True).partition(["a", "b"], ["c"]).wait(100)
+    assert states(cluster) == {"mine": "running"} or states(cluster) == {"mine": "down"}
+    cluster.heal().wait(20)
+    assert states(cluster) == {"mine": "running"}
+
+
+def test_queues_that_do_not_last_go_when_their_node_is_forgotten(cluster: Cluster) -> None:
+    cluster.declare("passing", node="c", durable=False).declare("mine", node="c", exclusive=True).kill("c")
+    cluster.forget_cluster_node("c")
+    assert states(cluster) == {}
+
+
+def test_a_node_in_a_minority_is_drained_once_that_could_not_be_written(cluster: Cluster) -> None:
+    cluster.declare("orders", node="a").kill("b").kill("c").wait(5)
+    began = cluster.outcome["time_s"]
+    cluster.drain("a")
+    (drained,) = [event for event in cluster.outcome["events"] if event["event"] == "node_drained"]
+    assert drained["t"] - began == pytest.approx(30) and cluster.outcome["errors"] == []
+    cluster.publish("orders", 1, node="a")
+    assert "being drained" in cluster.outcome["errors"][-1]["text"]
+
+
+def test_a_node_that_goes_before_that_is_not_drained(cluster: Cluster) -> None:
+    cluster.kill("b").kill("c").drain("a", at=10).kill("a", at=20).start("a", at=21).start("b", at=21).wait(60)
+    assert "node_drained" not in told(cluster)
+
+
+def test_a_node_that_gets_a_majority_meanwhile_is_drained_then(cluster: Cluster) -> None:
+    cluster.kill("b").kill("c").drain("a", at=10).start("b", at=12).wait(60)
+    (drained,) = [event for event in cluster.outcome["events"] if event["event"] == "node_drained"]
+    assert 12 < drained["t"] < 39
+
+
+def test_nobody_is_reset_by_force(cluster: Cluster) -> None:
+    cluster.force_reset("c").stop("c").force_reset("c").start("c")
+    assert [error["text"] for error in cluster.outcome["errors"]] == [
+        "mnesia_unexpectedly_running: Mnesia is still running on node 'c'", "Forced reset is unsupported with Khepri",
+    ]  # fmt: skip
+    assert cluster.outcome["nodes"]["c"] == "running"
+
+
 def test_a_minority_deletes_a_classic_queue_by_half(cluster: Cluster) -> None:
     cluster.declare("orders", node="a").publish("orders", 3, node="a").partition(["a"], ["b", "c"]).wait(100)
     cluster.delete("orders", node="a").publish("orders", 1, node="a")

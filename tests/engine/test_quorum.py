@@ -6,7 +6,7 @@ Stories of one rule each, checked after every event as the random programs are, 
 from __future__ import annotations
 
 import pytest
-from quorum_stories import DECLARE, declared, played, publish, queue, refusals, told
+from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
 from hawb.engine.key import key
@@ -210,3 +210,58 @@ def test_a_member_that_comes_back_without_its_disk_is_sent_all_of_it_again():
 def test_a_name_means_one_quorum_queue_on_all_sides_of_a_partition():
     run = played({"partition": [["a", "b"], ["c"]]}, {"wait": 70}, declared(), {"declare": {"queue": "q", "node": "c"}})
     assert [text.split(":")[0] for _, text in refusals(run)] == ["not simulated"]
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10", "4.0", "4.3"])
+def test_a_leader_that_nobody_could_take_over_from_runs_on_as_its_node_is_drained(version: str):
+    one = {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | {"x-quorum-initial-group-size": 1}}}
+    others = [{"drain": "b"}, {"drain": "c"}]
+    assert queue(played(one, *others, {"drain": "a"}, version=version)).up
+    assert not queue(played(one, others[0], {"drain": "a"}, version=version)).up
+    assert not queue(played(one, {"kill": "b"}, {"drain": "a"}, version=version)).up
+    follower = played(DECLARE, {"drain": "b"}, {"drain": "c"}, {"drain": "a"}, version=version)
+    assert queue(follower).master == 0 and follower.moment().state.groups["q"].stopped & 1 == 0
+
+
+LED = {"declare": {"queue": "led", "node": "a", "arguments": QUORUM}}
+FOLLOWED = {"declare": {"queue": "q", "node": "b", "arguments": QUORUM}}
+
+
+def test_in_4_3_followers_of_a_drained_node_stop_once_its_leaders_have_successors():
+    run = played(LED, FOLLOWED, {"drain": "a", "at": 10}, version="4.3")
+    stopped = told(run, "follower_stopped")
+    assert [(entry.queue, entry.t_us) for entry in stopped] == [("q", 10_000_000)]
+    assert run.moment().state.groups["q"].stopped == run.moment().state.groups["led"].stopped == 1
+    run = played(LED, FOLLOWED, {"kill": "c"}, {"drain": "a", "at": 10}, version="4.3")
+    assert [entry.t_us for entry in told(run, "follower_stopped")] == [40_000_000]
+
+
+@pytest.mark.parametrize("back", [{"revive": "a"}, {"kill": "a"}])
+def test_in_4_3_followers_do_not_stop_on_a_node_that_is_drained_no_more(back: dict):
+    start = [{"start": "a", "at": 25}] if "kill" in back else []
+    run = played(LED, FOLLOWED, {"kill": "c"}, {"drain": "a", "at": 10}, back | {"at": 20}, *start, {"wait": 60},
+                 version="4.3")  # fmt: skip
+    assert told(run, "follower_stopped") == [] and not run.moment().state.groups["q"].stopped
+
+
+def test_in_4_3_a_leader_hands_over_to_none_whom_it_has_not_sent_all():
+    steps = [DECLARE, {"cut": [["a", "b"]]}, publish(4_097), {"transfer_leadership": {"queue": "q", "node": "b"}}]
+    run = played(*steps, version="4.3")
+    assert refusals(run) == [(None, "not_up_to_date")]
+    assert refusals(played(*steps, version="4.0")) == []
+    level = played(*steps[:2], publish(4_000), steps[3], version="4.3")
+    assert refusals(level) == []
+    moved = played(*steps, {"heal": True}, {"wait": 30}, steps[3], {"wait": 5}, version="4.3")
+    assert queue(moved).master == 1 and len(refusals(moved)) == 1
+
+
+def test_in_4_3_adding_a_member_fails_where_it_is_not_in_effect_in_time():
+    steps = [DECLARE, {"kill": ["b", "c"]}, {"add_member": {"queue": "q", "node": "d"}, "at": 10}]
+    run = played(*steps, nodes="abcd", version="4.3")
+    assert refusals(run) == [(None, '["badmatch", ["timeout", ["%2F_q", "a"]]]')]
+    assert run.moment().state.time_us == 15_000_000 and queue(run).members == (0, 1, 2, 3)
+    assert refusals(played(*steps, nodes="abcd", version="4.0")) == []
+    in_time = [DECLARE, {"kill": ["b", "c"], "at": 5}, {"start": "b", "at": 7}, steps[2], {"wait": 30}]
+    assert refusals(played(*in_time, nodes="abcd", version="4.3")) == []
+    with_majority = played(DECLARE, steps[2], {"kill": ["b", "c"], "at": 11}, {"wait": 30}, nodes="abcd", version="4.3")
+    assert refusals(with_majority) == []

@@ -114,7 +114,7 @@ def steps(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[dict]:
         verb("crash", queue=queue, node=node),
         queue.map(lambda name: {"cancel_sync_queue": name}),
         verb("transfer_leadership", queue=queue, node=node),
-        st.builds(lambda name, chosen: {name: chosen}, st.sampled_from(["wipe", "reset", "join"]), node),
+        st.builds(lambda name, chosen: {name: chosen}, st.sampled_from(["wipe", "reset", "force_reset", "join"]), node),
         verb("forget_cluster_node", node=node),
         verb("alarm", node=node, resource=resource),
         verb("clear_alarm", node=node, resource=resource),

@@ -18,7 +18,7 @@ with (DATA / "release_notes.csv").open(encoding="utf-8", newline="") as file:
     ROWS = list(csv.DictReader(file, strict=True))
 
 COLUMNS = ["release", "line", "touches", "source", "kind", "hawb", "scenario", "reason"]
-OPEN = 19
+OPEN = 0
 """How many rows with a rule have no scenario yet; who writes one counts down."""
 SERIES = {"4.0": (6, 9), "4.1": (0, 8), "4.2": (0, 9), "4.3": (0, 5)}
 """The releases after 4.0.5, by series the first and the last."""

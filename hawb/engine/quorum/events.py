@@ -39,6 +39,16 @@ class RemovalWritten(Struct, frozen=True):
     removed: int
 
 
+class MemberAwaited(Struct, frozen=True):
+    """Who has added a member, at `index` of the log of the leader at `node`, has waited long enough for that to be in
+    effect."""
+
+    queue: str
+    node: int
+    group: int
+    index: int
+
+
 class ElectionDue(Struct, frozen=True):
     """A member that misses a leader asks for votes."""
 

@@ -21,7 +21,7 @@ from hawb.engine.classic.failover import bury, shut_down_master
 from hawb.engine.classic.mirrors import end_master
 from hawb.engine.events import NodeGoneNoticed, ShutDown, Stopped, TransferLeadership
 from hawb.engine.operations import NODE_DOWN
-from hawb.engine.state import CLASSIC, NOWHERE, Queue, bits_of, nodes_of
+from hawb.engine.state import CLASSIC, DOWN, NOWHERE, Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 
 KILLED, LOST_POWER = "node_killed", "node_lost_power"
@@ -174,22 +174,26 @@ def hearers(queue: Queue) -> int:
 
 
 def clients_gone(t: Turn, gone: int, dead: int) -> None:
-    """Clients of nodes are gone. Of those on another side only exclusive queues are, and consumers are suspected."""
+    """Clients of nodes are gone. Of those on another side only exclusive queues are, and consumers are suspected; with
+    Khepri the queues stay on record."""
     for node in nodes_of(gone):
         if dead >> node & 1:
             close_clients(t, node, NODE_DOWN)
         else:
-            close_exclusive_queues(t, node)
+            if not t.setup.khepri:
+                close_exclusive_queues(t, node)
             quorum_sight.lost_sight(t, [node])
         alarms.node_gone(t, node)
 
 
 def close_clients(turn: Turn, node: int, reason: str) -> None:
-    """Connections of clients at a node are gone, with their consumers and exclusive queues."""
+    """Connections of clients at a node are gone, with their consumers and exclusive queues, but with Khepri for those
+    of a node that had no time to delete them (`hawb.engine.transient`)."""
     connections.node_gone(turn, node)
     theirs = (consumer for consumer in turn.consumers.values() if consumer.node == node)
     connections.close_consumers(turn, theirs, reason)
-    close_exclusive_queues(turn, node)
+    if not (turn.setup.khepri and turn.nodes[node].status == DOWN):
+        close_exclusive_queues(turn, node)
 
 
 def close_exclusive_queues(turn: Turn, node: int) -> None:

@@ -13,7 +13,7 @@ from hawb.study.kernel.hosting import call_elections, member_down, member_up, st
 from hawb.study.kernel.quorum import channel_down, consumer_lost, node_back
 from hawb.study.kernel.quorum_state import GONE
 from hawb.study.kernel.raft_log import is_member
-from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, move_row
+from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, move_row
 
 
 @inner
@@ -73,9 +73,20 @@ def disconnect(t, node):
 
 @inner
 def stop_members(t, node):
-    """Its member stops, in 3.8.9 only if it leads."""
-    if is_member(t, t.queue, node) and (t.members[node].role == LEADER or t.setup.drain_stops_members):
-        stop_member(t, t.queue, node)
+    """Its member stops: one that leads if there is another node to lead, one that follows but in 3.8.9."""
+    if is_member(t, t.queue, node):
+        leads = t.members[node].role == LEADER
+        if (leads and takes_leaders(t, node)) or (not leads and t.setup.drain_stops_members):
+            stop_member(t, t.queue, node)
+
+
+@inner
+def takes_leaders(t, node):
+    """Whether any other node runs and is not drained."""
+    for other in range(t.setup.nodes):
+        if other != node and is_running(t, other) and not t.nodes[other].drained:
+            return True
+    return False
 
 
 @inner

@@ -21,6 +21,7 @@ MARKED = {
     "node_stopping": "fault",
     "node_pausing": "fault",
     "node_drained": "fault",
+    "follower_stopped": "fault",
     "alarm_set": "fault",
     "links_cut": "cut",
     "links_timed_out": "cut",

@@ -13,8 +13,9 @@ Change = tuple[float, str, str]
 """(seconds, node, role from then on): leader, leader_alone (one that reaches no majority), follower or none."""
 
 DOWN = ("node_killed", "node_lost_power", "node_stopping", "node_pausing")
-STOPS_LEADERS_ONLY = ("3.8",)
-"""The versions in which a node that is drained stops only the members that lead. It stops no replica of a stream."""
+STOPS_LEADERS_ONLY = ("3.8", "4.3")
+"""The versions in which a node that is drained stops only the members that lead, or the others later. It stops no
+replica of a stream."""
 
 
 def member_roles(outcome: dict, queue: str, events: Iterable[dict], running: Iterable[str]) -> Iterator[Change]:
@@ -44,7 +45,7 @@ class _Group:
 
     def __init__(self, outcome: dict, running: set[str], members: set[str]):
         self.version, self.type, self.latest = outcome["version"], None, None
-        self.running, self.members, self.cut = running, members, []
+        self.running, self.members, self.cut, self.drained = running, members, [], set()
         self.roles = {node: "follower" if node in members & running else "none" for node in outcome["nodes"]}
 
     def hear(self, event: dict) -> None:
@@ -55,13 +56,16 @@ class _Group:
             self.roles[node] = "none"
         elif name == "node_running":
             self.running.add(node)
+            self.drained.discard(node)
             self.begin(node)
         elif name == "node_drained":
-            leads_only = self.version in STOPS_LEADERS_ONLY
-            if self.type != "stream" and (not leads_only or self.roles[node] in LEADERS):
-                self.roles[node] = "none"
-        elif name == "process_crashed" or (name == "node_revived" and self.roles[node] == "none"):
+            self.drain(node)
+        elif name == "follower_stopped":
+            self.roles[node] = "none"
+        elif name == "process_crashed":
             self.begin(node)
+        elif name == "node_revived":
+            self.revive(node)
         elif name == "links_cut":
             self.cut += event["detail"]["links"]
         elif name == "links_healed":
@@ -74,6 +78,19 @@ class _Group:
         """A member's process has started, if there is one and it had not."""
         if node in self.members & self.running:
             self.roles[node] = "follower"
+
+    def drain(self, node: str) -> None:
+        """A member that leads stops if another node could have the leader, one that follows where that is at once."""
+        self.drained.add(node)
+        leads, others = self.roles[node] in LEADERS, self.running - self.drained
+        if self.type != "stream" and (others if leads else self.version not in STOPS_LEADERS_ONLY):
+            self.roles[node] = "none"
+
+    def revive(self, node: str) -> None:
+        """A member that was stopped is started."""
+        self.drained.discard(node)
+        if self.roles[node] == "none":
+            self.begin(node)
 
     def step_down(self) -> None:
         """Leaders that the latest one reaches hear of it."""

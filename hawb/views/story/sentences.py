@@ -301,6 +301,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     "request_waits": ("fault", "What was asked over connection {connection} to {node} waits, because that is blocked."),
     "connection_unblocked": ("recovery", "{node} reads from connection {connection} again."),
     "node_drained": ("fault", "{node} is being drained: its clients' connections were closed, and it takes no others."),
+    "follower_stopped": ("fault", "{node}, which is being drained, stopped its member of {queues}."),
     "node_revived": ("recovery", "{node} was revived and takes clients again."),
     "sync_finished": ("recovery", "The mirror of {queues} on {mirrors} was sent everything and is synchronised."),
     "sync_ended": (
