@@ -171,7 +171,7 @@ def is_declared(turn: Turn, operation: Bind) -> bool:
 
 def timed_out(turn: Turn, node: int) -> str:
     """What an operator is told whose command was sent to a node (`rabbitmqctl`)."""
-    return f"Khepri has timed out on node {turn.settings.names[node]}. Khepri cluster could be in minority."
+    return f"Khepri has timed out on node {turn.settings.names[node]}.\nKhepri cluster could be in minority."
 
 
 def why_not(turn: Turn, operation: Declare | Delete | Bind) -> str:

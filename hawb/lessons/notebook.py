@@ -10,6 +10,7 @@ import msgspec
 
 from hawb.cluster import Cluster
 from hawb.lessons import (
+    a_cluster_of_today,
     a_node_dies,
     all_nodes_down,
     answers,
@@ -50,6 +51,7 @@ LESSONS = (
     rolling_upgrades,
     how_many_replicas,
     metadata_of_a_majority,
+    a_cluster_of_today,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

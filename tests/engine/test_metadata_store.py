@@ -54,7 +54,7 @@ def test_a_minority_declares_nothing_and_uses_what_there_is(cluster: Cluster) ->
         ("bind", {"queue": "orders", "exchange": "x", "routing_key": "k"},
          "INTERNAL_ERROR - failed to declare exchange 'x' in vhost '/' because the operation timed out"),
         ("set_policy", {"name": "p", "pattern": "o", "definition": {"max-length": 1}},
-         "Khepri has timed out on node a. Khepri cluster could be in minority."),
+         "Khepri has timed out on node a.\nKhepri cluster could be in minority."),
     ],
 )  # fmt: skip
 def test_what_a_minority_refuses(cluster: Cluster, verb: str, arguments: dict, text: str) -> None:
@@ -147,7 +147,7 @@ def test_force_boot_and_forgetting_offline_are_none(cluster: Cluster) -> None:
 
 def test_a_minority_takes_no_members(cluster: Cluster) -> None:
     cluster.stop("b").stop("c").join("d").forget_cluster_node("c")
-    text = "Khepri has timed out on node a. Khepri cluster could be in minority."
+    text = "Khepri has timed out on node a.\nKhepri cluster could be in minority."
     assert [error["text"] for error in cluster.outcome["errors"]] == [text, text]
 
 
@@ -165,7 +165,7 @@ def test_without_a_leader_of_the_store_nobody_is_forgotten() -> None:
     four = Cluster("a", "b", "c", "d", version="4.3").kill("a").kill("d")
     four.forget_cluster_node("d", from_="b")
     assert [error["text"] for error in four.outcome["errors"]] == [
-        "Khepri has timed out on node b. Khepri cluster could be in minority.",
+        "Khepri has timed out on node b.\nKhepri cluster could be in minority.",
     ]
 
 

@@ -13,13 +13,14 @@ from wrong_answers_metadata import ON_METADATA
 from wrong_answers_mirrored import ON_MIRRORED_QUEUES
 from wrong_answers_planning import ON_PLANNING
 from wrong_answers_quorum import ON_QUORUM_QUEUES
+from wrong_answers_today import ON_TODAY
 
 from hawb.lessons import exercises
 from hawb.lessons.exercises import AS_TOLD, HELD_BACK, MOST_STEPS, judged
 from hawb.lessons.notebook import EXERCISES
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-LESSONS = sorted(file for number in ("1[0-9]", "20", "27") for file in NOTEBOOKS.glob(f"{number}-*.ipynb"))
+LESSONS = sorted(file for number in ("1[0-9]", "20", "2[78]") for file in NOTEBOOKS.glob(f"{number}-*.ipynb"))
 TAKES_CHECK = re.compile(r"from hawb\.lessons import check\b")
 WITH_EXERCISES = [file for file in sorted(NOTEBOOKS.glob("*.ipynb")) if TAKES_CHECK.search(file.read_text("utf-8"))]
 """The exercises of the other notebooks are in tests/lessons/test_study_exercises.py."""
@@ -27,7 +28,7 @@ CELLS = [
     cell for file in WITH_EXERCISES for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"
 ]
 SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+\)', re.DOTALL)
-MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20|27)-[a-z-]+)"', re.DOTALL)
+MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20|27|28)-[a-z-]+)"', re.DOTALL)
 
 
 def solutions() -> dict[str, object]:
@@ -40,7 +41,7 @@ def solutions() -> dict[str, object]:
     return found
 
 
-WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING | ON_METADATA
+WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING | ON_METADATA | ON_TODAY
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]
 NO_ANSWERS = [
     (..., "There is no answer yet"),
