@@ -205,12 +205,12 @@ def transfer(turn: Turn, name: str, node: int) -> None:
 
 
 def lags(turn: Turn, queue: Queue, node: int) -> bool:
-    """Whether a leader refuses to hand over to a member since it has not sent that all it has."""
+    """Whether a leader refuses to hand over to a member that it has not sent all it has, or sends a snapshot."""
     leader = turn.groups[queue.name].members[queue.master]
     peer = next((one for one in leader.peers if one.id == node), None)
     if peer is None or not QUORUM_PROFILES[turn.settings.profile.version].spares_laggards:
         return False
-    return not is_sent_all(leader.last_index, peer.match_index, peer.receiving)
+    return peer.receiving or not is_sent_all(leader.last_index, peer.match_index)
 
 
 def drain(turn: Turn, node: int) -> None:

@@ -70,8 +70,7 @@ MAX_UNANSWERED = 4096
 """How many entries a leader sends a member before that answers (Ra, DEFAULT_MAX_PIPELINE_COUNT)."""
 
 
-def is_sent_all(last_index, match_index, receiving):
+def is_sent_all(last_index, match_index):
     """Whether a leader has sent a member all that it has, of which it knows that the member has it up to `match_index`:
-    not while a snapshot is on its way, nor where too much of it is unanswered (`ra_server:handle_leader`, which looks
-    what it would send next)."""
-    return not receiving and last_index - match_index <= MAX_UNANSWERED
+    not where too much of it is unanswered (`ra_server:handle_leader`, which looks what it would send next)."""
+    return last_index - match_index <= MAX_UNANSWERED
