@@ -274,3 +274,15 @@ def test_a_quorum_queue_has_an_outage_for_each_leader_that_dies_and_none_for_its
     found = play(QUORUM, STEADY, history, 5, horizon_us)
     assert found.outages == found.nacked == 0 if not deaths else 2 <= found.outages <= deaths
     assert (found.publish_down_s == 0) == (deaths == 0)
+
+
+TODAY = Design(queue_type="quorum", nodes=3, replicas=3, version="4.3")
+
+
+def test_answers_for_what_was_returned_while_a_consumer_was_out_of_reach_commit_nothing():
+    """The consumer holds nothing any more when the link is back, and does not know it."""
+    steady = Environment(traffic=Traffic(publish_per_s=50.0, consume_per_s=200.0))
+    trial = Played(TODAY, steady, 5)
+    trial.through([(100_120_500, CUT, 0b001), (250_120_500, HEAL, 0)], 500_000_000)
+    assert trial.account.lost_confirmed == 0
+    assert trial.queue.fifo.suspected == frozenset()
