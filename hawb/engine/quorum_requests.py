@@ -239,10 +239,11 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
 
 
 def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
-    """What a consumer with a rate has answered since the last event to a queue that can commit is committed by now."""
-    if takes_flows(turn, consumer.queue):
-        group, most = turn.groups.own(consumer.queue), runs.size(consumer.in_sequence)
-        flowing.commit_at_once(turn, group, "settle", min(count, most), 0)
+    """What a consumer with a rate has answered since the last event to a queue that can commit is committed by now: of
+    answers for what was returned meanwhile, which it still believes to hold, nothing."""
+    settled = min(count, runs.size(consumer.in_sequence))
+    if settled and takes_flows(turn, consumer.queue):
+        flowing.commit_at_once(turn, turn.groups.own(consumer.queue), "settle", settled, 0)
 
 
 def takes_flows(turn: Turn, name: str) -> bool:

@@ -314,3 +314,12 @@ def test_metadata_that_cannot_be_changed_at_the_horizon_counts_up_to_it():
     trial = Played(TODAY, ENVIRONMENT, 5)
     trial.through([(100_000_000, KILL, AB)], 250_000_000)
     assert trial.record().metadata_down_s == 150
+
+
+def test_answers_for_what_was_returned_while_a_consumer_was_out_of_reach_commit_nothing():
+    """The consumer holds nothing any more when the link is back, and does not know it."""
+    steady = Environment(traffic=Traffic(publish_per_s=50.0, consume_per_s=200.0))
+    trial = Played(TODAY, steady, 5)
+    trial.through([(100_120_500, CUT, A), (250_120_500, HEAL, 0)], 500_000_000)
+    assert trial.account.lost_confirmed == 0
+    assert trial.queue.fifo.suspected == frozenset()
