@@ -85,12 +85,10 @@ class Played:
         self._name = next(iter(self.turn.queues))
         self._kept_down: set[int] = set()
         self._consumes = True
-        self._connections, self._rate = 0, 0.0
-        self._hour, self._bursts = 0, False
+        self._connections, self._rate, self._hour, self._bursts = 0, 0.0, 0, False
         self._work, self._repairs = Work(design, environment), Repairs(design)
         self._look_us: int | None = 0
-        self._outages, self._was_down = 0, False
-        self._metadata_down = Outage()
+        self._outages, self._was_down, self._metadata_down = 0, False, Outage()
         self._led, self._unled_us = design.queue_type == "classic", 0
 
     def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
