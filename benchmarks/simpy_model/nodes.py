@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import simpy
 
 from benchmarks.simpy_model import failover
+from benchmarks.simpy_model.clock import Stopwatch
 from benchmarks.simpy_model.given import FAULTS
 from hawb.engine.booting.boot_order import BOOT_RETRIES
 from hawb.engine.nodes.partition_handling import POLL_US
@@ -50,6 +51,7 @@ class Cluster:
         self.nodes = [Node(number, trial.given.nodes) for number in range(trial.given.nodes)]
         self.departures: dict[int, simpy.Process] = {}
         self.looks = False
+        self.dark = Stopwatch()
 
     def running(self) -> list[int]:
         """The nodes that run."""
@@ -58,6 +60,12 @@ class Cluster:
     def runs(self, node: int | None) -> bool:
         """Whether a node runs."""
         return node is not None and self.nodes[node].status == RUNNING
+
+    def goes_dark(self) -> None:
+        """Metadata cannot be changed while no node runs."""
+        if bool(self.running()) == (self.dark.since_us is None):
+            return
+        (self.dark.stops if self.running() else self.dark.starts)(self.env.now)
 
     def befalls(self, history: Iterable[Event]) -> Process:
         """What a history holds. Raises ValueError for faults that there are no rules for."""
@@ -91,6 +99,7 @@ class Cluster:
         known = [node for node in nodes if node.status in (RUNNING, STOPPING)]
         for node in nodes:
             node.status, node.awaits = DOWN, False
+        self.goes_dark()
         for node in known:
             failover.lose_master_at(self.trial.queue, node.number)
             self.departs(node)
@@ -113,6 +122,7 @@ class Cluster:
             self.trial.after(0, self.shut_down, node)
         elif node.status == RUNNING:
             node.status = STOPPING
+            self.goes_dark()
             failover.shut_master_down_at(self.trial.queue, node.number)
             self.departs(node)
             self.env.process(self.stops(node, node.boots))
@@ -262,6 +272,7 @@ class Cluster:
             self.miss(node)
         others = self.running()
         node.status, node.believes, node.awaits = RUNNING, set(others), False
+        self.goes_dark()
         for other in others:
             self.nodes[other].believes.add(node.number)
         failover.come_back(self.trial.queue, node.number, alone=not others)

@@ -72,6 +72,7 @@ class Trial:
             publish_down_s=down_s,
             consume_down_s=down_s,
             sync_blocked_s=queue.blocked.at(now_us) / SECOND_US,
+            metadata_down_s=self.cluster.dark.at(now_us) / SECOND_US,
             bytes_replicated=queue.copies * self.given.size_bytes,
             messages=runs.size(queue.content),
         )

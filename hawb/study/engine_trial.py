@@ -24,7 +24,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from hawb.engine import advance, chance, flows, runs
-from hawb.engine.ledger import Account
+from hawb.engine.ledger import Account, Outage
+from hawb.engine.nodes.metadata import is_writable_anywhere
 from hawb.engine.state import DOWN, RUNNING, Queue
 from hawb.engine.steady.closing import close_with_nodes
 from hawb.engine.turn import Turn
@@ -84,11 +85,10 @@ class Played:
         self._name = next(iter(self.turn.queues))
         self._kept_down: set[int] = set()
         self._consumes = True
-        self._connections, self._rate = 0, 0.0
-        self._hour, self._bursts = 0, False
+        self._connections, self._rate, self._hour, self._bursts = 0, 0.0, 0, False
         self._work, self._repairs = Work(design, environment), Repairs(design)
         self._look_us: int | None = 0
-        self._outages, self._was_down = 0, False
+        self._outages, self._was_down, self._metadata_down = 0, False, Outage()
         self._led, self._unled_us = design.queue_type == "classic", 0
 
     def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
@@ -116,6 +116,7 @@ class Played:
             publish_down_s=down_s,
             consume_down_s=down_s,
             sync_blocked_s=account.syncing.at(now_us) / SECOND_US,
+            metadata_down_s=self._metadata_down.at(now_us) / SECOND_US,
             bytes_replicated=account.bytes_replicated,
             messages=runs.size(self._held()),
         )
@@ -161,6 +162,7 @@ class Played:
 
     def _notice(self) -> None:
         """Something has happened: whoever lacks something now tries again with the next second."""
+        self._watch_metadata()
         down = self.account.down.since_us is not None
         if self._led:
             self._outages += down and not self._was_down
@@ -172,6 +174,11 @@ class Played:
         else:
             next_us = (self.turn.now_us // LOOK_US + 1) * LOOK_US
             self._look_us = next_us if self._look_us is None else min(self._look_us, next_us)
+
+    def _watch_metadata(self) -> None:
+        """Notes since when nobody can have metadata changed."""
+        watched = self._metadata_down.end if is_writable_anywhere(self.turn) else self._metadata_down.begin
+        self._metadata_down = watched(self.turn.now_us)
 
     def _content(self) -> bool:
         publishes = self._rate_in_use() == self.rate
@@ -221,6 +228,7 @@ class Played:
                 self.do(Close(CONSUMER))
         elif not self._is_consuming() and (nodes := self._open_nodes()) and self._is_served_at(nodes[0]):
             self._consume_at(nodes[0])
+        self._watch_metadata()
         self._look_us = None
         changes_us = min(advance.next_time_us(self.turn), self._work.due_us(self.turn.now_us))
         if not self._content() and changes_us < float("inf"):

@@ -25,7 +25,9 @@ COLUMNS = (
     "design", "environment", "measure", "mean", "mean_low", "mean_high", "share", "share_low", "share_high",
     "effective_trials",
 )  # fmt: skip
-MEASURES = ("lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "bytes_replicated")
+MEASURES = (
+    "lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "metadata_down_s", "bytes_replicated",
+)  # fmt: skip
 """The measures of records that are kept; beside them the price, where prices are told."""
 DIGITS = 4
 """The significant digits that are kept: intervals are wider than a digit more."""

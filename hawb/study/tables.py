@@ -165,6 +165,7 @@ RECORD: dict[str, str] = {
     "publish_down_s": "seconds in which nothing could be published",
     "consume_down_s": "seconds in which nothing could be consumed",
     "sync_blocked_s": "seconds in which a synchronisation blocked the queue",
+    "metadata_down_s": "seconds in which no node that ran could have metadata changed (queues, bindings, policies)",
     "bytes_replicated": "bytes sent from replica to replica",
     "messages": "messages in the queue at the end",
 }

@@ -14,6 +14,7 @@ from hawb.engine.quorum.events import (
     RaftArrives,
     RaftWritten,
 )
+from hawb.engine.quorum.group import STORE
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.steady.changes import flows_us
 from hawb.engine.steady.publishing import react
@@ -46,8 +47,9 @@ def talk(turn: Turn, name: str, stop_us: int) -> bool:
 
 
 def is_next_within_group(turn: Turn) -> bool:
-    """Whether what happens next happens within a group."""
-    return type(turn.agenda.next_event) in WITHIN_GROUP
+    """Whether what happens next happens within a queue's group; of the metadata store's, trials take notice."""
+    event = turn.agenda.next_event
+    return type(event) in WITHIN_GROUP and event.queue != STORE
 
 
 def may_talk(turn: Turn, queue: Queue) -> bool:

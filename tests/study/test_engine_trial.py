@@ -74,7 +74,7 @@ def played(*events: tuple[float, int, int]) -> Record:
     return play(DESIGN, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
 
 
-def written(*steps: Step) -> Record:
+def written(*steps: Step, metadata_down_s: float = 0.0) -> Record:
     """The record that the outcome of a scenario gives."""
     begins = (publisher(1, "a", 0), consumer("a", 0))
     run = Run.of(replace(scenario(DESIGN, ENVIRONMENT, 5), steps=(*begins, *steps)))
@@ -89,7 +89,7 @@ def written(*steps: Step) -> Record:
         published=ledger["published"], lost_confirmed=ledger["lost_confirmed"], **counts,
         **{name: availability[name] for name in (*names, "bytes_replicated")},
         outages=sum(event["event"] == "master_down" for event in ended["events"]),
-        messages=ended["queues"][QUEUE]["messages"],
+        messages=ended["queues"][QUEUE]["messages"], metadata_down_s=metadata_down_s,
     )  # fmt: skip
 
 
@@ -168,7 +168,8 @@ def test_a_node_stopped_twice_is_started_when_nothing_keeps_it_down():
 def test_a_node_that_lost_power_is_missed_after_net_ticktime():
     found = played((100, POWER_OFF, 0b001), (110, START, 0b001))
     assert found == written(
-        Step(PowerOff(("a",)), at=100), publisher(2, "b", 101), Step(Start(("a",)), at=110), consumer("a", 117)
+        Step(PowerOff(("a",)), at=100), publisher(2, "b", 101), Step(Start(("a",)), at=110), consumer("a", 117),
+        metadata_down_s=15,
     )
     assert found.publish_down_s == 15
     assert played((100, POWER_OFF, 0b001)).publish_down_s == 60
@@ -231,13 +232,13 @@ def test_a_side_is_given_up_by_hand_where_partitions_are_ignored():
     assert found.outages == 0  # the trace has each side's, the record those of the queue
     assert replace(found, outages=2) == written(
         Step(Partition((("a",), ("b", "c"))), at=100), Step(Heal(), at=200.5),
-        Step(Stop(("b", "c")), at=201), Step(Start(("b", "c")), at=203),
+        Step(Stop(("b", "c")), at=201), Step(Start(("b", "c")), at=203), metadata_down_s=60,
     )  # fmt: skip
 
 
 def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
     found = played((100, CUT_LINK, 0b011), (130, HEAL, 0b011))
-    assert found == written(Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130))
+    assert found == written(Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130), metadata_down_s=30)
     assert found.promotions == found.lost == found.outages == 0
 
 
@@ -276,13 +277,49 @@ def test_a_quorum_queue_has_an_outage_for_each_leader_that_dies_and_none_for_its
     assert (found.publish_down_s == 0) == (deaths == 0)
 
 
+# Metadata
+
+
 TODAY = Design(queue_type="quorum", nodes=3, replicas=3, version="4.3")
+MIRRORED = Design(queue_type="classic", nodes=3, replicas=3, version="3.13", policy={"ha-sync-mode": "automatic"})
+PAUSING = replace(MIRRORED, cluster_partition_handling="pause_minority")
+A, AB, ALL = 0b001, 0b011, 0b111
+
+
+@pytest.mark.parametrize(
+    ("history", "khepri_s", "mnesia_s", "pausing_s"),
+    [
+        ([(100, KILL, A)], 0.3, 0, 0),  # it led the store, and another was elected
+        ([(100, KILL, 0b010)], 0, 0, 0),
+        ([(100, KILL, AB), (200, START, AB)], 105.3, 0, 106),  # c alone: no majority; runs on; pauses
+        ([(100, STOP, AB), (200, START, AB)], 105.3, 0, 105),
+        ([(100, KILL, ALL), (200, START, ALL)], 105.3, 105, 105),
+        ([(100, POWER_OFF, A)], 6.3, 60, 60),  # Mnesia waits for net_ticktime, Khepri for its suspicion
+        ([(100, POWER_OFF, 0b100)], 0, 60, 60),  # who follows is missed by nobody
+        ([(100, CUT, 0b100), (250, HEAL, 0)], 0, 60, 60),  # the majority, or each side, goes on
+        ([(100, CUT, 0b100), (130, HEAL, 0)], 0, 30, 30),
+    ],
+)
+def test_metadata_cannot_be_changed_without_a_majority_or_without_a_node_that_runs_or_while_one_is_waited_for(
+    history, khepri_s, mnesia_s, pausing_s
+):
+    rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in history]
+    for design, known_s in ((TODAY, khepri_s), (MIRRORED, mnesia_s), (PAUSING, pausing_s)):
+        trial = Played(design, ENVIRONMENT, 5)
+        trial.through(rows, 300_000_000)
+        assert trial.record().metadata_down_s == pytest.approx(known_s, abs=0.01), design.version
+
+
+def test_metadata_that_cannot_be_changed_at_the_horizon_counts_up_to_it():
+    trial = Played(TODAY, ENVIRONMENT, 5)
+    trial.through([(100_000_000, KILL, AB)], 250_000_000)
+    assert trial.record().metadata_down_s == 150
 
 
 def test_answers_for_what_was_returned_while_a_consumer_was_out_of_reach_commit_nothing():
     """The consumer holds nothing any more when the link is back, and does not know it."""
     steady = Environment(traffic=Traffic(publish_per_s=50.0, consume_per_s=200.0))
     trial = Played(TODAY, steady, 5)
-    trial.through([(100_120_500, CUT, 0b001), (250_120_500, HEAL, 0)], 500_000_000)
+    trial.through([(100_120_500, CUT, A), (250_120_500, HEAL, 0)], 500_000_000)
     assert trial.account.lost_confirmed == 0
     assert trial.queue.fifo.suspected == frozenset()

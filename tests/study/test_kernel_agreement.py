@@ -212,6 +212,7 @@ def with_traffic(**fields: object) -> Environment:
     [
         (classic(queue_type="quorum", version="4.0"), PLAIN, "version"),
         (classic(arguments={"x-max-length": 3}), PLAIN, "arguments"),
+        (classic(version="4.3", replicas=1), PLAIN, "version: the metadata store"),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
         (classic(net_ticktime=1), with_traffic(message_size_bytes=100_000), "net_ticktime"),

@@ -15,6 +15,7 @@ from hawb.engine.nodes.ports import (
     focus_on,
     focused,
     is_proposed,
+    is_running,
     is_stalled,
     keep_stalled,
     note_change,
@@ -42,6 +43,18 @@ def stall(t, change):
 def is_writable(t, node):
     """Whether metadata can be changed from a node (NOWHERE: from any) of the side in focus."""
     return reaches_store(t, node) if t.setup.khepri else answers(t)
+
+
+def is_writable_anywhere(t):
+    """Whether metadata can be changed from any node that runs, on whatever side."""
+    focus, found = focused(t), False
+    for side in sides(t):
+        if focus_on(t, side):
+            for node in range(t.setup.nodes):
+                if is_running(t, node) and is_writable(t, node):
+                    found = True
+    focus_on(t, focus)
+    return found
 
 
 def release_stalled(t):

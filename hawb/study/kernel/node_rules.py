@@ -9,6 +9,7 @@ from hawb.study.kernel import node_ports
 NODES = Binding(ports.PORTS, node_ports)
 
 stall, release_stalled = NODES.of(metadata.stall), NODES.of(metadata.release_stalled)
+is_writable_anywhere = NODES.of(metadata.is_writable_anywhere)
 decide_who_pauses, pause = NODES.of(partition_handling.decide_who_pauses), NODES.of(partition_handling.pause)
 look_again, look_around = NODES.of(partition_handling.look_again), NODES.of(partition_handling.look_around)
 boot_again, see_between = NODES.of(partition_handling.boot_again), NODES.of(partition_handling.see_between)

@@ -112,7 +112,7 @@ def set_up(t):
     for node in range(t.setup.nodes):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
-    t.book.down_since = NEVER
+    t.book.down_since = t.book.metadata_down_since = NEVER
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
     t.publisher.closed = 1
     t.setup.members = chosen(t, everybody)
@@ -304,8 +304,8 @@ def tell(t, row):
     row[:] = 0
     row[0], row[1], row[2], row[3] = book.published, windows.total(t.confirmed), book.nacked, book.refused
     row[6], row[9], row[10], row[11] = windows.total(t.delivered_twice), book.outages, down_us, down_us
-    row[13] = book.bytes_replicated
-    row[14] = windows.total(t.held) + waits(t) + pending(t)
+    row[13], row[14] = trial.metadata_down_us(t), book.bytes_replicated
+    row[15] = windows.total(t.held) + waits(t) + pending(t)
 
 
 NEVER_HAPPENS = (

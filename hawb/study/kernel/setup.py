@@ -192,9 +192,8 @@ def rate_of_day(environment: Environment) -> float:
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "version: quorum queues of 4.0 and 4.3": lambda design, _: (
-        design.queue_type == "quorum" and not PROFILES[design.version].mirroring
-    ),
+    "version: quorum queues of 4.0": lambda design, _: design.queue_type == "quorum" and design.version == "4.0",
+    "version: the metadata store of 4.3": lambda design, _: PROFILES[design.version].khepri,
     "arguments: arguments of queues": lambda design, _: bool(design.arguments),
     "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,

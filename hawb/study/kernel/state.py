@@ -69,7 +69,7 @@ QUEUE = record(
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
-    " down_us down_since syncing_us syncing_since outages"
+    " down_us down_since syncing_us syncing_since metadata_down_us metadata_down_since outages"
 )
 CLOCK = record("start_us per_beats per_us")
 """The clock of a client (`hawb.engine.clients.Clock`)."""

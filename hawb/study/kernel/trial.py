@@ -80,7 +80,7 @@ def set_up(t):
     for node in range(t.setup.nodes):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
-    t.book.down_since = t.book.syncing_since = NEVER
+    t.book.down_since = t.book.syncing_since = t.book.metadata_down_since = NEVER
     t.consumer.node = t.publisher.node = NOBODY
     t.publisher.closed = 1
     t.queue.up, t.queue.hollow = 1, NOBODY
@@ -258,7 +258,15 @@ def tell(t, row):
     row[4], row[5], row[6] = windows.total(t.lost), lost_confirmed, windows.total(t.delivered_twice)
     row[7], row[8], row[9] = book.promotions, book.unsynchronised_promotions, book.outages
     row[10], row[11], row[12] = down_us, down_us, syncing_us
-    row[13], row[14] = book.bytes_replicated, messages(t)
+    row[13], row[14] = metadata_down_us(t), book.bytes_replicated
+    row[15] = messages(t)
+
+
+@inner
+def metadata_down_us(t):
+    """How long nobody could have metadata changed."""
+    since_us = t.book.metadata_down_since
+    return t.book.metadata_down_us + (t.moment.now_us - since_us if since_us != NEVER else 0)
 
 
 @inner

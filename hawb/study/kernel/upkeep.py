@@ -10,6 +10,7 @@ from hawb.study.kernel.closing import close as close_publisher
 from hawb.study.kernel.closing import close_with_nodes
 from hawb.study.kernel.disks import lose_nodes, replace
 from hawb.study.kernel.going_down import kill, power_off, start_nodes, stop
+from hawb.study.kernel.node_rules import is_writable_anywhere
 from hawb.study.kernel.publishing import open_publisher
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -86,8 +87,21 @@ def follows_rate(t, rate):
 
 
 @inner
+def watch_metadata(t):
+    """Notes since when nobody can have metadata changed."""
+    book = t.book
+    if is_writable_anywhere(t):
+        if book.metadata_down_since != NEVER:
+            book.metadata_down_us += t.moment.now_us - book.metadata_down_since
+            book.metadata_down_since = NEVER
+    elif book.metadata_down_since == NEVER:
+        book.metadata_down_since = t.moment.now_us
+
+
+@inner
 def look(t):
     """Whoever is not content tries again with the next second."""
+    watch_metadata(t)
     if is_content(t):
         t.moment.poll_us = NEVER
     else:
@@ -103,6 +117,7 @@ def look_after(t):
     start_idle(t)
     keep_publishing(t)
     keep_consuming(t)
+    watch_metadata(t)
     t.moment.poll_us = NEVER
     changes_us = min(next_us(t), work_due_us(t))
     if changes_us != NEVER and not is_content(t):

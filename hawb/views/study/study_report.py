@@ -19,7 +19,8 @@ EFFECTIVE = "effective trials"
 
 JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
-    "sync_blocked_s": "seconds blocked by a synchronisation", PRICE: "price of a year",
+    "sync_blocked_s": "seconds blocked by a synchronisation",
+    "metadata_down_s": "seconds without changes of metadata", PRICE: "price of a year",
 }  # fmt: skip
 """The measures by which designs are judged, in this order; their tables come first."""
 
