@@ -197,7 +197,7 @@ def leave_record(turn: Turn, operation: Declare) -> None:
     create(turn, operation)
     queue = turn.own(operation.queue)
     queue.up, queue.abandoned = False, True
-    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out")
+    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=0)
     turn.emit("queue_down", node=queue.master, queue=queue.name, reason="declared_by_half")
     bookkeeping.count_times(turn, queue.name)
 
