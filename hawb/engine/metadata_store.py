@@ -97,10 +97,12 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
     if not queue.up:
         return
     expiry.stop_timers(turn, queue)
-    bookkeeping.remove(turn, queue.name, runs.minus(queue.content, turn.account(queue.name).lost), "deleted")
+    deleted = runs.minus(queue.content, turn.account(queue.name).lost)
+    bookkeeping.remove(turn, queue.name, deleted, "deleted")
     queue.unacknowledged, queue.redelivered = EMPTY, EMPTY
     queue.contents = with_content(queue.contents, {queue.master: EMPTY})
-    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out")
+    held = runs.size(deleted)
+    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=held)
     end_master(turn, queue, False)
     abandon(turn, queue, "deleted_by_half")
 

@@ -35,7 +35,7 @@ from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import CLASSIC, QUORUM, STREAM, TYPES, Queue, bits_of, with_content
-from hawb.engine.turn import Turn
+from hawb.engine.turn import TIMER, Turn
 from hawb.rules import denied_features, locators, queue_arguments, quorum_declaration, streams
 from hawb.rules.limits import LIMIT_ARGUMENTS
 from hawb.rules.profiles import Profile
@@ -197,7 +197,7 @@ def leave_record(turn: Turn, operation: Declare) -> None:
     create(turn, operation)
     queue = turn.own(operation.queue)
     queue.up, queue.abandoned = False, True
-    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out")
+    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=0)
     turn.emit("queue_down", node=queue.master, queue=queue.name, reason="declared_by_half")
     bookkeeping.count_times(turn, queue.name)
 
@@ -322,11 +322,16 @@ def purge(turn: Turn, operation: Purge) -> None:
 
 
 def expire(turn: Turn, event: QueueExpires) -> None:
-    """A queue was unused for as long as it may be, and goes. A queue that synchronises looks at that afterwards."""
+    """A queue was unused for as long as it may be, and goes. A queue that synchronises looks at that afterwards, the
+    leader of one without a majority at its next tick."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.has_group:
-        if expiry.has_expired(turn, queue):
+        if queue.master != event.node or not expiry.has_expired(turn, queue):
+            return
+        if queue.up:
             remove(turn, event.queue, "expired")
+        else:
+            turn.schedule(expiry.TICK_US, event, priority=TIMER)
         return
     if queue is None or not queue.up or queue.master != event.node or queue.consumers:
         return

@@ -271,9 +271,12 @@ def is_decided(turn: Turn, name: str) -> bool:
 def suspect(turn: Turn, name: str, node: int) -> None:
     """A leader has lost the connection to a node where consumers are; once for all of them. Without a leader nobody
     has, and the next one looks for them (`quorum_sight.look_for_channels`)."""
-    group, suspected = turn.groups[name], NodeSuspected(name, node)
-    if leadership.is_led(turn, group) and all(one.operation != suspected for one in group.waiting):
+    group, suspected, focus = turn.groups[name], NodeSuspected(name, node), turn.focus
+    leader = leadership.latest_leader(turn, group, leadership.hosted(turn, group))
+    if leader != NOWHERE and all(one.operation != suspected for one in group.waiting):
+        turn.look_from(leader)
         put(turn, name, suspected, NOWHERE)
+        turn.focus = focus
 
 
 def is_deaf(turn: Turn, queue: Queue) -> bool:

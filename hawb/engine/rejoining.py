@@ -44,15 +44,21 @@ def best_side(turn: Turn) -> OpenSide:
 
 
 def take_in(turn: Turn, best: OpenSide, side: OpenSide) -> None:
-    """The nodes of a side take over the metadata of the best one, which learns of their queues' processes."""
+    """The nodes of a side take over the metadata of the best one, which learns of their queues' processes. What a side
+    alone still counted as a queue's is given up."""
     for entry in sorted(entry for entry in turn.agenda if entry[SIDE] == side.number):
         turn.agenda.remove(entry)
         if place_of(entry[EVENT]) is not None or is_hosted(turn, side, getattr(entry[EVENT], "queue", None)):
             due_us, priority, _, cause, step, _, event = entry
             turn.agenda.add((due_us, priority, turn.next_number(), cause, step, best.number, event))
-    for queue in list(side.queues.values()):
-        if is_hosted(turn, side, queue.name):
-            adopt(turn, best, side, queue)
+    hosted = [name for name in side.queues if is_hosted(turn, side, name)]
+    turn.focus = best
+    for name in list(side.queues):
+        queue = side.queues.pop(name)
+        if name in hosted and name in best.queues:
+            queue = adopt(turn, best, queue)
+        if not queue.has_group:
+            bookkeeping.give_up(turn, name, queue.content, "side_given_up")
     for node in nodes_on(turn, side):
         turn.nodes[node].side = best.number
     del turn.sides[side.number]
@@ -65,17 +71,11 @@ def is_hosted(turn: Turn, side: OpenSide, name: str | None) -> bool:
     return hosted and turn.nodes[queue.master].side == side.number
 
 
-def adopt(turn: Turn, best: OpenSide, side: OpenSide, queue: Queue) -> None:
-    """A queue whose process was out of sight is there again, under the policies of the majority; or it has been deleted
-    there."""
-    turn.focus = best
-    if queue.name not in best.queues:
-        side.queues.pop(queue.name)
-        bookkeeping.give_up(turn, queue.name, queue.content, "side_given_up")
-        return
-    had, best.queues[queue.name] = best.queues[queue.name].content, queue
+def adopt(turn: Turn, best: OpenSide, queue: Queue) -> Queue:
+    """A queue whose process was out of sight is there again, under the policies of the majority. Returns what was known
+    of it there."""
+    had, best.queues[queue.name] = best.queues[queue.name], queue
     best.own(queue.name)
     for kind in (USER, OPERATOR):
         reconsider(turn, queue.name, kind)
-    side.queues.pop(queue.name)
-    bookkeeping.give_up(turn, queue.name, had, "side_given_up")
+    return had

@@ -65,8 +65,8 @@ def test_scenarios_of_other_numbers_and_seeds_are_others(scenarios: list[Scenari
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_two_hundred_cover_the_vocabulary(seed: int) -> None:
     found = tally(random_scenario(seed, n) for n in range(COUNT))
-    # What a steady publisher has sent depends on the machine's time.
-    vocabulary = {VERB_NAMES[verb] for verb in (*ACTIONS, Wait)} - {"publisher"}
+    # What a steady publisher has sent depends on the machine's time; who resets a node by force has lost its cluster.
+    vocabulary = {VERB_NAMES[verb] for verb in (*ACTIONS, Wait)} - {"publisher", "force_reset"}
     counts = {verb: found.succeeded[verb] for verb in vocabulary}
     print(counts, found.events)
     assert {verb: count for verb, count in counts.items() if count < 20} == {}

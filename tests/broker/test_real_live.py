@@ -1,7 +1,7 @@
 """Real clusters play scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and hours.
 
 The machine's own release plays what it has recordings of, and so does today's release where it is installed. With
-HAWB_SAMPLE=10 each plays ten of those that take less than a minute, others each day; HAWB_DAY draws those of another
+HAWB_SAMPLE=6 each plays six of those that take less than a minute, others each day; HAWB_DAY draws those of another
 day again.
 """
 

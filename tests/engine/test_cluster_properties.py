@@ -139,12 +139,12 @@ NOT_REACHED: dict[str, str] = {
     **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "sides_rejoined"),
                     "of Khepri alone: tests/engine/test_metadata_store.py"),
     **dict.fromkeys(("answers_too_late", "consumer_in_reach", "consumer_suspected", "consumer_timed_out",
-                     "messages_delayed", "messages_retried"),
-                    "of 4.3 alone: test_out_of_reach, test_timeouts and test_retries"),
+                     "follower_stopped", "messages_delayed", "messages_retried"),
+                    "of 4.3 alone: test_out_of_reach, test_timeouts, test_retries, and scenarios of drained nodes"),
 }  # fmt: skip
 """Events that programs need not reach, each with the reason."""
 
-NOT_TAKEN: dict[str, str] = dict.fromkeys(("clear_operator_policy", "delete"), SELDOM)
+NOT_TAKEN: dict[str, str] = dict.fromkeys(("clear_operator_policy", "delete", "force_reset"), SELDOM)
 """Verbs that the programs take less than `LEAST_TIMES`, each with the reason."""
 
 QUORUM_VERBS = {"add_member", "delete_member", "grow", "shrink", "transfer_leadership"}

@@ -124,6 +124,11 @@ def count(told: Told, entry: Entry, _ids: Runs) -> None:
     told.counted[entry.event] += entry.detail["messages"]
 
 
+def count_deleted(told: Told, entry: Entry, _ids: Runs) -> None:
+    """A process that deletes itself, and its record not yet, tells so as it ends."""
+    told.counted["queue_deleted"] += entry.detail.get("messages", 0)
+
+
 READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
     "messages_published": publish,
     "messages_delivered": deliver,
@@ -132,6 +137,7 @@ READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
     "messages_returned": come_back,
     "queue_purged": count,
     "queue_deleted": count,
+    "master_down": count_deleted,
 }
 
 

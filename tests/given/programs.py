@@ -201,7 +201,7 @@ def programs(draw, least: int = 3, *, quorum: bool = False) -> tuple[dict, list[
     nodes = tuple("abcde"[: draw(st.integers(2, 5))])
     cluster = {
         "nodes": list(draw(st.permutations(nodes))),
-        "version": draw(st.sampled_from(["3.8", "3.10", "3.13", *(["4.0"] if quorum else [])])),
+        "version": draw(st.sampled_from(["3.8", "3.10", "3.13", *(["4.0", "4.3"] if quorum else [])])),
         "queue_master_locator": draw(st.sampled_from(["client-local", "client-local", "min-masters", "random"])),
         "timing": draw(st.sampled_from(TIMINGS)),
         "mirroring_sync_batch_size": draw(st.sampled_from([4096, 3])),

@@ -14,6 +14,7 @@ from views_outcomes import HOSTILE
 from hawb.cli import main
 from hawb.cluster import Cluster
 from hawb.planning.safe_to_stop import COORDINATOR, METADATA, WAYS, Forecast, safe_to_stop, safe_to_stop_in
+from hawb.rules.health_checks import types_counted
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
@@ -123,7 +124,8 @@ def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
             for name, effect in told.items():
                 lost = size(then["ledger"][name]["lost"]) - size(before["ledger"][name]["lost"])
                 assert effect.lost == lost
-                if not before["partitions"] and name in then["queues"]:
+                # Where a link is cut, who leads next takes longer to find out than is looked ahead.
+                if not before["partitions"] and not run.moment().state.cuts and name in then["queues"]:
                     assert effect.down == (then["queues"][name]["state"] in ("down", "minority"))
             for name, queue in then["queues"].items():
                 if name not in told and not before["partitions"]:
@@ -133,8 +135,12 @@ def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
         if not before["partitions"] and forecast.node not in before["maintenance"] and members > 1:
             # The check passes over exclusive queues, which 3.8 lists as mirrored.
             owned = {name for name, queue in run.moment().state.sides[0].queues.items() if queue.owner}
-            up = {name for name in checked - owned if before["queues"][name]["state"] != "down"}
-            assert {*forecast.quorum_critical, *forecast.mirror_sync_critical} - {METADATA} == up
+            counted = {"classic", *types_counted(run.settings.profile.version)}
+            up = {
+                name for name in checked - owned
+                if before["queues"][name]["state"] != "down" and before["queues"][name]["type"] in counted
+            }  # fmt: skip
+            assert {*forecast.quorum_critical, *forecast.mirror_sync_critical} - {METADATA, COORDINATOR} == up
         assert text([forecast]).count(forecast.node) >= len(WAYS)
     assert (outcome(run), len(run.steps)) == (before, steps)
 

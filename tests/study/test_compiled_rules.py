@@ -80,7 +80,7 @@ def test_no_rule_is_left_out(module):
         rebalancing: {"most_masters", "next_to_move", "destination", "masters_on"},
         quorum: {
             "majority", "tolerated_failures", "is_critical", "members", "others_by_load", "others_by_chance",
-            "leader_strategy", "leader_candidates",
+            "leader_strategy", "leader_candidates", "is_sent_all",
         },
         quorum_costs: {
             "disk_bytes", "memory_bytes", "snapshot_interval", "cut_up_to", "entries_after_requeues", "requeued_bytes",
@@ -145,6 +145,8 @@ def test_rebalancing():
 
 
 def test_quorum():
+    for last_index, match_index in product((0, 5_000, 10_000), repeat=2):
+        agree(quorum.is_sent_all, last_index, match_index)
     for members, online in product(range(1, 8), range(8)):
         agree(quorum.majority, members)
         agree(quorum.tolerated_failures, members)

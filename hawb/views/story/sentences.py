@@ -215,7 +215,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "policy": "{queues} dropped the master on {node}, as the policy asks for; its copy was deleted.",
             "transfer": "{queues} dropped the master on {node} so that another takes over; its copy was deleted.",
             "left_behind": "{queues} is not served on {node} any more: what the master there holds is out of reach.",
-            "metadata_timed_out": "The process of {queues} on {node} has ended, since metadata could not be changed.",
+            "metadata_timed_out": "The process of {queues} on {node} has ended with {messages} in it, since metadata "
+            "could not be changed.",
         },
     ),
     "rebalance_started": ("plain", "Masters are to be shared out: at most {most} on a node."),
