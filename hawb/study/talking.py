@@ -49,7 +49,7 @@ def talk(turn: Turn, name: str, stop_us: int) -> bool:
 def is_next_within_group(turn: Turn) -> bool:
     """Whether what happens next happens within a queue's group; of the metadata store's, trials take notice."""
     event = turn.agenda.next_event
-    return type(event) in WITHIN_GROUP and event.queue != STORE
+    return type(event) in WITHIN_GROUP and getattr(event, "queue", None) != STORE
 
 
 def may_talk(turn: Turn, queue: Queue) -> bool:
