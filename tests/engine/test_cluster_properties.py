@@ -21,6 +21,7 @@ from settled_invariants import check_settled, check_trace
 from hawb.engine import runs
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.consuming import ready
+from hawb.engine.moment import Moment
 from hawb.engine.single_active import is_single_active
 from hawb.engine.state import DOWN, QUORUM, RUNNING, WAITING
 from hawb.engine.trace import EVENTS
@@ -78,21 +79,31 @@ def check_sound(run: Run) -> None:
 
 
 def check_well(run: Run) -> None:
-    """Every node runs and every queue is served, but for one whose process crashed for good, and a replicated one with
-    nothing left to serve, since it was not durable or its copies were dropped: its record can only be deleted."""
+    """Every node runs and every queue is served, but for one whose process crashed for good, one of whose deletion or
+    declaration metadata know the half, and a replicated one with nothing left to serve, since it was not durable or its
+    copies were dropped: its record can only be deleted."""
     check_sound(run)
     moment = run.moment()
-    if not moment.state.running() and any(node.virgin for node in moment.state.nodes):
-        return  # All wait for the sight of a node whose disk is lost, and that cannot join where nobody runs.
+    if any(node.virgin for node in moment.state.nodes) and not takes_members(moment):
+        return  # All wait for the sight of a node whose disk is lost, and that cannot join.
+    downs = [entry for entry in moment.trace() if entry.event == "queue_down"]
+    by_half = {entry.queue for entry in downs if entry.detail["reason"] in ("declared_by_half", "deleted_by_half")}
     assert {node.status for node in moment.state.nodes} == {RUNNING}
     check_quorum_well(moment)
     for name, queue in moment.state.queues.items():
         if queue.failed or queue.type == QUORUM:
             continue
         if queue.abandoned:
-            assert not queue.content and is_replicated(queue), name
+            assert not queue.content and (is_replicated(queue) or name in by_half), name
             continue
         assert queue.up and queue.sync is None and not queue.parked, name
+
+
+def takes_members(moment: Moment) -> bool:
+    """Whether a node can join: another runs and, with Khepri, the metadata store has a majority that is not lost for
+    good."""
+    stores = [side.store for side in moment.state.sides if side.store is not None]
+    return bool(moment.state.running()) and (not stores or any(store.up for store in stores))
 
 
 def serve(run: Run) -> None:
