@@ -292,6 +292,8 @@ ACTIONS: dict[type[Verb], Callable[[Drive, Any], None]] = {
     verbs.Join: on_node(membership.join),
     verbs.Reset: on_node(membership.reset),
     verbs.ForceReset: on_node(membership.force_reset),
+    verbs.ForceStandaloneKhepriBoot: on_node(membership.force_standalone_khepri_boot),
+    verbs.ForceShrink: on_node(membership.force_shrink),
     verbs.ForgetClusterNode: forget_cluster_node,
     verbs.Drain: maintenance("drain"),
     verbs.Revive: maintenance("revive"),

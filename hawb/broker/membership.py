@@ -106,12 +106,28 @@ def force_reset(drive: Drive, node: BrokerNode) -> str | None:
     return answer.removeprefix('{error,"').removesuffix('"}')
 
 
-def forget(drive: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
-    """`rabbitmqctl forget_cluster_node`, run for `origin` in its own namespace."""
+def force_standalone_khepri_boot(drive: Drive, node: BrokerNode) -> str | None:
+    """`rabbitmqctl force_standalone_khepri_boot`; the other members have to join anew from then on."""
+    if (why := tell(node, "force_standalone_khepri_boot")) is None:
+        drive.members.intersection_update({node.name})
+    return why
+
+
+def force_shrink(_: Drive, node: BrokerNode) -> str | None:
+    return tell(node, "eval", "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member().")
+
+
+def forget(_: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
+    """`rabbitmqctl forget_cluster_node`, run for `origin`."""
     options = ["--offline"] if offline else []
+    return tell(origin, "forget_cluster_node", node.erlang, *options)
+
+
+def tell(node: BrokerNode, *words: str) -> str | None:
+    """Runs `rabbitmqctl` for a node, in its own namespace; what it answers if it fails."""
     done = subprocess.run(
-        origin.command("rabbitmqctl", "forget_cluster_node", node.erlang, *options), env=origin.environment,
-        cwd=origin.directory, capture_output=True, text=True, timeout=BOOT_S, check=False,
+        node.command("rabbitmqctl", *words), env=node.environment, cwd=node.directory, capture_output=True, text=True,
+        timeout=BOOT_S, check=False,
     )  # fmt: skip
     # Erlang's diagnostics, after the first paragraph, tell a hash of the cookie.
     return None if done.returncode == 0 else (done.stderr or done.stdout).strip().partition("\n\n")[0]

@@ -17,6 +17,7 @@ from hawb.engine import (
     queues,
     quorum_membership,
     quorum_sight,
+    raft_inputs,
     runs,
 )
 from hawb.engine.booting import boot_order
@@ -27,6 +28,7 @@ from hawb.engine.network import sides
 from hawb.engine.network.disks import lose_disks
 from hawb.engine.nodes import metadata
 from hawb.engine.nodes.ports import running_bits
+from hawb.engine.quorum.group import STORE
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING, with_content
 from hawb.engine.stopping import going_down
@@ -101,6 +103,31 @@ def force_reset(turn: Turn, node: int) -> None:
         turn.refuse(None, "Forced reset is unsupported with Khepri")
     else:
         wipe(turn, node)
+
+
+def stand_alone(turn: Turn, node: int) -> None:
+    """A node that runs, or waits for others as it boots, makes itself the only member of a cluster with Khepri, with
+    its copy of the metadata (`rabbit_khepri:force_shrink_member_to_current_member`). Others are not told. What is on
+    record for them stays: classic queues are down, quorum queues keep their members."""
+    name = turn.settings.names[node]
+    others = [other for other, value in enumerate(turn.nodes) if other != node and value.status != DOWN]
+    if not turn.setup.khepri:
+        turn.refuse(None, f"This command is not supported by node {name}")
+    elif turn.nodes[node].status not in (RUNNING, WAITING) or turn.nodes[node].virgin:
+        turn.refuse(None, f"node '{name}' is not running")
+    elif others:
+        turn.refuse(
+            None,
+            f"not simulated: force_standalone_khepri_boot of node '{name}' while '{turn.settings.names[others[0]]}' is "
+            "up, after which there would be two clusters; accepted once all others are down",
+        )
+    else:
+        for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:
+            going_down.miss_late(turn, other)
+            turn.change_node(other, member=False)
+        turn.because = turn.emit("node_stands_alone", node=node)
+        raft_inputs.stand_alone(turn, STORE, node)
+        boot_order.let_waiting_nodes_in(turn)
 
 
 def stalled(turn: Turn, node: int) -> bool:

@@ -1,4 +1,5 @@
-"""What a quorum queue loses when so many of its members lose their disks that nobody has all that was committed.
+"""What a quorum queue loses when so many of its members lose their disks, or are given up by force, that nobody has all
+that was committed.
 
 Raft promises that whoever is elected has everything (section 5.4.3 of the paper), as long as disks keep what was
 written to them. A member that comes back without its disk votes as if it had never had anything (`ra_server:init`), so
@@ -32,13 +33,19 @@ def end_with_log(turn: Turn, group: Group, leader: Member) -> None:
         had = queue.contents[queue.holder] or EMPTY
         lost = runs.minus(had, runs.union(kept(turn, name, leader), queue.unacknowledged))
         drop(turn, name, lost)
-        bookkeeping.lose(turn, name, lost, "disk_lost", because=last_lost_disk(turn))
+        cause, because = last_lost_copy(turn, name)
+        bookkeeping.lose(turn, name, lost, cause, because=because)
 
 
-def last_lost_disk(turn: Turn) -> int | None:
-    """The latest event by which a node lost its disk."""
+CAUSES = {"disk_lost": "disk_lost", "node_reset": "disk_lost", "shrunk_by_force": "shrunk_by_force"}
+"""Why members have lost what they had on disk, by the event that tells of it."""
+
+
+def last_lost_copy(turn: Turn, name: str) -> tuple[str, int | None]:
+    """Why a queue's members last lost what they had on disk, and the event that tells of it."""
     told = (*turn.before.trace(), *turn.entries)
-    return next((entry.number for entry in reversed(told) if entry.event in ("disk_lost", "node_reset")), None)
+    about = (entry for entry in reversed(told) if entry.event in CAUSES and entry.queue in (name, None))
+    return next(((CAUSES[entry.event], entry.number) for entry in about), ("disk_lost", None))
 
 
 def kept(turn: Turn, name: str, leader: Member) -> Runs:

@@ -5,7 +5,8 @@ new member has nothing and is sent the log. A leader takes a change into its log
 it takes when that is committed. Of streams that is `rabbitmq-streams add_replica` and `delete_replica`, and where the
 release has them its `grow` and `shrink`, which here are one verb with those of `rabbitmq-queues`.
 
-Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`), `ra`.
+Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`,
+`force_all_queues_shrink_member_to_current_member`), `ra`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from urllib.parse import quote
 from hawb.engine import raft_inputs, streams
 from hawb.engine.events import FollowersStop
 from hawb.engine.naming import described, split_queue
+from hawb.engine.nodes import metadata
 from hawb.engine.quorum.events import MemberAwaited, RemovalWritten
 from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.quorum.hosting import member_up, stop_member
@@ -32,6 +34,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 APPLIED_US = 5_000_000
 """How long a leader is waited for to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
+FORCE_SHRINK = "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0"
 WHO_LEADS_US = 30_000_000
 """How long a member may take to say who leads (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
 
@@ -186,6 +189,27 @@ def forget(turn: Turn, node: int) -> None:
         stays = queue.type == STREAM and not streams.profile_of(turn).forgets
         if queue.master != NOWHERE and len(queue.members) > 1 and not stays:
             remove(turn, name, node)
+
+
+def force_shrink(turn: Turn, node: int) -> None:
+    """Every quorum queue with a member on a node has no other from then on, and leads itself: what the others alone had
+    committed is lost, and none of them is started again (`force_all_queues_shrink_member_to_current_member`, 3.12)."""
+    settings, cause = turn.settings, turn.because
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, f"node '{settings.names[node]}' is not running")
+    elif not QUORUM_PROFILES[settings.profile.version].shrinks_by_force:
+        turn.refuse(None, f"undef: RabbitMQ {settings.profile.release} has no {FORCE_SHRINK}")
+    elif not metadata.is_writable(turn, node):
+        turn.refuse(
+            None,
+            f"not simulated: {FORCE_SHRINK} while node '{settings.names[node]}' cannot have metadata changed; accepted "
+            "once it can",
+        )
+    else:
+        for name in members_on(turn, node):
+            if turn.queues[name].type == QUORUM and hosts(turn, turn.groups[name], node):
+                turn.because = turn.emit("shrunk_by_force", because=cause, node=node, queue=name)
+                raft_inputs.stand_alone(turn, name, node)
 
 
 def transfer(turn: Turn, name: str, node: int) -> None:

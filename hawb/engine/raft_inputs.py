@@ -24,8 +24,8 @@ from hawb.engine.quorum.events import (
 from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.quorum.leadership import hosts, level, refresh
 from hawb.engine.turn import TIMER, Turn
-from hawb.raft.member import LEADER, NOWHERE
-from hawb.raft.messages import AppendEntries, ConditionTimeout, InstallSnapshot
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
+from hawb.raft.messages import AppendEntries, ConditionTimeout, ForceMemberChange, InstallSnapshot
 from hawb.raft.step import HANDLERS
 
 SUSPICION_US = 6_000_000
@@ -88,6 +88,18 @@ def ask_leader(turn: Turn, name: str, node: int, asked: object) -> None:
     member, out = group.members[node], []
     before = hosting.as_it_is(turn, member)
     HANDLERS[type(asked)](out, member, asked)
+    hosting.finish(turn, group, member, out, before)
+
+
+def stand_alone(turn: Turn, name: str, node: int) -> None:
+    """A member becomes all of its group, and leads it in a later term; what the others had on disk is of no use any
+    more (`ra_server_proc:force_shrink_members_to_current_member`)."""
+    group = turn.groups.own(name)
+    for other in [other for other in group.members if other != node]:
+        lose_disk(turn, name, other)
+    member, out = group.members[node], []
+    before = FOLLOWER, *hosting.as_it_is(turn, member)[1:]  # who led steps down first
+    HANDLERS[ForceMemberChange](out, member, ForceMemberChange())
     hosting.finish(turn, group, member, out, before)
 
 

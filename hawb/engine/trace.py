@@ -125,6 +125,7 @@ EVENTS: dict[str, str] = {
     "node_joined": "A node became a member of the cluster.",
     "node_reset": "A node forgot the cluster and its data, and the others forgot it.",
     "node_forgotten": "The members forgot one of them. origin (the node that was told to).",
+    "node_stands_alone": "A node made itself the only member of its cluster, with its copy of the metadata.",
     "disk_lost": "A node lost its disk.",
     "heir_chosen": "A queue whose master's node is no member any more waits for another that had a mirror. was, "
     "messages, missing.",
@@ -169,6 +170,7 @@ EVENTS: dict[str, str] = {
     "queue_available": "A quorum queue has a leader that reaches a majority. seen_by (see queue_unavailable).",
     "nodes_suspected": "The failure detector of quorum queues has heard nothing over links for a while. links.",
     "member_added": "A node became a member of a quorum queue's group.",
+    "shrunk_by_force": "A quorum queue is to go on with the member on a node alone, whatever others have.",
     "member_removed": "A node is no longer a member of a quorum queue's group.",
     "messages_lost": "Messages are gone for good. ids, cause.",
     "step_refused": "RabbitMQ refused a step. code, text.",
@@ -182,6 +184,7 @@ CAUSES: dict[str, str] = {
     "exclusive_queue": "Their queue was exclusive and the only process that held them ended.",
     "dropped_replicas": "Every replica was dropped but one mirror, and that one refused to take over.",
     "disk_lost": "They were on a disk that is lost, and no other node had a copy that could be served.",
+    "shrunk_by_force": "Only members had them that were given up when their queue was shrunk to one by force.",
     "node_forgotten": "Their master's node was forgotten, and no stopped mirror that could take over has them.",
     "side_given_up": "Only nodes had them that have given up their records for those of others: another side of a "
     "partition, or a node that was made to boot without waiting.",

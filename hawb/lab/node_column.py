@@ -49,6 +49,8 @@ MENU: dict[str, tuple[str, Argument, Sequence[str]]] = {
     "force boot (rabbitmqctl force_boot)": ("force_boot", itself, OFF),
     "reset (rabbitmqctl reset)": ("reset", itself, OFF),
     "force reset (rabbitmqctl force_reset)": ("force_reset", itself, OFF),
+    "stand alone (rabbitmqctl force_standalone_khepri_boot)": ("force_standalone_khepri_boot", itself, ALIVE),
+    "shrink all quorum queues to it by force": ("force_shrink", itself, UP),
     "join (rabbitmqctl join_cluster)": ("join", itself, OFF),
     "grow all quorum queues (rabbitmq-queues grow)": ("grow", lambda node, _others: {"node": node}, UP),
     "shrink all quorum queues (rabbitmq-queues shrink)": ("shrink", itself, (*ALIVE, *OFF)),

@@ -1,16 +1,28 @@
-"""What is asked of a leader: commands, other members, another leader, a shorter log.
+"""What is asked of a leader: commands, other members, another leader, a shorter log; and of any member that the others
+are gone for good.
 
 Nothing here is compiled: a study's group keeps its members, and its leaders are elected.
 
-Source: `ra_server` (`handle_leader`: '$ra_join', '$ra_leave', `transfer_leadership`; `update_release_cursor`).
+Source: `ra_server` (`handle_leader`: '$ra_join', '$ra_leave', `transfer_leadership`; `handle_follower`:
+force_member_change; `update_release_cursor`).
 """
 
 from __future__ import annotations
 
+from hawb.raft.election import ask_for_pre_votes
 from hawb.raft.log import Configuration, Members
-from hawb.raft.member import LEADER, NOWHERE, Member, Peer
-from hawb.raft.messages import TRY_BECOME_LEADER, Command, Join, Leave, Refused, ReleaseCursor, TransferLeadership
-from hawb.raft.ports import Out, configured_at, tell, term_at
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, Member, Peer
+from hawb.raft.messages import (
+    TRY_BECOME_LEADER,
+    Command,
+    ForceMemberChange,
+    Join,
+    Leave,
+    Refused,
+    ReleaseCursor,
+    TransferLeadership,
+)
+from hawb.raft.ports import Out, append_entries, configured_at, forget_peers, tell, term_at
 from hawb.raft.replication import append
 
 
@@ -52,6 +64,15 @@ def on_transfer_leadership(t: Out, member: Member, event: TransferLeadership) ->
     else:
         tell(t, TRY_BECOME_LEADER, member, event.target)
         member.transferring_to = event.target
+
+
+def on_force_member_change(t: Out, member: Member, _: ForceMemberChange) -> None:
+    """Takes into its log that it is the only member, and is elected by itself in the next term. What the others alone
+    had committed is lost."""
+    member.role, member.leader, member.transferring_to = FOLLOWER, NOWHERE, NOWHERE
+    forget_peers(t, member)
+    append_entries(t, member, Configuration((member.id,)), 1, 0)
+    ask_for_pre_votes(t, member)
 
 
 def on_release_cursor(_: Out, member: Member, event: ReleaseCursor) -> None:

@@ -165,6 +165,10 @@ class TransferLeadership(Struct, frozen=True, gc=False):
     target: int
 
 
+class ForceMemberChange(Struct, frozen=True, gc=False):
+    """The member is to be all of its group, whatever the others say: Raft promises nothing then."""
+
+
 class ReleaseCursor(Struct, frozen=True, gc=False):
     """The entries up to `index` are not needed any more: after them the state machine was `state`."""
 
@@ -174,7 +178,7 @@ class ReleaseCursor(Struct, frozen=True, gc=False):
 
 Input = (
     Message | ElectionTimeout | Tick | ConditionTimeout | Written
-    | Command | Join | Leave | TransferLeadership | ReleaseCursor
+    | Command | Join | Leave | TransferLeadership | ForceMemberChange | ReleaseCursor
 )  # fmt: skip
 
 # To the host

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from hawb.raft.election import begin_again, on_election_timeout
 from hawb.raft.member import Member, Peer
-from hawb.raft.membership import on_command, on_join, on_leave, on_release_cursor, on_transfer_leadership
+from hawb.raft.membership import (
+    on_command,
+    on_force_member_change,
+    on_join,
+    on_leave,
+    on_release_cursor,
+    on_transfer_leadership,
+)
 from hawb.raft.messages import (
     KINDS,
     Command,
     ConditionTimeout,
     ElectionTimeout,
+    ForceMemberChange,
     Input,
     Join,
     Leave,
@@ -64,5 +72,6 @@ HANDLERS = dict.fromkeys(KINDS, on_message) | {
     Join: on_join,
     Leave: on_leave,
     TransferLeadership: on_transfer_leadership,
+    ForceMemberChange: on_force_member_change,
     ReleaseCursor: on_release_cursor,
 }

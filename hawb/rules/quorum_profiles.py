@@ -57,9 +57,9 @@ class QuorumProfile(Struct, frozen=True):
     (Ra 2.16.4, and so 4.1), and `overlooks_delivery_limit` whether that look takes every delivery limit for none
     (`canonicalize_delivery_limit`, 4.3). `spares_laggards` is whether a leader refuses to hand over to a member that it
     has not sent all it has (Ra 3.1.8), `awaits_members` whether add_member fails where the change is not in effect in
-    time (4.1.0). `keeps_bodies` is whether members hold messages in memory,
-    `requeues_at_tail` whether a message that is given back without a delivery limit is written anew at the log's end:
-    from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
+    time (4.1.0), `shrinks_by_force` whether a queue can be had to go on with one member alone (3.12). `keeps_bodies` is
+    whether members hold messages in memory, `requeues_at_tail` whether a message that is given back without a delivery
+    limit is written anew at the log's end: from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
     queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is how long a consumer whose node is out of
@@ -85,6 +85,7 @@ class QuorumProfile(Struct, frozen=True):
     overlooks_delivery_limit: bool = False
     spares_laggards: bool = False
     awaits_members: bool = False
+    shrinks_by_force: bool = True
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
 
@@ -140,9 +141,10 @@ _PROFILE_3_10 = QuorumProfile(
     least_cut=8192,
     snapshot_every=2048,
     snapshot_every_at_most=3_200_000,
+    shrinks_by_force=False,
 )
 
-_PROFILE_3_13 = replace(_PROFILE_3_10, asks_leader_first=False)
+_PROFILE_3_13 = replace(_PROFILE_3_10, asks_leader_first=False, shrinks_by_force=True)
 
 _PROFILE_4_0 = QuorumProfile(
     settings=(*_SINCE_3_10, ("delivery-limit", Resolve.STRICTER), ("expires", Resolve.SMALLER)),
@@ -204,6 +206,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         least_cut=4096,
         snapshot_every=64_000,
         snapshot_every_at_most=3_200_000,
+        shrinks_by_force=False,
     ),
     "3.10": _PROFILE_3_10,
     "3.13": _PROFILE_3_13,

@@ -275,6 +275,16 @@ class ForceReset(OnNode, frozen=True):
     """`rabbitmqctl force_reset`: a stopped node forgets the cluster and its data, and the others are not told."""
 
 
+class ForceStandaloneKhepriBoot(OnNode, frozen=True):
+    """`rabbitmqctl force_standalone_khepri_boot`, with Khepri: a node whose peers are gone for good makes itself the
+    only member of the cluster, and its copy of the metadata the truth."""
+
+
+class ForceShrink(OnNode, frozen=True):
+    """`rabbitmqctl eval 'rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member().'`, since 4.0: every
+    quorum queue with a member on the node has no other from then on, whatever those knew."""
+
+
 class ForgetClusterNode(Verb, frozen=True):
     """`rabbitmqctl forget_cluster_node [--offline]`, run on `from_` (None: the first running node)."""
 
@@ -378,6 +388,8 @@ VERBS: dict[str, type[Verb]] = {
     "join": Join,
     "reset": Reset,
     "force_reset": ForceReset,
+    "force_standalone_khepri_boot": ForceStandaloneKhepriBoot,
+    "force_shrink": ForceShrink,
     "forget_cluster_node": ForgetClusterNode,
     "sync_queue": SyncQueue,
     "cancel_sync_queue": CancelSyncQueue,

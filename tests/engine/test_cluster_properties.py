@@ -147,7 +147,8 @@ NOT_REACHED: dict[str, str] = {
                      "mirror_stays", "operator_policy_cleared", "publisher_blocked",
                      "publisher_held_up", "publisher_unblocked", "sync_held", "sync_resumed", "sync_too_slow",
                      "transaction_failed"), SELDOM),
-    **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "sides_rejoined"),
+    **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "node_stands_alone",
+                     "sides_rejoined"),
                     "of Khepri alone: tests/engine/test_metadata_store.py"),
     **dict.fromkeys(("answers_too_late", "consumer_in_reach", "consumer_suspected", "consumer_timed_out",
                      "follower_stopped", "messages_delayed", "messages_retried"),
@@ -155,12 +156,14 @@ NOT_REACHED: dict[str, str] = {
 }  # fmt: skip
 """Events that programs need not reach, each with the reason."""
 
-NOT_TAKEN: dict[str, str] = dict.fromkeys(("clear_operator_policy", "delete", "force_reset"), SELDOM)
+NOT_TAKEN: dict[str, str] = dict.fromkeys(
+    ("clear_operator_policy", "delete", "force_reset", "force_standalone_khepri_boot"), SELDOM
+)
 """Verbs that the programs take less than `LEAST_TIMES`, each with the reason."""
 
-QUORUM_VERBS = {"add_member", "delete_member", "grow", "shrink", "transfer_leadership"}
+QUORUM_VERBS = {"add_member", "delete_member", "force_shrink", "grow", "shrink", "transfer_leadership"}
 QUORUM_EVENTS = {"leader_elected", "queue_unavailable", "queue_available", "nodes_suspected", "member_added",
-                 "member_removed", "messages_held_back"}  # fmt: skip
+                 "member_removed", "messages_held_back", "shrunk_by_force"}  # fmt: skip
 """Verbs and events that quorum queues alone have to do with."""
 
 LEAST_TIMES = 5

@@ -294,3 +294,39 @@ def test_a_change_at_a_leader_that_others_replace_is_gone(cluster: Cluster) -> N
     assert leader(cluster) is None
     cluster.heal().wait(20)
     assert set(cluster.outcome["queues"]) == {"mine"}
+
+
+def test_a_node_stands_alone_only_where_no_other_is_up(cluster: Cluster) -> None:
+    cluster.kill("b").force_standalone_khepri_boot("b").force_standalone_khepri_boot("a")
+    cluster.kill("c").force_standalone_khepri_boot("a").declare("orders", node="a")
+    down, refused = (error["text"] for error in cluster.outcome["errors"])
+    assert down == "node 'b' is not running"
+    assert refused.startswith("not simulated: force_standalone_khepri_boot of node 'a' while 'c' is up")
+    assert cluster.outcome["metadata_store"] == {"leader": "a", "members": ["a"], "term": 3, "writable_from": ["a"]}
+    assert cluster.outcome["queues"]["orders"]["state"] == "running"
+
+
+def test_no_node_of_another_release_stands_alone() -> None:
+    cluster = Cluster("a", "b", version="4.0").kill("b").force_standalone_khepri_boot("a")
+    assert [error["text"] for error in cluster.outcome["errors"]] == ["This command is not supported by node a"]
+
+
+def test_a_node_that_another_left_behind_waits_in_vain(cluster: Cluster) -> None:
+    cluster.kill("b", "c").force_standalone_khepri_boot("a").start("b").wait(400)
+    assert cluster.outcome["nodes"]["b"] == "down"
+
+
+def test_queues_are_shrunk_by_force_once_metadata_can_be_changed(cluster: Cluster) -> None:
+    cluster.declare("log", node="b", arguments={"x-queue-type": "quorum"}).publish("log", 3).kill("b", "c").wait(10)
+    cluster.force_shrink("b").force_shrink("a").force_standalone_khepri_boot("a").force_shrink("a").wait(1)
+    down, refused = (error["text"] for error in cluster.outcome["errors"])
+    assert down == "node 'b' is not running"
+    assert refused.startswith("not simulated: rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0")
+    log = cluster.outcome["queues"]["log"]
+    assert (log["members"], log["leader"], log["messages"]) == (["a"], "a", 3)
+
+
+def test_queues_of_3_10_cannot_be_shrunk_by_force() -> None:
+    cluster = Cluster("a", version="3.10").force_shrink("a")
+    (error,) = cluster.outcome["errors"]
+    assert error["text"].startswith("undef: RabbitMQ 3.10.8 has no rabbit_quorum_queue:force_all_queues")

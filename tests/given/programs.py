@@ -48,6 +48,7 @@ QUORUM_LIMITED = (
 """Arguments of quorum queues, some of which some releases refuse."""
 
 ENDS = ("ack", "cancel", "close")
+ALONE = ("force_shrink", "force_standalone_khepri_boot")
 """How a consumption ends."""
 
 HANDLINGS = ("ignore", "pause_minority", "autoheal", {"pause_if_all_down": ["a"], "recover": "autoheal"})
@@ -127,6 +128,7 @@ def steps(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[dict]:
         verb("delete_member", queue=queue, node=node),
         verb("transfer_leadership", queue=queue, node=node),
         verb("grow", node=node, strategy=st.sampled_from(["all", "even"])),
+        st.builds(lambda name, chosen: {name: chosen}, st.sampled_from(ALONE), node),
         node.map(lambda chosen: {"shrink": chosen}),
         verb("crash", queue=queue, node=node),
         verb("declare", queue=queue, node=node, arguments=quorum_arguments()),

@@ -34,7 +34,7 @@ LONGEST_WITHOUT_LEADER_US = 30_000_000
 BACK = {"node_running", "node_revived", "links_healed"}
 """Events with which faults end."""
 
-DISKS_LOST = {"disk_lost", "node_reset"}
+DISKS_LOST = {"disk_lost", "node_reset", "node_stands_alone", "shrunk_by_force"}
 """Events after which members have forgotten what they had promised."""
 
 

@@ -159,6 +159,10 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
     "node_joined": ("recovery", "{node} joined the cluster."),
     "node_reset": ("fault", "{node} was reset: it forgot the cluster and its data."),
     "node_forgotten": ("fault", "{origin} was told to forget {node}: it is no member of the cluster any more."),
+    "node_stands_alone": (
+        "fault",
+        "{node} is the only member of the cluster from now on, and its copy of the metadata is the truth.",
+    ),
     "disk_lost": ("fault", "{node} lost its disk."),
     "heir_chosen": (
         "promotion",
@@ -255,6 +259,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
         "Nothing was heard over {links} for a while: members of quorum queues there take each other for dead.",
     ),
     "member_added": ("plain", "{node} became a member of {queues}, to be sent its log."),
+    "shrunk_by_force": ("fault", "{queues} is made to go on with its member on {node} alone."),
     "member_removed": ("plain", "{node} is no longer a member of {queues}."),
     "queue_down": (
         "fault",
@@ -326,6 +331,7 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "dropped_replicas": "{Ids} of {queues} {were} lost: every copy was dropped but one, and that mirror "
             "deleted its own.",
             "disk_lost": "{Ids} of {queues} {were} lost with the disk that they were on.",
+            "shrunk_by_force": "{Ids} of {queues} {were} lost: only members had them that were given up by force.",
             "side_given_up": "{Ids} of {queues} {were} lost: nodes that had them gave up their records for others that "
             "do not know of them.",
             "node_forgotten": "{Ids} of {queues} {were} lost: their master's node was forgotten, and no stopped mirror "
