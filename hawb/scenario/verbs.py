@@ -13,22 +13,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from hawb.scenario.fields import (
-    Arguments,
-    Bytes,
-    Count,
-    MessagePriority,
-    Name,
-    Node,
-    Nodes,
-    PartialOutcome,
-    PolicyEntry,
-    Prefetch,
-    Priority,
-    Queue,
-    Rate,
-    Seconds,
-    refuse_twice,
-)
+    Arguments, Bytes, Count, MessagePriority, Name, Node, Nodes, PartialOutcome, PolicyEntry, Prefetch, Priority, Queue,
+    Rate, Seconds, refuse_twice,
+)  # fmt: skip
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNode, OnNodes, OnQueue, Verb
 
 Pair = Annotated[tuple[Node, ...], Meta(min_length=2, max_length=2, description="a pair of nodes: [a, b]")]
