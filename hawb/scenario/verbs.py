@@ -13,9 +13,22 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from hawb.scenario.fields import (
-    Arguments, Bytes, Count, MessagePriority, Name, Node, Nodes, PartialOutcome, PolicyEntry, Prefetch, Priority, Queue,
-    Rate, Seconds, refuse_twice,
-)  # fmt: skip
+    Arguments,
+    Bytes,
+    Count,
+    MessagePriority,
+    Name,
+    Node,
+    Nodes,
+    PartialOutcome,
+    PolicyEntry,
+    Prefetch,
+    Priority,
+    Queue,
+    Rate,
+    Seconds,
+    refuse_twice,
+)
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNode, OnNodes, OnQueue, Verb
 
 Pair = Annotated[tuple[Node, ...], Meta(min_length=2, max_length=2, description="a pair of nodes: [a, b]")]
@@ -263,13 +276,7 @@ class ForceReset(OnNode, frozen=True):
 
 
 class ForceStandaloneKhepriBoot(OnNode, frozen=True):
-    """`rabbitmqctl force_standalone_khepri_boot`, with Khepri: a node whose peers are gone for good makes itself the
-    only member of the cluster, and its copy of the metadata the truth."""
-
-
-class ForceShrink(OnNode, frozen=True):
-    """`rabbitmqctl eval 'rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member().'`, since 4.0: every
-    quorum queue with a member on the node has no other from then on, whatever those knew."""
+    """`rabbitmqctl force_standalone_khepri_boot`: a node whose peers are gone for good is the cluster."""
 
 
 class ForgetClusterNode(Verb, frozen=True):
@@ -318,15 +325,16 @@ class Shrink(OnNode, frozen=True):
     """`rabbitmq-queues shrink`."""
 
 
+class ForceShrink(OnNode, frozen=True):
+    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues go on with the member there."""
+
+
 class TransferLeadership(OnMember, frozen=True):
     """The leader of a quorum queue hands over to the member on `node`."""
 
 
 class Rebalance(Flag, frozen=True):
     """`rabbitmq-queues rebalance all`."""
-
-
-# --- time and expectations ---
 
 
 class Wait(Bare, frozen=True):
