@@ -82,8 +82,10 @@ def is_absent(queue: Queue) -> bool:
 
 def leaves_memory(turn: Turn, queue: Queue) -> bool:
     """Whether only disks have a queue's record once its node is gone: so it is for a queue without replicas before
-    3.11.0 (`rabbit_amqqueue:queues_to_delete_when_node_down`)."""
-    return not is_replicated(queue) and not (queue.durable and turn.settings.profile.keeps_records)
+    3.11.0 (`rabbit_amqqueue:queues_to_delete_when_node_down`), and later for one that is not durable, but not with
+    Khepri, which keeps every record until the node is back (`rabbit_amqqueue:on_node_down`)."""
+    keeps = turn.setup.khepri or (queue.durable and turn.settings.profile.keeps_records)
+    return not is_replicated(queue) and not keeps
 
 
 def ends_with_crash(queue: Queue) -> bool:

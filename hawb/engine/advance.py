@@ -63,6 +63,8 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
         subscriptions.stop_resuming(turn, operation)
     else:
         access.refuse_timeout(turn, operation)
+        if isinstance(operation, operations.Get):
+            fetching.close_holder(turn, operation)
 
 
 def alarms_changed(turn: Turn, event: events.AlarmsChanged) -> None:

@@ -62,9 +62,15 @@ def pieces(batches: tuple[Batch, ...], pairs: Iterable[tuple[int, int]]) -> Iter
             number, at = end + 1, at + 1
 
 
+def counted_bytes(queue: Queue, batch: Batch) -> int:
+    """How many bytes of each message count for a queue's limits."""
+    return batch.size_bytes + (0 if queue.quorum_settings is None else queue.quorum_settings.properties_bytes)
+
+
 def size_bytes(queue: Queue, numbers: Runs) -> int:
-    """How many bytes of message bodies there are."""
-    return sum((end - number + 1) * batch.size_bytes for number, end, batch in pieces(queue.batches, numbers))
+    """How many bytes of messages there are, as far as they count for limits."""
+    found = pieces(queue.batches, numbers)
+    return sum((end - number + 1) * counted_bytes(queue, batch) for number, end, batch in found)
 
 
 def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, ...]:

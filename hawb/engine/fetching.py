@@ -20,15 +20,34 @@ from hawb.engine.consuming import (
 )
 from hawb.engine.contents import in_order, ready
 from hawb.engine.naming import described
-from hawb.engine.operations import Get, InVain
+from hawb.engine.operations import ConsumerCloses, Get, InVain
 from hawb.engine.settling import acknowledge, note_acknowledged
 from hawb.engine.single_active import is_single_active
 from hawb.engine.state import QUORUM
 from hawb.engine.turn import Turn
 
+CHANNEL_ERRORS = (403, 404, 405, 406)
+"""The errors of AMQP that end a channel, and not its connection."""
+
 
 def get(turn: Turn, operation: Get) -> None:
-    """basic.get: the oldest ready messages go to a holder, or are acknowledged at once."""
+    """basic.get; where it is refused its channel ends, and what a holder held over it goes back
+    (`rabbit_channel:handle_exception`)."""
+    before = len(turn.refusals)
+    fetch(turn, operation)
+    if any(refusal.code in CHANNEL_ERRORS for refusal in turn.refusals[before:]):
+        close_holder(turn, operation)
+
+
+def close_holder(turn: Turn, operation: Get) -> None:
+    """The channel of who asked for messages ends with an error."""
+    known = turn.consumers.get(operation.holder or "")
+    if known is not None and known.state != "closed":
+        turn.schedule(0, ConsumerCloses(known.name, "channel_failed"))
+
+
+def fetch(turn: Turn, operation: Get) -> None:
+    """The oldest ready messages go to a holder, or are acknowledged at once."""
     if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
         return
     if queue.type == QUORUM and is_single_active(queue):

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from hawb.engine import expiry, fifo, runs
 from hawb.engine.access import park
-from hawb.engine.contents import first, in_order, pieces, ready, size_bytes
+from hawb.engine.contents import counted_bytes, first, in_order, pieces, ready, size_bytes
 from hawb.engine.dead_letters import MAXLEN, forget_letters, let_go
 from hawb.engine.events import PolicyChanged, QueueExpires
 from hawb.engine.fifo import limits_of
@@ -67,10 +67,11 @@ def excess_bytes(queue: Queue, waiting: Runs, max_bytes: int) -> Runs:
     for number, last, batch in pieces(queue.batches, in_order(queue, waiting)):
         if over_bytes <= 0:
             break
-        enough = -(-over_bytes // batch.size_bytes) if batch.size_bytes else last - number + 1
+        each_bytes = counted_bytes(queue, batch)
+        enough = -(-over_bytes // each_bytes) if each_bytes else last - number + 1
         last = min(last, number + enough - 1)
         gone.append((number, last))
-        over_bytes -= (last - number + 1) * batch.size_bytes
+        over_bytes -= (last - number + 1) * each_bytes
     return runs.normal(gone)
 
 

@@ -213,9 +213,10 @@ class ConsumerCancels(Struct, frozen=True):
 
 
 class ConsumerCloses(Struct, frozen=True):
-    """A client closes its consumer's channel."""
+    """A client closes its consumer's channel, or an error does."""
 
     consumer: str
+    reason: str = "client"
 
 
 class ConnectionCloses(Struct, frozen=True):

@@ -84,7 +84,7 @@ def propose(turn: Turn, event: Any) -> bool:
         return not turn.is_running(node) or streams.refuses(turn, event)
     if isinstance(event, ConsumerCloses):
         if consumer.state != "closed":
-            channel_down(turn, consumer.name, "client")
+            channel_down(turn, consumer.name, event.reason)
     elif turn.is_running(node) and not refused_by_channel(turn, event):
         put(turn, name, with_count(turn, event), node)
     return True

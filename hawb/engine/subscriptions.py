@@ -144,9 +144,9 @@ def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
 
 
 def client_closes(turn: Turn, event: ConsumerCloses) -> None:
-    """A client closes its consumer's channel."""
+    """A client closes its consumer's channel, or an error does."""
     if turn.consumers[event.consumer].state != "closed":
-        close(turn, event.consumer, "client")
+        close(turn, event.consumer, event.reason)
 
 
 def close(turn: Turn, name: str, reason: str) -> None:

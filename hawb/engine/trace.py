@@ -83,7 +83,7 @@ EVENTS: dict[str, str] = {
     "in_use; "
     "notified.",
     "consumer_closed": "A consumer's channel closed. consumer, reason: client, node_down, drained, connection_failed, "
-    "timed_out.",
+    "channel_failed, timed_out.",
     "consumer_suspected": "A quorum queue does not reach a consumer, which keeps what it holds for a while. consumer, "
     "ids, timeout_s.",
     "consumer_timed_out": "A consumer had not answered in time: it lost messages, and gets none until it has answered "

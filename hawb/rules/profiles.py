@@ -31,11 +31,11 @@ class Profile(Struct, frozen=True):
     does so first, and its failure does not count
     (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8 node waited ten
     minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have come, and not
-    each (3.10.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it takes back from
-    consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds itself on no record,
-    or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0). `keeps_records`
-    is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not (3.11.0,
-    `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by Raft, and not
+    each (3.10.0, until 4.3.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it takes
+    back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds itself on
+    no record, or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
+    `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not
+    (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by Raft, and not
     in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated features that are not
     permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
     `hawb.rules.denied_features`. `tells_blocked` is whether a consumer that a classic queue has no room for is told of
@@ -292,7 +292,7 @@ PROFILES: dict[str, Profile] = {
         rebalance_spares_drained=True,
         exclusive_counts_as_mirrored=False,
         late_answers_count=True,
-        counts_deliveries=True,
+        counts_deliveries=False,
         requeues_at_mirrors=True,
         strays_confirm=False,
         keeps_records=True,

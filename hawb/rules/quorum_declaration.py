@@ -38,7 +38,8 @@ LOCATORS_3_10 = tuple(name for name in LEADER_LOCATORS if name != "min-masters")
 
 
 class QuorumSettings(Struct, frozen=True):
-    """What a quorum queue keeps to, None where there is no limit. Lengths count ready messages, bytes their bodies.
+    """What a quorum queue keeps to, None where there is no limit. Lengths count ready messages, bytes their bodies and,
+    of each, `properties_bytes` beside.
 
     `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
     MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
@@ -62,6 +63,7 @@ class QuorumSettings(Struct, frozen=True):
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
     delayed_retry: DelayedRetry | None = None
+    properties_bytes: int = 0
 
 
 def refusal(
@@ -137,6 +139,7 @@ def quorum_settings(
         ),
         consumer_timeout_ms=_or_else(read.get("consumer-timeout"), known.consumer_timeout_ms),
         delayed_retry=delayed_retry(*(read.get(f"delayed-retry-{key}") for key in ("type", "min", "max"))),
+        properties_bytes=known.properties_bytes,
     )
 
 

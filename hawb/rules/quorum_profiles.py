@@ -60,6 +60,8 @@ class QuorumProfile(Struct, frozen=True):
     time (4.1.0), `shrinks_by_force` whether a queue can be had to go on with one member alone (3.12). `keeps_bodies` is
     whether members hold messages in memory, `requeues_at_tail` whether a message that is given back without a delivery
     limit is written anew at the log's end: from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
+    `properties_bytes` is how much of a message counts beside its body for limits in bytes: since 4.3 its properties as
+    they are sent (`rabbit_fifo:maybe_enqueue`), of which there are always flags and mostly the delivery mode.
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
     queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is how long a consumer whose node is out of
@@ -88,6 +90,7 @@ class QuorumProfile(Struct, frozen=True):
     shrinks_by_force: bool = True
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
+    properties_bytes: int = 0
 
 
 _LENGTHS: Settings = (("max-length", Resolve.SMALLER), ("max-length-bytes", Resolve.SMALLER))
@@ -182,6 +185,7 @@ _PROFILE_4_3 = replace(
     awaits_members=True,
     consumer_disconnected_timeout_ms=60_000,
     consumer_timeout_ms=1_800_000,
+    properties_bytes=3,
 )
 
 QUORUM_PROFILES: dict[str, QuorumProfile] = {

@@ -136,10 +136,12 @@ def deleted_outcome(state: State, events: Iterable[dict]) -> list[str]:
 
 
 def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
-    """The running nodes of each side, where there are several."""
-    sides = [[node for node in state.nodes_of(side) if state.nodes[node].status == RUNNING] for side in state.sides]
-    running = [settings.named(nodes) for nodes in sides if nodes]
-    return running if len(running) > 1 else []
+    """The running nodes that each of them takes for running, where they do not agree: the sides of a partition or, with
+    Khepri, what is left of one cluster around single links that are cut."""
+    running = state.running()
+    seen = ({node, *state.nodes[node].believes_running} for node in running)
+    views = dict.fromkeys(tuple(node for node in running if node in view) for view in seen)
+    return [settings.named(nodes) for nodes in views] if len(views) > 1 else []
 
 
 def views_outcome(state: State, settings: Settings, name: str) -> dict:

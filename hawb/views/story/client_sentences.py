@@ -121,6 +121,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "drained": "{Consumer} of {queues} was closed with its connection to {node}, which is being drained.",
             "timed_out": "{Consumer} of {queues} was closed with an error of its channel: it had not answered in time.",
             "connection_failed": "{Consumer} of {queues} was closed with its connection, which an error ended.",
+            "channel_failed": "{Consumer} of {queues} was closed with its channel, which an error ended.",
         },
     ),
     "consumer_suspected": (
