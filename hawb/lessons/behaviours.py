@@ -278,7 +278,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("add_member fails: badmatch, timeout", quorum_membership.await_member, "",
             "quorum-add-member-without-a-majority-4-3"),
         _of("a quorum queue that lost most of its members for good goes on with one, by force",
-            quorum_membership.force_shrink, "", "khepri-stands-alone-at-boot"),
+            quorum_membership.force_shrink, "", "quorum-shrunk-by-force khepri-stands-alone-at-boot"),
         _of("grow and shrink", quorum_membership.grow, "", "quorum-grown-and-shrunk quorum-shrunk-to-the-last"),
         _of("a policy changed while a quorum queue has no leader", policy_changes.watch, "",
             "quorum-policy-while-leaderless quorum-policy-while-leaderless-4-0 quorum-policy-while-leaderless-4-3"),

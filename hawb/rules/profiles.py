@@ -35,9 +35,9 @@ class Profile(Struct, frozen=True):
     back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds itself on
     no record, or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
     `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not
-    (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by Raft, and not
-    in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated features that are not
-    permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
+    (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by
+    Raft, and not in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated features that
+    are not permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
     `hawb.rules.denied_features`. `tells_blocked` is whether a consumer that a classic queue has no room for is told of
     as blocked (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is whether error texts show strings as Unicode
     (`~tp`) or byte by byte (`~p`).

@@ -87,7 +87,7 @@ class QuorumProfile(Struct, frozen=True):
     overlooks_delivery_limit: bool = False
     spares_laggards: bool = False
     awaits_members: bool = False
-    shrinks_by_force: bool = True
+    shrinks_by_force: bool = False
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
     properties_bytes: int = 0
@@ -144,7 +144,6 @@ _PROFILE_3_10 = QuorumProfile(
     least_cut=8192,
     snapshot_every=2048,
     snapshot_every_at_most=3_200_000,
-    shrinks_by_force=False,
 )
 
 _PROFILE_3_13 = replace(_PROFILE_3_10, asks_leader_first=False, shrinks_by_force=True)
@@ -158,6 +157,7 @@ _PROFILE_4_0 = QuorumProfile(
     places_by_load=True,
     registers_enqueuers=True,
     asks_leader_first=False,
+    shrinks_by_force=True,
     compares_policies=True,
     keeps_bodies=False,
     requeues_at_tail=True,
@@ -210,7 +210,6 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         least_cut=4096,
         snapshot_every=64_000,
         snapshot_every_at_most=3_200_000,
-        shrinks_by_force=False,
     ),
     "3.10": _PROFILE_3_10,
     "3.13": _PROFILE_3_13,
