@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 LONG = os.environ.get("HAWB_LONG") == "1"
 BROKER = os.environ.get("HAWB_BROKER") == "1"
-SEED = int(os.environ.get("HAWB_SEED", random.randrange(2**32) if LONG else 0))
+# Processes of xdist, which begin with the environment of the first one, try the seed that it has printed.
+SEED = int(os.environ.setdefault("HAWB_SEED", str(random.randrange(2**32) if LONG else 0)))
 DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
 LONGEST = (

@@ -40,6 +40,7 @@ from hawb.engine import (
     subscriptions,
     timeouts,
 )
+from hawb.engine.agenda import EVENT, PRIORITY, TIMER
 from hawb.engine.booting import boot_order
 from hawb.engine.classic import failover, mirrors, synchronisation
 from hawb.engine.classic.journal import DRAINED
@@ -239,6 +240,12 @@ HANDLERS: dict[type, Callable] = {
 """The handler of each kind of event and operation on the agenda."""
 
 
+OF_MESSAGES = {
+    raft_events.RaftArrives, raft_events.RaftWritten, operations.DeadLetters, events.ConfirmsDue,
+    events.DeliveryArrives,
+}  # fmt: skip
+
+
 def step(turn: Turn, until_us: float = inf) -> bool:
     """Lets the next thing happen that is due by `until_us`: a flow brings a change, or an event comes, before which all
     that flowed is taken in. False if nothing is due."""
@@ -275,10 +282,23 @@ def do_committed(turn: Turn) -> None:
         HANDLERS[type(operation)](turn, operation)
 
 
+CALM_US = 100_000
+"""How long messages of steady clients alone are to be under way for a cluster to count as settled."""
+
+
 def until_settled(turn: Turn) -> None:
-    """Lets events happen until only timers are left."""
-    while not turn.settled():
+    """Lets events happen until only timers are left, or nothing but messages of steady clients, which may leave no
+    pause in which none is under way."""
+    calm_from_us = inf
+    while not turn.settled() and turn.now_us <= calm_from_us + CALM_US:
+        calm = flows.has_flows(turn) and only_messages(turn)
+        calm_from_us = min(calm_from_us, turn.now_us) if calm else inf
         step(turn)
+
+
+def only_messages(turn: Turn) -> bool:
+    """Whether all that is under way is messages, and what is told of them."""
+    return all(type(entry[EVENT]) in OF_MESSAGES for entry in turn.agenda if entry[PRIORITY] != TIMER)
 
 
 def before(turn: Turn, time_us: int) -> None:

@@ -137,8 +137,8 @@ EVENTS: dict[str, str] = {
     "master_shutdown, master_recovered, transfer.",
     "mirror_stays": "A mirror that waited for its master stays on the record of the one that came back.",
     "mirror_synchronised": "A mirror holds all that its master does. how: joined, drained, synchronisation, promotion.",
-    "master_down": "A queue's master process is gone. reason: node_killed, node_lost_power, node_stopped, "
-    "out_of_reach, crashed, policy, transfer, left_behind, metadata_timed_out (with messages, which are deleted).",
+    "master_down": "A queue's master process is gone. messages (deleted, if metadata_timed_out), reason: node_killed, "
+    "node_lost_power, node_stopped, out_of_reach, crashed, policy, transfer, left_behind, metadata_timed_out.",
     "rebalance_started": "Masters are to be shared out evenly. most (masters on a node).",
     "leadership_transferred": "A queue's master moves on purpose: all replicas but the one at node are dropped. was.",
     "mirrors_stopped": "A master that was shut down stopped its mirrors, none of them synchronised; they delete their "

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.planning.quorum_translation import Reason, definition
+from hawb.planning.quorum_translation import LOCATOR_SOURCE, Reason, definition, is_balanced
+from hawb.rules.denied_features import MASTER_LOCATOR
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, Policy
 from hawb.rules.policy_validation import refusal
@@ -28,6 +29,7 @@ QUORUM_ONLY = {"dead-letter-strategy": "at-most-once"}
 NOTHING = {"max-length": 10**12}
 """A policy that limits nothing, and silences others all the same."""
 
+FORMER_LOCATOR, LOCATOR = "queue-master-locator", "queue-leader-locator"
 OF_EXCHANGES = ("alternate-exchange",)
 OF_STREAMS = {"max-age", "stream-max-segment-size-bytes", "stream-filter-size-bytes", "initial-cluster-size"}
 
@@ -64,17 +66,34 @@ def split(
     given = {key: value for key, value in policy.definition.items() if key in known}
     translated = definition(policy.definition, matrix, profile)
     wanted = {
-        "classic": {key: value for key, value in given.items() if key not in profile.unsupported_by("classic")},
+        "classic": _for_classic(given, profile),
         "quorum": {key: value for key, value in translated.settings.items() if key in known},
     }
     of_exchanges = {key: given[key] for key in OF_EXCHANGES if key in given and policy.apply_to == "all"}
     left = {kind: wanted[kind] or (dict(NOTHING) if kind in silences else {}) for kind in meant}
-    reasons = translated.reasons if "quorum" in meant else []
+    reasons = translated.reasons if "quorum" in meant else _renamed(wanted["classic"], given)
     if len({str(sorted(each.items())) for each in left.values()}) == 1:
         return Split(policy, operator, _whole(policy, left[meant[0]], wanted[meant[0]], meant), reasons)
     parts = _apart(policy, left, profile) + _exchanges(policy, of_exchanges)
     parts = [replace(part, stands_in=not wanted.get(part.of, True)) for part in parts]
     return Split(policy, operator, parts, reasons, both=len(meant) > 1)
+
+
+def _for_classic(given: Mapping[str, object], profile: Profile) -> dict[str, object]:
+    """What classic queues keep of a policy: where the locator's former name is denied, by its later one."""
+    settings = {key: value for key, value in given.items() if key not in profile.unsupported_by("classic")}
+    if MASTER_LOCATOR in profile.denied_features and FORMER_LOCATOR in settings:
+        balanced = is_balanced(settings.pop(FORMER_LOCATOR))
+        settings = ({LOCATOR: "balanced"} if balanced else {}) | settings
+    return settings
+
+
+def _renamed(settings: Mapping[str, object], given: Mapping[str, object]) -> list[Reason]:
+    """What is said of a locator that goes by another name, or goes."""
+    if FORMER_LOCATOR not in given or FORMER_LOCATOR in settings:
+        return []
+    what = "queue-leader-locator balanced in its place" if LOCATOR in settings else "left out: the declaring node leads"
+    return [Reason("changes", f"policy setting {FORMER_LOCATOR}: {what}", LOCATOR_SOURCE)]
 
 
 def _untouched(policy: Policy, profile: Profile, operator: bool) -> Split:

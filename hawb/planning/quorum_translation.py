@@ -66,7 +66,7 @@ def _is_negative(value: object) -> bool:
     return type(value) in (int, float) and value < 0
 
 
-def _is_balanced(value: object) -> bool:
+def is_balanced(value: object) -> bool:
     return value in ("min-masters", "random")
 
 
@@ -102,7 +102,7 @@ ROWS = (
         feature="dead-letters-at-least-once"),
     Row("queue-leader-locator", "left out: the declaring node leads", ("3.8",), {"3.8": {}}, feature="leader-locator"),
     Row("queue-master-locator", "queue-leader-locator balanced in its place", SINCE_3_10,
-        _in_all(SINCE_3_10, queue_leader_locator="balanced"), value=_is_balanced, source=LOCATOR_SOURCE),
+        _in_all(SINCE_3_10, queue_leader_locator="balanced"), value=is_balanced, source=LOCATOR_SOURCE),
     Row("queue-master-locator", "left out: the declaring node leads", EVER, _in_all(EVER), source=LOCATOR_SOURCE),
     Row("delivery-limit", "left out: below 0 means no limit in 4.0, and the end with the first return before",
         BEFORE_4_0, _in_all(BEFORE_4_0), value=_is_negative, source="rabbit_fifo:return_one"),

@@ -48,9 +48,11 @@ class Told:
         self.has_priorities = self.is_quorum = False
         self.sent: dict[object, Runs] = defaultdict(lambda: EMPTY)
 
-    def apart(self) -> None:
-        """Several sides may have the queue from now on."""
-        self.once_per_side = runs.union(self.once_per_side, runs.minus(self.published, self.delivered))
+    def apart(self, back: bool) -> None:
+        """Several sides may have the queue from now on, or one as it was when its node went: that knows nothing of what
+        others have delivered since."""
+        undelivered = self.published if back else runs.minus(self.published, self.delivered)
+        self.once_per_side = runs.union(self.once_per_side, undelivered)
         self.latest.clear()
 
 
@@ -61,7 +63,7 @@ def check_deliveries(run: Run) -> None:
     for entry in run.moment().trace():
         if entry.event in APART:
             for told in queues.values():
-                told.apart()
+                told.apart(back=entry.event == "records_restored")
         elif entry.event == "queue_declared":
             step = run.steps[entry.step].verb
             assert isinstance(step, Declare), entry

@@ -48,7 +48,9 @@ def accepted(plan: Migration) -> None:
     on = ClusterPart(nodes=names, version=plan.target.version)
     played = outcome(Run.of(Scenario(scenario="x", cluster=on, steps=steps)))
     assert played["errors"] == []
-    assert [told["type"] for told in played["queues"].values()] == ["quorum"] * len(moved)
+    # A queue that expires at once may be gone before anybody looks.
+    assert len(played["queues"]) + len(played["deleted"]) == len(moved)
+    assert all(told["type"] == "quorum" for told in played["queues"].values())
     for operator in (False, True):
         for each in plan.policies(operator):
             fields = {"pattern": each.pattern, "definition": each.definition, "priority": each.priority,
