@@ -6,7 +6,7 @@ search by bits (`hawb.study.kernel.search_copies`). What a port promises is said
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, places, runs
+from hawb.engine import bookkeeping, confirms, places, runs
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.disks import on_disks, uncounted_from
 from hawb.engine.runs import EMPTY, Runs
@@ -62,18 +62,24 @@ def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
 
 def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | None) -> None:
     """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
-    it, and all of it where they were synchronised: gm hands on to the survivors what the dead had broadcast. The record
-    is still that of the old master."""
+    it, and all of it where they were synchronised: gm hands on to the survivors what the dead had broadcast, to the
+    heir before all if the master had not reached it. The record is still that of the old master."""
+    late, abreast = dict(q.lagging), [node for node in nodes_of(living) if node in q.synchronised]
+    near = [node for node in abreast if node not in late and t.linked(heir, node)]
+    if heir in late and near:
+        q.contents = with_content(q.contents, {heir: q.contents[near[0]]})
+        confirms.replica_answers(t, q.name, heir, t.link_us(q.master, heir))
     content = q.contents[heir] or EMPTY
     missing = runs.minus(q.content, content)
     held = {
-        node: content if node in q.synchronised and t.linked(heir, node)
-        else runs.common(q.contents[node] or EMPTY, content)
+        node: content if node in abreast and t.linked(heir, node) else runs.common(q.contents[node] or EMPTY, content)
         for node in nodes_of(living)
     }  # fmt: skip
     q.overcounted = overcounted(t, q, living, content)
     q.contents = with_content(q.contents, held | on_disks(t, q, nodes_of(gone)))
     q.lagging = tuple(pair for pair in q.lagging if not t.linked(heir, pair[0]))
+    if heir in late and not near:
+        q.lagging += tuple((node, 1) for node in abreast if node not in late and not t.linked(heir, node))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = content, EMPTY, EMPTY, 0
     q.crashed &= ~(int(q.failed) << q.master)
     q.failed, q.strays, q.stray_group, q.astray, q.heirless = False, (), 0, (), 0

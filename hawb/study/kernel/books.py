@@ -64,7 +64,8 @@ def give_up(t, some):
 
 @inner
 def inherit(t, q, heir, living, gone, entry):
-    """The heir's copy is the queue's, and other mirrors hold of it what they held."""
+    """The heir's copy is the queue's, and other mirrors hold of it what they held. Where one hands on to the heir what
+    the old master had not reached it with, the engine plays."""
     lagging, behind = q.lagging & living, bool(q.lagging >> heir & 1)
     last_back = turn_back(t, heir) if behind else 0
     lose(t, 0, t.since[heir])
@@ -72,6 +73,8 @@ def inherit(t, q, heir, living, gone, entry):
         if living >> node & 1:
             near = linked(t, heir, node)
             if near and is_synchronised(t, q, node):
+                if behind and not lagging >> node & 1:
+                    hand_to_engine(t)
                 t.since[node] = 0
             else:
                 t.since[node] = max(t.since[node], t.since[heir])

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner
+from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.record_rules import is_mirror, is_synchronised
 from hawb.study.kernel.search_books import lose, reclaim
 from hawb.study.kernel.search_state import content, delete_copies, lost_from_disks, put_copy
-from hawb.study.kernel.state import AFTER, FIRST_NODE, is_among, link_us, linked, without_nodes
+from hawb.study.kernel.state import AFTER, FIRST_NODE, NOBODY, is_among, link_us, linked, without_nodes
 
 
 @inner
@@ -66,14 +67,38 @@ def leave_on_disks(t, q, bits):
 
 
 @inner
+def is_abreast(t, q, node, living):
+    """Whether a mirror that lives on was synchronised, and the old master had reached it."""
+    return living >> node & 1 == 1 and is_synchronised(t, q, node) and not is_among(t.lagging, q.lagging, node)
+
+
+@inner
+def lag_from_the_first(t, q, heir, living, left):
+    """Synchronised mirrors that the heir does not reach are to get all that it holds. How many lag with them."""
+    for node in range(t.setup.nodes):
+        out_of_reach = living >> node & 1 == 1 and is_synchronised(t, q, node) and not linked(t, heir, node)
+        if out_of_reach and not is_among(t.lagging, left, node):
+            t.lagging[left], t.lag_from[node] = node, 0
+            left += 1
+    return left
+
+
+@inner
 def inherit(t, q, heir, living, gone, entry):
     """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
-    it, and all of it where they were synchronised."""
+    it, and all of it where they were synchronised; the heir holds what these do if the master had not reached it."""
+    behind, near = is_among(t.lagging, q.lagging, heir), NOBODY
+    for node in range(t.setup.nodes - 1, -1, -1):
+        if is_abreast(t, q, node, living) and linked(t, heir, node):
+            near = node
+    if behind and near != NOBODY:
+        put_copy(t, heir, t.contents[near])
+        replica_answers(t, heir)
     held, missing = t.contents[heir], content(t) & ~t.contents[heir]
     for node in range(t.setup.nodes):
         if living >> node & 1:
-            near = is_synchronised(t, q, node) and linked(t, heir, node)
-            put_copy(t, node, held if near else t.contents[node] & held)
+            sent = is_synchronised(t, q, node) and linked(t, heir, node)
+            put_copy(t, node, held if sent else t.contents[node] & held)
     put_copy(t, heir, held)
     delete_copies(t, lost_from_disks(t, gone))
     left = 0
@@ -81,6 +106,8 @@ def inherit(t, q, heir, living, gone, entry):
         if not linked(t, heir, t.lagging[k]):
             t.lagging[left] = t.lagging[k]
             left += 1
+    if behind and near == NOBODY:
+        left = lag_from_the_first(t, q, heir, living, left)
     q.lagging, q.redelivered, q.unwritten, q.uncounted = left, held, 0, 0
     lose(t, missing)
     reclaim(t, held)
