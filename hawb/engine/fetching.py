@@ -34,7 +34,7 @@ def get(turn: Turn, operation: Get) -> None:
     """basic.get; where it is refused its channel ends, and what a holder held over it goes back
     (`rabbit_channel:handle_exception`)."""
     before = len(turn.refusals)
-    fetch(turn, operation)
+    answer_get(turn, operation)
     if any(refusal.code in CHANNEL_ERRORS for refusal in turn.refusals[before:]):
         close_holder(turn, operation)
 
@@ -46,7 +46,7 @@ def close_holder(turn: Turn, operation: Get) -> None:
         turn.schedule(0, ConsumerCloses(known.name, "channel_failed"))
 
 
-def fetch(turn: Turn, operation: Get) -> None:
+def answer_get(turn: Turn, operation: Get) -> None:
     """The oldest ready messages go to a holder, or are acknowledged at once."""
     if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
         return

@@ -67,7 +67,7 @@ def leave_on_disks(t, q, bits):
 
 
 @inner
-def is_abreast(t, q, node, living):
+def had_all(t, q, node, living):
     """Whether a mirror that lives on was synchronised, and the old master had reached it."""
     return living >> node & 1 == 1 and is_synchronised(t, q, node) and not is_among(t.lagging, q.lagging, node)
 
@@ -89,7 +89,7 @@ def inherit(t, q, heir, living, gone, entry):
     it, and all of it where they were synchronised; the heir holds what these do if the master had not reached it."""
     behind, near = is_among(t.lagging, q.lagging, heir), NOBODY
     for node in range(t.setup.nodes - 1, -1, -1):
-        if is_abreast(t, q, node, living) and linked(t, heir, node):
+        if had_all(t, q, node, living) and linked(t, heir, node):
             near = node
     if behind and near != NOBODY:
         put_copy(t, heir, t.contents[near])
