@@ -136,12 +136,16 @@ def deleted_outcome(state: State, events: Iterable[dict]) -> list[str]:
 
 
 def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
-    """The running nodes that each of them takes for running, where they do not agree: the sides of a partition or, with
-    Khepri, what is left of one cluster around single links that are cut."""
+    """The running nodes of each side, where there are several. With Khepri, where a single link that is cut makes no
+    sides, what each node takes for running, where they do not agree."""
     running = state.running()
-    seen = ({node, *state.nodes[node].believes_running} for node in running)
+    if settings.profile.khepri:
+        seen = ({node, *state.nodes[node].believes_running} for node in running)
+    else:
+        seen = (set(state.nodes_of(side)) for side in state.sides)
     views = dict.fromkeys(tuple(node for node in running if node in view) for view in seen)
-    return [settings.named(nodes) for nodes in views] if len(views) > 1 else []
+    told = [settings.named(nodes) for nodes in views if nodes]
+    return told if len(told) > 1 else []
 
 
 def views_outcome(state: State, settings: Settings, name: str) -> dict:

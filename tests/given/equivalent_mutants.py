@@ -85,7 +85,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (5)",
             "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (5)",
             "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (5)",
-            "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (5)",
+            "PROFILES: late_answers_count=True, counts_deliveries=False, => late_answers_count=False, counts_deliveries=False,",
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (5)",
             "PROFILES: requeues_at_mirrors=True, strays_confirm=False, => requeues_at_mirrors=False, strays_confirm=False, (4)",
             "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True, (3)",
