@@ -72,7 +72,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: counts_deliveries=False, requeues_at_mirrors=False, => counts_deliveries=True, requeues_at_mirrors=False,",
             "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True,",
             "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (2)",
-            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (3)",
         ],
         "4.0 and 4.3 have no mirrors: nothing synchronises, moves or is rebalanced": [
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
