@@ -240,12 +240,6 @@ HANDLERS: dict[type, Callable] = {
 """The handler of each kind of event and operation on the agenda."""
 
 
-OF_MESSAGES = {
-    raft_events.RaftArrives, raft_events.RaftWritten, operations.DeadLetters, events.ConfirmsDue,
-    events.DeliveryArrives,
-}  # fmt: skip
-
-
 def step(turn: Turn, until_us: float = inf) -> bool:
     """Lets the next thing happen that is due by `until_us`: a flow brings a change, or an event comes, before which all
     that flowed is taken in. False if nothing is due."""
@@ -282,6 +276,11 @@ def do_committed(turn: Turn) -> None:
         HANDLERS[type(operation)](turn, operation)
 
 
+OF_MESSAGES = {
+    raft_events.RaftArrives, raft_events.RaftWritten, operations.DeadLetters, events.ConfirmsDue,
+    events.DeliveryArrives,
+}  # fmt: skip
+"""The events by which messages go their way, and what is told of them."""
 CALM_US = 100_000
 """How long messages of steady clients alone are to be under way for a cluster to count as settled."""
 

@@ -83,7 +83,7 @@ def election_due(turn: Turn, group: Group, event: ElectionDue) -> None:
 
 
 def ask_leader(turn: Turn, name: str, node: int, asked: object) -> None:
-    """An operator asks something of a leader."""
+    """An operator asks something of a leader, or of a member that is to be one."""
     group = turn.groups.own(name)
     member, out = group.members[node], []
     before = hosting.as_it_is(turn, member)
@@ -97,10 +97,8 @@ def stand_alone(turn: Turn, name: str, node: int) -> None:
     group = turn.groups.own(name)
     for other in [other for other in group.members if other != node]:
         lose_disk(turn, name, other)
-    member, out = group.members[node], []
-    before = FOLLOWER, *hosting.as_it_is(turn, member)[1:]  # who led steps down first
-    HANDLERS[ForceMemberChange](out, member, ForceMemberChange())
-    hosting.finish(turn, group, member, out, before)
+    group.members[node].role = FOLLOWER  # who led steps down first
+    ask_leader(turn, name, node, ForceMemberChange())
 
 
 def crash_member(turn: Turn, name: str, node: int) -> None:

@@ -48,8 +48,9 @@ QUORUM_LIMITED = (
 """Arguments of quorum queues, some of which some releases refuse."""
 
 ENDS = ("ack", "cancel", "close")
-ALONE = ("force_shrink", "force_standalone_khepri_boot")
 """How a consumption ends."""
+ALONE = ("force_shrink", "force_standalone_khepri_boot")
+"""By which a node goes on without the others."""
 
 HANDLINGS = ("ignore", "pause_minority", "autoheal", {"pause_if_all_down": ["a"], "recover": "autoheal"})
 

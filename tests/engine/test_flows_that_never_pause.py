@@ -1,0 +1,20 @@
+"""Steady clients that leave no pause between their messages."""
+
+from __future__ import annotations
+
+from invariants import watched
+
+from hawb.cluster import Cluster
+
+ROUND = {"x-queue-type": "quorum", "x-max-length": 1, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q2"}
+"""Both queues give what they drop to the second, which drops it in turn."""
+
+
+def test_a_step_ends_though_messages_are_always_under_way() -> None:
+    cluster = Cluster("a", "b", "c", version="3.10")
+    with watched():  # which counts events, and does not wait for ever
+        cluster.declare("q1", node="a", arguments=ROUND).declare("q2", node="b", arguments=ROUND)
+        cluster.publisher("p", queue="q1", rate=10_000, mode="plain", node="c").publish("q1", 1, node="a")
+        moment = cluster.run.moment()
+    assert 0 < moment.ledger["q2"].published
+    assert moment.state.time_us < 1_000_000
