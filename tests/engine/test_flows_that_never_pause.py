@@ -16,5 +16,5 @@ def test_a_step_ends_though_messages_are_always_under_way() -> None:
         cluster.declare("q1", node="a", arguments=ROUND).declare("q2", node="b", arguments=ROUND)
         cluster.publisher("p", queue="q1", rate=10_000, mode="plain", node="c").publish("q1", 1, node="a")
         moment = cluster.run.moment()
-    assert 0 < moment.ledger["q2"].published
+    assert moment.ledger["q2"].published > 0
     assert moment.state.time_us < 1_000_000
