@@ -15,6 +15,7 @@ from hawb.broker import membership
 from hawb.broker.control import Atom, reason_of, term
 from hawb.broker.nodes import BrokerNode
 from hawb.engine.naming import join_queue, split_queue
+from hawb.rules.streams import STREAM_PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.forms import OnNodes, Verb
 
@@ -242,14 +243,22 @@ def delete_member(drive: Drive, verb: verbs.DeleteMember) -> None:
 
 
 def grow(drive: Drive, verb: verbs.Grow) -> None:
-    drive.rabbitmq_queues(
-        "rabbit_quorum_queue", "grow", erlang_node(drive, verb), ".*", verb.pattern, Atom(verb.strategy),
-        timeout_s=SYNC_S,
-    )  # fmt: skip
+    for module in ("rabbit_quorum_queue", *modules_of_streams(drive)):
+        drive.rabbitmq_queues(
+            module, "grow", erlang_node(drive, verb), ".*", verb.pattern, Atom(verb.strategy), timeout_s=SYNC_S
+        )
 
 
 def shrink(drive: Drive, verb: verbs.Shrink) -> None:
     drive.rabbitmq_queues("rabbit_quorum_queue", "shrink_all", erlang_node(drive, verb), timeout_s=SYNC_S)
+    for module in modules_of_streams(drive):
+        drive.rabbitmq_queues(module, "delete_all_replicas", erlang_node(drive, verb), timeout_s=SYNC_S)
+
+
+def modules_of_streams(drive: Drive) -> list[str]:
+    """What `rabbitmq-streams grow` and `shrink` ask, where the release has them and the story has streams."""
+    grows = STREAM_PROFILES[drive.cluster.profile.version].grows
+    return ["rabbit_stream_queue"] if grows and drive.clients.streams else []
 
 
 def erlang_node(drive: Drive, verb: verbs.OnMember | verbs.Grow | verbs.Shrink) -> Atom:

@@ -32,6 +32,7 @@ from hawb.broker.races import (
     without_leaders,
 )
 from hawb.broker.real import Played
+from hawb.engine.runs import as_lists, minus, normal
 from hawb.scenario.document import Scenario, Uncompared
 
 ABSENT = "absent"
@@ -142,9 +143,19 @@ def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple
         elif section == "consumers":
             yield from walk((section,), model[section], without_lost_places(seen))
         elif section == "queues":
-            yield from walk((section,), in_the_order_of(seen, model), seen)
+            yield from walk((section,), in_the_order_of(seen, as_read(model)), seen)
         elif section not in SKIPPED:
             yield from walk((section,), model[section], seen)
+
+
+def as_read(model: dict[str, Any]) -> dict[str, Any]:
+    """The model's outcome, of streams with those messages alone that are committed: nobody reads others."""
+    read = {
+        name: {"ids": as_lists(left for pair in queue["ids"] for left in minus((tuple(pair),), uncommitted))}
+        for name, queue in model["queues"].items()
+        if queue["type"] == "stream" and (uncommitted := normal(map(tuple, queue["uncommitted"])))
+    }
+    return model | {"queues": model["queues"] | {name: model["queues"][name] | ids for name, ids in read.items()}}
 
 
 def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, Any, Any]]:

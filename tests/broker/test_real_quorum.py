@@ -21,6 +21,7 @@ from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of,
 from hawb.broker.races import luckily_led
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
+from hawb.rules.profiles import PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.document import QueueEntry
 from hawb.scenario.load import load, read_scenario
@@ -45,7 +46,8 @@ def drive_of(**parts: Any) -> SimpleNamespace:
     """A drive without a cluster."""
     names = {erlang: name for name, erlang in ERLANG.items()}
     running = [SimpleNamespace(name=name) for name in "abc"]
-    cluster = SimpleNamespace(names=names, erlang=ERLANG, network=Network(3), running=lambda: running)
+    known = {"names": names, "erlang": ERLANG, "profile": PROFILES["3.10"]}
+    cluster = SimpleNamespace(**known, network=Network(3), running=lambda: running)
     return SimpleNamespace(cluster=cluster, **parts)
 
 
@@ -247,6 +249,32 @@ def test_members_are_changed_as_the_command_line_does(verb: Any, told: tuple) ->
     ACTIONS[type(verb)](drive_of(rabbitmqctl=tell, rabbitmq_queues=tell, clients=clients), verb)
     assert asked == [told]
     assert isinstance(asked[0][told.index(ERLANG[verb.node])], Atom)
+
+
+@pytest.mark.parametrize(
+    ("version", "modules"), [("4.0", ["rabbit_quorum_queue"]), ("4.3", ["rabbit_quorum_queue", "rabbit_stream_queue"])]
+)
+def test_streams_grow_and_shrink_with_all_others_where_the_release_can(version: str, modules: list[str]) -> None:
+    asked = []
+
+    def tell(*arguments: Any, **_: Any) -> None:
+        asked.append(arguments[:2])
+
+    drive = drive_of(rabbitmq_queues=tell, clients=SimpleNamespace(streams={"log"}))
+    drive.cluster.profile = PROFILES[version]
+    for verb in (verbs.Grow("c", "even", "^q"), verbs.Shrink("a")):
+        ACTIONS[type(verb)](drive, verb)
+    functions = {"rabbit_quorum_queue": ("grow", "shrink_all"), "rabbit_stream_queue": ("grow", "delete_all_replicas")}
+    assert asked == [(module, functions[module][at]) for at in (0, 1) for module in modules]
+
+
+def test_of_a_stream_what_no_majority_has_nobody_reads() -> None:
+    stream = {"type": "stream", "ids": [[1, 10], [16, 18], [11, 15]], "uncommitted": [[11, 15], [17, 17]]}
+    model = {"queues": {"log": stream, "q": stream | {"type": "quorum"}}, "consumers": {}, "errors": [], "events": []}
+    seen = {"queues": {"log": {"ids": [[1, 10], [16, 16], [18, 18]]}, "q": {"ids": stream["ids"]}}}
+    assert list(differences(model, seen)) == []
+    model["queues"]["log"] |= {"uncommitted": [[11, 15]]}
+    assert [field for field, *_ in differences(model, seen)] == ["queues.log.ids"]
 
 
 def test_a_closed_consumer_answers_nothing() -> None:
