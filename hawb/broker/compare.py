@@ -19,17 +19,16 @@ from hawb.broker.consumer_races import (
     without_lost_places,
     without_shares,
 )
+from hawb.broker.leader_races import luckily_led, without_leaders
 from hawb.broker.master_races import luckily_inherited, luckily_kept, outrun, without_queues
 from hawb.broker.races import (
     SEEDS,
     in_the_order_of,
-    luckily_led,
     luckily_taken,
     renamed,
     renamings,
     tellings,
     with_steady_numbers,
-    without_leaders,
 )
 from hawb.broker.real import Played
 from hawb.engine.runs import as_lists, minus, normal

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import chain, combinations, pairwise, permutations
+from itertools import chain, permutations
 from typing import Any
 
 from msgspec.structs import replace
@@ -39,7 +39,9 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import Cut, Expect, Heal, Partition, Publisher, TransferLeadership, Wait
+from hawb.scenario.verbs import (
+    Publisher,
+)
 
 SEEDS = 500
 """The most seeds that the model is played with."""
@@ -110,46 +112,6 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
 
 
 # Leaders
-
-
-def without_leaders(seen: Told, names: set[str]) -> Told:
-    """A broker's outcome, without the leaders of these queues."""
-    queues = dict(seen.get("queues", {}))
-    for name in names & queues.keys():
-        queues[name] = without(queues[name], "leader")
-        if "views" in queues[name]:
-            queues[name]["views"] = [without(view, "master") for view in queues[name]["views"]]
-    return seen | {"queues": queues} if queues else seen
-
-
-def luckily_led(scenario: Scenario, model: Told) -> set[str]:
-    """The quorum queues whose leader is luck: their members elected one themselves, or may have done so while they did
-    not hear each other, or a member's node came back."""
-    asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
-    last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}
-    elected = {name for name, event in last.items() if event["detail"]["term"] > 1 and event["step"] not in asked}
-    back, silent = nodes_that_came_back(model), links_silent_for_a_while(scenario)
-    members = {name: set(queue.get("members", ())) for name, queue in model["queues"].items()}
-    parted = {name for name, nodes in members.items() if any(link <= nodes for link in silent)}
-    return elected | parted | {name for name, nodes in members.items() if back & nodes}
-
-
-def links_silent_for_a_while(scenario: Scenario) -> list[set[str]]:
-    """The links that were cut during steps without a time, which may take longer on a real cluster."""
-    cut: list[set[str]] = []
-    found: list[set[str]] = []
-    for before, step in pairwise(scenario.steps):
-        if isinstance(before.verb, Cut):
-            cut += [set(link) for link in before.verb.links]
-        elif isinstance(before.verb, Partition):
-            cut += [{one, other} for some, others in combinations(before.verb.groups, 2)
-                    for one in some for other in others]  # fmt: skip
-        elif isinstance(before.verb, Heal):
-            cut = []
-        if step.at is None and not isinstance(step.verb, Heal | Wait | Expect):
-            found += cut
-            cut = []
-    return found
 
 
 def nodes_that_came_back(model: Told) -> set[str]:

@@ -51,9 +51,10 @@ def answer_get(turn: Turn, operation: Get) -> None:
     if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
         return
     if queue.type == QUORUM and is_single_active(queue):
+        kind = f'<<"{QUORUM}">>' if turn.settings.profile.types_as_terms else QUORUM
         turn.refuse(
             405, f"RESOURCE_LOCKED - cannot obtain access to locked {described(queue.name)}. basic.get operations are "
-            "not supported by quorum queues with single active consumer",
+            f"not supported by {kind} queues with single active consumer",
         )  # fmt: skip
         return
     expiry.used(turn, queue.name)

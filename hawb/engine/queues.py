@@ -284,10 +284,12 @@ def delete(turn: Turn, operation: Delete) -> None:
         fail(turn, operation, 541, "INTERNAL_ERROR")
     elif metadata.stall(turn, operation):
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
-        if turn.setup.khepri and not refused and turn.linked(operation.node, queue.master):
+        if turn.setup.khepri and queue.type == QUORUM:
+            quorum_queues.delete_by_half(turn, queue, operation.node)
+        elif turn.setup.khepri and queue.type == CLASSIC and not refused and turn.linked(operation.node, queue.master):
             turn.schedule(0, DeletedByHalf(queue.name))
     elif queue.has_group:
-        if quorum_view.goes_on_all_sides(turn, queue.name):
+        if quorum_view.goes_on_all_sides(turn, queue.name, operation.node):
             remove(turn, queue.name, "client")
     elif queue.failed:
         remove(turn, queue.name, "client")

@@ -20,8 +20,8 @@ from hawb.engine.operations import Declare
 from hawb.engine.policy_changes import InForce, group_settings, in_force
 from hawb.engine.quorum.elections import call_elections
 from hawb.engine.quorum.group import Group, standing
-from hawb.engine.quorum.hosting import stand_for_election
-from hawb.engine.quorum.leadership import level
+from hawb.engine.quorum.hosting import stand_for_election, stop_member
+from hawb.engine.quorum.leadership import hosts, level
 from hawb.engine.runs import EMPTY
 from hawb.engine.state import CLASSIC, NOWHERE, QUORUM, STREAM, Queue, bits_of
 from hawb.engine.turn import Turn
@@ -69,6 +69,27 @@ def leave_record(turn: Turn, operation: Declare) -> None:
     turn.groups[name] = Group(name, turn.next_number(), started, stopped=bits_of(members))
     turn.emit("queue_down", queue=name, reason="declared_by_half")
     bookkeeping.count_times(turn, name)
+
+
+def delete_by_half(turn: Turn, queue: Queue, origin: int) -> None:
+    """The members that a node reaches end and delete what they have, and then the record cannot be deleted: it stays,
+    and they are started anew, with nothing, when their nodes boot (`rabbit_quorum_queue:delete`, force_delete_queue,
+    recover; a 4.3.6 cluster)."""
+    name, group = queue.name, turn.groups.own(queue.name)
+    ended = [node for node in group.members if hosts(turn, group, node) and turn.linked(origin, node)]
+    if not ended:
+        return
+    turn.because = turn.emit(
+        "queue_down", node=origin, queue=name, reason="members_deleted", members=turn.settings.named(ended)
+    )
+    for node in ended:
+        stop_member(turn, group, node)
+        group.members[node] = start(node, queue.members)
+    if group.stopped == bits_of(group.members):
+        bookkeeping.remove(turn, name, runs.minus(queue.content, turn.account(name).lost), "deleted")
+        turn.change_queue(
+            name, contents=tuple(None if had is None else EMPTY for had in queue.contents), fifo=fifo.new(turn)
+        )
 
 
 def type_asked(operation: Declare) -> str:

@@ -94,7 +94,7 @@ def refused_by_channel(turn: Turn, event: Any) -> bool:
     """Whether a channel refuses an operation by itself, so that no majority is asked; then its step was refused."""
     if isinstance(event, Consume):
         return subscriptions.refused_by_channel(turn, event)
-    if isinstance(event, Delete) and not quorum_view.goes_on_all_sides(turn, event.queue):
+    if isinstance(event, Delete) and not quorum_view.goes_on_all_sides(turn, event.queue, event.node):
         return True
     flags = [flag for flag in ("if_unused", "if_empty") if isinstance(event, Delete) and getattr(event, flag)]
     if flags:
@@ -226,13 +226,18 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
     publisher = enqueuers.sender(order)
+
+    def is_its_own(one: Proposal) -> bool:
+        return enqueuers.sender(one.operation) == publisher
+
     known = registration.is_registered(turn, group, channel) and streams.writes_to_leader(turn, group, publisher)
-    if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
+    flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
+    if flows and not asking.has_logged(turn, group, is_its_own):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
     if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM:
-        asking.offer_again(turn, group, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
+        asking.offer_again(turn, group, queue.master, is_its_own)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)
     return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hawb.engine.naming import described
+from hawb.engine.nodes import metadata
 from hawb.engine.quorum.events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.quorum.group import Proposal
 from hawb.engine.state import Queue
@@ -26,10 +27,12 @@ def change_members(turn: Turn, queue: Queue, members: tuple[int, ...]) -> None:
     turn.change_queue(queue.name, members=tuple(sorted(members)), contents=contents)
 
 
-def goes_on_all_sides(turn: Turn, name: str) -> bool:
-    """Whether a queue that a client deletes is gone for everybody who runs; if not, the step was refused. A real one
-    would stay on the sides that do not hear of it, with what is left of its members (`rabbit_quorum_queue:delete`,
-    force_delete_queue)."""
+def goes_on_all_sides(turn: Turn, name: str, node: int) -> bool:
+    """Whether a queue that a client at a node deletes is gone for everybody who runs, or with Khepri for nobody, as the
+    record stays; if not, the step was refused. A real one would stay on the sides that do not hear of it, with what is
+    left of its members (`rabbit_quorum_queue:delete`, force_delete_queue)."""
+    if turn.setup.khepri and not metadata.is_writable(turn, node):
+        return True
     elsewhere = {value.side for node, value in enumerate(turn.nodes) if turn.runs_anywhere(node)} - {turn.focus.number}
     if not any(name in turn.sides[side].queues for side in elsewhere):
         return True

@@ -146,7 +146,7 @@ EVENTS: dict[str, str] = {
     "promotion_refused": "A mirror that is not synchronised deleted its copy instead of taking over.",
     "promoted": "A mirror became master. synchronised, was, messages, missing.",
     "queue_down": "No replica may serve the queue. reason: no_mirror, mirrors_stopped, promotion_refused, "
-    "deleted_by_half, declared_by_half.",
+    "deleted_by_half, declared_by_half, members_deleted (with members).",
     "queue_recovered": "A master serves the queue from its disk. messages, reason: node_running, process_restarted.",
     "sync_started": "A synchronisation began and blocks the queue. mirrors, messages, batches, expected_s.",
     "sync_held": "A memory alarm holds a synchronisation before its next batch; the queue stays blocked.",

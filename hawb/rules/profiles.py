@@ -40,7 +40,8 @@ class Profile(Struct, frozen=True):
     are not permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
     `hawb.rules.denied_features`. `tells_blocked` is whether a consumer that a classic queue has no room for is told of
     as blocked (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is whether error texts show strings as Unicode
-    (`~tp`) or byte by byte (`~p`).
+    (`~tp`) or byte by byte (`~p`). `types_as_terms` is whether who may not get from a queue with a single active
+    consumer reads its type as Erlang writes it (`rabbit_channel:handle_basic_get`, 4.3).
     """
 
     version: str
@@ -71,6 +72,7 @@ class Profile(Struct, frozen=True):
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
     drain_awaits_elections: bool = False
+    types_as_terms: bool = False
 
     @property
     def mirroring(self) -> bool:
@@ -299,6 +301,7 @@ PROFILES: dict[str, Profile] = {
         khepri=True,
         denied_features=_settings("queue_master_locator global_qos"),
         drain_awaits_elections=True,
+        types_as_terms=True,
         tells_blocked=True,
         unicode_errors=True,
     ),

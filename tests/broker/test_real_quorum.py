@@ -16,9 +16,9 @@ from hawb.broker.consumer_races import rejecting, without_consumers
 from hawb.broker.control import Atom
 from hawb.broker.drive import TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import undriven
+from hawb.broker.leader_races import luckily_led
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
-from hawb.broker.races import luckily_led
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
 from hawb.rules.profiles import PROFILES

@@ -269,6 +269,8 @@ SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
             "promotion_refused": "{queues} is down until {node} is back: no mirror may take over.",
             "declared_by_half": "{queues} is on record, though its client was told that the declaration timed out, and "
             "nothing serves it.",
+            "members_deleted": "{queues} is down: its members on {members} have deleted all that they held, its record "
+            "stays as long as metadata cannot be changed.",
             "deleted_by_half": "{queues} is down: its process on {node} has deleted all that it held, its record stays "
             "as long as metadata cannot be changed.",
         },
