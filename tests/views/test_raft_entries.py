@@ -8,6 +8,7 @@ from hawb.scenario.load import load
 from hawb.scenario.run import Run
 from hawb.views.cluster.raft_entries import LATEST, logs
 
+
 def told(text: str, queue: str) -> dict | None:
     """The logs at the end of a scenario."""
     run = Run.of(load(text))

@@ -14,7 +14,7 @@ from hawb.engine.runs import Runs
 from hawb.engine.state import State
 from hawb.views.cluster import matrix, metadata
 from hawb.views.cluster.matrix import METADATA, Row
-from hawb.views.cluster.replicas import BEYOND, NONE, Replica
+from hawb.views.cluster.replicas import LEADERS, NONE, Replica
 from hawb.views.formatting import brief, counted, listing, shown, size
 
 DETAILED = 12
@@ -23,6 +23,7 @@ DETAILED = 12
 MOST_RUNS = 24
 """How many runs a stack is drawn of; of more the nearest are taken together."""
 
+LEADS = ("master", *LEADERS)
 Link = tuple[str, str]
 
 
@@ -123,17 +124,19 @@ def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int) -> dict:
     nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
     inside = {node: held[node] for node in nodes if node in held and node in row.now}
     first, last = _axis(inside.values())
-    cells = {}
-    for node in outcome["nodes"]:
-        now, before = (row.now.get(node, NONE), row.was.get(node, NONE)) if node in nodes else (BEYOND, BEYOND)
-        cells[node] = _cell(now, before, inside.get(node))
+    master = next((inside[node] for node in inside if row.now[node].role in LEADS), None)
+    seen = [(node, row.now.get(node, NONE), row.was.get(node, NONE)) for node in nodes]
+    there = [one for one in seen if one[1] != NONE or one[2] != NONE]
+    cells = {node: _cell(now, before, inside.get(node), master) for node, now, before in there}
+    by = listing(node[cut:] for node in row.side)
     return {
         "queue": row.queue,
         "label": "metadata" if row.queue == METADATA and queue is None else shown(row.queue),
         "type": "metadata" if queue is None and row.queue == METADATA else "gone" if queue is None else queue["type"],
         "state": row.state or "gone",
         "was": None if row.state == row.was_state else row.was_state or "not there",
-        "by": listing(node[cut:] for node in row.side) if row.side else "",
+        "by": by,
+        "seen": f"as {by} see{'s' if len(row.side) == 1 else ''} it" if by else "",
         "online": row.online,
         "uncommitted": row.uncommitted,
         "messages": None if queue is None else queue["messages"],
@@ -152,9 +155,11 @@ def _axis(contents: Collection[Runs]) -> tuple[int, int]:
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else (1, 0)
 
 
-def _cell(now: Replica, was: Replica, content: Runs | None) -> dict:
-    """A replica: its look, its messages, the numbers that it holds where they are told, and the same in words."""
+def _cell(now: Replica, was: Replica, content: Runs | None, master: Runs | None) -> dict:
+    """A replica: its look, its messages, the numbers that it holds and how many of the master's it lacks where they are
+    told, and the same in words."""
     changed = now != was
+    lacks = 0 if content is None or master is None else runs.size(runs.minus(master, content))
     return {
         "role": now.role,
         "glyph": now.glyph,
@@ -162,7 +167,7 @@ def _cell(now: Replica, was: Replica, content: Runs | None) -> dict:
         "syncing": now.syncing,
         "count": "" if now.messages is None else brief(now.messages),
         "term": now.term,
-        "behind": now.behind,
+        "lacks": brief(lacks) if lacks else "",
         "runs": None if content is None else few(content),
         "told": f"{was.description} → {now.description}" if changed else now.description,
         "was": {"role": was.role, "glyph": was.glyph, "count": "" if was.messages is None else brief(was.messages)}

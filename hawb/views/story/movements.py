@@ -19,9 +19,10 @@ CLIENT = "client"
 """The place of whoever has no node of its own."""
 
 
-def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None) -> list[dict]:
+def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None, since: int = 0) -> list[dict]:
     """The movements of the last step of an outcome. `was` is the outcome before it, by which whoever led a queue until
-    then is known, and `cuts` are the logs that the step has cut off (`hawb.views.cluster.raft.cut_off`).
+    then is known, and `cuts` are the logs that the step has cut off (`hawb.views.cluster.raft_entries.cut_off`). What
+    happened before the event `since` was shown already.
 
     Each has a `kind`, its time `t`, its event, its `text`, the `queue` if it is about one, `routes` (from, to) between
     places (nodes, or CLIENT), how many messages go along (`count`), and at which `places` what came of it is seen. What
@@ -31,7 +32,7 @@ def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None) -
     last = max((event["step"] for event in events if event["step"] is not None), default=None)
     leads = {name: _leader(queue) for name, queue in ((was or outcome)["queues"]).items()}
     beats: dict[tuple[float, str], list[dict]] = {}
-    for event in events[_first_of(events, last) :]:
+    for event in events[max(_first_of(events, last), since) :]:
         if event["step"] == last and (made := _movement(event, leads, outcome)) is not None:
             beats.setdefault((made["t"], made["kind"]), []).append(made)
         _follow(event, leads)
