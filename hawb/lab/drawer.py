@@ -25,11 +25,11 @@ class Drawer:
     def __init__(self, panels: Mapping[str, Panel], closed: Callable[[], None]):
         self.panels, self.name, self._closed = panels, "", closed
         self.title = widgets.HTML()
-        self.close_button = fields.button("close", "closes this panel", self.close)
+        self.close_button = fields.button("✕ close", "closes this panel (Escape)", self.close)
         self.place = fields.named(widgets.VBox(), "hawb-drawer-place")
         head = fields.row(self.title, self.close_button, name="hawb-title")
         self.box = fields.column(head, self.place, name="hawb-drawer")
-        self.close()
+        self.box.layout.display = "none"
 
     def open(self, name: str) -> None:
         """Opens a panel in place of the one that is open."""

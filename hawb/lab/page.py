@@ -63,14 +63,25 @@ class Lab(widgets.VBox):
         """Opens a panel of the drawer."""
         self.drawer.open(name)
         self.add_class("hawb-with-drawer")
+        self.stage.show()
 
     def open_form(self, verb: str, **fields: object) -> None:
         """Opens the form of a verb, with some of its fields filled in."""
         self.step.open(verb, fields)
         self.open_panel("Any step")
 
+    @property
+    def panel(self) -> str:
+        """The name of the panel that is open."""
+        return self.drawer.name
+
+    def close_panel(self) -> None:
+        """Closes the panel that is open."""
+        self.drawer.close()
+
     def _closed(self) -> None:
         self.remove_class("hawb-with-drawer")
+        self.stage.show()
 
     def __repr__(self) -> str:
         return "hawb lab"

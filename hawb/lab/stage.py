@@ -49,7 +49,9 @@ def front_end() -> str:
 
 
 class Page(Protocol):
-    """The page around the stage: what has more to say opens there."""
+    """The page around the stage: what has more to say opens there, in the panel called `panel`."""
+
+    panel: str
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
@@ -60,8 +62,8 @@ class Page(Protocol):
     def open_form(self, verb: str, **fields: object) -> None:
         """Opens the form of a verb, with some fields filled in."""
 
-    def close(self) -> None:
-        """Closes whatever is open."""
+    def close_panel(self) -> None:
+        """Closes the panel that is open."""
 
 
 class Stage(anywidget.AnyWidget):
@@ -91,7 +93,7 @@ class Stage(anywidget.AnyWidget):
         """Shows where the controller stands."""
         point, shown = self.controller.now, self._shown
         made = view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
-        self.view = made | ({"play": None} if point is shown else {})
+        self.view = made | {"panel": self.page.panel} | ({"play": None} if point is shown else {})
         self._shown = point
         if self.view["leads"]["now"]["by_itself"]:
             soon(lambda: self._ask_by_itself(point))
@@ -214,7 +216,7 @@ COMMANDS: dict[str, Callable[[Stage, dict], None]] = {
     "play on": play_on,
     "open": open_source,
     "panel": lambda stage, told: stage.page.open_panel(told["panel"]),
-    "close": lambda stage, _told: stage.page.close(),
+    "close": lambda stage, _told: stage.page.close_panel(),
     "choose": lambda stage, told: stage.controller.choose(told["queue"]),
     "undo": lambda stage, _told: stage.controller.undo(),
     "redo": lambda stage, _told: stage.controller.redo(),

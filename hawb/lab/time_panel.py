@@ -17,14 +17,14 @@ class TimePanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.seconds = fields.text("", "seconds of simulated time to wait", "75", width="70px")
+        self.seconds = fields.text("seconds", "seconds of simulated time to wait", "75", width="130px")
         self.wait = fields.button("wait", "simulated time passes, in seconds", self._wait)
         self.at = fields.text("next step at", "its time in seconds; empty: once all has settled", width="190px")
         self.at.observe(lambda change: setattr(controller, "at", change["new"]), "value")
         self.message = Message(Place.TIME)
         self.lanes = fields.named(widgets.HTML(), "hawb-lanes")
         self._drawn: tuple = (None, None, None, "")
-        waiting = fields.row(self.wait, self.seconds, widgets.HTML("s"))
+        waiting = fields.row(self.wait, self.seconds)
         controls = self.message.beside(fields.row(waiting, self.at))
         self.box = fields.column(fields.named(controls, "hawb-clock"), self.lanes, name="hawb-time-panel")
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from browser_pages import ROOT, keep_picture
 
 from hawb.scenario.load import load
@@ -25,6 +26,13 @@ steps:
 - start: b
 - publish: {queue: ha.late, count: 3}
 """
+
+
+PANELS = (
+    "safe to stop?", "what if", "beside", "policy…", "any step…", "clients", "wait…", "story", "ledger", "queues",
+    "load", "your own cluster…", "export…",
+)  # fmt: skip
+"""What opens from the menu of what else there is."""
 
 
 def lay_out(folder: Path) -> Path:
@@ -77,18 +85,56 @@ def told(lab, text: str):
 def more(lab, entry: str) -> None:
     """Chooses what else there is."""
     lab.get_by_role("button", name="more…").click()
-    lab.get_by_role("menuitem", name=entry).click()
+    lab.get_by_role("menuitem", name=re.compile(rf"^{re.escape(entry)}")).click()
 
 
 def close(lab) -> None:
     """Closes the drawer."""
-    lab.locator(".hawb-drawer").get_by_role("button", name="close", exact=True).first.click()
+    lab.locator(".hawb-drawer").get_by_role("button", name="✕ close").click()
     lab.locator(".hawb-drawer").wait_for(state="hidden")
 
 
 def verdict(lab, text: str) -> None:
     """Waits until the verdict says so."""
     lab.locator(".hs-verdict").get_by_text(text).wait_for()
+
+
+def faults(page) -> list[str]:
+    """What axe finds serious or critical in the lab as it is shown."""
+    found = Axe().run(page, context=".hawb-lab").response["violations"]
+    return [
+        f"{one['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+def look_everywhere(page, picture: str) -> None:
+    """Opens each state and each panel of the lab, and has axe look at it; a picture of each is kept."""
+    lab = open_story(page)
+    found = {"opened": faults(page)}
+    node(lab, "a").click()
+    found["menu"] = faults(page)
+    lab.get_by_role("menuitem", name="kill").click()
+    lab.get_by_role("button", name="try ha-sync-mode: automatic").wait_for()
+    lab.locator(".hs-caption:empty").wait_for(state="attached")
+    found["lost"] = faults(page)
+    keep_picture(lab, f"{picture}-lost")
+    for entry in PANELS:
+        more(lab, entry)
+        lab.locator(".hawb-drawer").wait_for()
+        found[entry] = faults(page)
+        keep_picture(lab, f"{picture}-{entry.strip('?…').replace(' ', '-')}")
+        close(lab)
+    lab.get_by_role("button", name="undo").click()
+    verdict(lab, "Nothing is lost")
+    choose(lab, node(lab, "a"), "cut off from all others")
+    lab.get_by_text("links down, not noticed yet").wait_for()
+    found["parted"] = faults(page)
+    lab.get_by_role("button", name="undo").click()
+    failing = {state: told for state, told in found.items() if told}
+    assert failing == {}, failing
 
 
 def read_a_loss_and_part_the_nodes(page) -> None:
@@ -124,6 +170,26 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     told(lab, "All links work again.").wait_for()
 
 
+def draw_a_line_and_watch_again(page) -> None:
+    """Parts the nodes by a line through the network, stops the movement, plays it again, and takes it back."""
+    lab = open_story(page)
+    lab.scroll_into_view_if_needed()
+    first, second = (node(lab, name).bounding_box() for name in "ab")
+    x, y = (first["x"] + first["width"] + second["x"]) / 2, first["y"]
+    page.mouse.move(x, y - 20)
+    page.mouse.down()
+    page.mouse.move(x, y + 60, steps=4)
+    page.mouse.up()
+    lab.get_by_text("links down, not noticed yet").wait_for()
+    told(lab, "From now on nothing passes between a–b").wait_for()
+    assert lab.locator(".hs-step").inner_text() == "partition"
+    lab.get_by_role("button", name="undo").click()
+    lab.get_by_text("links down, not noticed yet").wait_for(state="detached")
+    lab.locator(".hs-play", has_text="again").click()
+    lab.locator(".hs-caption").get_by_text("Messages 8 to 10").wait_for()
+    lab.locator(".hs-play", has_text="again").wait_for()
+
+
 def lose_and_mend_by_keyboard(page) -> None:
     """The first minute without a mouse: a loss, its cause, another try, undone."""
     lab = open_story(page)
@@ -151,7 +217,19 @@ def lose_and_mend_by_keyboard(page) -> None:
     keys.press("Enter")
     lab.get_by_role("menuitem", name="publish 10").wait_for()
     keys.press("Escape")
-    assert queue(lab, "ha.late").evaluate("element => element === document.activeElement")
+    has_focus(queue(lab, "ha.late"))
+    keys.press("Enter")
+    keys.type("po")
+    keys.press("Enter")
+    has_focus(lab.locator(".hawb-drawer button").first)
+    keys.press("Escape")
+    lab.locator(".hawb-drawer").wait_for(state="hidden")
+    has_focus(queue(lab, "ha.late"))
+
+
+def has_focus(thing) -> None:
+    """Waits until a thing has the focus."""
+    thing.and_(thing.page.locator(":focus")).wait_for()
 
 
 def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> None:

@@ -33,7 +33,7 @@ def test_messages_go_to_the_master_on_to_the_mirrors_and_a_confirm_comes_back():
     assert published["routes"] == [[CLIENT, "a"], ["a", "b"], ["a", "c"]]
     assert (published["count"], published["places"]) == (5, ["a", "b", "c"])
     assert confirmed["routes"] == [["a", CLIENT]]
-    assert (published["beat"], confirmed["beat"]) == (0, 1)
+    assert (published["phase"], confirmed["phase"]) == (0, 1)
     assert published["t"] < confirmed["t"]
 
 
@@ -79,14 +79,14 @@ def test_links_are_parted_and_mended():
 def test_what_happens_at_one_moment_in_one_way_is_one_beat():
     queues = [{"declare": {"queue": f"q{number}", "node": "a"}} for number in range(5)]
     told = movements(steps(MIRRORED, *queues, {"kill": "a"}), None)
-    down = [one["beat"] for one in told if one["kind"] == "down"]
+    down = [one["phase"] for one in told if one["kind"] == "down"]
     assert (len(down), len(set(down))) == (5, 1)
 
 
 def test_a_long_step_is_played_in_its_last_beats():
     publisher = {"publisher": {"name": "p", "queue": "q", "rate": 100, "node": "a"}}
     told = movements(steps(DECLARE, publisher, {"wait": 5}), None)
-    assert len({one["beat"] for one in told}) <= MOST
+    assert len({one["phase"] for one in told}) <= MOST
 
 
 def test_a_log_that_is_cut_is_seen_at_the_end():

@@ -14,7 +14,7 @@ class TopBar {
     this.undo = make("button", { type: "button", text: "⟲ undo", title: "take the last action back", onclick: () => ask({ do: "undo" }) });
     this.redo = make("button", { type: "button", text: "⟳ redo", title: "do again what was taken back", onclick: () => ask({ do: "redo" }) });
     this.more = make("button", { type: "button", text: "more…", "aria-haspopup": "menu", onclick: () => more(this.more) });
-    this.box = make("header", { class: "hs-bar" }, make("h1", { text: "hawb lab" }), this.scenario, this.undo, this.redo, this.more);
+    this.box = make("div", { class: "hs-bar" }, make("h1", { text: "hawb lab" }), this.scenario, this.undo, this.redo, this.more);
   }
 
   draw(bar) {
@@ -39,7 +39,7 @@ class TimeBar {
   }
 
   draw(bar, player) {
-    this.back.disabled = !bar.played && !player.beats.length;
+    this.back.disabled = !bar.played && !player.phases.length;
     this.next.disabled = bar.played === bar.steps && player.is_over;
     this.next.title = bar.next ? `the next movement, or the next step: ${bar.next}` : "the next movement";
     this.moment.max = bar.moments - 1;
@@ -57,7 +57,7 @@ class TimeBar {
     const moving = player.is_moving || player.goes_on;
     const ahead = bar.played < bar.steps || bar.timers;
     this.play.replaceChildren(moving ? "‖ pause" : ahead || !player.is_over ? "▶ play" : "↻ again");
-    this.play.disabled = !moving && !ahead && !player.beats.length;
+    this.play.disabled = !moving && !ahead && !player.phases.length;
   }
 }
 

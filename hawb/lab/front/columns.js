@@ -13,7 +13,7 @@ class Columns {
     this.verdict = make("div", { class: "hs-verdict", role: "status" });
     this.parts = Object.fromEntries(
       [["can", "What you can do"], ["happened", "What just happened"], ["why", "Why"], ["now", "What now"]].map(([name, title]) => [
-        name, { title, body: make("div", { class: "hs-body" }) },
+        name, { title, body: make("div", { class: "hs-body", role: "group", "aria-label": title }) },
       ]));
     this.box = make("div", { class: "hs-columns" }, ...Object.entries(this.parts).map(([name, { title, body }]) =>
       make("section", { class: `hs-column hs-${name}`, "aria-label": title }, make("h2", { text: title }), body)));
@@ -28,6 +28,7 @@ class Columns {
     refill(this.parts.happened.body, ...this.happened(leads));
     refill(this.parts.why.body, ...this.why(leads));
     refill(this.parts.now.body, ...this.now(leads.now, tone));
+    reachable(...Object.values(this.parts).map(({ body }) => body));
   }
 
   can(leads, guide) {

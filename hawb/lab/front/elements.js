@@ -36,6 +36,16 @@ function refill(element, ...children) {
   }
 }
 
+/** Lets the keyboard reach what has to be scrolled, once it has been laid out; nothing else becomes a stop. */
+function reachable(...boxes) {
+  requestAnimationFrame(() => {
+    for (const box of boxes) {
+      if (box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else if (box !== document.activeElement) box.removeAttribute("tabindex");
+    }
+  });
+}
+
 /** Elements by keys: what has not changed stays, what has is made anew, what is not asked for any more goes. */
 class Kept {
   constructor(parent) {

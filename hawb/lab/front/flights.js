@@ -1,4 +1,4 @@
-// What is under way in one beat, drawn as a function of how far the beat has come: so it can stop and go backwards.
+// What is under way in one phase, drawn as a function of how far the phase has come: so it can stop and go backwards.
 
 const MOST = 1000; // messages in flight at once
 const LOOK = {
@@ -10,7 +10,7 @@ const LOOK = {
 };
 const ease = (t) => t * t * (3 - 2 * t);
 
-/** The flights and pulses of a beat's movements, by where things stand now. */
+/** The flights and pulses of a phase's movements, by where things stand now. */
 function flights(movements, picture) {
   const found = [];
   const each = Math.max(1, Math.floor(MOST / Math.max(1, movements.reduce((sum, one) => sum + one.routes.length, 0))));
@@ -35,7 +35,7 @@ function flights(movements, picture) {
   return found;
 }
 
-/** Draws flights at `t` of the beat, from 0 to 1. */
+/** Draws flights at `t` of the phase, from 0 to 1. */
 function draw_flights(context, size, found, t, colours) {
   context.clearRect(0, 0, size.width, size.height);
   for (const one of found) {

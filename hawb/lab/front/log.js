@@ -20,6 +20,7 @@ class LogView {
     this.box.replaceChildren(
       make("table", {}, make("caption", { text: log.title }), make("thead", {}, head), make("tbody", {}, ...rows)),
       ...log.waiting.map((text) => make("p", { text })));
+    reachable(this.box);
   }
 
   entry(entry, is_last) {

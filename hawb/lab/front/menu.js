@@ -2,7 +2,7 @@
 
 class Menu {
   constructor(root) {
-    this.root = root;
+    Object.assign(this, { root, typed: "", typed_at: 0 });
     this.box = make("div", { class: "hs-menu", role: "menu", hidden: true });
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.outside = (event) => !this.box.contains(event.target) && event.target !== this.anchor && this.close();
@@ -18,7 +18,7 @@ class Menu {
     const parts = groups.flatMap(({ group, entries }) => [
       group ? make("div", { class: "hs-group", role: "presentation", text: group }) : null,
       ...entries.map(({ label, tells }) => make(
-        "button", { type: "button", role: "menuitem", tabindex: "-1", onclick: () => { this.close(); choose(label); } },
+        "button", { type: "button", role: "menuitem", onclick: () => { this.close(); choose(label); } },
         make("b", { text: label }), make("small", { text: tells }))),
     ]);
     this.box.replaceChildren(make("div", { class: "hs-about", role: "presentation", text: title }), ...parts.filter(Boolean));
@@ -61,8 +61,9 @@ class Menu {
     } else if (next !== undefined) {
       items.at(next % items.length).focus();
     } else if (event.key.length === 1 && event.key !== " ") {
-      const rest = [...items.slice(at + 1), ...items];
-      rest.find((item) => item.textContent.startsWith(event.key.toLowerCase()))?.focus();
+      this.typed = (event.timeStamp - this.typed_at < 900 ? this.typed : "") + event.key.toLowerCase();
+      this.typed_at = event.timeStamp;
+      items.find((item) => item.textContent.startsWith(this.typed))?.focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();

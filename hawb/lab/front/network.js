@@ -11,13 +11,14 @@ function connect(picture) {
   const down = new Set(scene.cut.map(([first, second]) => joined(first, second)));
   const heads = scene.nodes.map((node) => [node, picture.place(node.name)]).filter(([, at]) => at);
   const widest = heads.length > 1 ? heads.at(-1)[1].x - heads[0][1].x : 1;
+  const em = parseFloat(getComputedStyle(picture.box).fontSize);
   picture.arcs = [];
   const drawn = [];
   heads.forEach(([first, from], at) => {
     for (const [second, to] of heads.slice(at + 1)) {
       const broken = down.has(joined(first.name, second.name));
       const alive = first.state === "running" && second.state === "running";
-      const rise = 10 + 26 * ((to.x - from.x) / widest);
+      const rise = em * (0.8 + 1.9 * ((to.x - from.x) / widest));
       const peak = { x: (from.x + to.x) / 2, y: from.top - rise };
       const curve = `M${from.x} ${from.top}Q${peak.x} ${from.top - 2 * rise} ${to.x} ${to.top}`;
       picture.arcs.push({ nodes: [first.name, second.name], from, to, rise });

@@ -1,4 +1,4 @@
-// The player: a step as beats between two scenes, played forwards and backwards, stopped, and gone through one by one.
+// The player: a step as phases between two scenes, played forwards and backwards, stopped, and gone through one by one.
 
 const PACES = [["slow", 0.5], ["normal", 1], ["fast", 3]];
 const LONGEST_MS = 900;
@@ -9,7 +9,7 @@ class Player {
   constructor(picture, moved, ended) {
     Object.assign(this, { picture, moved, ended });
     this.pace = 1;
-    this.beats = [];
+    this.phases = [];
     this.position = 0;
     this.direction = 0;
   }
@@ -19,24 +19,24 @@ class Player {
   }
 
   get is_over() {
-    return this.position >= this.beats.length;
+    return this.position >= this.phases.length;
   }
 
   /** Takes a step up: the scenes before and after, and what moves between them. */
   take({ before, after, movements, bar }) {
     this.stop();
     Object.assign(this, { before: before && unmarked(before), after, bar });
-    this.beats = [];
-    for (const one of movements) (this.beats[one.beat - movements[0].beat] ??= []).push(one);
-    this.position = this.beats.length;
+    this.phases = [];
+    for (const one of movements) (this.phases[one.phase - movements[0].phase] ??= []).push(one);
+    this.position = this.phases.length;
   }
 
   /** Plays on from where it stands, or from the beginning. */
   play(direction = 1) {
-    if (!this.beats.length || !this.before) return this.finish(direction);
+    if (!this.phases.length || !this.before) return this.finish(direction);
     if (direction > 0 && this.is_over) this.position = 0;
     if (calm()) {
-      this.position = direction > 0 ? this.beats.length : 0;
+      this.position = direction > 0 ? this.phases.length : 0;
       this.show();
       return this.finish(direction);
     }
@@ -58,10 +58,10 @@ class Player {
     this.clear();
   }
 
-  /** One beat further or back; whether there was one. */
+  /** One phase further or back; whether there was one. */
   nudge(direction) {
-    const next = Math.max(0, Math.min(this.beats.length, Math.floor(this.position) + direction));
-    if (!this.beats.length || !this.before || next === this.position) return false;
+    const next = Math.max(0, Math.min(this.phases.length, Math.floor(this.position) + direction));
+    if (!this.phases.length || !this.before || next === this.position) return false;
     this.stop();
     this.position = next;
     this.show();
@@ -71,14 +71,14 @@ class Player {
 
   tick(now) {
     if (!this.direction) return;
-    const beat = this.beats[Math.min(Math.floor(this.position), this.beats.length - 1)];
+    const phase = this.phases[Math.min(Math.floor(this.position), this.phases.length - 1)];
     const passed = this.last === null ? 0 : now - this.last;
     this.last = now;
     const before = Math.floor(this.position);
-    this.position += (this.direction * passed * this.pace) / duration(beat);
-    this.position = Math.max(0, Math.min(this.beats.length, this.position));
+    this.position += (this.direction * passed * this.pace) / duration(phase);
+    this.position = Math.max(0, Math.min(this.phases.length, this.position));
     if (Math.floor(this.position) !== before) this.show();
-    if (this.position >= this.beats.length || (this.position <= 0 && this.direction < 0)) {
+    if (this.position >= this.phases.length || (this.position <= 0 && this.direction < 0)) {
       const direction = this.direction;
       this.stop();
       this.show();
@@ -95,27 +95,27 @@ class Player {
     return false;
   }
 
-  /** Draws the scene as it is after the beats that are over. */
+  /** Draws the scene as it is after the phases that are over. */
   show() {
     const over = Math.floor(this.position);
-    const done = over >= this.beats.length;
-    this.picture.draw(done ? this.after : mixed(this.before, this.after, this.beats.slice(0, over)), this.bar);
+    const done = over >= this.phases.length;
+    this.picture.draw(done ? this.after : mixed(this.before, this.after, this.phases.slice(0, over)), this.bar);
     this.flying = null;
     this.moved(this.caption());
   }
 
   caption() {
-    const beat = this.beats[Math.min(Math.floor(this.position), this.beats.length - 1)];
-    if (!beat || this.is_over) return "";
-    return beat[0].text + (beat.length > 1 ? ` And ${beat.length - 1} more like it.` : "");
+    const phase = this.phases[Math.min(Math.floor(this.position), this.phases.length - 1)];
+    if (!phase || this.is_over) return "";
+    return phase[0].text + (phase.length > 1 ? ` And ${phase.length - 1} more like it.` : "");
   }
 
   draw(t) {
-    const beat = this.beats[Math.floor(this.position)];
-    if (!beat) return this.clear();
+    const phase = this.phases[Math.floor(this.position)];
+    if (!phase) return this.clear();
     this.picture.look();
     this.colours ??= this.palette();
-    this.flying ??= flights(beat, this.picture);
+    this.flying ??= flights(phase, this.picture);
     const { canvas } = this.picture;
     draw_flights(canvas.getContext("2d"), canvas, this.flying, t, this.colours);
   }
@@ -133,8 +133,8 @@ class Player {
   }
 }
 
-function duration(beat) {
-  return beat.some((one) => one.routes.length) ? LONGEST_MS : SHORTEST_MS;
+function duration(phase) {
+  return phase.some((one) => one.routes.length) ? LONGEST_MS : SHORTEST_MS;
 }
 
 /** A scene without marks of what had changed when it was new. */
@@ -146,11 +146,11 @@ function unmarked(scene) {
   return { ...scene, nodes: scene.nodes.map(clean), rows };
 }
 
-/** A scene between two: what the beats that are over have touched is as after, all else as before. */
-function mixed(before, after, beats) {
+/** A scene between two: what the phases that are over have touched is as after, all else as before. */
+function mixed(before, after, phases) {
   const seen = new Set();
   const queues = new Set();
-  for (const one of beats.flat()) {
+  for (const one of phases.flat()) {
     if (one.queue) queues.add(one.queue);
     for (const place of one.places) {
       seen.add(one.queue ? `${one.queue} ${place}` : place);
@@ -159,7 +159,7 @@ function mixed(before, after, beats) {
   }
   const nodes = new Map(before.nodes.map((node) => [node.name, node]));
   const rows = new Map(before.rows.map((row) => [`${row.queue} ${row.by}`, row]));
-  const sides = beats.some((beat) => beat[0].kind === "part" || beat[0].kind === "heal") ? after : before;
+  const sides = phases.some((phase) => phase[0].kind === "part" || phase[0].kind === "heal") ? after : before;
   const shown = {
     ...after, sides: sides.sides, cut: sides.cut, noticed: sides.noticed,
     nodes: sides.nodes.map((node) => (seen.has(node.name) ? after.nodes.find((one) => one.name === node.name) : nodes.get(node.name)) ?? node),

@@ -113,7 +113,9 @@ function render({ model, el }) {
     redraw_columns();
     log.draw(view.log);
     el.classList.toggle("hs-with-log", Boolean(view.log));
+    el.classList.toggle("hs-many", !view.scene.detailed);
     top.draw(view.bar);
+    visit(view.panel);
     if (view.play) take(view.play, before?.scene ?? null);
     else {
       Object.assign(player, { after: view.scene, bar: view.bar });
@@ -122,11 +124,34 @@ function render({ model, el }) {
     performance.mark("hawb-drawn");
   }
 
+  /** Takes the focus to a panel that opens, and back to where it was from one that closes. */
+  function visit(panel) {
+    if (panel === open) return;
+    if (panel && !open) left = document.activeElement;
+    open = panel;
+    requestAnimationFrame(() => {
+      const drawer = el.parentElement?.querySelector(".hawb-drawer");
+      if (open && drawer) {
+        dress(drawer, { role: "dialog", "aria-label": open });
+        dress(drawer.querySelector(".hawb-drawer-place"), { tabindex: "0", role: "group", "aria-label": open });
+        drawer.querySelector("button")?.focus({ preventScroll: true });
+      }
+      else if (left?.isConnected) left.focus({ preventScroll: true });
+    });
+  }
+  let open = "";
+  let left = null;
+  const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && model.send({ do: "close" });
+  document.addEventListener("keydown", escape);
+
   const resized = new ResizeObserver(() => picture.measure());
   resized.observe(picture.box);
   model.on("change:view", changed);
   changed();
-  return () => resized.disconnect();
+  return () => {
+    resized.disconnect();
+    document.removeEventListener("keydown", escape);
+  };
 }
 
 /** The first minute: which step it stands at, and what ends that. */

@@ -13,7 +13,7 @@ from hawb.views.formatting import size
 from hawb.views.story.telling import sentence
 
 MOST = 40
-"""How many beats a step is played in; of more the last are."""
+"""How many phases a step is played in; of more the last are."""
 
 CLIENT = "client"
 """The place of whoever has no node of its own."""
@@ -26,19 +26,19 @@ def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None, s
 
     Each has a `kind`, its time `t`, its event, its `text`, the `queue` if it is about one, `routes` (from, to) between
     places (nodes, or CLIENT), how many messages go along (`count`), and at which `places` what came of it is seen. What
-    is of one kind and happens at one moment has one `beat`: it is seen at once.
+    is of one kind and happens at one moment has one `phase`: it is seen at once.
     """
     events = outcome["events"]
     last = max((event["step"] for event in events if event["step"] is not None), default=None)
     leads = {name: _leader(queue) for name, queue in ((was or outcome)["queues"]).items()}
-    beats: dict[tuple[float, str], list[dict]] = {}
+    phases: dict[tuple[float, str], list[dict]] = {}
     for event in events[max(_first_of(events, last), since) :]:
         if event["step"] == last and (made := _movement(event, leads, outcome)) is not None:
-            beats.setdefault((made["t"], made["kind"]), []).append(made)
+            phases.setdefault((made["t"], made["kind"]), []).append(made)
         _follow(event, leads)
     if cuts:
-        beats[outcome["time_s"], "cut_log"] = [_cut(cut, outcome["time_s"]) for cut in cuts]
-    return [one | {"beat": beat} for beat, together in enumerate([*beats.values()][-MOST:]) for one in together]
+        phases[outcome["time_s"], "cut_log"] = [_cut(cut, outcome["time_s"]) for cut in cuts]
+    return [one | {"phase": phase} for phase, together in enumerate([*phases.values()][-MOST:]) for one in together]
 
 
 def _first_of(events: list[dict], step: int | None) -> int:
