@@ -70,26 +70,28 @@ function pulse(context, { start, shape }, t) {
 function swarm(context, one, t) {
   const { start, end, count, shape } = one;
   const spread = count > 1 ? 0.45 : 0;
-  const bow = shape === "fall" ? 0 : Math.min(60, 14 + Math.abs(end.x - start.x) * 0.12);
-  const size = count > 60 ? 4 : count > 12 ? 5 : 7;
-  context.globalAlpha = shape === "fall" ? 1 - t * 0.7 : 1;
+  const falls = shape === "fall";
+  const bow = falls ? 0 : Math.min(60, 14 + Math.abs(end.x - start.x) * 0.12);
+  const size = falls ? 8 : count > 60 ? 4 : count > 12 ? 5 : 7;
+  context.globalAlpha = falls ? 1 - t * 0.7 : 1;
   context.lineWidth = 2;
   context.beginPath();
   for (let number = 0; number < count; number += 1) {
-    const late = count > 1 ? (spread * number) / (count - 1) : 0;
+    const turn = falls ? (number * 37) % count : number; // what falls, falls here and there
+    const late = count > 1 ? (spread * turn) / (count - 1) : 0;
     const own = (t - late) / (1 - spread);
     if (own < 0 || own > 1) continue;
     const along = ease(own);
     const wobble = ((number * 7) % 11) - 5;
     let x = start.x + (end.x - start.x) * along + (count > 12 ? wobble * 0.6 : 0);
     let y = start.y + (end.y - start.y) * along - 4 * bow * along * (1 - along) + (count > 1 ? wobble : 0);
-    if (shape === "fall") {
+    if (falls) {
       x = start.left + ((number + 0.5) / count) * start.width;
       y = start.y + own * own * 140 - 10 * Math.sin(own * 3);
     }
     sign(context, shape, x, y, size);
   }
-  if (shape === "square" || shape === "fall") context.fill();
+  if (shape === "square" || falls) context.fill();
   else context.stroke();
 }
 
