@@ -13,6 +13,7 @@ from functools import cached_property
 
 from hawb.engine.state import State
 from hawb.planning.alternatives import Alternatives
+from hawb.planning.harm import Harm, harms
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -81,6 +82,11 @@ class Point:
     def forecasts(self) -> dict[str, Forecast]:
         """The forecast for each running node now."""
         return {forecast.node: forecast for forecast in safe_to_stop(self.run)}
+
+    @cached_property
+    def harms(self) -> list[Harm]:
+        """The harm that the story has done to queues so far."""
+        return harms(self.run)
 
     @property
     def origin(self) -> Point:

@@ -9,6 +9,7 @@ from hawb.planning.harm import Harm
 from hawb.scenario.dump import plain
 from hawb.views.formatting import counted, seconds, shown
 from hawb.views.story.drafts import Drafts
+from hawb.views.story.movements import first_new
 from hawb.views.story.telling import Sentence, sentences
 from hawb.views.story.verdict import LOST, done, reasons, verdict
 from hawb.views.style import LOOKS
@@ -36,7 +37,7 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
     return {
         "verdict": verdict(outcome),
         "step": last_step(controller),
-        "happened": happened(outcome, drafts),
+        "happened": happened(outcome, controller.was, drafts),
         "why": reasons(outcome),
         "now": now(controller),
         "answers": [text for place, text in controller.messages.items() if text and place is not Place.SAVE],
@@ -49,11 +50,10 @@ def last_step(controller: Controller) -> str:
     return done(plain(steps[-1])) if steps else ""
 
 
-def happened(outcome: dict, drafts: Drafts) -> dict:
-    """The sentences of the last step, losses first, and how many more there are."""
-    told = sentences(outcome, LATEST, drafts)
-    last = max((one.step for one in told if one.step is not None), default=None)
-    mine = sorted((one for one in told if one.step == last), key=_weight)
+def happened(outcome: dict, was: dict | None, drafts: Drafts) -> dict:
+    """The sentences on what has happened since the outcome before, losses first, and how many more there are."""
+    since = first_new(outcome, was)
+    mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
     return {"told": [_sentence(one) for one in mine[:MOST_SENTENCES]], "more": max(len(mine) - MOST_SENTENCES, 0)}
 
 

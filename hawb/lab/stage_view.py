@@ -39,11 +39,10 @@ def play(point: Point, before: Point | None) -> dict:
         return {"at_once": False, "before": None, "movements": []}
     (state, was), names = earlier, point.run.settings.names
     cuts = raft_entries.cut_off(state, point.moment.state, names)
-    since = 0 if before is None else len(was["events"])
     return {
         "at_once": before is not None,
         "before": scene(was, None, beyond(state, names)) if before is None else None,
-        "movements": movements(point.outcome, was, cuts, since),
+        "movements": movements(point.outcome, was, cuts),
     }
 
 

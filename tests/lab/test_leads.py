@@ -11,7 +11,7 @@ def test_losses_are_told_first_and_what_there_is_no_room_for_is_counted(controll
         controller.act("declare", {"queue": f"t{number}", "node": "a", "durable": False})
         controller.act("publish", {"queue": f"t{number}", "count": 1, "persistent": False})
     controller.act("kill", "a")
-    told = happened(controller.outcome, Drafts())
+    told = happened(controller.outcome, controller.was, Drafts())
     assert len(told["told"]) == MOST_SENTENCES
     assert told["more"] > 0
     tones = [one["tone"] for one in told["told"]]

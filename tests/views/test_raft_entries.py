@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from views_outcomes import LEADER_ALONE
 
+from hawb.engine.quorum.group import STORE
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
 from hawb.views.cluster.raft_entries import LATEST, logs
@@ -39,5 +40,5 @@ def test_of_a_long_log_the_latest_entries_are_told():
 def test_a_mirrored_queue_has_no_log_but_the_metadata_store_may():
     steps = "steps: [{declare: {queue: q, node: a}}]"
     assert told(f"scenario: s\ncluster: {{nodes: [a], version: '3.10'}}\n{steps}\n", "q") is None
-    store = told(f"scenario: s\ncluster: {{nodes: [a], version: '4.3'}}\n{steps}\n", "q")
+    store = told(f"scenario: s\ncluster: {{nodes: [a], version: '4.3'}}\n{steps}\n", STORE)
     assert store["title"] == "Raft log of the metadata store"

@@ -91,7 +91,15 @@ steps:
 def test_the_metadata_store_has_a_row():
     found = drawn('scenario: m\ncluster: {nodes: [a, b, c], version: "4.3"}\nsteps: [{wait: 1}]\n')
     assert (found["rows"][0]["type"], found["rows"][0]["label"]) == ("metadata", "metadata")
-    assert "leads the store" in found["metadata"]
+    assert "leads the store" in found["rows"][0]["told"]
+
+
+def test_a_queue_may_be_called_metadata():
+    steps = "steps: [{declare: {queue: metadata, node: a}}, {publish: {queue: metadata, count: 3}}]"
+    store, queue = drawn(f'scenario: m\ncluster: {{nodes: [a], version: "4.3"}}\n{steps}\n')["rows"]
+    assert (store["type"], queue["type"]) == ("metadata", "classic")
+    assert store["queue"] != queue["queue"] == "metadata"
+    assert (store["cells"]["a"]["runs"], queue["cells"]["a"]["runs"]) == (None, [[1, 3]])
 
 
 def test_of_many_queues_no_numbers_are_told():

@@ -1,7 +1,8 @@
 // The logs of the chosen queue's Raft group beside each other, entry by entry.
 
 class LogView {
-  constructor() {
+  constructor(hide) {
+    this.hide = make("button", { type: "button", class: "hs-quiet", text: "hide the logs", onclick: hide });
     this.box = make("section", { class: "hs-log", hidden: true, "aria-label": "Raft logs" });
   }
 
@@ -18,7 +19,7 @@ class LogView {
       log.first > 1 ? make("td", { class: "hs-earlier", text: member.earlier === log.first - 1 ? "all" : member.earlier }) : null,
       ...member.entries.map((entry, at) => this.entry(entry, indices[at] === member.commit))));
     this.box.replaceChildren(
-      make("table", {}, make("caption", { text: log.title }), make("thead", {}, head), make("tbody", {}, ...rows)),
+      this.hide, make("table", {}, make("caption", { text: log.title }), make("thead", {}, head), make("tbody", {}, ...rows)),
       ...log.waiting.map((text) => make("p", { text })));
     reachable(this.box);
   }

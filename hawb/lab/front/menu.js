@@ -5,7 +5,7 @@ class Menu {
     Object.assign(this, { root, typed: "", typed_at: 0 });
     this.box = make("div", { class: "hs-menu", role: "menu", hidden: true });
     this.box.addEventListener("keydown", (event) => this.key(event));
-    this.outside = (event) => !this.box.contains(event.target) && event.target !== this.anchor && this.close();
+    this.outside = (event) => !this.box.contains(event.target) && !this.anchor.contains(event.target) && this.close(false);
     root.append(this.box);
   }
 
@@ -44,7 +44,14 @@ class Menu {
     this.box.hidden = true;
     document.removeEventListener("pointerdown", this.outside, true);
     this.anchor.removeAttribute("aria-expanded");
-    if (back && this.box.contains(document.activeElement) | (document.activeElement === document.body)) this.anchor.focus({ preventScroll: true });
+    if (back) this.thing().focus({ preventScroll: true });
+  }
+
+  /** What the menu is about, as it is drawn now. */
+  thing() {
+    const { place } = this.anchor.dataset;
+    const now = place && this.root.querySelector(`[data-place="${CSS.escape(place)}"]`);
+    return this.anchor.isConnected || !now ? this.anchor : now;
   }
 
   items() {
@@ -57,7 +64,6 @@ class Menu {
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
     if (event.key === "Escape" || event.key === "Tab") {
       this.close();
-      this.anchor.focus({ preventScroll: true });
     } else if (next !== undefined) {
       items.at(next % items.length).focus();
     } else if (event.key.length === 1 && event.key !== " ") {

@@ -47,7 +47,7 @@ class Picture {
     scene.sides.slice(1).forEach((_, side) => {
       const at = scene.nodes.findIndex((node) => node.side === side + 1);
       this.kept.keep(`gap ${side}`, scene.noticed, `1 / ${columns[at] - 1} / ${end} / auto`, () =>
-        make("div", { class: "hs-gap" }, make("span", { text: scene.noticed ? "two sides" : "links down, not noticed yet" })));
+        make("div", { class: "hs-gap", title: scene.noticed ? "" : "nobody has noticed yet" }, make("span", { text: scene.noticed ? "two sides" : "links down" })));
     });
     scene.rows.forEach((row, at) => this.row(row, at + 2, scene, columns, bar));
     this.kept.end();
@@ -117,10 +117,10 @@ class Picture {
     const classes = `hs-queue${row.was ? " hs-changed" : ""}${chosen ? " hs-chosen" : ""}`;
     const given = { type: "button", class: classes, title: row.told, "data-place": `queue ${row.queue}`, "aria-label": `queue ${row.told}` };
     const inner = [
-      make("span", { class: "hs-name" }, make("i", { "aria-hidden": "true", text: TYPES[row.type] }), ` ${row.label}`),
+      make("span", { class: "hs-name" }, make("i", { "aria-hidden": "true", text: TYPES[row.type] }), ` ${row.label}`, row.policy ? make("small", { text: ` ${row.policy}` }) : null),
       badges.length ? make("span", { class: "hs-badges" }, ...badges) : null,
     ];
-    if (row.type === "metadata") return make("div", { ...given, type: null, "aria-label": null }, ...inner);
+    if (row.type === "metadata") return make("button", { ...given, onclick: () => this.asked.choose(row) }, ...inner);
     return make("button", { ...given, "aria-haspopup": "menu", onclick: (event) => this.asked.queue(row, event.currentTarget) }, ...inner);
   }
 

@@ -25,6 +25,7 @@ function render({ model, el }) {
       menu.open(anchor, `queue ${row.label}`, [{ entries }], (entry) => ask({ do: "queue", queue: row.queue, entry }));
       if (view.bar.queue !== row.queue) model.send({ do: "choose", queue: row.queue });
     },
+    choose: (row) => model.send({ do: "choose", queue: row.queue }),
     client: () => ask({ do: "panel", panel: "Clients" }),
   };
   const picture = new Picture(asked);
@@ -33,7 +34,7 @@ function render({ model, el }) {
     time.draw(view.bar, player);
   }, (direction) => ended(direction));
   const columns = new Columns(ask);
-  const log = new LogView();
+  const log = new LogView(() => model.send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
     menu.open(anchor, "more", [...model.get("menus").more, { group: "movement", entries: paces() }], (entry) => chosen(entry)));
   const time = new TimeBar({

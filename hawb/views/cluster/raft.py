@@ -111,12 +111,6 @@ def titled(queue: str) -> str:
     return "the metadata store" if queue == STORE else shown(queue)
 
 
-def chosen_html(state: State, names: Sequence[str], queue: str) -> str:
-    """The group of a chosen queue, or else of the metadata store; "" where there is neither."""
-    found = [name for name in (queue, STORE) if name in state.groups]
-    return html(state, names, found[0]) if found else ""
-
-
 def reaches_majority(state: State, leader: Member) -> bool:
     """Whether a leader reaches a majority of its group."""
     cut = {frozenset(link) for link, _ in state.cuts}

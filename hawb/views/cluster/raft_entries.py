@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hawb.engine.quorum.group import STORE
 from hawb.engine.state import State
 from hawb.raft.group import entries_text
 from hawb.raft.log import Log
@@ -20,20 +19,19 @@ LATEST = 14
 
 
 def logs(state: State, names: Sequence[str], queue: str) -> dict | None:
-    """The group of a queue, or of the metadata store where the queue has none; None where there is neither. `first` is
-    the first index that is told on its own, `last` the last that any member has."""
-    name = next((name for name in (queue, STORE) if name in state.groups), None)
-    if name is None:
+    """The group of a queue, or of the metadata store by its name there (`hawb.engine.quorum.group.STORE`); None for
+    what has no group. `first` is the first index that is told on its own, `last` the last that any member has."""
+    if queue not in state.groups:
         return None
-    group = members(state, name)
+    group = members(state, queue)
     last = max((member.log.last_index for member in group.values()), default=0)
     first = max(1, last - LATEST + 1)
     return {
-        "title": f"Raft log of {titled(name)}",
+        "title": f"Raft log of {titled(queue)}",
         "first": first,
         "last": last,
         "members": [_member(state, member, names, first, last) for member in group.values()],
-        "waiting": waiting(state, names, name),
+        "waiting": waiting(state, names, queue),
     }
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from hawb.engine import runs
+from hawb.engine.quorum.group import STORE
 from hawb.engine.runs import Runs
 from hawb.engine.state import State
 from hawb.views.cluster import matrix, metadata
-from hawb.views.cluster.matrix import METADATA, Row
+from hawb.views.cluster.matrix import Row
 from hawb.views.cluster.replicas import LEADERS, NONE, Replica
 from hawb.views.formatting import brief, counted, listing, shown, size
 
@@ -50,6 +51,7 @@ def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -
     tells of its state."""
     told = told or {"held": {}, "clients": {}, "cut": []}
     rows = matrix.rows(outcome, was)
+    stores = len(matrix.metadata_rows(outcome, was or outcome))
     sides, noticed = parts(outcome, told["cut"])
     order = [node for side in sides for node in side] or list(outcome["nodes"])
     order += [node for node in outcome["nodes"] if node not in order]
@@ -60,9 +62,11 @@ def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -
         "sides": [[shown(node[cut:]) for node in side] for side in sides],
         "noticed": noticed,
         "cut": [list(link) for link in told["cut"]],
-        "rows": [_row(outcome, row, held.get(row.queue, {}), cut) for row in rows],
+        "rows": [
+            _row(outcome, row, {} if place < stores else held.get(row.queue, {}), cut, is_store=place < stores)
+            for place, row in enumerate(rows)
+        ],
         "summary": matrix.summary(outcome),
-        "metadata": metadata.text(outcome),
         "detailed": len(rows) <= DETAILED,
     }
 
@@ -118,9 +122,10 @@ def _client(outcome: dict, kind: str, name: str) -> dict:
     }
 
 
-def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int) -> dict:
-    queue = (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(row.queue)
-    account = outcome["ledger"].get(row.queue)
+def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_store: bool) -> dict:
+    """A queue, or the metadata store, as some nodes see it."""
+    queue = None if is_store else (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(row.queue)
+    account = None if is_store else outcome["ledger"].get(row.queue)
     nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
     inside = {node: held[node] for node in nodes if node in held and node in row.now}
     first, last = _axis(inside.values())
@@ -128,24 +133,24 @@ def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int) -> dict:
     seen = [(node, row.now.get(node, NONE), row.was.get(node, NONE)) for node in nodes]
     there = [one for one in seen if one[1] != NONE or one[2] != NONE]
     cells = {node: _cell(now, before, inside.get(node), master) for node, now, before in there}
+    about = metadata.text(outcome) if is_store else ""
     by = listing(node[cut:] for node in row.side)
     return {
-        "queue": row.queue,
-        "label": "metadata" if row.queue == METADATA and queue is None else shown(row.queue),
-        "type": "metadata" if queue is None and row.queue == METADATA else "gone" if queue is None else queue["type"],
+        "queue": STORE if is_store else row.queue,
+        "label": shown(row.queue),
+        "type": "metadata" if is_store else "gone" if queue is None else queue["type"],
         "state": row.state or "gone",
         "was": None if row.state == row.was_state else row.was_state or "not there",
         "by": by,
         "seen": f"as {by} see{'s' if len(row.side) == 1 else ''} it" if by else "",
         "online": row.online,
         "uncommitted": row.uncommitted,
-        "messages": None if queue is None else queue["messages"],
-        "policy": None if queue is None else queue.get("policy"),
+        "policy": "" if queue is None else shown(queue.get("policy") or ""),
         "lost": 0 if account is None else size(account["lost"]),
         "first": first,
         "last": last,
         "cells": cells,
-        "told": matrix.line(row, outcome["nodes"]),
+        "told": " ".join(filter(None, [matrix.line(row, outcome["nodes"]), about])),
     }
 
 

@@ -19,21 +19,18 @@ CLIENT = "client"
 """The place of whoever has no node of its own."""
 
 
-def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None, since: int = 0) -> list[dict]:
-    """The movements of the last step of an outcome. `was` is the outcome before it, by which whoever led a queue until
-    then is known, and `cuts` are the logs that the step has cut off (`hawb.views.cluster.raft_entries.cut_off`). What
-    happened before the event `since` was shown already.
+def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None) -> list[dict]:
+    """The movements that lead to an outcome from the one before, `was`; without that, those of its last step. `cuts`
+    are the logs that were cut off on the way (`hawb.views.cluster.raft_entries.cut_off`).
 
     Each has a `kind`, its time `t`, its event, its `text`, the `queue` if it is about one, `routes` (from, to) between
     places (nodes, or CLIENT), how many messages go along (`count`), and at which `places` what came of it is seen. What
     is of one kind and happens at one moment has one `phase`: it is seen at once.
     """
-    events = outcome["events"]
-    last = max((event["step"] for event in events if event["step"] is not None), default=None)
-    leads = {name: _leader(queue) for name, queue in ((was or outcome)["queues"]).items()}
+    leads = {name: _leader(queue) for name, queue in (was or outcome)["queues"].items()}
     phases: dict[tuple[float, str], list[dict]] = {}
-    for event in events[max(_first_of(events, last), since) :]:
-        if event["step"] == last and (made := _movement(event, leads, outcome)) is not None:
+    for event in outcome["events"][first_new(outcome, was) :]:
+        if (made := _movement(event, leads, outcome)) is not None:
             phases.setdefault((made["t"], made["kind"]), []).append(made)
         _follow(event, leads)
     if cuts:
@@ -41,12 +38,17 @@ def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None, s
     return [one | {"phase": phase} for phase, together in enumerate([*phases.values()][-MOST:]) for one in together]
 
 
-def _first_of(events: list[dict], step: int | None) -> int:
-    """Where the events of the last step begin: looked for from the end, since stories are long and steps short."""
-    place = len(events)
-    while place and events[place - 1]["step"] in (step, None):
+def first_new(outcome: dict, was: dict | None) -> int:
+    """The place of the first event of an outcome that another has not; if that has them all, or there is none, of the
+    first of its last step."""
+    events, known = outcome["events"], [] if was is None else was["events"]
+    place = min(len(events), len(known))
+    while place and events[place - 1] != known[place - 1]:
         place -= 1
-    return place
+    if known and place < len(events):
+        return place
+    last = max((event["step"] for event in events if event["step"] is not None), default=None)
+    return next((place for place, event in enumerate(events) if event["step"] == last), len(events))
 
 
 def _leader(queue: dict) -> str | None:

@@ -4,6 +4,8 @@ took over.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from hawb.views.formatting import counted, listing, seconds, shown, size
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.telling import sentence
@@ -70,8 +72,8 @@ def reasons(outcome: dict) -> list[str]:
     came about, from the first cause on."""
     chronicle, events = Chronicle(outcome), outcome["events"]
     if outcome["losses"] and verdict(outcome)["tone"] == LOST:
-        told = [cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss)]
-        return told[:MOST_REASONS]
+        told = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
+        return list(islice(told, MOST_REASONS))
     last = events[-1]["step"] if events else None
     found = [event for event in events if event["step"] == last and event["event"] in NOTABLE]
     if last is None or not found:
