@@ -11,7 +11,7 @@ from hawb.views.formatting import counted, seconds, shown
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
 from hawb.views.story.telling import Sentence, sentences
-from hawb.views.story.verdict import LOST, done, reasons, verdict
+from hawb.views.story.verdict import LOST, WELL, done, reasons, verdict
 from hawb.views.style import LOOKS
 
 MARKS = {
@@ -69,12 +69,13 @@ def _sentence(one: Sentence) -> dict:
 def now(controller: Controller) -> dict:
     """What would have kept what was lost, the best first, and what can be done next."""
     found, harms = controller.alternatives, controller.harms
-    lost = verdict(controller.outcome)["tone"] == LOST
+    tone = verdict(controller.outcome)["tone"]
+    lost = tone == LOST
     return {
         "kept": [] if found is None else kept(found),
         "asks": bool(lost and harms and found is None),
         "by_itself": lost and found is None and asked_at_once(controller),
-        "next": suggestions(controller) if controller.can_undo else [],
+        "next": suggestions(controller) if controller.can_undo or tone != WELL else [],
     }
 
 

@@ -36,6 +36,12 @@ def test_a_leader_alone_commits_nothing_and_sides_do_not_agree():
     assert "the sides of the partition do not agree about q" in verdict(parted)["text"]
 
 
+def test_who_cannot_publish_and_that_there_is_nothing_to_lose_is_told():
+    alarm = steps(DECLARE, {"alarm": {"node": "b", "resource": "memory"}})
+    assert verdict(alarm)["text"] == "Nothing is lost, but publishers are blocked by a memory alarm."
+    assert verdict(steps())["text"] == "Nothing is lost: there is no queue."
+
+
 def test_metadata_that_cannot_be_changed_is_told():
     minority = steps({"kill": "a"}, {"kill": "b"}, version="4.3")
     assert verdict(minority)["text"] == "Nothing is lost, but metadata cannot be changed."

@@ -68,7 +68,7 @@ class Columns {
       asks && !by_itself ? make("button", { type: "button", text: "what would have kept them?", onclick: () => this.ask({ do: "ask" }) }) : null,
       rest.length ? make("p", { class: "hs-lead", text: found.length ? "Or go on:" : "What would mend it:" }) : null,
       rest.length ? make("div", { class: "hs-next" }, ...rest) : null,
-      !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? "Break something: everything can be undone." : "Undo, or go on." }) : null,
+      !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? "Break something: everything can be undone." : "Step back, or go on from here." }) : null,
     ];
   }
 }

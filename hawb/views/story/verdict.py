@@ -35,6 +35,8 @@ def verdict(outcome: dict) -> dict:
     trouble = _trouble(outcome)
     if trouble:
         return {"tone": HARMED, "text": f"Nothing is lost, but {trouble}."}
+    if not outcome["queues"]:
+        return {"tone": WELL, "text": "Nothing is lost: there is no queue."}
     return {"tone": WELL, "text": "Nothing is lost, and every queue can be used."}
 
 
@@ -58,6 +60,8 @@ def _trouble(outcome: dict) -> str:
         told.append("metadata cannot be changed")
     disputed = [name for name, queue in outcome["queues"].items() if "views" in queue]
     told += [f"the sides of the partition do not agree about {listing(disputed)}"] if disputed else []
+    resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
+    told += [f"publishers are blocked by a {resource} alarm" for resource in resources]
     return " and ".join(filter(None, [", ".join(told[:-1]), *told[-1:]]))
 
 
