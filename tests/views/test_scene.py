@@ -27,7 +27,7 @@ def row(found: dict, queue: str, by: str = "") -> dict:
 
 def test_a_mirror_that_took_over_shows_what_it_lacks_number_by_number():
     told = row(drawn(UNSYNCHRONISED), "ha.orders")
-    assert (told["first"], told["last"], told["lost"]) == (1, 110, 100)
+    assert (told["first"], told["last"], told["lost"], told["gone"]) == (1, 110, 100, [[1, 100]])
     assert {node: cell["runs"] for node, cell in told["cells"].items()} == {
         "a": [[1, 110]], "b": [[101, 110]], "c": [[1, 110]],
     }  # fmt: skip

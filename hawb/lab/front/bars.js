@@ -65,5 +65,5 @@ function legend() {
   const items = SIGNS_OF.map(([look, sign, text]) => make("li", {}, glyph(look, sign), ` ${text}`));
   const bar = (name, text) => make("li", {}, make("i", { class: `hs-sample hs-${name}`, "aria-hidden": "true" }), ` ${text}`);
   return make("ul", { class: "hs-legend", "aria-label": "legend" }, ...items, bar("full", "messages held"), bar("missing", "missing"),
-    bar("changed", "just changed"), make("li", {}, make("i", { class: "hs-lost", "aria-hidden": "true", text: "▼" }), " lost"));
+    bar("gone", "lost ▼"), bar("changed", "just changed"));
 }

@@ -102,8 +102,8 @@ class Picture {
     scene.nodes.forEach((node, at) => {
       const cell = row.cells[node.name];
       if (!cell) return;
-      const known = cell.axis ?? (cell.axis = [row.first, row.last]);
-      this.kept.keep(`cell ${key} ${node.name}`, cell, `${line} / ${columns[at]}`, () => this.cell(row, node, cell, known, scene.detailed));
+      const value = cell.runs ? [cell, row.first, row.last, row.gone] : cell;
+      this.kept.keep(`cell ${key} ${node.name}`, value, `${line} / ${columns[at]}`, () => this.cell(row, node, cell, scene.detailed));
     });
   }
 
@@ -124,7 +124,7 @@ class Picture {
     return make("button", { ...given, "aria-haspopup": "menu", onclick: (event) => this.asked.queue(row, event.currentTarget) }, ...inner);
   }
 
-  cell(row, node, cell, [first, last], detailed) {
+  cell(row, node, cell, detailed) {
     const was = cell.was && (cell.was.role !== cell.role || cell.was.glyph !== cell.glyph)
       ? make("span", { class: "hs-was" }, glyph(cell.was.role, cell.was.glyph), detailed ? ` ${cell.was.count} ` : "", "→ ") : null;
     const held = cell.was && cell.was.count && cell.was.count !== cell.count && !was ? `${cell.was.count} → ` : "";
@@ -137,15 +137,21 @@ class Picture {
       "div",
       { class: `hs-cell hs-${cell.role}${cell.was ? " hs-changed" : ""}`, "aria-hidden": "true", "data-place": `cell ${row.queue} ${node.name}`,
         title: `${node.label}: ${cell.told}` },
-      told, cell.runs && last >= first ? this.stack(cell, first, last) : null,
+      told, cell.runs && row.last >= row.first ? this.stack(cell, row) : null,
     );
   }
 
   /** What a node holds on the numbers of all that any node holds, from the oldest message to the latest. */
-  stack(cell, first, last) {
+  stack(cell, { first, last, gone }) {
     const count = last - first + 1;
     const blocks = cell.runs.map(([from, to]) =>
       draw("rect", { x: from - first, y: 0, width: to - from + 1, height: 1, fill: colour(cell.role) }));
+    for (const [from, to] of gone) {
+      const [left, right] = [Math.max(from, first), Math.min(to, last)];
+      const there = cell.runs.some(([start, end]) => start <= right && end >= left);
+      const look = { class: `hs-gone${there ? "" : " hs-hollow"}`, x: left - first, y: 0, width: right - left + 1, height: 1 };
+      if (right >= left) blocks.push(draw("rect", look));
+    }
     const lines = [];
     if (count <= 60) {
       for (let at = 1; at < count; at += 1) {

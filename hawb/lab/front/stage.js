@@ -122,7 +122,7 @@ function render({ model, el }) {
       Object.assign(player, { after: view.scene, bar: view.bar });
       if (!player.is_moving) player.show();
     }
-    performance.mark("hawb-drawn");
+    performance.mark("hawb-drawn"); // for whoever measures from a click to the next painted frame
   }
 
   /** Takes the focus to a panel that opens, and back to where it was from one that closes. */

@@ -125,7 +125,7 @@ def _client(outcome: dict, kind: str, name: str) -> dict:
 def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_store: bool) -> dict:
     """A queue, or the metadata store, as some nodes see it."""
     queue = None if is_store else (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(row.queue)
-    account = None if is_store else outcome["ledger"].get(row.queue)
+    lost = [] if is_store or row.queue not in outcome["ledger"] else outcome["ledger"][row.queue]["lost"]
     nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
     inside = {node: held[node] for node in nodes if node in held and node in row.now}
     first, last = _axis(inside.values())
@@ -146,7 +146,8 @@ def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_stor
         "online": row.online,
         "uncommitted": row.uncommitted,
         "policy": "" if queue is None else shown(queue.get("policy") or ""),
-        "lost": 0 if account is None else size(account["lost"]),
+        "lost": size(lost),
+        "gone": few(tuple((start, end) for start, end in lost)) if inside else [],
         "first": first,
         "last": last,
         "cells": cells,
