@@ -1,4 +1,4 @@
-"""The lab: from a click to redrawn diagram and tables in the kernel, and looking about in a long story."""
+"""The lab: from a click to what the stage is to draw, in the kernel, and looking about in a long story."""
 
 from __future__ import annotations
 
@@ -60,13 +60,18 @@ def figures() -> list[str]:
     """The lines that `make bench` prints."""
     page = lab(Run.of(read_scenario(large())))
 
-    def kill_and_undo():
-        page.cluster.nodes[-1].buttons["kill"].click()
-        page.toolbar.undo.click()
+    nodes = list(page.controller.outcome["nodes"])
+
+    def kill(node: str) -> None:
+        page.stage.receive({"do": "node", "node": node, "entry": "kill"})
+
+    def kill_and_undo() -> None:
+        kill(nodes[-1])
+        page.stage.receive({"do": "undo"})
 
     first = halved(seconds(kill_and_undo))
-    for node in page.cluster.nodes[:4]:
-        node.buttons["kill"].click()
+    for node in nodes[:4]:
+        kill(node)
     story = len(page.controller.outcome["events"])
     later = halved(seconds(kill_and_undo))
     page = lab(long())
@@ -74,7 +79,7 @@ def figures() -> list[str]:
     positions = iter([moments * (number * 7 % POSITIONS) // POSITIONS for number in range(1, POSITIONS + 1)])
 
     def look():
-        page.time.moment.value = next(positions)
+        page.stage.receive({"do": "look", "position": next(positions)})
 
     return [
         duration("a click: a node is killed, or that is undone", first, limit=CLICK),

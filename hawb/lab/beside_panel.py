@@ -15,19 +15,16 @@ from hawb.planning.variants import Varied
 from hawb.views.cluster import side_by_side
 from hawb.views.formatting import html
 
-NOTHING, AS_EDITED = "nothing", "a policy, as edited on the right"
-NO_QUEUE = "Choose a queue above for what could be another about it, or edit a policy on the right."
+NOTHING, AS_EDITED = "nothing", "a policy, as edited in the panel Policy"
+NO_QUEUE = "Click a queue for what could be another about it, or edit a policy in the panel Policy."
 NO_VARIANT = "Choose what is to be another: the same steps are then played with it too, from the beginning."
 
 
 class BesidePanel:
-    """The choice of a variant, and both stories. `draft` is the policy as it is edited, `is_open` whether anybody sees
-    this panel: the other story is played for those who look."""
+    """The choice of a variant, and both stories. `draft` is the policy as it is edited."""
 
-    def __init__(
-        self, controller: Controller, changed: Changed, draft: Callable[[], PolicyDraft], is_open: Callable[[], bool]
-    ):
-        self.controller, self.changed, self.draft, self.is_open = controller, changed, draft, is_open
+    def __init__(self, controller: Controller, changed: Changed, draft: Callable[[], PolicyDraft]):
+        self.controller, self.changed, self.draft = controller, changed, draft
         self.variant = fields.dropdown("another", "what is another from the beginning", [NOTHING], width="400px")
         self._offering, self._variants = False, {}
         self.variant.observe(self._vary, "value")
@@ -40,11 +37,10 @@ class BesidePanel:
     def show(self) -> None:
         """Shows where the controller stands."""
         self.message.show(self.controller)
-        if self.is_open():
-            varied = self.controller.beside.at(self.controller.now)
-            self._offer(NOTHING if varied is None else self.controller.beside.variant.what)
-            self.open.layout.display = None if varied is not None and varied.run is not None else "none"
-            self.table.value = self._table(varied)
+        varied = self.controller.beside.at(self.controller.now)
+        self._offer(NOTHING if varied is None else self.controller.beside.variant.what)
+        self.open.layout.display = None if varied is not None and varied.run is not None else "none"
+        self.table.value = self._table(varied)
 
     def _table(self, varied: Varied | None) -> str:
         other = self.controller.beside.outcome(self.controller.now)

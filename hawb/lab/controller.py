@@ -25,7 +25,7 @@ from hawb.lab.policy_draft import PolicyDraft, Reached
 from hawb.lab.sources import START, Export, Upload, keep, said_first
 from hawb.lab.typed import file_named, number
 from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
-from hawb.planning.harm import Harm, harms
+from hawb.planning.harm import Harm
 from hawb.planning.safe_to_stop import Forecast
 from hawb.planning.variants import Variant, policy
 from hawb.rules.policies import Policy
@@ -34,7 +34,6 @@ from hawb.scenario.dump import dump
 from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
-from hawb.views.cluster import raft
 from hawb.views.story.why import why
 
 
@@ -117,15 +116,9 @@ class Controller:
         return [(name(first), name(second)) for (first, second), _ in self.now.moment.state.cuts]
 
     @property
-    def raft_log(self) -> str:
-        """The Raft group of the chosen queue, or else of the metadata store, as HTML; "" where there is neither."""
-        state, settings = self.now.moment.state, self.now.run.settings
-        return raft.chosen_html(state, settings.names, self.queue)
-
-    @property
     def harms(self) -> list[Harm]:
         """The harm that the story has done to queues so far."""
-        return harms(self.now.run)
+        return self.now.harms
 
     @property
     def alternatives(self) -> Alternatives | None:

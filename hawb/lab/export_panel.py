@@ -1,12 +1,13 @@
-"""Export: the story so far to be downloaded, as a scenario, as Python, as a report."""
+"""Export: the story so far to be downloaded, as a scenario, as Python, as a report, or saved beside the notebook."""
 
 from __future__ import annotations
 
 import ipywidgets as widgets
 
 from hawb.lab import fields
-from hawb.lab.controller import Controller
+from hawb.lab.controller import Controller, Place
 from hawb.lab.exports import KINDS, link
+from hawb.lab.fields import Changed, Message
 from hawb.lab.history import Point
 
 WHAT = {
@@ -18,20 +19,31 @@ ASK = "The story so far, with whatever it has led to. Choose what to make of it;
 
 
 class ExportPanel:
-    """A button for each kind, and the link that it makes; a link is about one point, and goes with that point."""
+    """A button for each kind, and the link that it makes; a link is about one point, and goes with that point. Who may
+    save has a field for the name of a file."""
 
-    def __init__(self, controller: Controller):
-        self.controller = controller
+    def __init__(self, controller: Controller, changed: Changed):
+        self.controller, self.changed = controller, changed
         self.buttons = {kind: fields.button(kind, WHAT[kind], lambda kind=kind: self._make(kind)) for kind in KINDS}
         self.links = widgets.HTML()
+        self.name = fields.text("file", "a file to save the scenario in, beside the notebook", width="220px")
+        self.name.placeholder = "my-outage.yaml"
+        self.save = fields.button("save", "save the story so far as a scenario file", self._save)
+        self.message = Message(Place.SAVE)
         self._point: Point | None = None
-        self.box = fields.column(fields.row(*self.buttons.values()), self.links, name="hawb-export")
+        saving = [self.message.beside(fields.row(self.name, self.save))] if controller.may_save else []
+        self.box = fields.column(fields.row(*self.buttons.values()), self.links, *saving, name="hawb-export")
 
     def show(self) -> None:
         """Shows where the controller stands."""
+        self.message.show(self.controller)
         if self.controller.now is not self._point:
             self._point = self.controller.now
             self.links.value = f"<p>{ASK}</p>"
 
     def _make(self, kind: str) -> None:
         self.links.value = f"<p>{link(self.controller.now, kind)}: {WHAT[kind]}.</p>"
+
+    def _save(self) -> None:
+        self.controller.save(self.name.value)
+        self.changed()

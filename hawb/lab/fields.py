@@ -76,16 +76,6 @@ def column(*parts: widgets.Widget, name: str = "") -> widgets.VBox:
     return named(widgets.VBox(parts), *filter(None, [name]))
 
 
-def panel(*parts: widgets.Widget) -> widgets.VBox:
-    """A part of the page."""
-    return named(widgets.VBox(parts), "hawb-panel")
-
-
-def title(text: str) -> widgets.HTML:
-    """A panel's heading."""
-    return widgets.HTML(f"<h2>{escape(text)}</h2>")
-
-
 def named(widget: widgets.Widget, *names: str) -> widgets.Widget:
     """The widget, with classes of lab.css."""
     for name in names:

@@ -11,7 +11,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from hawb.engine.state import State
 from hawb.planning.alternatives import Alternatives
+from hawb.planning.harm import Harm, harms
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -19,6 +21,10 @@ from hawb.scenario.dump import plain
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.views.story.marks import MARKED
+
+TICKED = ("fault", "cut", "promoted", "lost")
+"""The looks of marks that stand on the slider of moments."""
 
 
 class Point:
@@ -57,10 +63,16 @@ class Point:
             return None
         if not self.opened:
             return self.before.outcome
-        if not self.run.steps:
+        return None if self.before_last_step is None else self.before_last_step[1]
+
+    @cached_property
+    def before_last_step(self) -> tuple[State, dict] | None:
+        """The state and the outcome before the last step of the story; None if it has no step, or another moment is
+        looked at."""
+        if not self.run.steps or self.at_s is not None:
             return None
         earlier = self.run.rewound(len(self.run.steps) - 1)
-        return outcome(earlier, shared=self.shared_events(earlier))
+        return earlier.moment().state, outcome(earlier, shared=self.shared_events(earlier))
 
     def shared_events(self, run: Run) -> list[dict]:
         """The first events of this point's outcome that it shares with another run."""
@@ -70,6 +82,11 @@ class Point:
     def forecasts(self) -> dict[str, Forecast]:
         """The forecast for each running node now."""
         return {forecast.node: forecast for forecast in safe_to_stop(self.run)}
+
+    @cached_property
+    def harms(self) -> list[Harm]:
+        """The harm that the story has done to queues so far."""
+        return harms(self.run)
 
     @property
     def origin(self) -> Point:
@@ -81,6 +98,13 @@ class Point:
         """The moments at which anything happened, and the last one."""
         state = self.origin.moment.state
         return sorted({0, state.time_us, *(entry.t_us for entry in self.origin.moment.trace())})
+
+    @cached_property
+    def marked(self) -> list[tuple[int, str]]:
+        """Which of the `moments_us` have marks on a timeline, and of which look, the earliest first."""
+        places = {us: place for place, us in enumerate(self.moments_us)}
+        found = ((places.get(entry.t_us), MARKED.get(entry.event)) for entry in self.moment.trace())
+        return list(dict.fromkeys((place, look) for place, look in found if look in TICKED and place is not None))
 
     @property
     def position(self) -> int:

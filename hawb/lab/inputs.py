@@ -15,6 +15,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 from msgspec.structs import fields as fields_of
 
+from hawb.engine.quorum.group import STORE
 from hawb.lab import fields
 from hawb.lab.controller import Controller
 from hawb.lab.policy_draft import as_json
@@ -50,7 +51,7 @@ class Line:
         self.required = field.required
         self.widget = fields.combobox(key, f"{key}: {kind.accepted}", EXAMPLES.get(key, default))
         self.widget.options = SUGGESTED[key](controller) if key in SUGGESTED else ()
-        if key == "queue" and field.required:
+        if key == "queue" and field.required and controller.queue != STORE:
             self.widget.value = controller.queue
 
     @property

@@ -7,26 +7,54 @@ from collections.abc import Callable
 
 import ipywidgets as widgets
 
+from hawb.lab import fields
 from hawb.lab.controller import Controller
+from hawb.lab.fields import Changed
 from hawb.views.cluster import ledger, load, queue_table
 from hawb.views.planning import forecast
 
-NOT_ASKED = "<p>The button <em>safe to stop?</em> above plays a stop and a kill of each node ahead.</p>"
 
+class TablePanel:
+    """A table, made by `html` of the controller."""
 
-class LedgerPanel:
-    """The tables, each for a place that shows one at a time. `is_open` says of a name whether anybody sees that table:
-    the load of each node is counted over the whole story, for those who look."""
-
-    def __init__(self, controller: Controller, is_open: Callable[[str], bool]):
-        self.controller, self.is_open = controller, is_open
-        self.tables = {name: widgets.HTML() for name in ("Ledger", "Queues", "Safe?", "Load")}
+    def __init__(self, controller: Controller, html: Callable[[Controller], str]):
+        self.controller, self.html = controller, html
+        self.table = widgets.HTML()
+        self.box = fields.column(self.table, name="hawb-tables")
 
     def show(self) -> None:
         """Shows where the controller stands."""
-        outcome, was, forecasts = self.controller.outcome, self.controller.was, self.controller.forecasts
-        self.tables["Ledger"].value = ledger.html(outcome, was)
-        self.tables["Queues"].value = queue_table.html(outcome, was)
-        self.tables["Safe?"].value = forecast.table_html(list(forecasts.values())) if forecasts else NOT_ASKED
-        if self.is_open("Load"):
-            self.tables["Load"].value = load.table_html(outcome)
+        self.table.value = self.html(self.controller)
+
+
+class SafePanel:
+    """What a stop and a kill of each node would do now, and whether it stays beside the nodes."""
+
+    def __init__(self, controller: Controller, changed: Changed):
+        self.controller, self.changed = controller, changed
+        self.beside = widgets.Checkbox(
+            description="show it at the nodes", tooltip="after every step, until it is taken away", indent=False
+        )
+        self.beside.observe(self._forecast, "value")
+        self.table = widgets.HTML()
+        self.box = fields.column(self.beside, self.table, name="hawb-tables")
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        self.beside.value = self.controller.forecasting
+        self.table.value = forecast.table_html(list(self.controller.now.forecasts.values()))
+
+    def _forecast(self, change: dict) -> None:
+        if change["new"] != self.controller.forecasting:
+            self.controller.forecasting = change["new"]
+            self.changed()
+
+
+def tables(controller: Controller, changed: Changed) -> dict[str, TablePanel | SafePanel]:
+    """The panels by their names."""
+    return {
+        "Ledger": TablePanel(controller, lambda told: ledger.html(told.outcome, told.was)),
+        "Queues": TablePanel(controller, lambda told: queue_table.html(told.outcome, told.was)),
+        "Load": TablePanel(controller, lambda told: load.table_html(told.outcome)),
+        "Safe?": SafePanel(controller, changed),
+    }

@@ -1,4 +1,6 @@
-"""The page: the panels in their places. Whatever a panel does, all of them show the controller anew."""
+"""The page: the stage, and beside it a drawer with all that has more to say. Whatever a person does, the stage and the
+open panel show the controller anew.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,18 @@ from pathlib import Path
 
 import ipywidgets as widgets
 
-from hawb.lab import fields
 from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
 from hawb.lab.controller import Controller
+from hawb.lab.drawer import Drawer
 from hawb.lab.export_panel import ExportPanel
-from hawb.lab.ledger_panel import LedgerPanel
+from hawb.lab.ledger_panel import tables
 from hawb.lab.policy_panel import PolicyPanel
+from hawb.lab.stage import Stage
 from hawb.lab.step_panel import StepPanel
 from hawb.lab.story_panel import StoryPanel
 from hawb.lab.time_panel import TimePanel
-from hawb.lab.toolbar_panel import ToolbarPanel
 from hawb.lab.what_if_panel import WhatIfPanel
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
@@ -29,48 +31,57 @@ class Lab(widgets.VBox):
 
     def __init__(self, controller: Controller):
         self.controller = controller
-        self.toolbar = ToolbarPanel(controller, self.redraw)
-        self.cluster = ClusterPanel(controller, self.redraw, self.open_form)
         self.policy = PolicyPanel(controller, self.redraw)
         self.step = StepPanel(controller, self.redraw)
-        self.clients = ClientsPanel(controller, self.redraw, self.open_form)
-        self.ledger = LedgerPanel(controller, self._is_open)
-        self.what_if = WhatIfPanel(controller, self.redraw)
-        self.beside = BesidePanel(controller, self.redraw, self.policy.draft, lambda: self._is_open("Beside"))
-        self.export = ExportPanel(controller)
-        self.story = StoryPanel(controller)
-        self.time = TimePanel(controller, self.redraw)
-        self.editors = widgets.Tab([self.policy.box, self.step.box], titles=["Policy", "Any step"])
-        self.tables = widgets.Tab(
-            [*self.ledger.tables.values(), self.clients.box, self.what_if.box, self.beside.box, self.export.box],
-            titles=[*self.ledger.tables, "Clients", "What if", "Beside", "Export"],
+        self.drawer = Drawer(
+            {
+                "Policy": self.policy,
+                "Any step": self.step,
+                "Clients": ClientsPanel(controller, self.redraw, self.open_form),
+                "Time": TimePanel(controller, self.redraw),
+                **tables(controller, self.redraw),
+                "What if": WhatIfPanel(controller, self.redraw),
+                "Beside": BesidePanel(controller, self.redraw, self.policy.draft),
+                "Story": StoryPanel(controller),
+                "Cluster": ClusterPanel(controller, self.redraw),
+                "Export": ExportPanel(controller, self.redraw),
+            },
+            self._closed,
         )
-        self.tables.observe(lambda _: self._show_tables(), "selected_index")
-        left = fields.column(self.cluster.box, fields.panel(self.tables), name="hawb-left")
-        right = fields.column(fields.panel(self.editors), self.story.box, name="hawb-right")
-        panels = fields.named(widgets.HBox([left, right]), "hawb-panels")
+        self.stage = Stage(controller, self)
         style = widgets.HTML(f"<style>{STYLE}</style>", layout={"display": "none"})
-        super().__init__([style, self.toolbar.box, panels, self.time.box])
+        super().__init__([style, self.stage, self.drawer.box])
         self.add_class("hawb-lab")
         self.redraw()
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
-        for panel in (self.toolbar, self.cluster, self.policy, self.step, self.story, self.time):
-            panel.show()
-        self._show_tables()
+        self.stage.show()
+        self.drawer.show()
 
-    def _show_tables(self) -> None:
-        for panel in (self.ledger, self.clients, self.what_if, self.beside, self.export):
-            panel.show()
+    def open_panel(self, name: str) -> None:
+        """Opens a panel of the drawer."""
+        self.drawer.open(name)
+        self.add_class("hawb-with-drawer")
+        self.stage.show()
 
-    def _is_open(self, title: str) -> bool:
-        return self.tables.titles[self.tables.selected_index or 0] == title
+    def open_form(self, verb: str, **fields: object) -> None:
+        """Opens the form of a verb, with some of its fields filled in."""
+        self.step.open(verb, fields)
+        self.open_panel("Any step")
 
-    def open_form(self, verb: str) -> None:
-        """Opens the form of a verb."""
-        self.step.open(verb)
-        self.editors.selected_index = 1
+    @property
+    def panel(self) -> str:
+        """The name of the panel that is open."""
+        return self.drawer.name
+
+    def close_panel(self) -> None:
+        """Closes the panel that is open."""
+        self.drawer.close()
+
+    def _closed(self) -> None:
+        self.remove_class("hawb-with-drawer")
+        self.stage.show()
 
     def __repr__(self) -> str:
         return "hawb lab"

@@ -38,7 +38,7 @@ class PolicyPanel:
         self.policy = fields.dropdown("edit", "a policy in force, or a new one", [("a new policy", NEW)])
         self.policy.observe(self._edit, "value")
         self.kind = fields.dropdown(
-            "", "a policy, or an operator policy beside it", [(words(kind), kind) for kind in KINDS]
+            "kind", "a policy, or an operator policy beside it", [(words(kind), kind) for kind in KINDS]
         )
         self.name = fields.text("name", "the policy's name", live=True)
         self.pattern = fields.text("pattern", "a regular expression, found anywhere in a queue's name", live=True)

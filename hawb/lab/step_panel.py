@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from html import escape
 
 import ipywidgets as widgets
@@ -57,10 +58,13 @@ class StepPanel:
         for message in (self.message, *self.form.messages.values()):
             message.show(self.controller)
 
-    def open(self, verb: str) -> None:
-        """Opens the form of a verb."""
+    def open(self, verb: str, given: Mapping[str, object]) -> None:
+        """Opens the form of a verb, with some of its fields filled in."""
         self.verb.value = verb
         self._lay_out()
+        for key, value in given.items():
+            if key in self.form.inputs:
+                self.form.inputs[key].widget.value = value
 
     def _lay_out(self) -> None:
         self.form = Form(self.verb.value, self.controller)

@@ -10,27 +10,19 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
+from hawb.lab.leads import MARKS
 from hawb.views.formatting import counted, seconds, size
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.telling import Sentence, sentences
 from hawb.views.story.why import why_lost
-from hawb.views.style import LOOKS
-
-MARKS = {
-    "fault": LOOKS["fault"],
-    "recovery": LOOKS["running"],
-    "promotion": LOOKS["promoted"],
-    "loss": LOOKS["lost"],
-}
-"""The glyph and colour before a sentence, by its tone."""
 
 LATEST = 100
 """How many sentences are shown: the latest ones up to the moment that is looked at."""
 
 ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
-EARLIER = "What came earlier is told at an earlier moment: move the slider below."
+EARLIER = "What came earlier is told at an earlier moment: move the slider of moments."
 
 
 class StoryPanel:
@@ -47,9 +39,8 @@ class StoryPanel:
         self.question.placeholder = "queue/number, such as ha.orders/1"
         self._answer, self._drafts = "", Drafts()
         self.question.observe(lambda _: self._ask(), "value")
-        title = fields.row(fields.title("Story"), self.log, name="hawb-title")
         question = fields.named(self.message.beside(self.question), "hawb-question")
-        self.box = fields.panel(title, self.notes, self.story, question)
+        self.box = fields.column(self.log, self.notes, self.story, question, name="hawb-story-panel")
 
     def show(self) -> None:
         """Shows where the controller stands. What was asked before was about what is over now."""
@@ -95,7 +86,7 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
     if loss is None:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
-    also = "<p>What would have kept them? The tab <em>What if</em> below the cluster plays it.</p>"
+    also = "<p>What would have kept them? The panel <em>What if</em> plays it.</p>"
     return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}{also}</details>"
 
 

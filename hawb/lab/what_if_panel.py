@@ -24,7 +24,7 @@ class WhatIfPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.harm = fields.dropdown("", "a loss or an outage of the story so far", NONE, width="360px")
+        self.harm = fields.dropdown("harm", "a loss or an outage of the story so far", NONE, width="400px")
         self.ask = fields.button("what would have kept them?", "plays the story under each single change", self._ask)
         self.change = fields.dropdown("change", "the change whose story is to be opened", NONE, width="300px")
         self.open = fields.button("open its story", "the story so far becomes the changed one", self._open)

@@ -61,6 +61,49 @@ LOOKS: dict[str, Look] = {
 """The looks of roles and states. A type of queue has the shape of its master or leader. The two types differ in
 lightness as well: lines and bands have no shape."""
 
+ON_LIGHT: dict[str, str] = {
+    "ground": "#FFFFFF",
+    "place": "#F6F7F9",
+    "raised": "#FFFFFF",
+    "ink": "#1B1F24",
+    "faint": "#57606A",
+    "line": "#C9CFD6",
+    "changed": "#FFF9D0",
+    "focus": "#0B57D0",
+    "alert": "#B34A00",
+    "on-alert": "#FFFFFF",
+    "master": "#0072B2",
+    "held": "#00845F",
+    "lacking": "#B87900",
+    "lost": "#C04E00",
+    "down": "#737373",
+    "quorum": "#0072B2",
+    "redelivered": "#A6477F",
+}
+"""What the lab draws with on a light ground: the colours of `LOOKS`, darker where text or thin lines need the contrast
+that WCAG's AA asks for."""
+
+ON_DARK: dict[str, str] = {
+    "ground": "#14181D",
+    "place": "#1D232A",
+    "raised": "#262D36",
+    "ink": "#F0F3F6",
+    "faint": "#A9B4C0",
+    "line": "#48525E",
+    "changed": "#3A3718",
+    "focus": "#8AB4FF",
+    "alert": "#FF9A5C",
+    "on-alert": "#1A0D00",
+    "master": "#56B4E9",
+    "held": "#3CC9A0",
+    "lacking": "#E69F00",
+    "lost": "#FF9A5C",
+    "down": "#9AA4AF",
+    "quorum": "#56B4E9",
+    "redelivered": "#E08FBF",
+}
+"""The same on a dark ground."""
+
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
 """Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
 
@@ -95,3 +138,8 @@ SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 def ring(share: float) -> str:
     """The ring for a share from 0 to 1. Whoever holds anything at all never looks empty."""
     return next(glyph for limit, glyph in SHARES if share <= limit)
+
+
+def variables(colours: dict[str, str]) -> str:
+    """Colours as CSS's custom properties: --hawb-ink: …;"""
+    return "".join(f"--hawb-{name}:{colour};" for name, colour in colours.items())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from browser_pages import ROOT, keep_picture
 
 from hawb.scenario.load import load
@@ -26,6 +28,13 @@ steps:
 """
 
 
+PANELS = (
+    "safe to stop?", "what if", "beside", "policy…", "any step…", "clients", "wait…", "story", "ledger", "queues",
+    "load", "your own cluster…", "export…",
+)  # fmt: skip
+"""What opens from the menu of what else there is."""
+
+
 def lay_out(folder: Path) -> Path:
     """Lays `folder` out as the repository is, with the lab's notebook, the app's settings and a scenario; itself."""
     (folder / "notebooks").mkdir()
@@ -39,90 +48,241 @@ def lay_out(folder: Path) -> Path:
 def open_story(page):
     """Opens the scenario, the last in the list; the lab. (The first entry, what is open, may have the same name.)"""
     lab = page.locator(".hawb-lab")
-    scenarios = lab.get_by_label("scenario")
+    scenarios = lab.get_by_label("scenario", exact=True)
     last = scenarios.locator("option:last-child", has_text="A mirror that came late")
     scenarios.select_option(index=last.evaluate("option => option.index"))
-    lab.get_by_text("5 of 5", exact=True).wait_for()
-    lab.locator(".hawb-matrix").get_by_text("ha.late", exact=True).wait_for()
+    at_step(lab, 5, 5)
+    queue(lab, "ha.late").wait_for()
     return lab
 
 
-def node(page, name: str):
-    """The head of a node, with its buttons."""
-    return page.locator(".hawb-node").filter(has=page.get_by_text(name, exact=True))
+def at_step(lab, played: int, steps: int) -> None:
+    """Waits until the story stands there."""
+    lab.get_by_text(f"step {played} of {steps} ·").wait_for()
+
+
+def node(lab, name: str):
+    """The place of a node."""
+    return lab.get_by_role("button", name=re.compile(rf"^node {name}, "))
+
+
+def queue(lab, name: str):
+    """The row of a queue, or the first of its rows."""
+    return lab.get_by_role("button", name=re.compile(rf"^queue {re.escape(name)} ")).first
+
+
+def choose(lab, thing, entry: str) -> None:
+    """Chooses an entry of the menu of a node or a queue."""
+    thing.click()
+    lab.get_by_role("menuitem", name=entry, exact=False).first.click()
+
+
+def told(lab, text: str):
+    """A sentence of what just happened."""
+    return lab.locator(".hs-happened").get_by_text(text)
+
+
+def more(lab, entry: str) -> None:
+    """Chooses what else there is."""
+    lab.get_by_role("button", name="more…").click()
+    lab.get_by_role("menuitem", name=re.compile(rf"^{re.escape(entry)}")).click()
+
+
+def close(lab) -> None:
+    """Closes the drawer."""
+    lab.locator(".hawb-drawer").get_by_role("button", name="✕ close").click()
+    lab.locator(".hawb-drawer").wait_for(state="hidden")
+
+
+def verdict(lab, text: str) -> None:
+    """Waits until the verdict says so."""
+    lab.locator(".hs-verdict").get_by_text(text).wait_for()
+
+
+def faults(page) -> list[str]:
+    """What axe finds serious or critical in the lab as it is shown."""
+    found = Axe().run(page, context=".hawb-lab").response["violations"]
+    return [
+        f"{one['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+def look_everywhere(page, picture: str) -> None:
+    """Opens each state and each panel of the lab, and has axe look at it; a picture of each is kept."""
+    lab = open_story(page)
+    found = {"opened": faults(page)}
+    node(lab, "a").click()
+    found["menu"] = faults(page)
+    lab.get_by_role("menuitem", name="kill").click()
+    lab.get_by_role("button", name="try ha-sync-mode: automatic").wait_for()
+    lab.locator(".hs-caption:empty").wait_for(state="attached")
+    found["lost"] = faults(page)
+    keep_picture(lab, f"{picture}-lost")
+    for entry in PANELS:
+        more(lab, entry)
+        lab.locator(".hawb-drawer").wait_for()
+        found[entry] = faults(page)
+        keep_picture(lab, f"{picture}-{entry.strip('?…').replace(' ', '-')}")
+        close(lab)
+    lab.get_by_role("button", name="undo").click()
+    verdict(lab, "Nothing is lost")
+    choose(lab, node(lab, "a"), "cut off from all others")
+    lab.get_by_text("links down").wait_for()
+    found["parted"] = faults(page)
+    lab.get_by_role("button", name="undo").click()
+    failing = {state: told for state, told in found.items() if told}
+    assert failing == {}, failing
 
 
 def read_a_loss_and_part_the_nodes(page) -> None:
-    """Kills the master, reads the loss, takes it back, declares a quorum queue, sees a partition from both sides."""
-    lab, master = open_story(page), node(page, "a")
-    master.get_by_role("button", name="kill").click()
-    lab.get_by_text("7 messages lost: why?").click()
-    cause = lab.locator("details p").first
-    cause.wait_for()
+    """Kills the master, reads the loss and what would have kept it, takes it back, declares a quorum queue, sees a
+    partition from both sides."""
+    lab = open_story(page)
+    choose(lab, node(lab, "a"), "kill")
+    verdict(lab, "7 messages of ha.late are lost, all of them confirmed.")
+    cause = lab.locator(".hs-why p").first
     assert "Messages 1 to 7 of ha.late were lost" in cause.inner_text()
     assert "not synchronised" in cause.inner_text()
+    lab.get_by_role("button", name="try ha-sync-mode: automatic").wait_for()
+    keep_picture(lab, "lab-lost")
     lab.get_by_role("button", name="undo").click()
-    cause.wait_for(state="detached")
-    assert lab.get_by_text("lost: why?").count() == 0
-    assert master.get_by_role("button", name="kill").is_visible()
-    lab.get_by_label("queue", exact=True).fill("votes")
-    lab.get_by_label("queue", exact=True).press("Enter")
-    lab.get_by_label("type", exact=True).select_option(label="quorum")
-    lab.get_by_role("button", name="declare", exact=True).click()
-    lab.locator(".hawb-raft").get_by_text("Raft log of votes").wait_for()
-    master.get_by_role("combobox").select_option(label="cut off from all others (partition)")
-    lab.locator(".hawb-links").get_by_text("1 link down").wait_for()
-    lab.get_by_role("button", name="wait").click()
-    lab.locator(".hawb-matrix").get_by_text("by b", exact=True).wait_for()
-    lab.get_by_role("button", name="heal").click()
-    lab.locator(".hawb-links").wait_for(state="hidden")
+    verdict(lab, "Nothing is lost, and every queue can be used.")
+    choose(lab, node(lab, "a"), "declare a queue here…")
+    form = lab.locator(".hawb-form")
+    form.get_by_label("queue", exact=True).fill("votes")
+    form.get_by_label("arguments", exact=True).fill('{"x-queue-type": "quorum"}')
+    form.get_by_label("arguments", exact=True).press("Enter")
+    lab.get_by_role("button", name="play this step").click()
+    close(lab)
+    queue(lab, "votes").click()
+    lab.get_by_text("Raft log of votes").wait_for()
+    page.keyboard.press("Escape")
+    choose(lab, node(lab, "a"), "cut off from all others")
+    lab.get_by_text("links down").wait_for()
+    lab.get_by_role("button", name="play", exact=False).first.click()
+    lab.get_by_text("two sides").wait_for()
+    lab.get_by_text("as b sees it").first.wait_for()
+    keep_picture(lab, "lab-parted")
+    more(lab, "heal")
+    told(lab, "All links work again.").wait_for()
+
+
+def draw_a_line_and_watch_again(page) -> None:
+    """Parts the nodes by a line through the network, stops the movement, plays it again, and takes it back."""
+    lab = open_story(page)
+    lab.scroll_into_view_if_needed()
+    first, second = (node(lab, name).bounding_box() for name in "ab")
+    x, y = (first["x"] + first["width"] + second["x"]) / 2, first["y"]
+    page.mouse.move(x, y - 20)
+    page.mouse.down()
+    page.mouse.move(x, y + 60, steps=4)
+    page.mouse.up()
+    lab.get_by_text("links down").wait_for()
+    told(lab, "From now on nothing passes between a–b").wait_for()
+    assert lab.locator(".hs-step").inner_text() == "partition"
+    lab.get_by_role("button", name="undo").click()
+    lab.get_by_text("links down").wait_for(state="detached")
+    lab.locator(".hs-play", has_text="again").click()
+    lab.locator(".hs-caption").get_by_text("Messages 8 to 10").wait_for()
+    lab.locator(".hs-play", has_text="again").wait_for()
+
+
+def lose_and_mend_by_keyboard(page) -> None:
+    """The first minute without a mouse: a loss, its cause, another try, undone."""
+    lab = open_story(page)
+    keys = page.keyboard
+    node(lab, "a").focus()
+    keys.press("Enter")
+    lab.get_by_role("menuitem", name="stop").wait_for()
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    verdict(lab, "7 messages of ha.late are lost")
+    tried = lab.get_by_role("button", name="try ha-sync-mode: automatic")
+    tried.wait_for()
+    tried.focus()
+    keys.press("Enter")
+    verdict(lab, "Nothing is lost, and every queue can be used.")
+    for _ in range(2):
+        lab.get_by_role("button", name="undo").focus()
+        keys.press("Enter")
+    at_step(lab, 5, 5)
+    lab.get_by_role("button", name="step back").focus()
+    while lab.get_by_text("step 4 of 5 ·").count() == 0:  # first the movements of the last step, one by one
+        keys.press("Enter")
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    queue(lab, "ha.late").focus()
+    keys.press("Enter")
+    lab.get_by_role("menuitem", name="publish 10").wait_for()
+    keys.press("Escape")
+    has_focus(queue(lab, "ha.late"))
+    keys.press("Enter")
+    keys.type("po")
+    keys.press("Enter")
+    has_focus(lab.locator(".hawb-drawer button").first)
+    keys.press("Escape")
+    lab.locator(".hawb-drawer").wait_for(state="hidden")
+    has_focus(queue(lab, "ha.late"))
+
+
+def has_focus(thing) -> None:
+    """Waits until a thing has the focus."""
+    thing.and_(thing.page.locator(":focus")).wait_for()
 
 
 def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> None:
     """Sets a policy that would keep the messages, kills and stops the master, goes back to before the policy, kills
     there, keeps that story as the file that `keep` makes, and plays the rest of it."""
-    lab, master = open_story(page), node(page, "a")
-    story = lab.locator(".hawb-story")
-    taken_over = story.get_by_text("b, a synchronised mirror, took over ha.late from a")
+    lab = open_story(page)
+    choose(lab, queue(lab, "ha.late"), "policy…")
     lab.get_by_label("ha-sync-mode", exact=True).select_option(label="automatic")
     lab.get_by_role("button", name="set policy", exact=True).click()
-    lab.get_by_text("6 of 6", exact=True).wait_for()
-    story.get_by_text("The mirror of ha.late on b was sent everything and is synchronised.").wait_for()
-    master.get_by_role("button", name="kill").click()
-    taken_over.wait_for()
-    assert lab.get_by_text("lost: why?").count() == 0
+    at_step(lab, 6, 6)
+    close(lab)
+    choose(lab, node(lab, "a"), "kill")
+    told(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
+    verdict(lab, "Nothing is lost")
     lab.get_by_role("button", name="undo").click()
-    taken_over.wait_for(state="detached")
-    master.get_by_role("button", name="stop").click()
-    taken_over.wait_for()
+    told(lab, "took over").wait_for(state="detached")
+    choose(lab, node(lab, "a"), "stop")
+    told(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
     keep_picture(lab, f"{picture}-kept")
-    for place in ("6 of 7", "5 of 7"):
-        lab.get_by_role("button", name="◀ step").click()
-        lab.get_by_text(place, exact=True).wait_for()
-    master.get_by_role("button", name="kill").click()
-    lab.get_by_text("6 of 8", exact=True).wait_for()
-    lab.get_by_text("7 messages lost: why?").click()
-    lab.locator("details p").first.wait_for()
+    for place in (6, 5):
+        back_to(page, lab, place, 7)
+    choose(lab, node(lab, "a"), "kill")
+    at_step(lab, 6, 8)
+    verdict(lab, "7 messages of ha.late are lost")
     keep_picture(lab, f"{picture}-branched")
-    told = outcome(Run.of(load(keep(lab))))
-    assert told["ledger"]["ha.late"]["lost_confirmed"] == 7
-    assert (told["queues"]["ha.late"]["master"], told["queues"]["ha.late"]["messages"]) == ("b", 3)
-    lab.get_by_role("button", name="▶ play").click()
-    lab.get_by_text("8 of 8", exact=True).wait_for()
+    found = outcome(Run.of(load(keep(lab))))
+    assert found["ledger"]["ha.late"]["lost_confirmed"] == 7
+    assert (found["queues"]["ha.late"]["master"], found["queues"]["ha.late"]["messages"]) == ("b", 3)
+    close(lab)
+    lab.locator(".hs-play", has_text="play").click()
+    at_step(lab, 8, 8)
+
+
+def back_to(page, lab, played: int, steps: int) -> None:
+    """Goes back movement by movement until the story stands before its last step."""
+    while lab.get_by_text(f"step {played} of {steps} ·").count() == 0:
+        lab.get_by_role("button", name="step back").click()
+        page.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 def save(lab, folder: Path) -> Path:
     """Saves the story beside the notebook; the file."""
+    more(lab, "export…")
     lab.get_by_placeholder("my-outage.yaml").fill("branch")
     lab.get_by_placeholder("my-outage.yaml").press("Enter")
     lab.get_by_role("button", name="save", exact=True).click()
-    lab.get_by_text("saved as branch.yaml").wait_for()
+    lab.locator(".hawb-drawer").get_by_text("saved as branch.yaml").wait_for()
     return folder / "notebooks" / "branch.yaml"
 
 
 def download(page, lab, kind: str) -> Path:
     """Downloads the story; the file that the browser keeps."""
-    lab.get_by_role("tab", name="Export").click()
+    more(lab, "export…")
     lab.get_by_role("button", name=kind, exact=True).click()
     link = lab.locator(".hawb-export a[download]")
     with page.expect_download() as downloading:
@@ -135,17 +295,20 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     """Puts another policy beside the story, kills the master, sees what each node had to do, and opens the report that
     it downloads in a page of its own, which asks for nothing."""
     lab = open_story(page)
-    lab.get_by_label("queue", exact=True).fill("ha.late")
-    lab.get_by_label("queue", exact=True).press("Enter")
-    lab.get_by_role("tab", name="Beside").click()
+    choose(lab, queue(lab, "ha.late"), "another beside…")
     lab.get_by_label("another", exact=True).select_option(label="ha.late: ha-sync-mode: automatic")
     lab.get_by_text("alike in both").wait_for()
-    node(page, "a").get_by_role("button", name="kill").click()
+    close(lab)
+    choose(lab, node(lab, "a"), "kill")
+    verdict(lab, "7 messages of ha.late are lost")
+    more(lab, "beside")
     lab.locator(".hawb-beside-panel").get_by_text("7 (7)").wait_for()
     keep_picture(lab, f"{picture}-beside")
-    lab.get_by_role("tab", name="Load").click()
+    close(lab)
+    more(lab, "load")
     lab.get_by_text("b serves most: 1 of 1 queue.").wait_for()
     keep_picture(lab, f"{picture}-load")
+    close(lab)
     file = download(page, lab, "report")
     keep_picture(lab, f"{picture}-export")
     report, asked = page.context.browser.new_page(), []

@@ -1,4 +1,4 @@
-"""The lab's page as its widgets, without a browser: what they say, and what a person does with them."""
+"""The lab's page without a browser: what the stage and the drawer say, and what a person does with them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,17 @@ def parts(widget: widgets.Widget) -> list[widgets.Widget]:
 
 
 def page_text(lab: Lab) -> str:
-    """All that HTML widgets of the page say."""
-    found = " ".join(part.value for part in parts(lab) if isinstance(part, widgets.HTML))
-    return unescape(re.sub(r"<[^>]*>", " ", found))
+    """All that the columns of the stage and HTML widgets of the drawer say."""
+    drawer = " ".join(part.value for part in parts(lab) if isinstance(part, widgets.HTML))
+    return " ".join([*texts(lab.stage.view["leads"]), unescape(re.sub(r"<[^>]*>", " ", drawer))])
+
+
+def texts(value: object) -> list[str]:
+    """All texts in plain values."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in texts(one)]
 
 
 def fits(description: str, label: str) -> bool:
@@ -29,7 +37,7 @@ def fits(description: str, label: str) -> bool:
 
 
 def press(lab: Lab, label: str) -> None:
-    """Presses the first button of that name that can be seen."""
+    """Presses the first button of the drawer of that name that can be seen."""
     next(
         part
         for part in parts(lab)
@@ -37,7 +45,32 @@ def press(lab: Lab, label: str) -> None:
     ).click()
 
 
-def choose(lab: Lab, node: int, label: str) -> None:
-    """Chooses what is called so in a node's menu, before any command."""
-    menu = lab.cluster.nodes[node].menu
-    menu.value = next(value for told, value in menu.options if label in (told, told.partition(" (")[0]))
+def panel(lab: Lab, name: str):
+    """Opens a panel of the drawer; itself."""
+    lab.open_panel(name)
+    return lab.drawer.panels[name]
+
+
+def ask(lab: Lab, do: str, **more: object) -> None:
+    """Sends what the stage's page would send."""
+    lab.stage.receive({"do": do, **more})
+
+
+def on_node(lab: Lab, node: str, entry: str) -> None:
+    """Chooses an entry of a node's menu."""
+    ask(lab, "node", node=node, entry=entry)
+
+
+def on_queue(lab: Lab, queue: str, entry: str) -> None:
+    """Chooses an entry of a queue's menu."""
+    ask(lab, "queue", queue=queue, entry=entry)
+
+
+def node_of(lab: Lab, name: str) -> dict:
+    """A node of the scene that is shown."""
+    return next(node for node in lab.stage.view["scene"]["nodes"] if node["name"] == name)
+
+
+def row_of(lab: Lab, queue: str) -> dict:
+    """The row of a queue of the scene that is shown."""
+    return next(row for row in lab.stage.view["scene"]["rows"] if row["queue"] == queue)

@@ -37,6 +37,18 @@ steps:
   - publish: {queue: q, count: 5, node: a}
 """
 
+LEADER_ALONE = """
+scenario: A leader goes on alone, and what it took has to make room
+cluster: {nodes: [a, b, c], version: "3.10"}
+steps:
+  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}
+  - publish: {queue: q, count: 5}
+  - partition: [[a], [b, c]]
+  - publish: {queue: q, count: 3, node: a}
+  - wait: 30
+  - publish: {queue: q, count: 2, node: b}
+"""
+
 DECLARE = {"declare": {"queue": "q", "node": "a"}}
 HOSTILE = ["<script>alert(1)</script>", "\"'&]]>", "a\nb", "\u202eevil", "\u05d0\u05d1\u05d2", "\x1b[31mred"]
 

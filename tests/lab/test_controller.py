@@ -6,9 +6,9 @@ import pytest
 from conftest import controller
 
 from hawb.lab.beside import variants
+from hawb.lab.cluster_panel import profiles
 from hawb.lab.controller import Controller, Place
 from hawb.lab.policy_draft import PolicyDraft
-from hawb.lab.toolbar_panel import profiles
 from hawb.lab.typed import number
 
 lab = controller

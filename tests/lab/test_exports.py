@@ -6,8 +6,8 @@ import re
 from base64 import b64decode
 from html import unescape
 
-import ipywidgets as widgets
 import pytest
+from lab_widgets import panel, parts
 
 from hawb.lab import page
 from hawb.lab.controller import Controller, Place
@@ -16,11 +16,6 @@ from hawb.lab.page import Lab
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-
-
-def parts(widget: widgets.Widget) -> list[widgets.Widget]:
-    """A widget and all that is in it."""
-    return [widget, *(part for child in getattr(widget, "children", ()) for part in parts(child))]
 
 
 def content(html: str) -> str:
@@ -54,14 +49,15 @@ def test_a_file_is_named_after_its_title_and_harmless(title, name):
 
 def test_a_link_is_about_one_point_and_goes_with_it():
     lab = Lab(Controller())
-    for kind, button in lab.export.buttons.items():
+    export = panel(lab, "Export")
+    for kind, button in export.buttons.items():
         button.click()
-        assert f'download="{file_name(lab.controller.outcome["scenario"], kind)}"' in lab.export.links.value
+        assert f'download="{file_name(lab.controller.outcome["scenario"], kind)}"' in export.links.value
         lab.redraw()
-        assert KINDS[kind].suffix in lab.export.links.value
+        assert KINDS[kind].suffix in export.links.value
     lab.controller.act("kill", "a")
     lab.redraw()
-    assert "href" not in lab.export.links.value
+    assert "href" not in export.links.value
 
 
 def test_a_visitors_lab_writes_nothing_and_offers_no_field_to_do_so(tmp_path, monkeypatch):
@@ -69,10 +65,11 @@ def test_a_visitors_lab_writes_nothing_and_offers_no_field_to_do_so(tmp_path, mo
     lab = page.show()
     lab.controller.save(str(tmp_path / "x.yaml"))
     assert "nothing is written here" in lab.controller.messages[Place.SAVE]
-    lab.toolbar.name.value = str(tmp_path / "x.yaml")
-    lab.toolbar.save.click()
+    export = panel(lab, "Export")
+    export.name.value = str(tmp_path / "x.yaml")
+    export.save.click()
     assert list(tmp_path.iterdir()) == []
-    assert lab.toolbar.save not in parts(lab)
+    assert export.save not in parts(lab)
 
 
 def test_a_notebooks_lab_saves(tmp_path, monkeypatch):
@@ -80,4 +77,4 @@ def test_a_notebooks_lab_saves(tmp_path, monkeypatch):
     lab = page.show()
     lab.controller.save(str(tmp_path / "x.yaml"))
     assert (tmp_path / "x.yaml").is_file()
-    assert lab.toolbar.save in parts(lab)
+    assert panel(lab, "Export").save in parts(lab)

@@ -1,4 +1,4 @@
-"""The lab's page as widgets, without a browser: what they show, and that they pass on what a person does."""
+"""The lab's page without a browser: what it shows, and that it passes on what a person does."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from html import unescape
 from pathlib import Path
 
 import ipywidgets as widgets
-from lab_widgets import NASTY, page_text, parts, press
+from lab_widgets import NASTY, ask, node_of, on_node, page_text, panel, parts, press, row_of
 
 from hawb.lab.page import show
 
 
 def test_a_kill_shows_the_loss_its_cause_and_what_changed_and_undo_takes_all_of_it_back(lab):
     before = page_text(lab)
-    press(lab, "kill")
-    text = page_text(lab)
-    assert "100 messages lost: why?" in text
-    assert "Messages 1 to 100 of ha.orders were lost" in text
-    assert "110 → 10" in text
-    assert "down (was running)" in text
-    press(lab, "undo")
+    on_node(lab, "a", "kill")
+    leads = lab.stage.view["leads"]
+    assert leads["verdict"] == {
+        "tone": "lost", "text": "100 messages of ha.orders are lost, all of them confirmed.",
+    }  # fmt: skip
+    assert leads["why"][0].startswith("Messages 1 to 100 of ha.orders were lost")
+    assert leads["happened"]["told"][0]["tone"] == "loss"
+    assert (leads["step"], node_of(lab, "a")["was"]) == ("kill a", "running")
+    assert row_of(lab, "ha.orders")["cells"]["b"]["was"]["role"] == "unsynchronised"
+    ask(lab, "undo")
     assert page_text(lab) == before
 
 
 def test_a_wrong_field_is_answered_below_its_row_and_stays_as_it_was_typed(lab):
-    operations = lab.cluster.operations
-    operations.queue.value, operations.count.value = "ha.orders", NASTY
-    press(lab, "publish")
-    assert "publish.count: not accepted" in operations.message.box.value
-    assert operations.count.value == NASTY
-    assert "<script" not in operations.message.box.value
-    lab.toolbar.seed.value = "seven"
-    assert "seed: not accepted" in unescape(lab.toolbar.messages["seed"].box.value)
-    assert (lab.toolbar.seed.value, operations.message.box.value) == ("seven", "")
-    press(lab, "kill")
-    assert lab.toolbar.seed.value == "1"
+    cluster = panel(lab, "Cluster")
+    cluster.seed.value = "seven"
+    assert "seed: not accepted" in unescape(cluster.messages["seed"].box.value)
+    assert "seed: not accepted" in page_text(lab)
+    assert cluster.seed.value == "seven"
+    on_node(lab, "a", "kill")
+    assert cluster.seed.value == "1"
+    assert lab.stage.view["leads"]["answers"] == []
 
 
 def test_profile_and_scenario_follow_the_choice_and_the_controller(lab):
-    lab.toolbar.profile.value = "3.13"
+    cluster = panel(lab, "Cluster")
+    cluster.profile.value = "3.13"
     assert lab.controller.profile.version == "3.13"
-    press(lab, "undo")
-    assert lab.toolbar.profile.value == "3.10"
-    lab.toolbar.scenario.value = lab.toolbar.choices[0][1]
-    assert lab.toolbar.scenario.value == ""
-    assert lab.toolbar.scenario.label == lab.controller.outcome["scenario"]
+    ask(lab, "undo")
+    assert cluster.profile.value == "3.10"
+    ask(lab, "open", number=0)
+    assert lab.stage.view["bar"]["title"] == lab.controller.outcome["scenario"]
 
 
 def test_the_lab_opens_with_a_file_or_says_why_not(tmp_path):
@@ -65,32 +65,34 @@ def test_uploads_are_opened_definitions_first(lab):
         told = {"type": "application/json", "size": 0, "last_modified": datetime(2024, 1, 1)}
         return tuple(told | {"name": name, "content": memoryview((real / name).read_bytes())} for name in names)
 
-    lab.toolbar.listings.value = files("api-nodes.json")
-    assert "the definitions are missing" in lab.toolbar.messages["scenario"].box.value
-    lab.toolbar.definitions.value = files("definitions.json")
-    assert lab.toolbar.listings.value == ()
-    lab.toolbar.listings.value = files("api-queues.json", "api-nodes.json")
+    cluster = panel(lab, "Cluster")
+    cluster.listings.value = files("api-nodes.json")
+    assert "the definitions are missing" in cluster.messages["scenario"].box.value
+    cluster.definitions.value = files("definitions.json")
+    assert cluster.listings.value == ()
+    cluster.listings.value = files("api-queues.json", "api-nodes.json")
     assert lab.controller.outcome["queues"]["orders.new"]["messages"] == 900
+    panel(lab, "Story")
     assert "notes on this cluster" in page_text(lab)
 
 
 def test_the_virtual_host_of_an_upload_is_passed_on(lab):
     content = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
     told = {"name": "d.json", "type": "", "size": 0, "last_modified": datetime(2024, 1, 1)}
-    lab.toolbar.vhost.value = "shop"
-    lab.toolbar.definitions.value = (told | {"content": memoryview(content)},)
+    cluster = panel(lab, "Cluster")
+    cluster.vhost.value = "shop"
+    cluster.definitions.value = (told | {"content": memoryview(content)},)
     assert list(lab.controller.outcome["queues"]) == ["shop::q"]
 
 
 def test_clients_are_listed_and_settle_what_they_hold(lab):
-    lab.open_form("consume")
+    lab.open_form("consume", queue="ha.orders")
     lab.step.form.inputs["consumer"].widget.value = NASTY
-    lab.step.form.inputs["queue"].widget.value = "ha.orders"
     lab.step.form.inputs["prefetch"].widget.value = "7"
     lab.step.play.click()
     assert lab.step.message.box.value == ""
-    assert "<script" not in lab.clients.table.value
-    clients = lab.clients
+    clients = panel(lab, "Clients")
+    assert "<script" not in clients.table.value
     assert clients.client.options == (NASTY,)
     clients.client.value, clients.count.value = NASTY, "3"
     press(lab, "nack")
@@ -99,7 +101,8 @@ def test_clients_are_listed_and_settle_what_they_hold(lab):
     assert lab.controller.outcome["queues"]["ha.orders"]["messages"] == 108
     press(lab, "cancel")
     assert lab.controller.outcome["consumers"][NASTY]["state"] == "cancelled"
-    press(lab, "close")
+    clients.client.value = NASTY
+    next(part for part in parts(clients.box) if getattr(part, "description", "") == "close").click()
     assert lab.controller.outcome["consumers"][NASTY]["state"] == "closed"
     clients.client.value = "nobody"
     clients.count.value = "all"
@@ -121,13 +124,17 @@ def test_names_from_files_are_text_on_the_page(lab, tmp_path):
     lab.controller.act("kill", NASTY)
     lab.controller.choose(NASTY)
     lab.redraw()
-    lab.story.question.value = f"{NASTY}/1"
-    lab.story.log.value = True
-    lab.policy.policy.value = dict(lab.policy.policy.options)[NASTY]
-    values = [part.value for part in parts(lab) if isinstance(part, widgets.HTML)]
-    assert "</b> Message 1 of &lt;script&gt;" in lab.story.story.value
-    assert "<p>Messages 1 to 5 of &lt;script&gt;" in lab.story.story.value
-    assert not any("<script" in value for value in values)
+    story = panel(lab, "Story")
+    story.question.value = f"{NASTY}/1"
+    story.log.value = True
+    policy = panel(lab, "Policy")
+    policy.policy.value = dict(policy.policy.options)[NASTY]
+    for name in lab.drawer.panels:
+        panel(lab, name)
+        values = [part.value for part in parts(lab) if isinstance(part, widgets.HTML)]
+        assert not any("<script" in value for value in values), name
+    story.question.value = f"{NASTY}/1"
+    assert "</b> Message 1 of &lt;script&gt;" in story.story.value
 
 
 def test_every_control_has_a_name_and_says_what_it_does(lab):
@@ -135,8 +142,20 @@ def test_every_control_has_a_name_and_says_what_it_does(lab):
         *(widgets.Button, widgets.Text, widgets.Dropdown, widgets.Combobox),
         *(widgets.Checkbox, widgets.FileUpload, widgets.SelectMultiple),
     )
-    silent = [part for part in parts(lab) if isinstance(part, controls) and not part.tooltip]
+    boxes = [panel.box for panel in lab.drawer.panels.values()]
+    silent = [part for box in boxes for part in parts(box) if isinstance(part, controls) and not part.tooltip]
     assert silent == []
+
+
+def test_only_the_panel_that_is_open_is_kept_up_to_date(lab):
+    ledger = panel(lab, "Ledger")
+    before = ledger.table.value
+    press(lab, "close")
+    assert "hawb-with-drawer" not in lab._dom_classes
+    on_node(lab, "a", "kill")
+    assert ledger.table.value == before
+    panel(lab, "Ledger")
+    assert "0 → 100" in ledger.table.value
 
 
 def test_the_lab_has_a_stable_repr_for_stored_outputs(lab):
@@ -149,11 +168,11 @@ def test_the_controller_needs_no_widgets():
 
 
 def test_a_scenario_tells_where_it_comes_from_and_a_heading_opens_nothing(lab):
-    before, (heading, *_) = lab.controller.now, [label for label, source in lab.toolbar.choices if source is None]
-    lab.toolbar.scenario.label = heading
-    assert (lab.controller.now, lab.toolbar.scenario.value) == (before, "")
-    incident = next(source for label, source in lab.toolbar.choices if label.startswith("Incident: a TTL policy"))
-    lab.toolbar.scenario.value = incident
-    notes = lab.story.notes.value
+    before, labels = lab.controller.now, [one["label"] for one in lab.stage.choices]
+    heading = next(number for number, one in enumerate(lab.stage.choices) if one["heading"])
+    ask(lab, "open", number=heading)
+    assert lab.controller.now is before
+    ask(lab, "open", number=next(n for n, label in enumerate(labels) if label.startswith("Incident: a TTL policy")))
+    notes = panel(lab, "Story").notes.value
     assert '<a href="https://github.com/rabbitmq/rabbitmq-server/issues/2125" target="_blank"' in notes
     assert "1 note on this cluster" in notes

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 import pytest
 from browser_pages import keep_picture, page_of, voila
-from lab_journeys import download, keep_them_and_branch, lay_out, put_beside_and_take_away
+from lab_journeys import download, faults, keep_them_and_branch, lay_out, put_beside_and_take_away
 
 ASK = """\
 async code => {
@@ -53,6 +53,7 @@ def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
         lab = page.locator(".hawb-lab").bounding_box()
         assert lab["y"] + lab["height"] <= page.viewport_size["height"]
         keep_picture(page, "app")
+        assert faults(page) == []
         before = sorted(folder.rglob("*.yaml"))
         assert page.get_by_role("button", name="save", exact=True).count() == 0
         keep_them_and_branch(page, "app", lambda lab: download(page, lab, "scenario"))

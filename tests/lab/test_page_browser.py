@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 from browser_pages import jupyterlab, keep_picture, open_notebook, page_of, run
-from lab_journeys import keep_them_and_branch, lay_out, put_beside_and_take_away, read_a_loss_and_part_the_nodes, save
+from lab_journeys import (
+    draw_a_line_and_watch_again,
+    keep_them_and_branch,
+    lay_out,
+    look_everywhere,
+    lose_and_mend_by_keyboard,
+    put_beside_and_take_away,
+    read_a_loss_and_part_the_nodes,
+    save,
+)
 
 
 @pytest.mark.browser
@@ -13,6 +22,9 @@ def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
     with jupyterlab(folder) as address, page_of() as page:
         open_notebook(page, address.format("00-lab.ipynb"))
         run(page, "Run All Cells")
+        look_everywhere(page, "lab")
+        draw_a_line_and_watch_again(page)
+        lose_and_mend_by_keyboard(page)
         read_a_loss_and_part_the_nodes(page)
         keep_picture(page.locator(".hawb-lab"), "lab-healed")
         keep_them_and_branch(page, "lab", lambda lab: save(lab, folder))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from html import unescape
 
-from lab_widgets import press
+from lab_widgets import ask, panel, press
 
 from hawb.lab.policy_panel import UNSET
 
 
 def test_the_policy_editor_says_at_once_what_rabbitmq_would(lab):
-    policy = lab.policy
+    policy = panel(lab, "Policy")
     assert (policy.name.value, policy.settings["ha-mode"].value) == ("ha-all", "all")
     assert "valid; matches ha.orders" in policy.opinion.value
     assert "rabbitmqctl set_policy" in policy.rendering.value
@@ -30,7 +30,7 @@ scenario: another cluster
 cluster: {nodes: [a, b], version: "3.10"}
 policies: [{name: ha-all, pattern: '^mine', definition: {ha-mode: all}}]
 """)
-    policy = lab.policy
+    policy = panel(lab, "Policy")
     assert (policy.name.value, policy.pattern.value) == ("ha-all", r"^ha\.")
     lab.controller.open(other)
     lab.redraw()
@@ -43,13 +43,13 @@ policies: [{name: ha-all, pattern: '^mine', definition: {ha-mode: all}}]
 
 
 def test_what_is_being_edited_survives_other_actions_and_a_policy_can_be_taken_up(lab):
-    policy = lab.policy
+    policy = panel(lab, "Policy")
     policy.name.value, policy.pattern.value = "mine", "log"
     press(lab, "set policy")
     assert lab.controller.outcome["queues"]["plain.log"]["policy"] == "mine"
     assert (policy.policy.label, policy.pattern.value) == ("mine", "log")
     policy.pattern.value = "changed"
-    press(lab, "undo")
+    ask(lab, "undo")
     assert (policy.name.value, policy.pattern.value) == ("mine", "changed")
     policy.policy.value = dict(policy.policy.options)["ha-two"]
     assert policy.settings["ha-params"].value == "2"
@@ -63,15 +63,15 @@ def test_a_policy_with_values_of_another_version_can_be_edited(lab, tmp_path):
         "- {name: p, pattern: '', definition: {queue-master-locator: balanced}, apply_to: classic_queues}\n"
     )
     lab.controller.open_scenario(tmp_path / "new.yaml")
-    lab.redraw()
-    lab.policy.policy.value = dict(lab.policy.policy.options)["p"]
-    assert lab.policy.settings["queue-master-locator"].value == "balanced"
-    press(lab, "undo")
-    assert lab.policy.apply_to.value == "queues"
+    policy = panel(lab, "Policy")
+    policy.policy.value = dict(policy.policy.options)["p"]
+    assert policy.settings["queue-master-locator"].value == "balanced"
+    ask(lab, "undo")
+    assert policy.apply_to.value == "queues"
 
 
 def test_operator_policies_are_edited_beside_policies(lab):
-    policy = lab.policy
+    policy = panel(lab, "Policy")
     policy.name.value, policy.kind.value, policy.others.value = "cap", "operator_policy", '{"max-length": 5}'
     assert "are not recognised policy settings" in policy.opinion.value
     policy.settings["ha-mode"].value = UNSET

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lab_widgets import on_node
 
 from hawb.lab.controller import Controller
 from hawb.lab.step_panel import Form
@@ -50,7 +51,7 @@ def test_a_field_that_is_left_alone_has_its_default(verb):
 
 def test_the_step_becomes_part_of_the_story(lab):
     lab.open_form("publish")
-    assert lab.editors.selected_index == 1
+    assert lab.drawer.name == "Any step"
     inputs = lab.step.form.inputs
     inputs["queue"].widget.value, inputs["count"].widget.value, inputs["mode"].widget.value = "plain.log", "3", "tx"
     inputs["persistent"].widget.value = False
@@ -75,7 +76,7 @@ def test_a_node_that_nobody_knows_can_be_typed_to_join(lab):
     lab.step.form.inputs["node"].widget.value = "d"
     lab.step.play.click()
     assert lab.controller.outcome["nodes"]["d"] == "running"
-    assert [column.node for column in lab.cluster.nodes] == ["a", "b", "c", "d"]
+    assert [node["name"] for node in lab.stage.view["scene"]["nodes"]] == ["a", "b", "c", "d"]
 
 
 def test_a_refusal_stands_beside_its_field(lab):
@@ -110,7 +111,7 @@ def test_the_chosen_queue_is_filled_in_and_known_names_are_offered(lab):
 def test_a_form_knows_the_nodes_of_another_cluster_and_keeps_what_was_typed_in_the_same(lab, tmp_path):
     lab.open_form("alarm")
     lab.step.form.inputs["node"].widget.value = "b"
-    lab.cluster.nodes[0].buttons["kill"].click()
+    on_node(lab, "a", "kill")
     assert lab.step.form.inputs["node"].value == "b"
     file = tmp_path / "other.yaml"
     file.write_text(json.dumps({"scenario": "Other", "cluster": {"nodes": ["<b>x</b>"]}}))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from hawb.cluster import Cluster
 from hawb.engine.quorum.group import STORE
-from hawb.lab.controller import Controller
 from hawb.views.cluster import matrix, metadata, raft
 from hawb.views.story.run_report import report
 
@@ -53,10 +52,7 @@ def test_a_cluster_with_mnesia_has_none():
     assert metadata.text(Cluster("a", "b", version="4.0").outcome) == metadata.html(Cluster("a", "b").outcome) == ""
 
 
-def test_its_log_is_shown_where_no_queue_with_one_is_chosen():
-    controller = Controller()
-    controller.open(DATA / "khepri-nodes-boot-in-any-order.yaml")
-    assert "Raft log of the metadata store" in controller.raft_log
+def test_its_log_has_members_that_are_down_too():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c").stop("a").start("b")
     drawn = raft.text(cluster.run.moment().state, cluster.run.settings.names, STORE)
     assert "b" in drawn and drawn.count("down") == 2

@@ -125,7 +125,7 @@ def line(row: Row, nodes: dict[str, str]) -> str:
 def _about(row: Row) -> str:
     """A row's state, how many of a quorum queue's members are online, what it has not committed, and whose view it
     is."""
-    told = [row.state]
+    told = [row.state or "gone"]
     told += [f"{row.online.replace('/', ' of ')} members online"] if row.online else []
     told += [f"{counted(row.uncommitted)} uncommitted"] if row.uncommitted else []
     told += [f"as {listing(row.side)} see{'s' if len(row.side) == 1 else ''} it"] if row.side else []

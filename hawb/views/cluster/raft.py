@@ -96,7 +96,7 @@ def html(state: State, names: Sequence[str], queue: str) -> str:
         f'<th scope="col" style="{CELL};color:{style.FAINT};font-weight:400">{_range(first, then - 1)}</th>'
         for first, then in pairwise(cuts)
     )
-    alone = {node for node, member in group.items() if member.role == LEADER and not _reaches_majority(state, member)}
+    alone = {node for node, member in group.items() if member.role == LEADER and not reaches_majority(state, member)}
     body = "".join(_row(member, node in alone, names, cuts) for node, member in group.items())
     lines = "".join(f"<div>{escape(line)}</div>" for line in waiting(state, names, queue))
     return (
@@ -111,13 +111,8 @@ def titled(queue: str) -> str:
     return "the metadata store" if queue == STORE else shown(queue)
 
 
-def chosen_html(state: State, names: Sequence[str], queue: str) -> str:
-    """The group of a chosen queue, or else of the metadata store; "" where there is neither."""
-    found = [name for name in (queue, STORE) if name in state.groups]
-    return html(state, names, found[0]) if found else ""
-
-
-def _reaches_majority(state: State, leader: Member) -> bool:
+def reaches_majority(state: State, leader: Member) -> bool:
+    """Whether a leader reaches a majority of its group."""
     cut = {frozenset(link) for link, _ in state.cuts}
     near = [node for node in leader.members if state.nodes[node].status == RUNNING and {node, leader.id} not in cut]
     return len(near) >= majority(len(leader.members))

@@ -1,0 +1,52 @@
+"""The drawer beside the stage: panels of which one at a time is open, and only that one is kept up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import ipywidgets as widgets
+
+from hawb.lab import fields
+
+
+class Panel(Protocol):
+    """What can stand in the drawer."""
+
+    box: widgets.Widget
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+
+
+class Drawer:
+    """Panels by their names; `name` is the one that is open, "" while none is."""
+
+    def __init__(self, panels: Mapping[str, Panel], closed: Callable[[], None]):
+        self.panels, self.name, self._closed = panels, "", closed
+        self.title = widgets.HTML()
+        self.close_button = fields.button("✕ close", "closes this panel (Escape)", self.close)
+        self.place = fields.named(widgets.VBox(), "hawb-drawer-place")
+        head = fields.row(self.title, self.close_button, name="hawb-title")
+        self.box = fields.column(head, self.place, name="hawb-drawer")
+        self.box.layout.display = "none"
+
+    def open(self, name: str) -> None:
+        """Opens a panel in place of the one that is open."""
+        if name != self.name:
+            self.name = name
+            self.title.value = f"<h2>{name}</h2>"
+            self.place.children = [self.panels[name].box]
+            self.box.layout.display = None
+        self.show()
+
+    def close(self) -> None:
+        """Closes what is open."""
+        self.name, self.place.children = "", []
+        self.box.layout.display = "none"
+        self._closed()
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        if self.name:
+            self.panels[self.name].show()

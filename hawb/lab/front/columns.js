@@ -1,0 +1,74 @@
+// The columns: what a person can do, what just happened, why, and what now; above them the verdict.
+
+const HINTS = [
+  ["Click a node", "stop it, kill it, start it"],
+  ["Click a queue", "publish, synchronise, set a policy"],
+  ["Draw a line between nodes", "a partition"],
+];
+const SIGNS = { lost: "▼", harmed: "◌", well: "✓" };
+
+class Columns {
+  constructor(ask) {
+    this.ask = ask;
+    this.verdict = make("div", { class: "hs-verdict", role: "status" });
+    this.parts = Object.fromEntries(
+      [["can", "What you can do"], ["happened", "What just happened"], ["why", "Why"], ["now", "What now"]].map(([name, title]) => [
+        name, { title, body: make("div", { class: "hs-body", role: "group", "aria-label": title }) },
+      ]));
+    this.box = make("div", { class: "hs-columns" }, ...Object.entries(this.parts).map(([name, { title, body }]) =>
+      make("section", { class: `hs-column hs-${name}`, "aria-label": title }, make("h2", { text: title }), body)));
+  }
+
+  draw(leads, guide) {
+    const { tone, text } = leads.verdict;
+    this.verdict.className = `hs-verdict hs-${tone}`;
+    refill(this.verdict, make("i", { "aria-hidden": "true", text: SIGNS[tone] }), make("span", { text }));
+    this.box.className = `hs-columns hs-${tone}`;
+    refill(this.parts.can.body, ...this.can(leads, guide));
+    refill(this.parts.happened.body, ...this.happened(leads));
+    refill(this.parts.why.body, ...this.why(leads));
+    refill(this.parts.now.body, ...this.now(leads.now, tone));
+    reachable(...Object.values(this.parts).map(({ body }) => body));
+  }
+
+  can(leads, guide) {
+    const answers = leads.answers.map((answer) => make("p", { class: "hs-answer", role: "alert", text: answer }));
+    if (guide.now) {
+      return [...answers, make("div", { class: "hs-guide" },
+        make("b", { text: `${guide.number} of ${guide.count}` }), make("p", { text: guide.now }),
+        make("button", { type: "button", class: "hs-quiet", text: "skip the tour", onclick: guide.skip }))];
+    }
+    return [...answers, make("ul", { class: "hs-hints" }, ...HINTS.map(([what, then]) => make("li", {}, make("b", { text: what }), make("span", { text: then }))))];
+  }
+
+  happened({ step, happened }) {
+    const told = happened.told.map(({ tone, glyph: sign, text, t }) =>
+      make("li", { class: `hs-${tone}` }, make("i", { "aria-hidden": "true", text: sign || "·" }), make("span", { text }), make("time", { text: `${t} s` })));
+    return [
+      step ? make("p", { class: "hs-step", text: step }) : make("p", { text: "Nothing yet." }),
+      make("ul", {}, ...told),
+      happened.more ? make("button", { type: "button", class: "hs-quiet", text: `and ${happened.more} more`, onclick: () => this.ask({ do: "panel", panel: "Story" }) }) : null,
+    ];
+  }
+
+  why({ why, verdict }) {
+    if (why.length) return why.map((text) => make("p", { text }));
+    return [make("p", { class: "hs-none", text: verdict.tone === "well" ? "Nothing that would need a reason." : "Step back to see how it came to that." })];
+  }
+
+  now({ kept, asks, by_itself, next }, tone) {
+    const found = kept.map(({ what, where, keeps, price }, number) => make("li", {},
+      make("div", {}, make("b", { text: what }), where ? make("small", { text: ` ${where}` }) : null, make("span", { text: [keeps, price].filter(Boolean).join("; ") })),
+      make("button", { type: "button", text: "try", "aria-label": `try ${what}`, onclick: () => this.ask({ do: "try", number }) })));
+    const rest = next.map((one) => make("button", { type: "button", text: one.label, onclick: () => this.ask({ ...one, do: "suggested" }) }));
+    return [
+      found.length ? make("p", { class: "hs-lead", text: "This would have kept them:" }) : null,
+      found.length ? make("ol", {}, ...found) : null,
+      asks && by_itself ? make("p", { class: "hs-none", text: "Looking for what would have kept them…" }) : null,
+      asks && !by_itself ? make("button", { type: "button", text: "what would have kept them?", onclick: () => this.ask({ do: "ask" }) }) : null,
+      rest.length ? make("p", { class: "hs-lead", text: found.length ? "Or go on:" : "What would mend it:" }) : null,
+      rest.length ? make("div", { class: "hs-next" }, ...rest) : null,
+      !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? "Break something: everything can be undone." : "Step back, or go on from here." }) : null,
+    ];
+  }
+}

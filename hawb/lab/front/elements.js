@@ -1,0 +1,95 @@
+// Elements made of values. Text is only ever set as text, so no name from outside can become part of the page.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Sets attributes: `on…` are listeners, `text` is the text, false and null leave an attribute out. */
+function dress(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "text") element.textContent = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+  }
+  return element;
+}
+
+/** An element of HTML. Children may be texts; what is no child is left out. */
+function make(tag, attributes = {}, ...children) {
+  const element = dress(document.createElement(tag), attributes);
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** An element of SVG. */
+function draw(tag, attributes = {}, ...children) {
+  const element = dress(document.createElementNS(SVG, tag), attributes);
+  element.append(...children);
+  return element;
+}
+
+/** Puts other children into an element; who had the focus there leaves it to the element itself. */
+function refill(element, ...children) {
+  const had = element.contains(document.activeElement) && document.activeElement !== element;
+  element.replaceChildren(...children.filter((child) => child));
+  if (had) {
+    element.tabIndex = -1;
+    element.focus({ preventScroll: true });
+  }
+}
+
+/** Lets the keyboard reach what has to be scrolled, once it has been laid out; nothing else becomes a stop. */
+function reachable(...boxes) {
+  requestAnimationFrame(() => {
+    for (const box of boxes) {
+      if (box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else if (box !== document.activeElement) box.removeAttribute("tabindex");
+    }
+  });
+}
+
+/** Elements by keys: what has not changed stays, what has is made anew, what is not asked for any more goes. */
+class Kept {
+  constructor(parent) {
+    this.parent = parent;
+    this.known = new Map();
+    this.round = 0;
+  }
+
+  begin() {
+    this.round += 1;
+  }
+
+  /** The element of a key, made by `build` unless its `value` is as it was; `area` is its place in the grid. */
+  keep(key, value, area, build) {
+    let found = this.known.get(key);
+    const signature = found && found.value === value ? found.signature : JSON.stringify(value);
+    if (!found || found.signature !== signature) {
+      const element = build();
+      if (found) {
+        const focused = found.element.contains(document.activeElement);
+        found.element.replaceWith(element);
+        if (focused) (element.matches("button") ? element : element.querySelector("button"))?.focus({ preventScroll: true });
+      } else {
+        this.parent.append(element);
+      }
+      found = { element, area: "" };
+      this.known.set(key, found);
+    }
+    Object.assign(found, { value, signature, round: this.round });
+    if (found.area !== area) {
+      found.element.style.gridArea = area;
+      found.area = area;
+    }
+    return found.element;
+  }
+
+  end() {
+    for (const [key, found] of this.known) {
+      if (found.round !== this.round) {
+        found.element.remove();
+        this.known.delete(key);
+      }
+    }
+  }
+}
+
+const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,77 @@
+// A menu at the thing that it is about. Arrow keys go through it, Escape closes it and gives the focus back.
+
+class Menu {
+  constructor(root) {
+    Object.assign(this, { root, typed: "", typed_at: 0 });
+    this.box = make("div", { class: "hs-menu", role: "menu", hidden: true });
+    this.box.addEventListener("keydown", (event) => this.key(event));
+    this.outside = (event) => !this.box.contains(event.target) && !this.anchor.contains(event.target) && this.close(false);
+    root.append(this.box);
+  }
+
+  /** Opens with `groups` of entries ({label, tells}); `choose` gets a label. */
+  open(anchor, title, groups, choose) {
+    if (this.anchor === anchor && !this.box.hidden) return this.close();
+    this.anchor = anchor;
+    anchor.setAttribute("aria-expanded", "true");
+    this.box.setAttribute("aria-label", title);
+    const parts = groups.flatMap(({ group, entries }) => [
+      group ? make("div", { class: "hs-group", role: "presentation", text: group }) : null,
+      ...entries.map(({ label, tells }) => make(
+        "button", { type: "button", role: "menuitem", onclick: () => { this.close(); choose(label); } },
+        make("b", { text: label }), make("small", { text: tells }))),
+    ]);
+    this.box.replaceChildren(make("div", { class: "hs-about", role: "presentation", text: title }), ...parts.filter(Boolean));
+    this.box.hidden = false;
+    this.stand(anchor);
+    document.addEventListener("pointerdown", this.outside, true);
+    this.items()[0]?.focus({ preventScroll: true });
+  }
+
+  /** Beside the thing where there is room, and within the page. */
+  stand(anchor) {
+    const root = this.root.getBoundingClientRect();
+    const at = anchor.getBoundingClientRect();
+    const own = this.box.getBoundingClientRect();
+    const left = at.left - root.left + Math.min(at.width * 0.6, 120);
+    const top = at.bottom - root.top + 4;
+    this.box.style.left = `${Math.max(4, Math.min(left, root.width - own.width - 6))}px`;
+    this.box.style.top = `${Math.max(4, Math.min(top, root.height - own.height - 6))}px`;
+  }
+
+  close(back = true) {
+    if (this.box.hidden) return;
+    this.box.hidden = true;
+    document.removeEventListener("pointerdown", this.outside, true);
+    this.anchor.removeAttribute("aria-expanded");
+    if (back) this.thing().focus({ preventScroll: true });
+  }
+
+  /** What the menu is about, as it is drawn now. */
+  thing() {
+    const { place } = this.anchor.dataset;
+    const now = place && this.root.querySelector(`[data-place="${CSS.escape(place)}"]`);
+    return this.anchor.isConnected || !now ? this.anchor : now;
+  }
+
+  items() {
+    return [...this.box.querySelectorAll("[role=menuitem]")];
+  }
+
+  key(event) {
+    const items = this.items();
+    const at = items.indexOf(document.activeElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (event.key === "Escape" || event.key === "Tab") {
+      this.close();
+    } else if (next !== undefined) {
+      items.at(next % items.length).focus();
+    } else if (event.key.length === 1 && event.key !== " ") {
+      this.typed = (event.timeStamp - this.typed_at < 900 ? this.typed : "") + event.key.toLowerCase();
+      this.typed_at = event.timeStamp;
+      items.find((item) => item.textContent.startsWith(this.typed))?.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

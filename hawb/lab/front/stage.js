@@ -1,0 +1,178 @@
+// The widget: it draws `view` whenever that changes, and sends what a person asks for.
+
+const STATES_OF_QUEUES = (row) => (row.state === "gone" ? "gone" : row.type);
+
+function render({ model, el }) {
+  el.classList.add("hs-stage");
+  let view = null;
+  let shown = null;
+  const guide = new Guide(model.get("guide"));
+  const ask = (message) => {
+    player.goes_on = false;
+    guide.see({ undo: "undone", try: "tried" }[message.do]);
+    if (message.do === "open") guide.end();
+    model.send(message);
+  };
+  const asked = {
+    node: (node, anchor) => {
+      guide.see("menu");
+      redraw_columns();
+      const entries = model.get("menus").node.filter((entry) => entry.for.includes(node.state));
+      menu.open(anchor, `node ${node.label}`, [{ entries }], (entry) => ask({ do: "node", node: node.name, entry }));
+    },
+    queue: (row, anchor) => {
+      const entries = model.get("menus").queue.filter((entry) => entry.for.includes(STATES_OF_QUEUES(row)));
+      menu.open(anchor, `queue ${row.label}`, [{ entries }], (entry) => ask({ do: "queue", queue: row.queue, entry }));
+      if (view.bar.queue !== row.queue) model.send({ do: "choose", queue: row.queue });
+    },
+    choose: (row) => model.send({ do: "choose", queue: row.queue }),
+    client: () => ask({ do: "panel", panel: "Clients" }),
+  };
+  const picture = new Picture(asked);
+  const player = new Player(picture, (caption) => {
+    subtitle.textContent = caption;
+    time.draw(view.bar, player);
+  }, (direction) => ended(direction));
+  const columns = new Columns(ask);
+  const log = new LogView(() => model.send({ do: "choose", queue: "" }));
+  const top = new TopBar(model.get("choices"), ask, (anchor) =>
+    menu.open(anchor, "more", [...model.get("menus").more, { group: "movement", entries: paces() }], (entry) => chosen(entry)));
+  const time = new TimeBar({
+    back: () => {
+      player.goes_on = false;
+      player.pause();
+      if (!player.nudge(-1)) ask({ do: "step back" });
+    },
+    next: () => {
+      player.goes_on = false;
+      player.pause();
+      if (!player.nudge(1)) ask({ do: "step forward" });
+    },
+    play: () => play(),
+    look: (position) => ask({ do: "look", position }),
+  });
+  const subtitle = make("p", { class: "hs-caption", role: "status" });
+  const main = make("div", { class: "hs-main" }, make("div", { class: "hs-screen" }, picture.box, subtitle), log.box);
+  el.replaceChildren(top.box, columns.verdict, main, legend(), time.box, columns.box);
+  const menu = new Menu(el);
+  drawable(picture, (found) => ask({ do: "part", ...found }));
+
+  const paces = () => PACES.map(([name, pace]) => ({ label: `${name} movement`, tells: pace === player.pace ? "as it is now" : "" }));
+  const chosen = (entry) => {
+    const pace = PACES.find(([name]) => `${name} movement` === entry);
+    if (pace) [, player.pace] = pace;
+    else ask({ do: "more", entry });
+  };
+  const redraw_columns = () => columns.draw(view.leads, guide.card(() => {
+    guide.end();
+    redraw_columns();
+  }));
+
+  function play() {
+    if (player.is_moving || player.goes_on) {
+      player.goes_on = false;
+      player.pause();
+      time.state(view.bar, player);
+      return;
+    }
+    const more = view.bar.played < view.bar.steps || view.bar.timers;
+    player.goes_on = Boolean(more);
+    if (player.is_over && more) go_on();
+    else {
+      guide.see("replayed");
+      redraw_columns();
+      player.play();
+    }
+    time.state(view.bar, player);
+  }
+
+  const go_on = () => model.send({ do: "play on", seconds: 5 * player.pace });
+
+  function ended(direction) {
+    const more = view.bar.played < view.bar.steps || view.bar.timers;
+    if (direction > 0 && player.goes_on && more) setTimeout(() => player.goes_on && go_on(), calm() ? 600 : 150);
+    else player.goes_on = false;
+    time.draw(view.bar, player);
+  }
+
+  /** Takes another step up, and plays it if the page has just gone on by it. */
+  function take({ at_once, movements, before }, here) {
+    player.take({ before: before ?? here, after: view.scene, movements, bar: view.bar });
+    if (at_once && movements.length) player.play();
+    else {
+      player.show();
+      ended(1);
+    }
+  }
+
+  function changed() {
+    const before = shown;
+    view = model.get("view");
+    if (!view.scene) return;
+    if (view.leads.verdict.tone === "lost") guide.see("lost");
+    shown = view;
+    redraw_columns();
+    log.draw(view.log);
+    el.classList.toggle("hs-with-log", Boolean(view.log));
+    el.classList.toggle("hs-many", !view.scene.detailed);
+    top.draw(view.bar);
+    visit(view.panel);
+    if (view.play) take(view.play, before?.scene ?? null);
+    else {
+      Object.assign(player, { after: view.scene, bar: view.bar });
+      if (!player.is_moving) player.show();
+    }
+    performance.mark("hawb-drawn"); // for whoever measures from a click to the next painted frame
+  }
+
+  /** Takes the focus to a panel that opens, and back to where it was from one that closes. */
+  function visit(panel) {
+    if (panel === open) return;
+    if (panel && !open) left = document.activeElement;
+    open = panel;
+    requestAnimationFrame(() => {
+      const drawer = el.parentElement?.querySelector(".hawb-drawer");
+      if (open && drawer) {
+        dress(drawer, { role: "dialog", "aria-label": open });
+        dress(drawer.querySelector(".hawb-drawer-place"), { tabindex: "0", role: "group", "aria-label": open });
+        drawer.querySelector("button")?.focus({ preventScroll: true });
+      }
+      else if (left?.isConnected) left.focus({ preventScroll: true });
+    });
+  }
+  let open = "";
+  let left = null;
+  const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && model.send({ do: "close" });
+  document.addEventListener("keydown", escape);
+
+  const resized = new ResizeObserver(() => picture.measure());
+  resized.observe(picture.box);
+  model.on("change:view", changed);
+  changed();
+  return () => {
+    resized.disconnect();
+    document.removeEventListener("keydown", escape);
+  };
+}
+
+/** The first minute: which step it stands at, and what ends that. */
+class Guide {
+  constructor(steps) {
+    Object.assign(this, { steps, at: 0 });
+  }
+
+  see(what) {
+    if (what && this.steps[this.at]?.until === what) this.at += 1;
+  }
+
+  end() {
+    this.at = this.steps.length;
+  }
+
+  card(skip) {
+    const now = this.steps[this.at];
+    return { now: now?.text, number: this.at + 1, count: this.steps.length, skip };
+  }
+}
+
+export default { render };

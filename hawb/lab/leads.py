@@ -1,0 +1,138 @@
+"""What the page's columns say: the verdict, what just happened, why, and what now, as plain values."""
+
+from __future__ import annotations
+
+from hawb.engine import runs
+from hawb.lab.controller import Controller, Place
+from hawb.planning.alternatives import Alternative, Alternatives
+from hawb.planning.harm import Harm
+from hawb.scenario.dump import plain
+from hawb.views.formatting import counted, seconds, shown
+from hawb.views.story.drafts import Drafts
+from hawb.views.story.movements import first_new
+from hawb.views.story.telling import Sentence, sentences
+from hawb.views.story.verdict import LOST, WELL, done, reasons, verdict
+from hawb.views.style import LOOKS
+
+MARKS = {
+    "fault": LOOKS["fault"],
+    "recovery": LOOKS["running"],
+    "promotion": LOOKS["promoted"],
+    "loss": LOOKS["lost"],
+    "refusal": LOOKS["fault"],
+}
+"""The mark before a sentence, by its tone."""
+
+MOST_SENTENCES, MOST_ALTERNATIVES, LATEST = 7, 3, 100
+FIRST = ("loss", "refusal", "promotion", "fault")
+"""The tones of sentences that are told before the others."""
+
+AT_ONCE = (12, 60)
+"""Up to so many queues and steps the story is played again under each change without being asked to."""
+
+
+def leads(controller: Controller, drafts: Drafts) -> dict:
+    """All that the columns say."""
+    outcome = controller.outcome
+    return {
+        "verdict": verdict(outcome),
+        "step": last_step(controller),
+        "happened": happened(outcome, controller.was, drafts),
+        "why": reasons(outcome),
+        "now": now(controller),
+        "answers": [text for place, text in controller.messages.items() if text and place is not Place.SAVE],
+    }
+
+
+def last_step(controller: Controller) -> str:
+    """The last step of the story in a few words."""
+    steps = controller.now.run.steps
+    return done(plain(steps[-1])) if steps else ""
+
+
+def happened(outcome: dict, was: dict | None, drafts: Drafts) -> dict:
+    """The sentences on what has happened since the outcome before, losses first, and how many more there are."""
+    since = first_new(outcome, was)
+    mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
+    return {"told": [_sentence(one) for one in mine[:MOST_SENTENCES]], "more": max(len(mine) - MOST_SENTENCES, 0)}
+
+
+def _weight(one: Sentence) -> tuple[int, int]:
+    return (FIRST.index(one.tone) if one.tone in FIRST else len(FIRST), one.index)
+
+
+def _sentence(one: Sentence) -> dict:
+    look = MARKS.get(one.tone)
+    return {"t": seconds(one.t), "tone": one.tone, "glyph": "" if look is None else look.glyph, "text": one.text}
+
+
+def now(controller: Controller) -> dict:
+    """What would have kept what was lost, the best first, and what can be done next."""
+    found, harms = controller.alternatives, controller.harms
+    tone = verdict(controller.outcome)["tone"]
+    lost = tone == LOST
+    return {
+        "kept": [] if found is None else kept(found),
+        "asks": bool(lost and harms and found is None),
+        "by_itself": lost and found is None and asked_at_once(controller),
+        "next": suggestions(controller) if controller.can_undo or tone != WELL else [],
+    }
+
+
+def asked_at_once(controller: Controller) -> bool:
+    """Whether the story is short enough to be played again under each change for everybody."""
+    queues, steps = AT_ONCE
+    return (
+        bool(worst(controller)) and len(controller.outcome["queues"]) <= queues
+        and len(controller.now.run.steps) <= steps
+    )  # fmt: skip
+
+
+def worst(controller: Controller) -> Harm | None:
+    """The loss that weighs most; None without one."""
+    lost = [harm for harm in controller.harms if harm.lost]
+    return max(lost, key=lambda harm: runs.size(harm.lost), default=None)
+
+
+def offered(found: Alternatives) -> list[Alternative]:
+    """The alternatives that keep anything, the best first."""
+    return [one for one in found.changed if one.run is not None and one.kept][:MOST_ALTERNATIVES]
+
+
+def kept(found: Alternatives) -> list[dict]:
+    """The best alternatives in words: the change, what it keeps, and at which price."""
+    all_of_them = runs.size(found.harm.lost)
+    return [
+        {
+            "what": shown(one.change.what),
+            "where": shown(one.change.where),
+            "keeps": f"keeps {'all' if one.kept == all_of_them else 'some'}: {counted(one.kept)}",
+            "price": price(one),
+        }
+        for one in offered(found)
+    ]
+
+
+def price(one: Alternative) -> str:
+    """What an alternative costs its queue."""
+    result = one.result
+    told = []
+    if result.state != "running":
+        told.append(f"the queue is {result.state} at the end")
+    elif result.unavailable_s:
+        told.append(f"out of use for {seconds(result.unavailable_s)} s")
+    told += [f"blocked for {seconds(result.sync_blocked_s)} s"] if result.sync_blocked_s else []
+    return ", ".join(told)
+
+
+def suggestions(controller: Controller) -> list[dict]:
+    """Steps that would mend what is broken: {label, verb, argument}, a few of them."""
+    outcome = controller.outcome
+    found = [{"label": "heal the links", "verb": "heal", "argument": True}] if controller.cut_links else []
+    for node, state in outcome["nodes"].items():
+        if state == "down":
+            found.append({"label": f"start {shown(node)}", "verb": "start", "argument": node})
+    for name, queue in outcome["queues"].items():
+        if queue["state"] == "running" and set(queue.get("mirrors", ())) - set(queue.get("synchronised_mirrors") or ()):
+            found.append({"label": f"sync {shown(name)}", "verb": "sync_queue", "argument": name})
+    return found[:3]

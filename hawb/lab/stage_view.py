@@ -1,0 +1,82 @@
+"""The one value that the page takes: the scene, the movements of the last step, the chosen queue's log, what the
+columns say, and where the bars stand.
+"""
+
+from __future__ import annotations
+
+from hawb.lab.controller import Controller
+from hawb.lab.history import Point
+from hawb.lab.leads import leads
+from hawb.planning.safe_to_stop import WAYS, Forecast
+from hawb.scenario.dump import plain
+from hawb.views.cluster import raft_entries
+from hawb.views.cluster.scene import beyond, scene
+from hawb.views.formatting import seconds, shown
+from hawb.views.planning import forecast
+from hawb.views.story.drafts import Drafts
+from hawb.views.story.movements import movements
+from hawb.views.story.verdict import done
+
+
+def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
+    """The value. `before` is the point that the page shows if the present one goes on from there; then its last step is
+    played at once."""
+    point = controller.now
+    names = point.run.settings.names
+    return {
+        "scene": scene(point.outcome, point.was, beyond(point.moment.state, names)),
+        "play": play(point, before),
+        "log": raft_entries.logs(point.moment.state, names, controller.queue),
+        "leads": leads(controller, drafts),
+        "bar": bar(controller),
+    }
+
+
+def play(point: Point, before: Point | None) -> dict:
+    """The movements of the last step, and the scene before it unless the page shows that already."""
+    earlier = point.before_last_step if before is None else (before.moment.state, before.outcome)
+    if earlier is None:
+        return {"at_once": False, "before": None, "movements": []}
+    (state, was), names = earlier, point.run.settings.names
+    cuts = raft_entries.cut_off(state, point.moment.state, names)
+    return {
+        "at_once": before is not None,
+        "before": scene(was, None, beyond(state, names)) if before is None else None,
+        "movements": movements(point.outcome, was, cuts),
+    }
+
+
+def bar(controller: Controller) -> dict:
+    """Where the story stands, and what can be done about that."""
+    (played, steps), ahead = controller.story_place, controller.now.ahead
+    return {
+        "title": shown(controller.outcome["scenario"]),
+        "queue": controller.queue,
+        "can_undo": controller.can_undo,
+        "can_redo": controller.can_redo,
+        "played": played,
+        "steps": steps,
+        "next": done(plain(ahead[0])) if ahead else "",
+        "timers": controller.has_timers,
+        "time": seconds(controller.outcome["time_s"]),
+        "end": seconds(controller.story_outcome["time_s"]),
+        "moments": controller.moments,
+        "position": controller.position,
+        "marks": marks(controller),
+        "forecasts": {node: forecasted(one) for node, one in controller.forecasts.items()},
+        "forecasting": controller.forecasting,
+    }
+
+
+def marks(controller: Controller) -> list[list]:
+    """Where in the story's moments faults, promotions and losses are, as [position, look]."""
+    return [list(mark) for mark in controller.now.origin.marked]
+
+
+def forecasted(found: Forecast) -> list[dict]:
+    """What each way to end a node would do, in a word and in a sentence."""
+    return [
+        {"way": way, "mark": forecast.mark(found, way), "bad": forecast.verdict(found, way) != "safe",
+         "told": forecast.summary(found, way)}
+        for way in WAYS
+    ]  # fmt: skip

@@ -1,0 +1,98 @@
+"""The logs of a Raft group entry by entry, as plain values: what each member has at the latest indices, in which term,
+what it knows to be committed, and which entries a step has cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hawb.engine.state import State
+from hawb.raft.group import entries_text
+from hawb.raft.log import Log
+from hawb.raft.member import LEADER, NOWHERE, ROLES, Member
+from hawb.views import style
+from hawb.views.cluster.raft import LOOKS, members, reaches_majority, titled, waiting
+from hawb.views.formatting import counted, shown
+
+LATEST = 14
+"""How many indices stand beside each other; earlier entries are summed up."""
+
+
+def logs(state: State, names: Sequence[str], queue: str) -> dict | None:
+    """The group of a queue, or of the metadata store by its name there (`hawb.engine.quorum.group.STORE`); None for
+    what has no group. `first` is the first index that is told on its own, `last` the last that any member has."""
+    if queue not in state.groups:
+        return None
+    group = members(state, queue)
+    last = max((member.log.last_index for member in group.values()), default=0)
+    first = max(1, last - LATEST + 1)
+    return {
+        "title": f"Raft log of {titled(queue)}",
+        "first": first,
+        "last": last,
+        "members": [_member(state, member, names, first, last) for member in group.values()],
+        "waiting": waiting(state, names, queue),
+    }
+
+
+def _member(state: State, member: Member, names: Sequence[str], first: int, last: int) -> dict:
+    alone = member.role == LEADER and not reaches_majority(state, member)
+    role = ROLES[member.role]
+    look = "leader_alone" if alone else LOOKS.get(role, role)
+    vote = "" if member.voted_for == NOWHERE else shown(names[member.voted_for])
+    earlier = min(first - 1, member.log.last_index)
+    return {
+        "node": shown(names[member.id]),
+        "look": look,
+        "glyph": style.LOOKS[look].glyph,
+        "role": role.replace("_", "-"),
+        "term": member.term,
+        "vote": vote,
+        "commit": member.commit_index,
+        "earlier": earlier,
+        "entries": [_entry(member, names, index) for index in range(first, last + 1)],
+        "told": f"{shown(names[member.id])}: {style.LOOKS[look].word} in term {member.term}, "
+        + f"{counted(member.log.last_index, 'entry', 'entries')}, committed up to {member.commit_index:,}",
+    }
+
+
+def _entry(member: Member, names: Sequence[str], index: int) -> dict | None:
+    """What a member has at an index; None where it has nothing."""
+    log = member.log
+    if index > log.last_index:
+        return None
+    committed, written = index <= member.commit_index, index <= log.written
+    if index <= log.snapshot.index:
+        text, term = "snapshot", log.snapshot.term
+    else:
+        (run,) = log.between(index, index)
+        text, term = shown(entries_text(run, names.__getitem__)), run.term
+    states = ["committed" if committed else "not known to be committed", "on disk" if written else "not on disk"]
+    return {
+        "term": term,
+        "text": text,
+        "committed": committed,
+        "written": written,
+        "told": f"entry {index:,}, term {term}: {text}; {', '.join(states)}",
+    }
+
+
+def cut_off(before: State, after: State, names: Sequence[str]) -> list[dict]:
+    """The logs that have lost entries between two states to those of another leader."""
+    found = []
+    for name, group in after.groups.items():
+        for node, member in group.members.items():
+            was = before.groups[name].members.get(node) if name in before.groups else None
+            if was is not None and was.log is not member.log and (entries := _gone(was.log, member.log)):
+                many = counted(entries, "entry", "entries")
+                told = f"{shown(names[node])} cuts {many} off its log of {titled(name)}."
+                found.append({"queue": name, "node": names[node], "entries": entries, "text": told})
+    return found
+
+
+def _gone(was: Log, now: Log) -> int:
+    """How many of the entries that a log had are not in it any more, because another took their place or none did."""
+    kept = min(was.last_index, now.last_index)
+    while kept > max(was.snapshot.index, now.snapshot.index) and was.term_at(kept) != now.term_at(kept):
+        kept -= 1
+    return was.last_index - kept if kept >= now.snapshot.index else 0

@@ -1,0 +1,192 @@
+"""The cluster as a scene: what stands where, as plain values that a page draws and that say the same in words.
+
+Nodes are places in the order in which they are drawn, those that see each other beside each other; a row is a queue (or
+the metadata store) with what each node holds of it, was → now, as the replica matrix has it. What an outcome does not
+tell, which numbers a replica holds and where clients are connected, comes from the engine's state (`beyond`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from hawb.engine import runs
+from hawb.engine.quorum.group import STORE
+from hawb.engine.runs import Runs
+from hawb.engine.state import State
+from hawb.views.cluster import matrix, metadata
+from hawb.views.cluster.matrix import Row
+from hawb.views.cluster.replicas import LEADERS, NONE, Replica
+from hawb.views.formatting import brief, counted, listing, shown, size
+
+DETAILED = 12
+"""Up to so many rows there is room for what each replica holds, number by number."""
+
+MOST_RUNS = 24
+"""How many runs a stack is drawn of; of more the nearest are taken together."""
+
+LEADS = ("master", *LEADERS)
+Link = tuple[str, str]
+
+
+def beyond(state: State, names: Sequence[str]) -> dict:
+    """What an outcome does not tell: `held`, the numbers that nodes have of each queue, `clients`, the node of each
+    publisher and consumer, and `cut`, the links that drop everything."""
+    held: dict[str, dict[str, Runs]] = {}
+    for side in state.sides:
+        for name, queue in side.queues.items():
+            mine = held.setdefault(name, {})
+            for node, content in enumerate(queue.contents):
+                if content is not None and (state.nodes[node].side == side.number or queue.has_group):
+                    mine.setdefault(names[node], content)
+    clients = [*state.publishers.values(), *state.consumers.values()]
+    return {
+        "held": held,
+        "clients": {one.name: names[one.node] for one in clients if one.node >= 0},
+        "cut": [(names[first], names[second]) for (first, second), _ in state.cuts],
+    }
+
+
+def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -> dict:
+    """The scene of an outcome; `was` is the outcome before, against which changes are marked, and `told` what `beyond`
+    tells of its state."""
+    told = told or {"held": {}, "clients": {}, "cut": []}
+    rows = matrix.rows(outcome, was)
+    stores = len(matrix.metadata_rows(outcome, was or outcome))
+    sides, noticed = parts(outcome, told["cut"])
+    order = [node for side in sides for node in side] or list(outcome["nodes"])
+    order += [node for node in outcome["nodes"] if node not in order]
+    cut = len(matrix.common_prefix(outcome["nodes"]))
+    held = told["held"] if len(rows) <= DETAILED else {}
+    return {
+        "nodes": [_node(outcome, was, node, cut, sides, told["clients"]) for node in order],
+        "sides": [[shown(node[cut:]) for node in side] for side in sides],
+        "noticed": noticed,
+        "cut": [list(link) for link in told["cut"]],
+        "rows": [
+            _row(outcome, row, {} if place < stores else held.get(row.queue, {}), cut, is_store=place < stores)
+            for place, row in enumerate(rows)
+        ],
+        "summary": matrix.summary(outcome),
+        "detailed": len(rows) <= DETAILED,
+    }
+
+
+def parts(outcome: dict, cut: Collection[Link]) -> tuple[list[list[str]], bool]:
+    """The parts of a cluster that do not reach each other, and whether nodes have noticed: the sides of a partition or,
+    before anybody knows, what the links that are cut leave together. None where all reach all."""
+    if outcome["partitions"]:
+        seen: set[str] = set()
+        sides = []
+        for side in outcome["partitions"]:
+            sides.append([node for node in side if node not in seen])
+            seen |= set(side)
+        return [side for side in sides if side], True
+    down, left, found = {frozenset(link) for link in cut}, list(outcome["nodes"]), []
+    while left:
+        part = [left.pop(0)]
+        for node in part:
+            near = [other for other in left if frozenset((node, other)) not in down]
+            left = [other for other in left if other not in near]
+            part += near
+        found.append(sorted(part, key=list(outcome["nodes"]).index))
+    return (found, False) if len(found) > 1 else ([], False)
+
+
+def _node(
+    outcome: dict, was: dict | None, node: str, cut: int, sides: list[list[str]], homes: Mapping[str, str]
+) -> dict:
+    state, *trouble = matrix.states(outcome, node)
+    before = state if was is None else was["nodes"].get(node)
+    return {
+        "name": node,
+        "label": shown(node[cut:]),
+        "state": state,
+        "trouble": trouble,
+        "was": None if before == state else before or "not there",
+        "side": next((number for number, side in enumerate(sides) if node in side), None),
+        "clients": [_client(outcome, kind, name) for kind in ("publishers", "consumers") for name in outcome[kind]
+                    if homes.get(name) == node],
+    }  # fmt: skip
+
+
+def _client(outcome: dict, kind: str, name: str) -> dict:
+    told = outcome[kind][name]
+    does = "publishes" if kind == "publishers" else f"consumes {shown(told['queue'])}"
+    about = f"{does}, {told['state']}"
+    has = size(told.get("unacknowledged", []))
+    return {
+        "name": name,
+        "kind": kind.removesuffix("s"),
+        "state": told["state"],
+        "told": f"{shown(name)} {about}" + (f", holds {counted(has)}" if has else ""),
+    }
+
+
+def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_store: bool) -> dict:
+    """A queue, or the metadata store, as some nodes see it."""
+    queue = None if is_store else (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(row.queue)
+    lost = [] if is_store or row.queue not in outcome["ledger"] else outcome["ledger"][row.queue]["lost"]
+    nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
+    inside = {node: held[node] for node in nodes if node in held and node in row.now}
+    first, last = _axis(inside.values())
+    master = next((inside[node] for node in inside if row.now[node].role in LEADS), None)
+    seen = [(node, row.now.get(node, NONE), row.was.get(node, NONE)) for node in nodes]
+    there = [one for one in seen if one[1] != NONE or one[2] != NONE]
+    cells = {node: _cell(now, before, inside.get(node), master) for node, now, before in there}
+    about = metadata.text(outcome) if is_store else ""
+    by = listing(node[cut:] for node in row.side)
+    return {
+        "queue": STORE if is_store else row.queue,
+        "label": shown(row.queue),
+        "type": "metadata" if is_store else "gone" if queue is None else queue["type"],
+        "state": row.state or "gone",
+        "was": None if row.state == row.was_state else row.was_state or "not there",
+        "by": by,
+        "seen": f"as {by} see{'s' if len(row.side) == 1 else ''} it" if by else "",
+        "online": row.online,
+        "uncommitted": row.uncommitted,
+        "policy": "" if queue is None else shown(queue.get("policy") or ""),
+        "lost": size(lost),
+        "gone": few(tuple((start, end) for start, end in lost)) if inside else [],
+        "first": first,
+        "last": last,
+        "cells": cells,
+        "told": " ".join(filter(None, [matrix.line(row, outcome["nodes"]), about])),
+    }
+
+
+def _axis(contents: Collection[Runs]) -> tuple[int, int]:
+    """The first and the last number that any of the replicas holds; (1, 0) where none holds any."""
+    ends = [(content[0][0], content[-1][1]) for content in map(tuple, contents) if content]
+    return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else (1, 0)
+
+
+def _cell(now: Replica, was: Replica, content: Runs | None, master: Runs | None) -> dict:
+    """A replica: its look, its messages, the numbers that it holds and how many of the master's it lacks where they are
+    told, and the same in words."""
+    changed = now != was
+    lacks = 0 if content is None or master is None else runs.size(runs.minus(master, content))
+    return {
+        "role": now.role,
+        "glyph": now.glyph,
+        "beneath": now.beneath,
+        "syncing": now.syncing,
+        "count": "" if now.messages is None else brief(now.messages),
+        "term": now.term,
+        "lacks": brief(lacks) if lacks else "",
+        "runs": None if content is None else few(content),
+        "told": f"{was.description} → {now.description}" if changed else now.description,
+        "was": {"role": was.role, "glyph": was.glyph, "count": "" if was.messages is None else brief(was.messages)}
+        if changed
+        else None,
+    }
+
+
+def few(content: Runs) -> list[list[int]]:
+    """Runs as a stack is drawn of them: the narrowest gaps between too many are closed."""
+    told = runs.as_lists(content)
+    while len(told) > MOST_RUNS:
+        gaps = [told[place + 1][0] - told[place][1] for place in range(len(told) - 1)]
+        place = gaps.index(min(gaps))
+        told[place : place + 2] = [[told[place][0], told[place + 1][1]]]
+    return told

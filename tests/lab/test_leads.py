@@ -1,0 +1,41 @@
+"""What the columns say, as values."""
+
+from __future__ import annotations
+
+from hawb.lab.leads import AT_ONCE, MOST_SENTENCES, asked_at_once, happened, leads, price, worst
+from hawb.views.story.drafts import Drafts
+
+
+def test_losses_are_told_first_and_what_there_is_no_room_for_is_counted(controller):
+    for number in range(12):
+        controller.act("declare", {"queue": f"t{number}", "node": "a", "durable": False})
+        controller.act("publish", {"queue": f"t{number}", "count": 1, "persistent": False})
+    controller.act("kill", "a")
+    told = happened(controller.outcome, controller.was, Drafts())
+    assert len(told["told"]) == MOST_SENTENCES
+    assert told["more"] > 0
+    tones = [one["tone"] for one in told["told"]]
+    assert tones == sorted(tones, key=["loss", "refusal", "promotion", "fault", "recovery", "plain"].index)
+
+
+def test_the_worst_loss_is_looked_into_and_only_of_stories_that_are_short(controller):
+    assert worst(controller) is None
+    controller.act("kill", "a")
+    assert worst(controller).queue == "ha.orders"
+    assert asked_at_once(controller)
+    for number in range(AT_ONCE[0]):
+        controller.act("declare", {"queue": f"more{number}", "node": "b"})
+    assert not asked_at_once(controller)
+
+
+def test_a_change_has_its_price(controller):
+    controller.act("kill", "a")
+    controller.ask_alternatives(worst(controller))
+    prices = {one.change.what: price(one) for one in controller.alternatives.changed if one.result is not None}
+    assert prices["ha-promote-on-failure: when-synced"] == "the queue is down at the end"
+    assert "blocked for 0.004 s" in prices["ha-sync-mode: automatic"]
+
+
+def test_before_anything_was_done_nothing_is_suggested(controller):
+    told = leads(controller, Drafts())
+    assert (told["now"]["next"], told["now"]["kept"], told["step"]) == ([], [], "stop c")

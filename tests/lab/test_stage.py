@@ -1,0 +1,200 @@
+"""The stage without a browser: what is played when, whose log is shown, and what would have kept a loss."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from lab_widgets import NASTY, ask, on_node, on_queue, row_of
+
+from hawb.lab import stage as stage_module
+from hawb.lab.guide import GUIDE
+from hawb.lab.stage import FRONT, MODULES, front_end
+from hawb.views import style
+
+MOST_BYTES = 300_000
+"""What the front end may weigh."""
+
+
+def kinds(lab) -> list[str]:
+    """The kinds of movements that the page is given."""
+    return [one["kind"] for one in lab.stage.view["play"]["movements"]]
+
+
+def test_a_step_is_played_at_once_and_can_be_played_again_after_undo_and_redo(lab):
+    on_node(lab, "a", "kill")
+    play = lab.stage.view["play"]
+    assert (play["at_once"], play["before"]) == (True, None)
+    assert kinds(lab)[0] == "end" and "take_over" in kinds(lab) and "lose" in kinds(lab)
+    ask(lab, "undo")
+    assert (lab.stage.view["play"]["at_once"], kinds(lab)[0]) == (False, "end")
+    assert lab.stage.view["play"]["before"]["nodes"][2]["state"] == "running"
+    ask(lab, "redo")
+    assert lab.stage.view["play"]["at_once"]
+
+
+def test_a_step_back_brings_the_step_before_it(lab):
+    ask(lab, "step back")
+    assert lab.stage.view["bar"]["played"] == 14
+    assert lab.stage.view["bar"]["next"] == "stop c"
+    assert (lab.stage.view["play"]["at_once"], kinds(lab)[0]) == (False, "publish")
+    ask(lab, "step forward")
+    assert (lab.stage.view["bar"]["played"], lab.stage.view["play"]["at_once"]) == (15, True)
+
+
+def test_what_changes_the_past_is_not_played_as_if_it_went_on(lab):
+    lab.controller.set_seed("7")
+    lab.redraw()
+    assert not lab.stage.view["play"]["at_once"]
+
+
+def test_a_choice_does_not_stop_what_is_being_played(lab):
+    on_node(lab, "a", "kill")
+    ask(lab, "choose", queue="qq.orders")
+    assert lab.stage.view["play"] is None
+
+
+def test_playing_on_goes_through_the_steps_ahead_and_then_lets_time_pass(lab):
+    ask(lab, "step back")
+    ask(lab, "play on", seconds=5)
+    assert lab.stage.view["bar"]["played"] == 15
+    before = lab.controller.now
+    ask(lab, "play on", seconds=5)
+    assert lab.controller.now is before  # nothing is due
+    on_node(lab, "a", "cut off from all others")
+    since = lab.controller.outcome["time_s"]
+    for _ in range(2):
+        ask(lab, "play on", seconds=5)
+        assert lab.stage.view["play"]["at_once"]
+    assert lab.controller.outcome["time_s"] == since + 10
+    assert lab.controller.now.run.steps[-1].verb.seconds == 10
+
+
+def test_a_moment_can_be_looked_at(lab):
+    on_node(lab, "a", "kill")
+    ask(lab, "look", position=2)
+    bar = lab.stage.view["bar"]
+    assert (bar["position"], kinds(lab), lab.stage.view["leads"]["verdict"]["tone"]) == (2, [], "well")
+    assert [bar["moments"] - 1, "lost"] in bar["marks"]
+    ask(lab, "look", position=bar["moments"] - 1)
+    assert lab.stage.view["leads"]["verdict"]["tone"] == "lost"
+
+
+def test_the_log_of_the_chosen_quorum_queue_follows_what_is_done(lab):
+    def term() -> int:
+        return next(one["term"] for one in lab.stage.view["log"]["members"] if one["look"] == "leader")
+
+    assert lab.stage.view["log"] is None
+    ask(lab, "choose", queue="qq.orders")
+    assert (lab.stage.view["log"]["title"], term()) == ("Raft log of qq.orders", 1)
+    lab.controller.act("transfer_leadership", {"queue": "qq.orders", "node": "b"})
+    lab.redraw()
+    assert term() == 2
+    ask(lab, "undo")
+    assert term() == 1
+    ask(lab, "choose", queue="ha.orders")
+    assert lab.stage.view["log"] is None
+
+
+def test_a_kill_costs_a_quorum_queue_its_availability_and_a_mirrored_one_its_messages(lab):
+    on_node(lab, "a", "kill")
+    assert (row_of(lab, "ha.orders")["lost"], row_of(lab, "qq.orders")["lost"]) == (100, 0)
+    assert (row_of(lab, "qq.orders")["state"], row_of(lab, "qq.orders")["online"]) == ("minority", "1/3")
+    on_queue(lab, "qq.orders", "publish 10")
+    # A new channel of 3.10 asks the node of the first leader, which is gone.
+    assert lab.controller.outcome["ledger"]["qq.orders"]["nacked"] == [[111, 120]]
+
+
+def test_what_would_have_kept_a_loss_stands_beside_it_and_can_be_tried(lab):
+    on_node(lab, "a", "kill")
+    assert lab.stage.view["leads"]["now"]["by_itself"]
+    ask(lab, "ask")
+    now = lab.stage.view["leads"]["now"]
+    assert not now["by_itself"]
+    assert now["kept"][0]["what"] == "ha-sync-mode: automatic"
+    assert now["kept"][0]["keeps"] == "keeps all: 100 messages"
+    ask(lab, "try", number=0)
+    assert lab.stage.view["leads"]["verdict"]["tone"] == "harmed"
+    assert lab.controller.outcome["nodes"]["a"] == "down"
+
+
+def test_it_is_looked_for_by_itself_only_while_the_loss_is_shown(lab, monkeypatch):
+    later = []
+    monkeypatch.setattr(stage_module, "soon", later.append)
+    on_node(lab, "a", "kill")
+    ask(lab, "undo")
+    later.pop()()
+    assert lab.controller.alternatives is None
+    ask(lab, "redo")
+    later.pop()()
+    assert lab.stage.view["leads"]["now"]["kept"]
+
+
+def test_what_is_broken_can_be_mended_by_what_is_suggested(lab):
+    on_node(lab, "b", "kill")
+    found = lab.stage.view["leads"]["now"]["next"]
+    assert [one["label"] for one in found] == ["start b", "start c"]
+    ask(lab, "suggested", **found[0])
+    assert lab.controller.outcome["nodes"]["b"] == "running"
+    assert {"label": "sync ha.orders", "verb": "sync_queue", "argument": "ha.orders"} in (
+        lab.stage.view["leads"]["now"]["next"]
+    )
+
+
+def test_a_view_is_plain_values_whatever_things_are_called(lab):
+    lab.controller.act("declare", {"queue": NASTY})
+    lab.redraw()
+    assert json.loads(json.dumps(lab.stage.view)) == lab.stage.view
+
+
+def test_what_nobody_knows_is_not_done(lab):
+    before = lab.controller.now
+    ask(lab, "format the disk")
+    assert lab.controller.now is before
+
+
+def test_the_guide_has_five_steps_that_the_page_knows_the_ends_of():
+    front = front_end()
+    assert len(GUIDE) == 5
+    assert all(f'"{until}"' in front for _, until in GUIDE)
+
+
+def test_the_front_end_is_light_takes_no_markup_and_asks_nobody_for_anything():
+    css = (FRONT / "stage.css").read_text(encoding="utf-8")
+    front = front_end()
+    assert len(front.encode()) + len(css.encode()) < MOST_BYTES
+    for banned in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "http://", "https://"):
+        assert banned not in front.replace("http://www.w3.org/2000/svg", ""), banned
+    assert {f"{name}.js" for name in MODULES} == {file.name for file in FRONT.glob("*.js")}
+
+
+@pytest.mark.parametrize("colours", [style.ON_LIGHT, style.ON_DARK])
+def test_colours_of_the_stage_have_the_contrast_that_text_needs(colours):
+    for ground in ("ground", "place", "raised", "changed"):
+        for text in ("ink", "faint"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        for line in ("master", "held", "lacking", "lost", "down", "focus"):
+            assert contrast(colours[line], colours[ground]) >= 3, (line, ground)
+    assert contrast(colours["on-alert"], colours["alert"]) >= 4.5
+    assert style.ON_LIGHT.keys() == style.ON_DARK.keys()
+
+
+def test_every_colour_of_the_front_end_is_one_of_the_styles():
+    front = front_end() + (FRONT / "stage.css").read_text(encoding="utf-8")
+    assert re.findall(r"#[0-9A-Fa-f]{3,8}\b(?![-\w])", front) == []
+    named = set(re.findall(r"var\(--hawb-([\w-]+)\)", front))
+    assert named <= style.ON_LIGHT.keys()
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours by WCAG."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour by WCAG."""
+    parts = [value / 255 for value in bytes.fromhex(colour[1:])]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,129 @@
+"""The stage's front end in a real browser, without Jupyter: movement by a clock that stands still until it is told."""
+
+from __future__ import annotations
+
+import pytest
+from browser_pages import keep_picture
+from stage_pages import choose, menu, pick, show, stage_page
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser")]
+
+MOST_CONTROLS = 7
+"""How many controls are in sight before the first click."""
+
+
+def verdict(page) -> str:
+    """What is to be known first."""
+    return page.locator(".hs-verdict").inner_text()
+
+
+def caption(page) -> str:
+    """What is said of the movement that is seen."""
+    return page.locator(".hs-caption").text_content()
+
+
+def state(page, node: str) -> str:
+    """The state of a node as it is drawn."""
+    return page.locator(f"button[aria-label^='node {node}']").get_attribute("aria-label")
+
+
+def test_few_controls_are_in_sight_and_the_rest_is_behind_what_it_acts_on():
+    with stage_page() as page:
+        controls = page.locator(".hs-stage :is(button, select, input):visible:not(.hs-node):not(.hs-queue)")
+        assert controls.count() <= MOST_CONTROLS
+        assert page.get_by_role("menuitem").count() == 0
+        menu(page, "node a")
+        assert page.get_by_role("menuitem", name="kill").is_visible()
+
+
+def test_a_step_is_seen_movement_by_movement_and_backwards():
+    with stage_page() as page:
+        pick(page, "node a", "kill")
+        page.clock.run_for(100)
+        assert caption(page) == "a was killed."
+        assert state(page, "a") == "node a, running"
+        page.locator(".hs-play", has_text="pause").click()
+        page.clock.run_for(5000)
+        assert caption(page) == "a was killed."
+        for said in ("has lost its leader", "took over ha.orders", "Messages 1 to 100 of ha.orders were lost"):
+            page.get_by_role("button", name="step forward").click()
+            assert said in caption(page)
+        assert state(page, "a") == "node a, down, was running"
+        for said in ("took over ha.orders", "has lost its leader", "a was killed."):
+            page.get_by_role("button", name="step back").click()
+            assert said in caption(page)
+        assert state(page, "a") == "node a, running"
+        assert page.lab.stage.view["bar"]["played"] == 16
+        page.locator(".hs-play", has_text="play").click()
+        page.clock.run_for(6000)
+        assert caption(page) == ""
+        assert page.locator(".hs-play").inner_text() == "↻ again"
+
+
+def test_who_asks_for_less_movement_sees_at_once_what_came_of_it():
+    with stage_page(calm=True) as page:
+        pick(page, "node a", "kill")
+        assert (caption(page), state(page, "a")) == ("", "node a, down, was running")
+        assert "100 messages of ha.orders are lost" in verdict(page)
+        assert page.locator(".hs-cell.hs-changed").count() > 0
+
+
+def test_the_first_minute_leads_from_a_loss_to_what_would_have_kept_it():
+    with stage_page(calm=True) as page:
+        guide = page.locator(".hs-guide")
+        assert "1 of 5" in guide.inner_text()
+        menu(page, "node a")
+        assert "2 of 5" in guide.inner_text()
+        choose(page, "kill")
+        assert "3 of 5" in guide.inner_text()
+        page.locator(".hs-play").click()
+        assert "4 of 5" in guide.inner_text()
+        page.lab.stage.receive({"do": "ask"})
+        show(page)
+        page.get_by_role("button", name="try ha-sync-mode: automatic").click()
+        page.locator(".hs-guide", has_text="5 of 5").wait_for()
+        assert "Nothing is lost" in verdict(page)
+        page.get_by_role("button", name="undo").click()
+        guide.wait_for(state="detached")
+
+
+@pytest.mark.parametrize("size", [(800, 900), (1280, 700), (2560, 1300)])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_is_cut_off_at_any_width(size, dark):
+    with stage_page(size, dark=dark, calm=True) as page:
+        pick(page, "node a", "kill")
+        page.lab.stage.receive({"do": "ask"})
+        show(page)
+        keep_picture(page, f"stage-{size[0]}-{'dark' if dark else 'light'}")
+        wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide == 0
+        cut = page.evaluate(
+            "() => [...document.querySelectorAll('.hs-node, .hs-verdict, .hs-bar, .hs-time')]"
+            ".filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.className)"
+        )
+        assert cut == []
+
+
+def test_names_from_outside_are_text():
+    with stage_page(calm=True) as page:
+        name = "<img src=x onerror=\"document.title='gone'\">"
+        page.lab.controller.act("declare", {"queue": name, "node": "a"})
+        page.lab.redraw()
+        show(page)
+        assert page.locator(".hs-name", has_text="<img").count() == 1
+        assert page.locator("img").count() == 0
+        assert page.title() == "stage"
+
+
+def test_a_thousand_messages_in_flight_are_all_drawn():
+    with stage_page() as page:
+        page.lab.controller.act("publish", {"queue": "ha.orders", "count": 5000})
+        page.lab.redraw()
+        show(page)
+        page.clock.run_for(300)
+        drawn = page.evaluate(
+            "() => { const canvas = document.querySelector('canvas');"
+            " return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(one => one); }"
+        )
+        assert drawn
+        assert "Messages 111 to 5,110 were published" in caption(page)

@@ -1,0 +1,104 @@
+"""The last step as movements: what goes where, in which order, and every kind of event that is seen."""
+
+from __future__ import annotations
+
+import json
+
+from views_outcomes import LEADER_ALONE, UNSYNCHRONISED, before_last_step, play, steps
+
+from hawb.engine.trace import EVENTS
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views.cluster.raft_entries import cut_off
+from hawb.views.story.movements import CLIENT, KINDS, MOST, movements
+
+MIRRORED = {"set_policy": {"name": "p", "pattern": ".*", "definition": {"ha-mode": "all"}}}
+DECLARE = {"declare": {"queue": "q", "node": "a"}}
+QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+
+
+def kinds(*told: dict, **more: object) -> list[str]:
+    """The kinds of movements of the last of some steps."""
+    return [one["kind"] for one in movements(steps(*told, **more), None)]
+
+
+def test_every_kind_is_of_an_event_that_there_is():
+    assert KINDS.keys() <= EVENTS.keys()
+
+
+def test_messages_go_to_the_master_on_to_the_mirrors_and_a_confirm_comes_back():
+    told = movements(steps(MIRRORED, DECLARE, {"publish": {"queue": "q", "count": 5}}), None)
+    published, confirmed = told
+    assert published["routes"] == [[CLIENT, "a"], ["a", "b"], ["a", "c"]]
+    assert (published["count"], published["places"]) == (5, ["a", "b", "c"])
+    assert confirmed["routes"] == [["a", CLIENT]]
+    assert (published["phase"], confirmed["phase"]) == (0, 1)
+    assert published["t"] < confirmed["t"]
+
+
+def test_a_mirror_takes_over_and_what_it_lacks_falls_where_it_was():
+    was, now = before_last_step(UNSYNCHRONISED)
+    told = movements(now, was)
+    assert [one["kind"] for one in told] == ["end", "down", "take_over", "lose"]
+    assert told[2]["routes"] == [["a", "b"]]
+    assert (told[3]["routes"], told[3]["count"]) == ([["a", "a"]], 100)
+    assert all(one["text"].endswith(".") for one in told)
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_members_vote_for_whom_they_elect():
+    told = movements(steps(QUORUM, {"publish": {"queue": "q", "count": 5}}, {"kill": "a"}), None)
+    elected = next(one for one in told if one["kind"] == "elect")
+    assert [then for _, then in elected["routes"]] == [elected["node"]]
+    assert "a" not in elected["places"]
+
+
+def test_a_consumer_is_sent_messages_and_answers():
+    consume = {"consume": {"consumer": "c", "queue": "q", "node": "b"}}
+    publish = {"publish": {"queue": "q", "count": 5, "node": "a"}}
+    told = movements(steps(MIRRORED, DECLARE, publish, consume), None)
+    delivered = next(one for one in told if one["kind"] == "deliver")
+    assert delivered["routes"] == [["a", "b"], ["b", CLIENT]]
+    assert "acknowledge" in kinds(MIRRORED, DECLARE, publish, consume, {"ack": {"consumer": "c", "count": 5}})
+
+
+def test_a_synchronisation_goes_from_the_master_to_the_mirrors():
+    late = (MIRRORED, DECLARE, {"stop": "b"}, {"publish": {"queue": "q", "count": 50}}, {"start": "b"})
+    told = movements(steps(*late, {"sync_queue": "q"}), None)
+    assert [one["kind"] for one in told][:2] == ["synchronise", "synchronised"]
+    assert told[0]["routes"] == [["a", "b"]]
+
+
+def test_links_are_parted_and_mended():
+    part = {"partition": [["a"], ["b", "c"]]}
+    assert movements(steps(part), None)[0]["routes"] == [["a", "b"], ["a", "c"]]
+    assert kinds(part, {"heal": True})[0] == "heal"
+
+
+def test_what_happens_at_one_moment_in_one_way_is_one_beat():
+    queues = [{"declare": {"queue": f"q{number}", "node": "a"}} for number in range(5)]
+    told = movements(steps(MIRRORED, *queues, {"kill": "a"}), None)
+    down = [one["phase"] for one in told if one["kind"] == "down"]
+    assert (len(down), len(set(down))) == (5, 1)
+
+
+def test_a_long_step_is_played_in_its_last_beats():
+    publisher = {"publisher": {"name": "p", "queue": "q", "rate": 100, "node": "a"}}
+    told = movements(steps(DECLARE, publisher, {"wait": 5}), None)
+    assert len({one["phase"] for one in told}) <= MOST
+
+
+def test_a_log_that_is_cut_is_seen_at_the_end():
+    story = Run.of(load(LEADER_ALONE + "  - heal: true\n"))
+    was = story.rewound(len(story.steps) - 1)
+    cuts = cut_off(was.moment().state, story.moment().state, story.settings.names)
+    assert [(cut["queue"], cut["node"]) for cut in cuts] == [("q", "a")]
+    assert cuts[0]["entries"] >= 3
+    told = movements(outcome(story), outcome(was), cuts)
+    assert [one["kind"] for one in told] == ["heal", "publish", "confirm", "cut_log"]
+    assert told[-1]["places"] == ["a"]
+
+
+def test_of_no_story_nothing_moves():
+    assert movements(play("scenario: nothing\ncluster: {nodes: [a]}\nsteps: []\n"), None) == []

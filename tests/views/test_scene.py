@@ -1,0 +1,126 @@
+"""The cluster as a scene: places, sides, rows, what replicas hold, and that it is plain values that say no less."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, recorded
+
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views.cluster.scene import DETAILED, beyond, few, parts, scene
+
+
+def drawn(text: str, back: int = 1) -> dict:
+    """The scene at the end of a scenario, beside the outcome so many steps before."""
+    run = Run.of(load(text))
+    earlier = run.rewound(len(run.steps) - back)
+    return scene(outcome(run), outcome(earlier), beyond(run.moment().state, run.settings.names))
+
+
+def row(found: dict, queue: str, by: str = "") -> dict:
+    """The row of a queue, as a side sees it."""
+    return next(one for one in found["rows"] if (one["queue"], one["by"]) == (queue, by))
+
+
+def test_a_mirror_that_took_over_shows_what_it_lacks_number_by_number():
+    told = row(drawn(UNSYNCHRONISED), "ha.orders")
+    assert (told["first"], told["last"], told["lost"], told["gone"]) == (1, 110, 100, [[1, 100]])
+    assert {node: cell["runs"] for node, cell in told["cells"].items()} == {
+        "a": [[1, 110]], "b": [[101, 110]], "c": [[1, 110]],
+    }  # fmt: skip
+    b = told["cells"]["b"]
+    assert (b["role"], b["was"]["role"]) == ("master", "unsynchronised")
+    assert b["told"] == "unsynchronised mirror, 10 messages → master, 10 messages"
+    assert told["cells"]["c"]["was"] is None
+
+
+def test_a_mirror_says_how_many_of_its_masters_messages_it_lacks():
+    told = row(drawn(UNSYNCHRONISED.replace("  - kill: a\n", "")), "ha.orders")
+    assert {node: cell["lacks"] for node, cell in told["cells"].items()} == {"a": "", "b": "100", "c": ""}
+
+
+def test_nodes_say_what_they_were():
+    nodes = {node["name"]: node for node in drawn(UNSYNCHRONISED)["nodes"]}
+    assert (nodes["a"]["state"], nodes["a"]["was"], nodes["b"]["was"]) == ("down", "running", None)
+
+
+def test_each_side_of_a_partition_is_a_place_of_its_own_and_has_its_row():
+    found = drawn(QUORUM_PARTED.replace("wait: 15", "wait: 90"))
+    assert [node["name"] for node in found["nodes"]] == ["a", "c", "d", "e", "b"]
+    assert found["sides"] == [["a", "c"], ["d", "e"]]
+    assert found["noticed"]
+    assert {one["by"] for one in found["rows"]} == {"a, b and c", "d and e"}
+    assert row(found, "q", "d and e")["cells"].keys() == {"d", "e"}
+
+
+def test_nodes_that_links_part_are_apart_before_anybody_notices():
+    told = {"nodes": dict.fromkeys("abcd", "running"), "partitions": []}
+    assert parts(told, [("a", "b"), ("a", "d"), ("b", "c"), ("c", "d")]) == ([["a", "c"], ["b", "d"]], False)
+    assert parts(told, [("a", "b")]) == ([], False)
+
+
+def test_clients_are_where_they_are_connected():
+    found = drawn("""
+scenario: clients
+cluster: {nodes: [a, b], version: "3.10"}
+steps:
+- declare: {queue: q, node: a}
+- publisher: {name: p, queue: q, rate: 10, node: b}
+- consume: {consumer: c, queue: q, node: a, prefetch: 5}
+- wait: 2
+""")
+    homes = {node["name"]: [client["told"] for client in node["clients"]] for node in found["nodes"]}
+    assert homes["b"] == ["p publishes, running"]
+    assert homes["a"][0].startswith("c consumes q, ")
+
+
+def test_alarms_and_maintenance_stand_at_their_nodes():
+    found = drawn("""
+scenario: trouble
+cluster: {nodes: [a, b], version: "3.10"}
+steps:
+- alarm: {node: a, resource: disk}
+- drain: b
+""")
+    assert [node["trouble"] for node in found["nodes"]] == [["disk alarm"], ["maintenance"]]
+
+
+def test_the_metadata_store_has_a_row():
+    found = drawn('scenario: m\ncluster: {nodes: [a, b, c], version: "4.3"}\nsteps: [{wait: 1}]\n')
+    assert (found["rows"][0]["type"], found["rows"][0]["label"]) == ("metadata", "metadata")
+    assert "leads the store" in found["rows"][0]["told"]
+
+
+def test_a_queue_may_be_called_metadata():
+    steps = "steps: [{declare: {queue: metadata, node: a}}, {publish: {queue: metadata, count: 3}}]"
+    store, queue = drawn(f'scenario: m\ncluster: {{nodes: [a], version: "4.3"}}\n{steps}\n')["rows"]
+    assert (store["type"], queue["type"]) == ("metadata", "classic")
+    assert store["queue"] != queue["queue"] == "metadata"
+    assert (store["cells"]["a"]["runs"], queue["cells"]["a"]["runs"]) == (None, [[1, 3]])
+
+
+def test_of_many_queues_no_numbers_are_told():
+    steps = "".join(f"- declare: {{queue: q{number}, node: a}}\n" for number in range(DETAILED + 1))
+    found = drawn(f"scenario: many\ncluster: {{nodes: [a], version: '3.10'}}\nsteps:\n{steps}")
+    assert not found["detailed"]
+    assert row(found, "q1")["cells"]["a"]["runs"] is None
+
+
+def test_too_many_runs_are_drawn_as_fewer():
+    told = few(tuple((10 * number, 10 * number + number % 2) for number in range(1, 101)))
+    assert (len(told), told[0][0], told[-1][1]) == (24, 10, 1000)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_scene_is_plain_values_whatever_things_are_called(name):
+    found = scene(hostile(name))
+    assert json.loads(json.dumps(found)) == found
+    assert "\n" not in found["rows"][0]["label"]
+
+
+def test_a_recorded_outcome_has_a_scene_too():
+    run = Run.of(load(UNSYNCHRONISED))
+    assert row(scene(recorded(outcome(run))), "ha.orders")["cells"]["b"]["role"] == "master"

@@ -1,0 +1,79 @@
+"""The verdict on an outcome and its reasons: what a person reads first."""
+
+from __future__ import annotations
+
+import pytest
+from views_outcomes import DECLARE, HOSTILE, LEADER_ALONE, UNSYNCHRONISED, hostile, play, policy, publish, steps
+
+from hawb.views.story.verdict import MOST_REASONS, done, reasons, verdict
+
+ALL = policy(ha_mode="all")
+
+
+def test_a_loss_is_what_is_told_and_its_paragraph_is_the_reason():
+    told = play(UNSYNCHRONISED)
+    assert verdict(told) == {"tone": "lost", "text": "100 messages of ha.orders are lost, all of them confirmed."}
+    assert reasons(told)[0].startswith("Messages 1 to 100 of ha.orders were lost")
+
+
+def test_one_message_is_one_and_what_was_not_confirmed_is_not_said_to_be():
+    lost = steps(DECLARE, publish(1, persistent=False, mode="plain"), {"kill": "a"}, {"start": "a"})
+    assert verdict(lost)["text"] == "1 message of q is lost."
+
+
+def test_where_nothing_is_lost_it_is_told_what_cannot_be_used():
+    assert verdict(steps(ALL, DECLARE)) == {"tone": "well", "text": "Nothing is lost, and every queue can be used."}
+    down = steps(DECLARE, publish(3), {"kill": "a"})
+    assert verdict(down) == {"tone": "harmed", "text": "Nothing is lost, but q is down."}
+    assert reasons(down)[0].endswith("a was killed.")
+    assert reasons(down)[-1].endswith("q is down: there is no mirror to take over from a.")
+
+
+def test_a_leader_alone_commits_nothing_and_sides_do_not_agree():
+    alone = LEADER_ALONE.replace("  - wait: 30\n  - publish: {queue: q, count: 2, node: b}\n", "")
+    assert verdict(play(alone))["text"] == "Nothing is lost, but q commits nothing."
+    parted = steps(ALL, DECLARE, publish(3), {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
+    assert "the sides of the partition do not agree about q" in verdict(parted)["text"]
+
+
+def test_who_cannot_publish_and_that_there_is_nothing_to_lose_is_told():
+    alarm = steps(DECLARE, {"alarm": {"node": "b", "resource": "memory"}})
+    assert verdict(alarm)["text"] == "Nothing is lost, but publishers are blocked by a memory alarm."
+    assert verdict(steps())["text"] == "Nothing is lost: there is no queue."
+
+
+def test_metadata_that_cannot_be_changed_is_told():
+    minority = steps({"kill": "a"}, {"kill": "b"}, version="4.3")
+    assert verdict(minority)["text"] == "Nothing is lost, but metadata cannot be changed."
+
+
+def test_nothing_that_happened_needs_no_reason():
+    assert reasons(steps()) == []
+    assert reasons(steps(ALL, DECLARE)) == []
+
+
+def test_of_many_losses_the_last_are_explained():
+    queues = [{"declare": {"queue": f"q{number}", "node": "a", "durable": False}} for number in range(9)]
+    filled = [{"publish": {"queue": f"q{number}", "count": 2}} for number in range(9)]
+    assert len(reasons(steps(*queues, *filled, {"kill": "a"}))) == MOST_REASONS
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ({"kill": "a"}, "kill a"),
+        ({"publish": {"queue": "q", "count": 10}}, "publish 10 q"),
+        ({"heal": True}, "heal"),
+        ({"at": 3, "force_boot": "a"}, "force boot a"),
+        ({"partition": [["a"], ["b"]]}, "partition"),
+    ],
+)
+def test_a_step_in_a_few_words(step, words):
+    assert done(step) == words
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text_in_one_line(name):
+    told = hostile(name)
+    assert "\n" not in verdict(told)["text"]
+    assert all("\n" not in line for line in reasons(told))
