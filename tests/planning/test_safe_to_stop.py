@@ -21,7 +21,7 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.formatting import size
 from hawb.views.planning.forecast import happens, mark, summary, table_html, text
-from hawb.views.planning.forecast_page import brief
+from hawb.views.planning.forecast_matrix import brief
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 
@@ -234,7 +234,7 @@ def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
     done = CliRunner().invoke(main, ["safe", *FILES, "-o", str(tmp_path / "safe.html")], catch_exceptions=False)
     assert done.exit_code == 0 and "in none of these files, the scenario's defaults stand" in done.stderr
     page = (tmp_path / "safe.html").read_text()
-    assert page.count("<h2>") == 3 and "plain.transient" in page
+    assert page.count("<h2>") == 7 and "plain.transient" in page
     refused = CliRunner().invoke(main, ["safe", FILES[1]], catch_exceptions=False)
     assert refused.exit_code == 2 and "no definitions export" in refused.stderr
 
