@@ -28,8 +28,9 @@ LONG = 30
 """A table with more rows is closed until somebody opens it."""
 FEW_TO_CHOOSE = 5
 """Of so many rows or fewer there is nothing to be chosen."""
-MANY_COLUMNS = 6
-SHORT = 20
+MANY_COLUMNS = 8
+"""With more a table scrolls from side to side."""
+SHORT, LONGEST_WORD = 20, 30
 """A cell of so many letters or fewer is one line."""
 
 
@@ -90,7 +91,8 @@ def _table(part: Part, table: Table, number: int) -> str:
     kinds = _kinds(part)
     rows = rows_html(table, [kinds.index(kind) for kind in part.kinds] if kinds else [])
     chooser = _chooser(kinds, number) if kinds else ""
-    inner = f'{chooser}<div class="scroll" role="region" tabindex="0" aria-label="{html(part.title)}">{rows}</div>'
+    fits = " fits" * (len(table.columns) <= MANY_COLUMNS)
+    inner = f'{chooser}<div class="scroll{fits}" role="region" tabindex="0" aria-label="{html(part.title)}">{rows}</div>'
     if len(table.rows) > LONG:
         inner = f"<details><summary>{counted(len(table.rows), 'row')}</summary>{inner}</details>"
     return f'<div id="part-{number}">{inner}</div>'
@@ -137,10 +139,15 @@ def rows_html(table: Table, kinds: Sequence[int] = ()) -> str:
 
 def _cell(table: Table, at: int, value: object, css: str) -> str:
     told = table.cell_text(value)
-    look = " ".join(filter(None, [css, style.tone(told), "short" if len(told) <= SHORT else ""]))
+    look = " ".join(filter(None, [css, style.tone(told), "short" if _is_short(told) else ""]))
     tag, scope = ("th", ' scope="row"') if at == 0 else ("td", "")
     name = html(table.columns[at])
     return f'<{tag}{scope} class="{look}" data-name="{name}"><bdi>{html(told)}</bdi></{tag}>'
+
+
+def _is_short(told: str) -> bool:
+    """Whether a cell is one line: short, or a word of a usual length."""
+    return len(told) <= (SHORT if " " in told else LONGEST_WORD)
 
 
 def figure(svg: str, caption: str = "", printed: bool = False) -> str:

@@ -230,7 +230,7 @@ def test_the_command_writes_the_story(tmp_path):
     kept = tmp_path / "kept.yaml"
     told = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "-o", str(kept))
     assert (told.exit_code, load(kept)) == (1, load(found.stdout))
-    assert "steps:" not in told.stdout
+    assert "scenario:" not in told.stdout
 
 
 def test_the_command_says_that_there_is_none(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hawb.engine.naming import split_queue
+from hawb.rules.quorum import tolerated_failures
 from hawb.study.replicas import Advice, WhatIf
 from hawb.views.formatting import counted, listing
 from hawb.views.markdown import bash_word
@@ -12,30 +13,33 @@ MOST_COMMANDS = 3
 
 
 def verdict(found: WhatIf) -> Verdict:
-    """Yes where each queue has as many replicas as recommended, or more; no where some have fewer, or nodes are too
-    few; yes with a but where files do not tell."""
-    failures, every = counted(found.failures, "failure"), len(found.advice)
-    few = short(found)
-    if not every:
-        return Verdict("yes", "there is no queue")
-    if found.nodes is not None and found.nodes < found.members:
-        return Verdict("no", f"{counted(found.nodes, 'node')} are too few for {failures}; {found.members} are needed")
-    if few:
-        names = listing(one.queue.full_name for one in few)
-        have = "has" if len(few) == 1 else "have"
-        return Verdict(
-            "no", f"{len(few):,} of {counted(every, 'queue')} {have} fewer replicas than {failures} take: {names}"
-        )
+    """No where queues do not outlive so many failures, or nodes are too few for it; yes with a but where mirrored ones
+    do while their mirrors are synchronised, or files do not tell; yes where a majority of each outlives them."""
+    failures, every = counted(found.failures, "failure"), counted(len(found.advice), "queue")
+    few = [one for one in found.advice if one.has is not None and tolerated(one) < found.failures]
     unknown = [one for one in found.advice if one.has is None]
+    mirrored = [one for one in found.advice if one.queue.type == "classic" and (one.has or 0) > 1]
+    if not found.advice:
+        return Verdict("yes", "there is no queue")
+    if few:
+        does = "does" if len(few) == 1 else "do"
+        return Verdict("no", f"{len(few):,} of {every} {does} not outlive {failures}: {_names(few)}")
+    if found.nodes is not None and found.nodes < found.members:
+        return Verdict("no", f"{counted(found.nodes, 'node')} are too few for {failures}: {found.members} are needed")
     if unknown:
-        of = "of none" if len(unknown) == every else f"not of {listing(one.queue.full_name for one in unknown)}"
-        return Verdict("but", f"only as far as files tell: {of} how many replicas there are")
-    return Verdict("yes", f"each of {counted(every, 'queue')} has the replicas that {failures} take")
+        of = "of none" if len(unknown) == len(found.advice) else f"not of {_names(unknown)}"
+        return Verdict("but", f"only as far as files tell, and {of} they tell how many replicas there are")
+    if mirrored and found.failures:
+        which = f"{len(mirrored):,} of {every} only" if len(mirrored) < len(found.advice) else "only"
+        return Verdict("but", f"{which} while mirrors are synchronised: {_names(mirrored)}")
+    return Verdict("yes", f"each of {every} outlives {failures}")
 
 
-def short(found: WhatIf) -> list[Advice]:
-    """The queues with fewer replicas than recommended."""
-    return [one for one in found.advice if one.has is not None and one.has < one.replicas]
+def tolerated(one: Advice) -> int:
+    """How many failures a queue outlives with the replicas that it has: a mirrored one all but one of them, while its
+    mirrors are synchronised; others as long as a majority is left."""
+    has = one.has or 0
+    return has - 1 if one.queue.type == "classic" else tolerated_failures(has)
 
 
 def todo(found: WhatIf) -> tuple[ToDo, ...]:
@@ -43,7 +47,7 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
     asked = []
     if found.nodes is not None and found.nodes < found.members:
         asked.append(ToDo(f"Add nodes: {found.members} hold a member each."))
-    quorum = [one for one in short(found) if one.queue.type == "quorum"]
+    quorum = [one for one in found.advice if one.queue.type == "quorum" and (one.has or one.replicas) < one.replicas]
     if quorum:
         commands = tuple(_add(one) for one in quorum[:MOST_COMMANDS])
         asked.append(ToDo(f"Give {_names(quorum)} {found.members} members.", commands))
