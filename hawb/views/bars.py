@@ -16,13 +16,14 @@ def svg(
     numbers: Mapping[str, float], told: Mapping[str, str] | None = None, tones: Mapping[str, str] | None = None
 ) -> str:
     """Bars for numbers that are not negative, by their names, in the order given; `told` is what stands behind each, by
-    default the number, and `tones` the words of `style.TONES` that colour each, by default its name."""
+    default the number, and `tones` the words of `style.WORDS` that colour each, by default its name."""
     most, height = max(numbers.values(), default=0) or 1, ROW * len(numbers) + 2
     rows = ""
     for at, (name, number) in enumerate(numbers.items()):
         top, width = at * ROW, LONGEST * number / most
         words = (told or {}).get(name, f"{number:,.0f}")
-        label, look = html(shortened(name, NAMES // LETTER - 2)), style.tone((tones or {}).get(name, name))
+        label = html(shortened(name, NAMES // LETTER - 2))
+        look = style.tone((tones or {}).get(name, name), is_name=True)
         rows += (
             f'<g class="{look}"><text class="name" x="{NAMES - 12}" y="{top + 19}" text-anchor="end">{label}'
             f'<title>{html(name)}</title></text><rect class="bar" x="{NAMES}" y="{top + 5}" width="{width:.1f}"'

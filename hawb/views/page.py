@@ -92,7 +92,8 @@ def _table(part: Part, table: Table, number: int) -> str:
     rows = rows_html(table, [kinds.index(kind) for kind in part.kinds] if kinds else [])
     chooser = _chooser(kinds, number) if kinds else ""
     fits = " fits" * (len(table.columns) <= MANY_COLUMNS)
-    inner = f'{chooser}<div class="scroll{fits}" role="region" tabindex="0" aria-label="{html(part.title)}">{rows}</div>'
+    named = f'role="region" tabindex="0" aria-label="{html(part.title)}"'
+    inner = f'{chooser}<div class="scroll{fits}" {named}>{rows}</div>'
     if len(table.rows) > LONG:
         inner = f"<details><summary>{counted(len(table.rows), 'row')}</summary>{inner}</details>"
     return f'<div id="part-{number}">{inner}</div>'
@@ -139,7 +140,7 @@ def rows_html(table: Table, kinds: Sequence[int] = ()) -> str:
 
 def _cell(table: Table, at: int, value: object, css: str) -> str:
     told = table.cell_text(value)
-    look = " ".join(filter(None, [css, style.tone(told), "short" if _is_short(told) else ""]))
+    look = " ".join(filter(None, [css, style.tone(told, at == 0), "short" if _is_short(told) else ""]))
     tag, scope = ("th", ' scope="row"') if at == 0 else ("td", "")
     name = html(table.columns[at])
     return f'<{tag}{scope} class="{look}" data-name="{name}"><bdi>{html(told)}</bdi></{tag}>'

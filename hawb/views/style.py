@@ -82,11 +82,13 @@ ANSWERS = {
 }
 """How a verdict is told; colours are a terminal's. On a page they are the properties of the same names."""
 
-TONES = {
-    "●": "yes", "◌": "but", "▼": "no", "✕": "no",
+TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
+"""Which verdict a cell of a table speaks of that begins with this glyph."""
+
+WORDS = {
     "error": "no", "warning": "but", "not": "no", "ready": "yes", "ready with changes": "but", "quorum already": "yes",
 }  # fmt: skip
-"""Which verdict a cell of a table speaks of that begins with this glyph, or says this alone."""
+"""Which verdict the name of a row speaks of."""
 
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
 """Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
@@ -119,9 +121,9 @@ SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 """The ring of an unsynchronised mirror by the share of the master's messages that it holds, each up to and with."""
 
 
-def tone(told: str) -> str:
-    """The verdict that a cell speaks of: a key of ANSWERS, or nothing."""
-    return TONES.get(told) or TONES.get(told.rpartition(": ")[2][:1], "")
+def tone(told: str, is_name: bool = False) -> str:
+    """The verdict that a cell, or the name of a row, speaks of: a key of ANSWERS, or nothing."""
+    return (is_name and WORDS.get(told)) or TONES.get(told.rpartition(": ")[2][:1], "")
 
 
 def properties(palette: dict[str, str]) -> str:

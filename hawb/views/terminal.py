@@ -49,7 +49,7 @@ def columns(
         justify = "right" if at in {*right} else "left"
         grid.add_column(Text(head), justify=justify, min_width=least, no_wrap=fixed, overflow="fold")
     for row in cells:
-        grid.add_row(*(Text(cell, style=_ink(cell)) for cell in row))
+        grid.add_row(*(Text(cell, style=_ink(cell, at == 0)) for at, cell in enumerate(row)))
     wide = width or sum(_natural(cells, headers, at) + GAP for at in range(len(headers)))
     return drawn(grid, wide, colour)
 
@@ -76,15 +76,15 @@ def _row_by_row(cells: Iterable[Sequence[str]], headers: Sequence[str], width: i
     lines = []
     for row in cells:
         head, *rest = [(name, cell) for name, cell in zip(headers, row, strict=True) if cell]
-        lines += [Text(line, style=_ink(head[1]) or "bold") for line in wrapped(head[1], width)]
+        lines += [Text(line, style=_ink(head[1], True) or "bold") for line in wrapped(head[1], width)]
         for name, cell in rest:
             told = f"{name}: {cell}" if name else cell
             lines += [Text(line, style=_ink(cell)) for line in wrapped(told, width, "  ")]
     return drawn(Text("\n").join(lines), width, colour)
 
 
-def _ink(cell: str) -> str:
-    return style.ANSWERS[tone].colour if (tone := style.tone(cell)) else ""
+def _ink(cell: str, is_name: bool = False) -> str:
+    return style.ANSWERS[tone].colour if (tone := style.tone(cell, is_name)) else ""
 
 
 def wrapped(text: str, width: int, lead: str = "", hang: str | None = None) -> list[str]:
@@ -124,7 +124,7 @@ def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
     parts = ["\n".join([*_verdict(report, width, colour), *wrapped(shown(report.about), width, "  ")])]
     if report.todo:
         lines = [line for number, one in enumerate(report.todo, 1) for line in _to_do(number, one, width)]
-        parts.append("\n".join([head("What to do", colour), *lines]))
+        parts.append("\n".join([head("What to do", width, colour), *lines]))
     parts += [_part(part, width, colour) for part in report.parts]
     parts += _listed("What is assumed", report.assumptions, width, colour)
     return "\n\n".join(parts)
@@ -144,7 +144,7 @@ def _to_do(number: int, one: ToDo, width: int) -> list[str]:
 
 
 def _part(part: Part, width: int, colour: bool) -> str:
-    lines = [head(shown(part.title), colour)]
+    lines = [head(shown(part.title), width, colour)]
     if part.table is not None:
         lines.append(table(part.table, width, colour))
     for note in part.notes:
@@ -157,13 +157,13 @@ def table(of: Table, width: int = WIDTH, colour: bool = False) -> str:
     return columns([map(of.cell_text, row) for row in of.rows], [*map(shown, of.columns)], width, of.numbers(), colour)
 
 
-def head(title: str, colour: bool) -> str:
+def head(title: str, width: int, colour: bool) -> str:
     """A heading."""
     from rich.text import Text
 
-    return drawn(Text(title, style="bold"), len(title) + 1, colour)
+    return drawn(Text("\n".join(wrapped(title, width)), style="bold"), width, colour)
 
 
 def _listed(title: str, notes: Iterable[str], width: int, colour: bool) -> list[str]:
     lines = [line for note in notes for line in wrapped(shown(note), width, "  - ", "    ")]
-    return ["\n".join([head(title, colour), *lines])] if lines else []
+    return ["\n".join([head(title, width, colour), *lines])] if lines else []

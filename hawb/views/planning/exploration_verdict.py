@@ -64,7 +64,7 @@ def _in_words(value: Any) -> str:
         )
     if isinstance(value, dict):
         return _in_words([one for one in value.values() if isinstance(one, str)])
-    return "" if value is None else shown(value)
+    return "" if value is None or value is True else shown(value)
 
 
 def todo(question: Question, answer: Progress) -> tuple[ToDo, ...]:

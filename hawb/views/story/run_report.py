@@ -25,9 +25,9 @@ def report(outcome: dict, width: int = WIDTH, colour: bool = False) -> str:
     parts = [
         terminal.text(top, width, colour),
         "\n".join([*filter(None, [metadata.text(outcome)]), *queue_tables(outcome, width, colour)]),
-        *_section(LOST, _paragraphs(whys(outcome), width), colour),
-        *_section("What RabbitMQ refused", _paragraphs(refused, width), colour),
-        *_section("What happened", _timeline(outcome, width), colour),
+        *_section(LOST, _paragraphs(whys(outcome), width), width, colour),
+        *_section("What RabbitMQ refused", _paragraphs(refused, width), width, colour),
+        *_section("What happened", _timeline(outcome, width), width, colour),
     ]
     return "\n\n".join(parts)
 
@@ -38,8 +38,8 @@ def _about(outcome: dict) -> str:
     return f"{shown(outcome['scenario'])}. {played}"
 
 
-def _section(title: str, lines: list[str], colour: bool) -> list[str]:
-    return ["\n".join([terminal.head(title, colour), *lines])] if lines else []
+def _section(title: str, lines: list[str], width: int, colour: bool) -> list[str]:
+    return ["\n".join([terminal.head(title, width, colour), *lines])] if lines else []
 
 
 def _timeline(outcome: dict, width: int) -> list[str]:

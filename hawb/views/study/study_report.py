@@ -57,7 +57,7 @@ def report_of(
     if idle:
         parts.append(Part("In no trial any", None, (", ".join(idle),)))
     told, designs = study_verdict.verdict(rows, baseline), {row["design"] for row in rows}
-    asked, todo = study_verdict.question(baseline, len(designs)), study_verdict.todo(rows, told, command)
+    asked, todo = study_verdict.question(baseline, len(designs)), study_verdict.todo(rows, told, baseline, command)
     return Report(asked, shown(title), told, todo, (*parts, *numbers), ASSUMED)
 
 

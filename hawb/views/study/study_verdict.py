@@ -83,19 +83,19 @@ def question(baseline: str | None, designs: int) -> str:
     )
 
 
-def todo(rows: Iterable[Row], told: Verdict, command: str) -> tuple[ToDo, ...]:
-    """What to do: choose the design, or play more trials where intervals are too wide to tell."""
+def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str) -> tuple[ToDo, ...]:
+    """What to do: choose a design, or play more trials where intervals are too wide to tell."""
     rows = [row for row in rows if row["measure"] in WORDS]
-    few = {str(row["design"]) for row in rows if row["mean_low"] is None}
-    asked = (
-        [ToDo(f"Play more trials of {listing(sorted(few))}: there are too few for intervals.", (command,))]
-        if few
-        else []
-    )
-    if told.answer == "no" and "no difference" in told.why:
-        asked.append(
-            ToDo("Ask for more trials in the file, and go on in the same folder: none is played again.", (command,))
-        )
+    few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
+    better = _told_apart(rows, baseline, "less") if baseline is not None else {}
+    asked = []
+    if told.answer == "yes" and better:
+        asked.append(ToDo(f"Choose {listing(better)} in place of {shown(baseline)}, if what else it costs is right."))
     if told.answer == "but":
         asked.append(ToDo("Look at each environment by itself, and ask which of them is yours."))
+    if few:
+        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
+    elif told.answer == "no" and not better:
+        more = "Play more trials to tell smaller differences: ask for them in the file, none is played again."
+        asked.append(ToDo(more, (command,)))
     return tuple(asked)
