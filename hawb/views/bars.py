@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from hawb.views import style
 from hawb.views.formatting import html, shortened
 
-NAMES, LONGEST, ROW, WHOLE = 250, 760, 30, 1120
+NAMES, LONGEST, ROW, WHOLE = 250, 640, 30, 1120
 """Pixels: the room for names, the longest bar, a row, the picture."""
 LETTER = 7
+ROOM = (WHOLE - NAMES - LONGEST) // LETTER - 2
+"""The letters that there is room for behind the longest bar."""
 
 
 def svg(
@@ -21,13 +23,13 @@ def svg(
     rows = ""
     for at, (name, number) in enumerate(numbers.items()):
         top, width = at * ROW, LONGEST * number / most
-        words = (told or {}).get(name, f"{number:,.0f}")
+        words = html(shortened((told or {}).get(name, f"{number:,.0f}"), ROOM))
         label = html(shortened(name, NAMES // LETTER - 2))
         look = style.tone((tones or {}).get(name, name), is_name=True)
         rows += (
             f'<g class="{look}"><text class="name" x="{NAMES - 12}" y="{top + 19}" text-anchor="end">{label}'
             f'<title>{html(name)}</title></text><rect class="bar" x="{NAMES}" y="{top + 5}" width="{width:.1f}"'
-            f' height="{ROW - 10}" rx="2"/><text class="name" x="{NAMES + width + 8:.1f}" y="{top + 19}">{html(words)}'
+            f' height="{ROW - 10}" rx="2"/><text class="name" x="{NAMES + width + 8:.1f}" y="{top + 19}">{words}'
             "</text></g>"
         )
     said = html("; ".join(f"{name}: {(told or {}).get(name, number)}" for name, number in numbers.items()))

@@ -50,6 +50,11 @@ def shortened(text: str, length: int) -> str:
     return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
 
 
+def sentence(text: str) -> str:
+    """Words as a sentence begins with them."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def listing(names: Iterable[object]) -> str:
     """a, b and c; many names are summed up."""
     words = [shown(name) for name in names]

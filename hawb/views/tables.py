@@ -14,7 +14,7 @@ from hawb.views.formatting import html, shown
 WIDTH = 120
 """How many characters a line of text has where no terminal says."""
 
-NUMBER = re.compile(r"[+-]?[\d,.]*( (s|%|min|MiB))?|never")
+NUMBER = re.compile(r"[+-]?[\d,.]*( ?(s|%|min|MiB|x))?|never")
 """A number as a cell has it, or nothing."""
 
 CELL = "padding:1px 8px;text-align:right;white-space:nowrap"

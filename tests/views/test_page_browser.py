@@ -1,5 +1,5 @@
-"""Each kind of report in a real browser, light, dark and on a phone: nothing keeps anybody from reading it, it fits, and
-its rows can be chosen by the keyboard."""
+"""Each kind of report in a real browser, light, dark and on a phone: nothing keeps anybody from reading it, it fits,
+and its rows can be chosen by the keyboard."""
 
 from __future__ import annotations
 

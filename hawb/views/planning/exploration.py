@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from hawb.planning.explore import Progress, Question
 from hawb.scenario.dump import dump, plain
 from hawb.scenario.outcome import outcome as outcome_of
@@ -48,6 +50,7 @@ def page(question: Question, answer: Progress) -> str:
     if answer.story is None:
         return report_page(found)
     outcome = outcome_of(Run.of(answer.story))
+    found = replace(found, parts=story_report.report_of(outcome).parts)
     return report_page(found, story_report.pictures(outcome), story_report.below(outcome, dump(answer.story)))
 
 

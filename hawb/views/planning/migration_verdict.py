@@ -13,23 +13,21 @@ def verdict(plan: Migration) -> Verdict:
     counts, every = plan.counts, len(plan.moves)
     stay = [move for move in plan.moves if move.verdict == "not"]
     changed = [move for move in plan.moves if move.verdict == "ready with changes"]
-    already = f", and {counts['quorum already']:,} are quorum queues already" if counts["quorum already"] else ""
+    done = counts["quorum already"]
+    already = f"; {done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already" if done else ""
     if not plan.moves:
         return Verdict("yes", "there is no queue to be moved")
     if stay:
         why = f", because of this: {shown(_why(stay[0]))}" if len(stay) == 1 else ""
         return Verdict("no", f"{len(stay):,} of {counted(every, 'queue')} cannot be quorum queues: {_names(stay)}{why}")
     if changed:
-        return Verdict(
-            "but", f"{len(changed):,} of {counted(every, 'queue')} need changes first: {_names(changed)}{already}"
-        )
+        need = f"{len(changed):,} of {counted(every, 'queue')} {'needs' if len(changed) == 1 else 'need'} changes first"
+        return Verdict("but", f"{need}: {_names(changed)}{already}")
     if plan.clashes:
-        return Verdict(
-            "but",
-            f"{counted(len(plan.clashes), 'clash', 'clashes')} has to be settled first{already}"
-            if len(plan.clashes) == 1
-            else f"{len(plan.clashes):,} clashes have to be settled first{already}",
-        )
+        clashes = counted(len(plan.clashes), "clash", "clashes")
+        return Verdict("but", f"{clashes} {'has' if len(plan.clashes) == 1 else 'have'} to be settled first{already}")
+    if not counts["ready"]:
+        return Verdict("yes", "every queue is a quorum queue already")
     return Verdict("yes", f"nothing changes for {counted(counts['ready'], 'queue')} but the type{already}")
 
 

@@ -19,13 +19,14 @@ from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
 from hawb.scenario.dump import dump
 from hawb.scenario.run import Run
 from hawb.views.embedded import svg
-from hawb.views.formatting import seconds
+from hawb.views.formatting import seconds, sentence
 from hawb.views.page import LIMITS, closed, figure, report_page
 from hawb.views.planning import upgrade, upgrade_runbook, upgrade_verdict
 from hawb.views.planning.upgrade_figure import upgrade_figure
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
+AWAY = "Each node is away for {} s beside its stop and its boot."
 RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
@@ -62,9 +63,7 @@ class PlannedUpgrade(Struct, frozen=True):
         question = "Can the nodes go one after the other?" if self._rolls else "Can all nodes stop and start again?"
         return Report(
             question, self.title, self.verdict(), self.todo(), self.parts(),
-            (*self.remarks()[-1:], f"Each node is away for {seconds(self.task.away_s)} s beside its stop and its boot.",
-             LIMITS),
-            self.notes,
+            (sentence(self.remarks()[-1]), AWAY.format(seconds(self.task.away_s)), LIMITS), self.notes,
         )  # fmt: skip
 
     def parts(self, where: str = "") -> tuple[Part, ...]:

@@ -23,6 +23,7 @@ from hawb.rules.profiles import PROFILES
 from hawb.rules.upgrade_road import Leg, rules_of
 from hawb.scenario.run import Run
 from hawb.views.embedded import svg
+from hawb.views.formatting import sentence
 from hawb.views.markdown import plain
 from hawb.views.page import LIMITS, closed, figure, report_page
 from hawb.views.planning import road_runbook
@@ -84,7 +85,7 @@ class RoadUpgrade(Struct, frozen=True):
         return Report(
             f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, road_verdict(len(self.legs), judged),
             self.todo(), (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
-            (*(f"{roll.title}. {roll.planned.remarks()[-1]}" for roll in self.rolls),
+            (*(f"{roll.title}. {sentence(roll.planned.remarks()[-1])}" for roll in self.rolls),
              *([MOVED] if any(roll.moved for roll in self.rolls) else []), WRITTEN, LIMITS), self.notes,
         )  # fmt: skip
 

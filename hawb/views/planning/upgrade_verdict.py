@@ -42,16 +42,16 @@ def _judged(plan: Plan | FullStop) -> Verdict:
         return Verdict("no", f"{listing(told.away)} {'does' if len(told.away) == 1 else 'do'} not come back")
     if told.lost or told.lost_confirmed:
         queues = [effect.queue for effect in told.effects if effect.lost]
-        of = "none of them confirmed" if not told.lost_confirmed else f"{told.lost_confirmed:,} of them confirmed"
-        return Verdict("no", f"even the best plan loses {counted(told.lost)} of {listing(queues)}, {of}")
+        known = f"{told.lost_confirmed:,} of them confirmed" if told.lost_confirmed else "not confirmed"
+        return Verdict("no", f"even the best plan loses {counted(told.lost)} of {listing(queues)}, {known}")
     away = sorted((one for one in told.effects if out_of_use_s(one) > LONG_S), key=out_of_use_s, reverse=True)
     if not away:
         return Verdict("yes", f"nothing is lost and {EVERY_QUEUE}, if nodes go as planned")
-    longest = f"{shown(away[0].queue)} for {out_of_use_s(away[0]):,.0f} s"
-    many = (
-        longest if len(away) == 1 else f"{counted(len(away), 'queue')} cannot be used while nodes are away, {longest}"
-    )
-    return Verdict("but", f"{many if len(away) > 1 else f'{longest} cannot be used'}; nothing is lost")
+    name, for_s = shown(away[0].queue), f"{out_of_use_s(away[0]):,.0f} s"
+    if len(away) == 1:
+        return Verdict("but", f"{name} cannot be used for {for_s}; nothing is lost")
+    many = counted(len(away), "queue")
+    return Verdict("but", f"{many} cannot be used while nodes are away, {name} for {for_s}; nothing is lost")
 
 
 def out_of_use_s(effect: Effect) -> float:

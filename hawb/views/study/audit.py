@@ -67,6 +67,8 @@ def verdict(summary: Summary) -> Verdict:
         return Verdict("no", "no cluster could be read")
     unread = f"; {counted(len(summary.refused), 'file')} could not be read" if summary.refused else ""
     worst = next(iter(_worst_first(summary)), None)
+    if worst is None and unread:
+        return Verdict("but", f"{unread[2:]}; nothing is found in {counted(summary.clusters, 'cluster')}")
     if worst is None or _severity(worst) == "note":
         of = "" if worst is None else " but notes"
         return Verdict(

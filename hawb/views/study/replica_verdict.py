@@ -32,7 +32,7 @@ def verdict(found: WhatIf) -> Verdict:
     if mirrored and found.failures:
         which = f"{len(mirrored):,} of {every} only" if len(mirrored) < len(found.advice) else "only"
         return Verdict("but", f"{which} while mirrors are synchronised: {_names(mirrored)}")
-    return Verdict("yes", f"each of {every} outlives {failures}")
+    return Verdict("yes", f"every queue outlives {failures}")
 
 
 def tolerated(one: Advice) -> int:

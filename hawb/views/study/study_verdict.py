@@ -26,7 +26,7 @@ def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
     better, worse = _told_apart(rows, baseline, "less"), _told_apart(rows, baseline, "more")
     clear = [design for design in others if design in better and design not in worse]
     if clear:
-        return Verdict("yes", f"{_told(clear, better, rows, 0)} than {shown(baseline)}, and {_nowhere(clear)} worse")
+        return Verdict("yes", f"{_told(clear, better, rows, 0)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
         return Verdict("but", f"only in part: {_told(mixed, better, rows, 0)} than {shown(baseline)}, and is worse in"
@@ -58,7 +58,7 @@ def _told(designs: list[str], where: Mapping[str, Iterable[str]], rows: Iterable
 
 
 def _nowhere(designs: list[str]) -> str:
-    return "nowhere" if len(designs) == 1 else "none of them"
+    return "is nowhere worse" if len(designs) == 1 else "none of them is worse anywhere"
 
 
 def _of_one(rows: Iterable[Row]) -> Verdict:
