@@ -12,8 +12,10 @@ from hawb.engine.trace import CAUSES
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
 from hawb.views import style, tables
 from hawb.views.formatting import counted, html, listing, seconds, shown
+from hawb.views.planning import forecast_verdict
 from hawb.views.story.losses import NO_SUCCESSOR
-from hawb.views.terminal import columns
+from hawb.views.tables import WIDTH
+from hawb.views.terminal import columns, wrapped
 
 MARKS = {"safe": ("safe", "running"), "outage": ("outage", "waiting"), "loss": ("loss", "lost")}
 """The verdicts on a node's end: the word, and the look that stands beside it."""
@@ -94,10 +96,12 @@ def checks(forecast: Forecast) -> Iterator[str]:
 
 
 def text(forecasts: Sequence[Forecast]) -> str:
-    """The table for a terminal, and below it RabbitMQ's own checks."""
+    """The answer in a sentence, the table, and below it RabbitMQ's own checks."""
     rows = [row for forecast in forecasts for _, row in felt_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
-    return "\n".join([columns(rows, COLUMNS), *lines])
+    told = forecast_verdict.verdict(forecasts)
+    answer = wrapped(told.sentence, WIDTH, f"{style.ANSWERS[told.answer].glyph} ")
+    return "\n".join([*answer, "", columns(rows, COLUMNS), "", *lines])
 
 
 def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
@@ -117,7 +121,7 @@ def _word(happening: str) -> str:
 
 
 def table_html(forecasts: Sequence[Forecast]) -> str:
-    """The table as HTML, each node with RabbitMQ's own checks in its last row."""
+    """The table as HTML below the answer in a sentence, each node with RabbitMQ's own checks in its last row."""
     body = ""
     for forecast in forecasts:
         for name, way in _ways(forecast):
@@ -131,7 +135,8 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
         body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
-    return tables.table("Is it safe to stop a node now?", dict.fromkeys(COLUMNS, TEXT_CELL), body)
+    answer = html(forecast_verdict.verdict(forecasts).sentence)
+    return tables.table(f"Is it safe to stop a node now? {answer}", dict.fromkeys(COLUMNS, TEXT_CELL), body)
 
 
 def _ways(forecast: Forecast) -> list[tuple[str, str]]:
