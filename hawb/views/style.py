@@ -75,21 +75,6 @@ LOOKS: dict[str, Look] = {
 """The looks of roles and states. A type of queue has the shape of its master or leader. The two types differ in
 lightness as well: lines and bands have no shape."""
 
-ANSWERS = {
-    "yes": Look("green", "✓", "Yes"),
-    "but": Look("yellow", "!", "Yes, but"),
-    "no": Look("red", "✕", "No"),
-}
-"""How a verdict is told; colours are a terminal's. On a page they are the properties of the same names."""
-
-TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
-"""Which verdict a cell of a table speaks of that begins with this glyph."""
-
-WORDS = {
-    "error": "no", "warning": "but", "not": "no", "ready": "yes", "ready with changes": "but", "quorum already": "yes",
-}  # fmt: skip
-"""Which verdict the name of a row speaks of."""
-
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
 """Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
 
@@ -116,6 +101,21 @@ FIGURE = {
 }
 """Settings of matplotlib's for every figure, over its defaults and not over a reader's own settings:
 `plt.style.context(["default", FIGURE])`. A figure adds its own."""
+
+ANSWERS = {
+    "yes": Look("green", "✓", "Yes"),
+    "but": Look("yellow", "!", "Yes, but"),
+    "no": Look("red", "✕", "No"),
+}
+"""How a verdict is told; colours are a terminal's. On a page they are the properties of the same names."""
+
+TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
+"""Which verdict a cell of a table speaks of that begins with this glyph."""
+
+WORDS = {
+    "error": "no", "warning": "but", "not": "no", "ready": "yes", "ready with changes": "but", "quorum already": "yes",
+}  # fmt: skip
+"""Which verdict the name of a row speaks of."""
 
 SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 """The ring of an unsynchronised mirror by the share of the master's messages that it holds, each up to and with."""
