@@ -338,9 +338,9 @@ def test_the_command_answers_for_ones_own_cluster(
     assert result.exit_code == 0
     said = f"{own}: left out, for it happens in no environment: environment.rack_failures.repair.mean_s"
     assert said in result.stderr
-    answer, _, listed = result.stdout.partition("With these numbers: our cluster")
+    answer, _, listed = result.stdout.partition("Measured, of our cluster")
     assert "price_per_year, EUR\n" in answer and "more than two" in answer
-    assert listed.index("measured:") < listed.index("traffic.publish_per_s") < listed.index("assumed:")
+    assert listed.index("traffic.publish_per_s") < listed.index("Assumed, of our cluster")
     results = kept("results", tmp_path)
     assert results.command == f"hawb study {file} --output {output} --numbers {own} --keep {tmp_path / 'results.json'}"
     assert {row["measure"] for row in results.estimates} >= {"price_per_year", "lost_confirmed"}
