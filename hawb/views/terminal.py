@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 GAP = 2
-"""The spaces between columns; a head has as many more behind it."""
-LONGEST_WORD = 16
-"""A column gives way as far as its longest word, if that is no longer."""
-NARROWEST, MOST_LINES = 12, 6
-"""A table whose columns would be narrower, or whose rows would be higher, is told row by row."""
+"""The spaces between columns; a head has as many more behind it where there is room."""
+LONGEST_WORD = 30
+"""A column gives way as far as its longest word; longer ones are broken."""
+MOST_LINES = 8
+"""A table whose rows would be higher is told row by row."""
 
 
 def columns(
@@ -37,37 +37,38 @@ def columns(
     """Aligned columns, those of the indices `right` at their right ends, within a width or as wide as they are. A table
     that is too wide for it is told row by row."""
     cells = [[str(cell) for cell in row] for row in rows]
-    if width is not None and _too_wide(cells, headers, width):
-        return _row_by_row(cells, headers, width, colour)
+    widths = _widths(cells, headers, width)
+    if widths is None:
+        return _row_by_row(cells, headers, width or WIDTH, colour)
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid, last = Grid(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold"), len(headers) - 1
+    grid, right = Grid(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold"), {*right}
     for at, head in enumerate(headers):
-        least = len(head) + GAP
-        fixed = width is None or (at != last and _natural(cells, headers, at) <= LONGEST_WORD)
-        justify = "right" if at in {*right} else "left"
-        grid.add_column(Text(head), justify=justify, min_width=least, no_wrap=fixed, overflow="fold")
+        grid.add_column(Text(head), justify="right" if at in right else "left", width=widths[at], overflow="fold")
     for row in cells:
         grid.add_row(*(Text(cell, style=_ink(cell, at == 0)) for at, cell in enumerate(row)))
-    wide = width or sum(_natural(cells, headers, at) + GAP for at in range(len(headers)))
-    return drawn(grid, wide, colour)
+    return drawn(grid, width or sum(widths) + GAP * len(widths), colour)
 
 
-def _natural(cells: Sequence[Sequence[str]], headers: Sequence[str], at: int) -> int:
-    return max([len(headers[at]) + GAP, *(len(row[at]) for row in cells)])
-
-
-def _too_wide(cells: Sequence[Sequence[str]], headers: Sequence[str], width: int) -> bool:
-    """Whether columns would have to be narrower than their words, or rows would be towers."""
-    natural = [_natural(cells, headers, at) for at in range(len(headers))]
-    room = width - GAP * (len(natural) - 1)
-    if sum(natural) <= room:
-        return False
-    wide = [size for size in natural if size > LONGEST_WORD]
-    left = room - sum(size for size in natural if size <= LONGEST_WORD)
-    each = left // max(len(wide), 1)
-    return each < NARROWEST or sum(wide) > MOST_LINES * left
+def _widths(cells: Sequence[Sequence[str]], headers: Sequence[str], width: int | None) -> list[int] | None:
+    """How wide each column is: as wide as it is, or if that is too wide for all together as its longest word, and what
+    room is left goes to those that want the least more first. None if there is no room, or rows would be towers."""
+    texts = [[head, *(row[at] for row in cells)] for at, head in enumerate(headers)]
+    natural = [max(len(head) + GAP, *map(len, told)) for head, told in zip(headers, texts, strict=True)]
+    if width is None or sum(natural) + GAP * (len(natural) - 1) <= width:
+        return natural
+    words = [max((len(word) for text in told for word in text.split()), default=0) for told in texts]
+    widths = [min(wanted, max(word, 1), LONGEST_WORD) for wanted, word in zip(natural, words, strict=True)]
+    room = width - sum(widths) - GAP * (len(widths) - 1)
+    if room < 0:
+        return None
+    wanting = sorted(range(len(widths)), key=lambda at: natural[at] - widths[at])
+    for place, at in enumerate(wanting):
+        more = min(natural[at] - widths[at], room // (len(wanting) - place))
+        widths[at], room = widths[at] + more, room - more
+    towers = any(wanted > MOST_LINES * given for wanted, given in zip(natural, widths, strict=True))
+    return None if towers else widths
 
 
 def _row_by_row(cells: Iterable[Sequence[str]], headers: Sequence[str], width: int, colour: bool) -> str:

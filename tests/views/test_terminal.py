@@ -57,6 +57,14 @@ def test_a_column_gives_way_before_a_table_is_told_row_by_row():
     assert stacked[:3] == ["plain.transient", "  what happens: loses 5", "  messages and is deleted"]
 
 
+def test_no_word_of_a_usual_length_is_broken():
+    rows = [("error", "promotes-always-on-shutdown", "ha-promote-on-shutdown always with ha-mode all")]
+    for width in (50, 60, 70, 80, 90):
+        told = columns(rows, ("severity", "code", "what"), width)
+        assert "promotes-always-on-shutdown" in told and "ha-promote-on-shutdown" in told
+        assert max(map(len, told.splitlines())) <= width
+
+
 def test_a_table_without_a_width_is_as_wide_as_it_is():
     rows = [["x" * 150, "y" * 100]]
     assert columns(rows, ("a", "b"), None).splitlines() == [f"{'a':<152}b", f"{'x' * 150}  {'y' * 100}"]
