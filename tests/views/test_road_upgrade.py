@@ -41,6 +41,13 @@ def test_mirrors_are_waited_for_only_while_there_are_any(upgrade: RoadUpgrade):
     assert any("quorum + 1" in wait for wait in waits[2])
 
 
+def test_mirrored_queues_are_to_be_moved_where_there_are_any(upgrade: RoadUpgrade):
+    assert upgrade.todo()[0].commands == ("hawb migrate … --to 4.3 -o plan/",)
+    quorum_alone = planned(cluster(quorum("qq"), version="3.13"))
+    assert not [one for one in quorum_alone.todo() if "migrate" in " ".join(one.commands)]
+    assert "\\n" not in terminal.text(upgrade.report())
+
+
 def test_every_plan_says_what_it_loses():
     safe = planned(cluster(quorum("qq"), version="4.0"))
     assert not safe.hurts and "0.000 s" in terminal.text(safe.report())

@@ -61,11 +61,18 @@ class Roll(Struct, frozen=True):
 
 
 class RoadUpgrade(Struct, frozen=True):
-    """The plans along a road, the cluster that they are about, and notes on what its files do not tell."""
+    """The plans along a road, the cluster that they are about, notes on what its files do not tell, and whether it has
+    mirrored queues."""
 
     rolls: tuple[Roll, ...]
     title: str
     notes: tuple[str, ...] = ()
+    mirrored: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether mirrored queues have to be moved on the way."""
+        return self.mirrored and any(leg.drops_mirrors for leg in self.legs)
 
     @property
     def legs(self) -> list[Leg]:
@@ -86,20 +93,19 @@ class RoadUpgrade(Struct, frozen=True):
             f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, road_verdict(len(self.legs), judged),
             self.todo(), (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
             (*(f"{roll.title}. {sentence(roll.planned.remarks()[-1])}" for roll in self.rolls),
-             *([MOVED] if any(roll.moved for roll in self.rolls) else []), WRITTEN, LIMITS), self.notes,
+             *map(_in_line, [MOVED] if self.moves else []), _in_line(WRITTEN), LIMITS), self.notes,
         )  # fmt: skip
 
     def todo(self) -> tuple[ToDo, ...]:
         """What to do: the move of mirrored queues if a step asks for it, and then what the worst plan asks for."""
         goal = self.legs[-1].newer.series
-        moves = any(leg.drops_mirrors for leg in self.legs) and any(roll.moved for roll in self.rolls)
         moved = [ToDo("Move mirrored queues to quorum queues before the step that ends mirroring.",
                       (f"hawb migrate … --to {goal} -o plan/",))]  # fmt: skip
         read = ToDo("Take one step after the other, each with its flags and checks. The runbook has each command.",
                     (f"hawb upgrade … --to {goal} -o runbook.md",))  # fmt: skip
         worst = min(self.rolls, key=lambda roll: ("no", "but", "yes").index(roll.planned.verdict().answer))
         rest = [replace(one, what=f"{worst.title}. {one.what}") for one in worst.planned.todo()[1:]]
-        return tuple([*(moved if moves else []), read, *rest][:MOST_TO_DO])
+        return tuple([*(moved if self.moves else []), read, *rest][:MOST_TO_DO])
 
     def steps(self) -> list[list[str]]:
         """A row for each step: to which release, and what has to be done before."""
@@ -166,6 +172,10 @@ def _before(leg: Leg) -> list[str]:
     return told
 
 
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _lower(text: str) -> str:
     """A runbook as part of another: its headings two levels lower, its commands as they are."""
     lines, fence = [], ""
@@ -197,4 +207,5 @@ def along(
         there = run if scenario == run.scenario else Run.of(scenario)
         planned = rolling(there, task_of(there, away_s=away_s, drain=drain), objective, waits, told, orders)
         rolls.append(Roll(tuple(those), version, moved, planned))
-    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes))
+    mirrored = any(queue.mirrored for queue in run.moment().state.queues.values())
+    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes), mirrored)
