@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from answered_reports import MAKERS, answered
 from html_pages import FETCHING, Page
 from views_outcomes import HOSTILE
 
+from hawb.views import page as page_module
 from hawb.views import style
 from hawb.views.page import LONG, closed, figure, report_page
 from hawb.views.report import Part, Report, ToDo, Verdict
@@ -135,3 +137,8 @@ def test_light_and_dark_have_the_same_colours_by_name():
     assert style.LIGHT.keys() == style.DARK.keys()
     used = set(re.findall(r"var\(--hawb-([\w-]+)", answered("safe")[1]))
     assert used <= {*style.LIGHT, "font"}
+
+
+def test_the_stylesheet_names_no_colour_of_its_own():
+    css = (Path(page_module.__file__).parent / "page.css").read_text(encoding="utf-8")
+    assert re.findall(r"#[0-9A-Fa-f]{3,8}\b|\brgb|\bhsl", css) == [] and "url(" not in css and "@import" not in css
