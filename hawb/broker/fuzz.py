@@ -16,13 +16,12 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from tabulate import tabulate
 
 from hawb.broker.compare import WHOLE, Cut, Difference, Narrowed, compare_parts
 from hawb.broker.races import SEEDS
@@ -324,6 +323,13 @@ def tally(scenarios: Iterable[Scenario]) -> Tally:
     return found
 
 
+def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
+    """Rows under their heads, in aligned columns."""
+    lines = [[str(cell) for cell in row] for row in (headers, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
 def report(campaign: Campaign) -> str:
     """What a campaign has covered and how it went, as text."""
     results = campaign.results
@@ -333,7 +339,7 @@ def report(campaign: Campaign) -> str:
     rows = [(verb, found.succeeded[verb], found.refused[verb]) for verb in verbs]
     verdicts = Counter(result.verdict for result in results.values())
     seconds = sum(result.seconds for result in results.values())
-    lines = ["What they did on the model:", "", tabulate(rows, headers=("verb", "succeeded", "refused")), ""]
+    lines = ["What they did on the model:", "", table(rows, ("verb", "succeeded", "refused")), ""]
     lines += [f"{found.events[name]} of {len(played)} scenarios have {name}" for name in EVENTS]
     lines += [
         f"{name} {n}: {result.notes[0]}"

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from tabulate import tabulate
-
-from hawb.broker.fuzz import Campaign, Kind
+from hawb.broker.fuzz import Campaign, Kind, table
 from hawb.broker.wide_settings import Row
 from hawb.broker.wide_stories import alone, cut_of, narrowed, wide_story
 
@@ -90,7 +88,7 @@ def report(campaign: Campaign) -> str:
     """What a campaign has covered and how it went, as text."""
     results, told = campaign.results, list(queue_stories(campaign))
     rows = [(one.factor, one.value, one.asked, one.equal, one.asked - one.equal) for one in settings(campaign)]
-    lines = [tabulate(rows, headers=("setting", "value", "asked", "agree", "differ")), ""]
+    lines = [table(rows, ("setting", "value", "asked", "agree", "differ")), ""]
     lines += [
         f"unplayed {n}: {result.notes[0]}" for n, result in sorted(results.items()) if result.verdict == "unplayed"
     ]

@@ -71,23 +71,23 @@ def is_scenario(file: str) -> bool:
     return file == STDIN or file.endswith((".yaml", ".yml"))
 
 
-def cluster_of(files: Sequence[str]) -> Scenario:
-    """The scenario of a file, or of a definitions export and listings; what they do not tell goes to standard error.
-    Raises ScenarioRefused."""
+def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str]]:
+    """The scenario of a file, or of a definitions export and listings, and notes on what these do not tell, which go to
+    standard error too. Raises ScenarioRefused."""
     from hawb.broker.imported import scenario_of
     from hawb.broker.untrusted import ImportRefused
 
     if any(map(is_scenario, files)):
         if len(files) > 1:
             raise SystemExit(refuse(f"{files[1]}: one scenario, or an export and listings, not both"))
-        return read(Path(files[0]))
+        return read(Path(files[0])), ()
     try:
         scenario, notes = scenario_of(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    return scenario
+    return scenario, notes
 
 
 def play(file: Path) -> tuple[Scenario, Run]:
@@ -103,6 +103,12 @@ def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) 
     except ScenarioRefused as refused:
         refused.file = str(file)
         raise
+
+
+of_reports = click.option(
+    "--report", type=click.Path(path_type=Path, dir_okay=False), help="The answer as one page, HTML."
+)
+"""The option of commands whose -o is something else."""
 
 
 def write_scenario(output: Path, text: str, replace: bool = True) -> None:

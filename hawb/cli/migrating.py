@@ -42,6 +42,7 @@ def migrate(
     from hawb.planning.crossing import UNTOLD, crossed
     from hawb.rules.upgrade_road import NoRoad
     from hawb.views.planning import migration as view
+    from hawb.views.terminal import told
 
     if output is not None and output.exists():
         raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
@@ -54,7 +55,7 @@ def migrate(
         click.echo(f"note: {UNTOLD}", err=True)
     if output is not None:
         write_plan(output, plan)
-    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else view.report(plan))
+    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else told(view.report_of(plan)))
     raise SystemExit(1 if plan.counts["not"] else 0)
 
 
@@ -124,6 +125,7 @@ def replicas(
     with of_the_extra():
         from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views.study import replica_costs as view
+    from hawb.views.terminal import told
 
     inventory, _ = cluster(files)
     if asked := study(inventory, trials, seed):
@@ -136,4 +138,4 @@ def replicas(
             write(output, view.page(found))
         except OSError as error:
             raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
-    click.echo(json.dumps(view.plain(found), indent=1) if as_json else view.report(found))
+    click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))

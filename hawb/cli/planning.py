@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import cluster_of, is_scenario, play, refuse, refused_in, write_scenario
+from hawb.cli.files import cluster_of, is_scenario, of_reports, play, refuse, refused_in, write_scenario
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
@@ -37,19 +37,22 @@ def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json:
     from msgspec import to_builtins
 
     from hawb.planning.safe_to_stop import safe_to_stop_in
-    from hawb.views.planning.forecast import text
-    from hawb.views.planning.forecast_page import page
+    from hawb.views.planning.forecast_page import page, report_of
+    from hawb.views.terminal import told
 
-    scenario = cluster_of(files)
+    scenario, notes = cluster_of(files)
     played, forecasts = refused_in(files[0], safe_to_stop_in, scenario, None if node is None else [node])
     if not forecasts:
         running = [played.settings.names[index] for index in played.moment().state.running()]
         given = "no node runs there" if node is None else f"--node: '{node}' is none of the nodes that run there"
-        told = f"{files[0]}: {given}"
-        raise SystemExit(refuse(f"{told}, which are {', '.join(running)}" if running else told))
+        where = f"{files[0]}: {given}"
+        raise SystemExit(refuse(f"{where}, which are {', '.join(running)}" if running else where))
     if output is not None:
-        write_scenario(output, page(scenario.scenario, forecasts))
-    click.echo(json.dumps(to_builtins(forecasts), sort_keys=True) if as_json else text(forecasts))
+        write_scenario(output, page(scenario.scenario, forecasts, notes))
+    if as_json:
+        click.echo(json.dumps(to_builtins(forecasts), sort_keys=True))
+    else:
+        click.echo(told(report_of(scenario.scenario, forecasts)))
     raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
 
 
@@ -63,11 +66,12 @@ def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json:
               help="At most so many publishes, controlled stops, starts, synchronisations and healings.")  # fmt: skip
 @click.option("--without", type=click.Choice(list(MOVES)), multiple=True, help="No steps of this verb; repeatable.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for the story; standard output.")
+@of_reports
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
 def explore(
-    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], output: Path | None, as_json: bool,
-    master: str | None,
+    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], output: Path | None,
+    report: Path | None, as_json: bool, master: str | None,
 ) -> None:  # fmt: skip
     """Search all that could happen where a scenario FILE ends for the shortest story that ends badly.
 
@@ -78,6 +82,7 @@ def explore(
     from hawb.planning.explore import explore as search
     from hawb.study import local_search
     from hawb.views.planning import exploration as view
+    from hawb.views.terminal import terminal
 
     asked = Question(goal, Spent(faults, operations), frozenset(MOVES) - set(without))
     played = play(file)[1]
@@ -92,7 +97,12 @@ def explore(
         answer = watched(progress, view.rate)
     if answer.story is not None and output is not None:
         write_scenario(output, dump(answer.story))
-    click.echo(json.dumps(view.plain_answer(asked, answer)) if as_json else view.report(asked, answer, output is None))
+    if report is not None:
+        write_scenario(report, view.page(asked, answer))
+    if as_json:
+        click.echo(json.dumps(view.plain_answer(asked, answer)))
+    else:
+        click.echo(view.told(asked, answer, output is None, *terminal()))
     raise SystemExit(answer.story is not None)
 
 
@@ -117,10 +127,11 @@ def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
+@of_reports
 @click.option("--json", "as_json", is_flag=True, help="A JSON array with an object for each cluster.")
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
               help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
-def lint(files: tuple[str, ...], as_json: bool, network_mb_s: float | None) -> None:
+def lint(files: tuple[str, ...], report: Path | None, as_json: bool, network_mb_s: float | None) -> None:
     """Say which policy applies to each queue, which it silences, and what is wrong with either.
 
     FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
@@ -129,18 +140,23 @@ def lint(files: tuple[str, ...], as_json: bool, network_mb_s: float | None) -> N
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning.lint import lint as look
     from hawb.views.planning import findings
+    from hawb.views.terminal import told
 
     try:
-        reports = {name: look(inventory) for name, inventory in inventories(files, network_mb_s)}
+        clusters = dict(inventories(files, network_mb_s))
+        reports = {name: look(inventory) for name, inventory in clusters.items()}
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
+    if report is not None:
+        if len(reports) > 1:
+            raise SystemExit(refuse("--report: a page is about one cluster; give its files alone"))
+        [(name, found)] = reports.items()
+        write_scenario(report, findings.page(name, found, clusters[name].notes))
     if as_json:
-        told = [{"cluster": name, **findings.plain(found)} for name, found in reports.items()]
-        click.echo(json.dumps(told, indent=1))
+        plain = [{"cluster": name, **findings.plain(found)} for name, found in reports.items()]
+        click.echo(json.dumps(plain, indent=1))
     else:
-        heads = [f"{name}: " if len(reports) > 1 else "" for name in reports]
-        texts = [head + findings.report(found) for head, found in zip(heads, reports.values(), strict=True)]
-        click.echo("\n\n".join(texts))
+        click.echo("\n\n".join(told(findings.report_of(name, found)) for name, found in reports.items()))
     errors = any(finding.severity == "error" for found in reports.values() for finding in found.findings)
     raise SystemExit(1 if errors else 0)
 

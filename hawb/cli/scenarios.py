@@ -6,17 +6,18 @@ from pathlib import Path
 
 import click
 
-from hawb.cli.files import play, refuse, verdict
+from hawb.cli.files import of_reports, play, refuse, verdict, write_scenario
 from hawb.cli.real_broker import asking_broker, run_on_broker
 from hawb.scenario.refused import ScenarioRefused
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@of_reports
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
 @click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
 @asking_broker
-def run(file: Path, as_json: bool, on: str, broker: str | None) -> None:
+def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | None) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 
     With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
@@ -24,20 +25,29 @@ def run(file: Path, as_json: bool, on: str, broker: str | None) -> None:
     Its outcome is always JSON; what no broker tells is left out and listed.
     """
     if on == "broker":
+        if report is not None:
+            raise click.UsageError("--report goes with --on model")
         run_on_broker(file, broker)
         return
     if broker:
         raise click.UsageError("--broker goes with --on broker")
-    played = play(file)[1]
+    scenario, played = play(file)
+    if report is not None:
+        from hawb.scenario.dump import dump
+        from hawb.scenario.outcome import outcome
+        from hawb.views.story.report import page
+
+        write_scenario(report, page(outcome(played), dump(scenario)))
     if as_json:
         from hawb.scenario.outcome import outcome_json
 
         click.echo(outcome_json(played))
     else:
         from hawb.scenario.outcome import outcome
-        from hawb.views.story.run_report import report
+        from hawb.views.story import run_report
+        from hawb.views.terminal import terminal
 
-        click.echo(report(outcome(played)))
+        click.echo(run_report.report(outcome(played), *terminal()))
 
 
 @click.command()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first, of_the_extra
-from hawb.cli.files import refuse
+from hawb.cli.files import of_reports, refuse, write_scenario
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,9 +27,12 @@ on_spark = click.option(
 @click.command()
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--output", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
+@of_reports
 @click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
 @on_spark
-def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: str) -> None:
+def audit(
+    paths: tuple[Path, ...], output: Path | None, report: Path | None, as_json: bool, master: str
+) -> None:
     """Look at every queue of many clusters: the policy it is under, and what is risky.
 
     PATHS are definitions exports and queue listings, or folders of them (.json, .txt). Files beside a definitions.json
@@ -51,15 +54,18 @@ def audit(paths: tuple[Path, ...], output: Path | None, as_json: bool, master: s
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
         from hawb.views.study import audit as view
+        from hawb.views.terminal import told
 
         folder = output or Path(aside, "audit")
         try:
             room.audit(spark, paths, folder)
-            told = room.summary(spark, folder)
+            summary = room.summary(spark, folder)
         except SparkFailed as failed:
             raise SystemExit(refuse(failed)) from None
-    click.echo(json.dumps(view.plain(told), indent=1) if as_json else view.report(told))
-    raise SystemExit(0 if told.clusters else 2)
+    if report is not None:
+        write_scenario(report, view.page(summary))
+    click.echo(json.dumps(view.plain(summary), indent=1) if as_json else told(view.report_of(summary)))
+    raise SystemExit(0 if summary.clusters else 2)
 
 
 def of_trials(table: str) -> Callable:
@@ -79,11 +85,12 @@ def of_trials(table: str) -> Callable:
 @of_trials("losses")
 @click.option("--keep", "to_keep", type=click.Path(path_type=Path),
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
+@of_reports
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 def study(
     file: Path, output: Path, numbers: Path | None, baseline: str | None, faults: int | None, losses: int | None,
-    to_keep: Path | None, as_json: bool, master: str,
+    to_keep: Path | None, report: Path | None, as_json: bool, master: str,
 ) -> None:  # fmt: skip
     """Play a study FILE and show what it comes to, each number with its interval.
 
@@ -120,6 +127,7 @@ def study(
         from hawb.study.prices import with_price
         from hawb.study.tables import TableRefused
         from hawb.views.study import study_report as view
+        from hawb.views.terminal import told
 
         total = asked.trials * len(asked.cells)
         try:
@@ -142,12 +150,12 @@ def study(
         laid = "" if numbers is None else f" --numbers {numbers}"
         command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
         keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
-    if as_json:
-        click.echo(json.dumps(rows, indent=1))
-        return
-    click.echo(view.report(asked.study, rows, baseline, own and own.prices and own.prices.currency))
-    if own is not None:
-        click.echo(f"\n{view.origins(own.numbers, settings(asked, own))}")
+    laid_over = () if own is None else view.origins(own.numbers, settings(asked, own))
+    currency = own and own.prices and own.prices.currency
+    found = view.report_of(asked.study, rows, baseline, currency, laid_over, f"hawb study {file} --output {output}")
+    if report is not None:
+        write_scenario(report, view.page(found, rows))
+    click.echo(json.dumps(rows, indent=1) if as_json else told(found))
 
 
 @contextlib.contextmanager

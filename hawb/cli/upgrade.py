@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def upgrade(
     """
     from hawb.planning.upgrade import task_of
     from hawb.scenario.run import Run
+    from hawb.views.terminal import told
 
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
@@ -68,7 +70,8 @@ def upgrade(
     if legs and (full_stop or rehearsal is not None or gantt is not None):
         given = "--full-stop" if full_stop else "--scenario" if rehearsal is not None else "--gantt"
         raise SystemExit(refuse(f"{given}: does not go with --to, which has a plan for each release on the way"))
-    run = Run.of(cluster_of(files))
+    scenario, notes = cluster_of(files)
+    run = Run.of(scenario)
     task = task_of(run, away_s=away_s, drain=drain)
     if not task.nodes:
         raise SystemExit(refuse(f"{files[0]}: no node runs there"))
@@ -76,9 +79,9 @@ def upgrade(
     if skipped := [name for name in run.settings.names if name not in task.nodes]:
         click.echo(f"note: not running, and so in no plan: {', '.join(skipped)}", err=True)
     if legs:
-        answer = _along(run, legs, task, measures, waits, orders)
+        answer = _along(run, legs, task, measures, waits, orders, notes)
     else:
-        answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders)
+        answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes)
         if rehearsal is not None:
             write_scenario(rehearsal, answer.rehearsal())
         if gantt is not None:
@@ -90,7 +93,7 @@ def upgrade(
     if as_json:
         click.echo(json.dumps(answer.plain(), sort_keys=True))
     elif output is None or str(output) != STDIN:
-        click.echo(answer.text())
+        click.echo(told(answer.report()))
     raise SystemExit(1 if answer.hurts else 0)
 
 
@@ -114,12 +117,13 @@ def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | N
 
 
 def _along(
-    run: Run, legs: tuple[Leg, ...], task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple
-) -> RoadUpgrade:
+    run: Run, legs: tuple[Leg, ...], task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple,
+    notes: Sequence[str],
+) -> RoadUpgrade:  # fmt: skip
     from hawb.cli.migrating import features
     from hawb.views.planning.road_upgrade import along
 
-    return along(run, legs, features(), task.away_s, task.drain, measures, waits, _progress(task), orders)
+    return along(run, legs, features(), task.away_s, task.drain, measures, waits, _progress(task), orders, notes)
 
 
 def _progress(task: Task) -> OnLevel:
@@ -131,20 +135,22 @@ def _progress(task: Task) -> OnLevel:
     return told
 
 
-def _rolling(run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple) -> PlannedUpgrade:
+def _rolling(
+    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple, notes: Sequence[str]
+) -> PlannedUpgrade:
     from hawb.views.planning.planned_upgrade import rolling
 
-    return rolling(run, task, measures, waits, _progress(task), orders)
+    return rolling(run, task, measures, waits, _progress(task), orders, notes)
 
 
 def _full_stop(
-    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple
+    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple, notes: Sequence[str]
 ) -> PlannedUpgrade:
     from hawb.views.planning.planned_upgrade import all_at_once
 
     if waits or orders or task.drain:
         raise click.UsageError("--wait, --order and --drain do not go with --full-stop")
-    return all_at_once(run, task, measures)
+    return all_at_once(run, task, measures, notes)
 
 
 def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = False) -> tuple[str, ...]:

@@ -7,12 +7,14 @@ its place; a name in letters that run from right to left is wrapped in Unicode's
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from html import escape
 
 RIGHT_TO_LEFT = ("R", "AL")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
+ISOLATED = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")
 UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 SMALLEST_SHARE = 1e-6
 LISTED = 4
@@ -20,10 +22,15 @@ LISTED = 4
 
 
 def shown(name: object) -> str:
-    """A name as it can stand in any line of text."""
+    """A name, or a line with names in it, as it can stand in any line of text. What has been shown stays as it is."""
     text = str(name)
     if text.isascii() and text.isprintable():
         return text
+    return "".join(part if at % 2 and part[1:-1].isprintable() else _shown(part)
+                   for at, part in enumerate(ISOLATED.split(text)))  # fmt: skip
+
+
+def _shown(text: str) -> str:
     visible = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in visible):
         return ISOLATE + visible + END_ISOLATE
@@ -41,6 +48,11 @@ def shortened(text: str, length: int) -> str:
         return text
     kept = length - 1
     return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+
+
+def sentence(text: str) -> str:
+    """Words as a sentence begins with them."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def listing(names: Iterable[object]) -> str:

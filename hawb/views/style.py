@@ -26,6 +26,20 @@ PAPER, PRINTED, PRINTED_FAINT, LINE, GRID = "#FFFFFF", "#222222", "#555555", "#A
 and for print, and follow no theme."""
 
 
+LIGHT = {
+    "ground": "#FFFFFF", "panel": "#F4F6F8", "ink": "#1B1F24", "faint": "#565E68", "line": "#D3D8DE", "blue": "#005A8C",
+    "yes": "#00664A", "yes-ground": "#E3F4EE", "but": "#7A4B00", "but-ground": "#FDF1DB", "no": "#A33A00",
+    "no-ground": "#FCE9E0",
+}  # fmt: skip
+DARK = {
+    "ground": "#14181D", "panel": "#1D232A", "ink": "#E9ECEF", "faint": "#A7B0BA", "line": "#3A434D", "blue": "#7CC4EE",
+    "yes": "#57D3AB", "yes-ground": "#123329", "but": "#F2BC55", "but-ground": "#3A2C10", "no": "#FF9A73",
+    "no-ground": "#43210F",
+}  # fmt: skip
+"""The colours of a page by its ground, as custom properties: each text colour stands out by 4.5 to 1 from `ground`,
+`panel` and its own ground."""
+
+
 class Look(Struct, frozen=True):
     """How one role or state is shown. `word` is what a person reads in place of the glyph."""
 
@@ -131,8 +145,35 @@ FIGURE = {
 """Settings of matplotlib's for every figure, over its defaults and not over a reader's own settings:
 `plt.style.context(["default", FIGURE])`. A figure adds its own."""
 
+ANSWERS = {
+    "yes": Look("green", "✓", "Yes"),
+    "but": Look("yellow", "!", "Yes, but"),
+    "no": Look("red", "✕", "No"),
+}
+"""How a verdict is told; colours are a terminal's. On a page they are the properties of the same names."""
+
+TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
+"""Which verdict a cell of a table speaks of that begins with this glyph."""
+
+WORDS = {
+    "error": "no", "warning": "but", "not": "no", "ready": "yes", "ready with changes": "but", "quorum already": "yes",
+}  # fmt: skip
+"""Which verdict the name of a row speaks of."""
+
 SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 """The ring of an unsynchronised mirror by the share of the master's messages that it holds, each up to and with."""
+
+
+def tone(told: str, is_name: bool = False) -> str:
+    """The verdict that a cell, or the name of a row, speaks of: a key of ANSWERS, or nothing."""
+    return (is_name and WORDS.get(told)) or TONES.get(told.rpartition(": ")[2][:1], "")
+
+
+def properties(palette: dict[str, str]) -> str:
+    """The letters and colours of a page as custom properties, those that JupyterLab's themes set among them."""
+    named = {"hawb-font": FONT, **{f"hawb-{name}": colour for name, colour in palette.items()},
+             "jp-ui-font-color1": palette["ink"], "jp-ui-font-color2": palette["faint"]}  # fmt: skip
+    return "".join(f"--{name}:{colour};" for name, colour in named.items())
 
 
 def ring(share: float) -> str:

@@ -5,18 +5,17 @@ Names come from outside and are escaped; each is kept to itself with <bdi>.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from typing import Any, NamedTuple
-
-from tabulate import tabulate
 
 from hawb.views import style
 from hawb.views.formatting import html, shown
 
 WIDTH = 120
-"""How many characters a line of a terminal has."""
-NARROWEST = 30
-"""The least width of a last column."""
+"""How many characters a line of text has where no terminal says."""
+
+NUMBER = re.compile(r"[+-]?[\d,.]*( ?(s|%|min|MiB|x))?|never")
+"""A number as a cell has it, or nothing."""
 
 CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
 NAME_CELL = "padding:1px 8px;text-align:left;max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
@@ -27,13 +26,6 @@ TWO_WIDE = "max-width:48em"
 CHANGED = f"background:{style.CHANGED}47;outline:1px dashed currentColor;outline-offset:-1px"
 TABLE = f"border-collapse:collapse;margin-bottom:8px;font:12px {style.FONT};color:{style.INK}"
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;white-space:normal;max-width:44em"
-
-
-def columns(rows: list[list[str]], headers: Sequence[str]) -> str:
-    """A table whose last column is wrapped to what is left of the line."""
-    taken = sum(max(len(row[column]) for row in [headers, *rows]) + 2 for column in range(len(headers) - 1))
-    widths = [None] * (len(headers) - 1) + [max(NARROWEST, WIDTH - taken)]
-    return tabulate(rows, headers, tablefmt="plain", disable_numparse=True, maxcolwidths=widths)
 
 
 def cell(told: str, before: str | None, align: str = CELL) -> str:
@@ -82,6 +74,11 @@ class Table(NamedTuple):
 
     def _cell(self, value: Any, align: str) -> str:
         return f'<td style="{align}{self.ink(value)}"><bdi>{html(self.cell_text(value))}</bdi></td>'
+
+    def numbers(self) -> list[int]:
+        """The columns, by their indices, in which nothing but numbers stands, with a unit or without."""
+        texts = [[self.cell_text(value) for value in column] for column in zip(*self.rows, strict=True)]
+        return [at for at, column in enumerate(texts) if any(column) and all(map(NUMBER.fullmatch, column))]
 
     def cell_text(self, value: Any) -> str:
         """What stands in a cell."""

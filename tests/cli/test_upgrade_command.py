@@ -31,7 +31,7 @@ def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
     file = file_of(tmp_path, run)
     book, again, figure, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.svg", "plan.html"))
     done = command(file, "-o", book, "--scenario", again, "--gantt", figure, "--report", report)
-    assert report.read_text().count("<h2>") == 4 and '<svg role="img"' in report.read_text()
+    assert report.read_text().count("<h2>") == 8 and '<svg role="img"' in report.read_text()
     assert done.exit_code == 0
     assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
     assert "every order and wait was tried" in done.stdout

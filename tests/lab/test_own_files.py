@@ -97,7 +97,7 @@ def test_what_is_chosen_beside_the_files_counts():
     panel = OwnFiles(UPGRADE)
     panel.choices["nodes"].value = questions.AT_ONCE
     upload(panel, *FILES)
-    assert "A full stop and start" in downloads(panel.answer.value)["report.html"]
+    assert "Can all nodes stop and start again?" in downloads(panel.answer.value)["report.html"]
     panel = OwnFiles(REPLICAS)
     panel.choices["failures"].value = 2
     upload(panel, *FILES)

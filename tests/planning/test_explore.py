@@ -226,17 +226,17 @@ def test_the_command_writes_the_story(tmp_path):
     found = explored(tmp_path, SYNC_BY_HAND, "--without", "publish")
     assert found.exit_code == 1, found.output
     assert check(Run.of(load(found.stdout)), load(found.stdout).expect) == []
-    assert found.stdout.startswith("# lost-confirmed, q: the shortest story within 1 fault and 2 operations\n")
+    assert found.stdout.startswith("# ✕ No: confirmed messages of q are lost after 2 steps: stop a; kill b.\n")
     kept = tmp_path / "kept.yaml"
     told = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "-o", str(kept))
     assert (told.exit_code, load(kept)) == (1, load(found.stdout))
-    assert "steps:" not in told.stdout
+    assert "scenario:" not in told.stdout
 
 
 def test_the_command_says_that_there_is_none(tmp_path):
     none = explored(tmp_path, QUORUM, "--operations", "0")
     assert none.exit_code == 0
-    assert none.stdout.startswith("lost-confirmed: no such story within 1 fault and no operations\n")
+    assert none.stdout.startswith("✓ Yes: no confirmed message is lost within 1 fault and no operations.\n")
     as_json = json.loads(explored(tmp_path, QUORUM, "--operations", "0", "--json").stdout)
     assert (as_json["story"], as_json["over"], as_json["faults"]) == (None, True, 1)
 
@@ -249,8 +249,8 @@ def test_the_command_tells_how_far_a_search_came_that_was_stopped(tmp_path, monk
     monkeypatch.setattr(room, "explore", stopped)
     told = explored(tmp_path, QUORUM)
     assert told.exit_code == 0
-    none = "no such story of up to 2 steps within 1 fault and 2 operations; longer ones were not all tried"
-    assert none in told.stdout
+    none = "no confirmed message is lost by stories of up to 2 steps within 1 fault and 2 operations."
+    assert none in " ".join(told.stdout.split())
     assert "7 distinct states, 9 steps played" in told.stdout
 
 

@@ -19,7 +19,7 @@ from hawb.planning.upgrade_search import CAREFUL, Answer, interchangeable, meani
 from hawb.planning.waits import BOTH, NONE, QUORUM_PLUS_ONE, READY, SYNCED, WAITS, stop_moments, wait_for
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
-from hawb.views.planning.upgrade import text
+from hawb.views.planning.upgrade import never
 
 
 def waits(answer: Answer) -> list[str]:
@@ -169,7 +169,7 @@ def test_draining_a_node_waits_for_no_other():
 def test_what_rabbitmqs_command_would_wait_for_in_vain_is_told():
     answer = planned(cluster(quorum("qq"), quorum("pair", "ab"), quorum("one", "c")))
     assert answer.never == ("one", "pair")
-    assert "would wait for ever on the nodes of one and pair" in text(answer)
+    assert "would wait for ever on the nodes of one and pair" in never(answer)
     assert planned(cluster(quorum("one", "a"), nodes="a")).never == ()
 
 

@@ -38,7 +38,9 @@ from hawb.study.numbers import (
     settings,
 )
 from hawb.study.question import Study
+from hawb.views.report import Report, Verdict
 from hawb.views.study.study_report import origins
+from hawb.views.terminal import text
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 
@@ -309,9 +311,10 @@ def test_a_number_that_is_the_default_is_told_too(study: Study) -> None:
 
 def test_the_report_ends_with_two_lists(study: Study) -> None:
     numbers = read_numbers(OWN)
-    told = origins("our \x1b cluster", settings(laid_over(study, numbers), numbers))
+    parts = origins("our \x1b cluster", settings(laid_over(study, numbers), numbers))
+    told = text(Report("", "", Verdict("yes", "x"), parts=parts))
     assert "\x1b" not in told
-    measured, assumed = told.index("measured:"), told.index("assumed:")
+    measured, assumed = told.index("Measured, of"), told.index("Assumed, of")
     assert measured < told.index("traffic.publish_per_s") < assumed < told.index("traffic.consume_per_s")
     assert re.search(r"prices.downtime_hour +500 EUR +the controller", told)
 
@@ -335,9 +338,9 @@ def test_the_command_answers_for_ones_own_cluster(
     assert result.exit_code == 0
     said = f"{own}: left out, for it happens in no environment: environment.rack_failures.repair.mean_s"
     assert said in result.stderr
-    answer, _, listed = result.stdout.partition("With these numbers: our cluster")
+    answer, _, listed = result.stdout.partition("Measured, of our cluster")
     assert "price_per_year, EUR\n" in answer and "more than two" in answer
-    assert listed.index("measured:") < listed.index("traffic.publish_per_s") < listed.index("assumed:")
+    assert listed.index("traffic.publish_per_s") < listed.index("Assumed, of our cluster")
     results = kept("results", tmp_path)
     assert results.command == f"hawb study {file} --output {output} --numbers {own} --keep {tmp_path / 'results.json'}"
     assert {row["measure"] for row in results.estimates} >= {"price_per_year", "lost_confirmed"}

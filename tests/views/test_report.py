@@ -30,7 +30,8 @@ def test_it_has_the_story_the_figures_the_ledger_and_the_reasons():
         assert said in page.said
     headings = re.findall("<h2>(.*?)</h2>", report.page(told, ""))
     assert headings == [
-        *("Who has what", "When", "In figures", "What was lost, and why", "What happened", "The same as a scenario"),
+        *("What to do", "At a glance", "What was lost, and why", "In figures", "What happened"),
+        *("The same as a scenario", "What is assumed"),
     ]
     assert [tag for tag, _ in page.elements].count("svg") == 3  # the matrix, the nodes, the queue that lost
 

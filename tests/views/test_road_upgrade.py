@@ -13,6 +13,7 @@ from views_outcomes import HOSTILE
 
 from hawb.rules.upgrade_road import road
 from hawb.scenario.run import Run
+from hawb.views import terminal
 from hawb.views.planning.road_upgrade import RoadUpgrade, along
 
 
@@ -40,16 +41,23 @@ def test_mirrors_are_waited_for_only_while_there_are_any(upgrade: RoadUpgrade):
     assert any("quorum + 1" in wait for wait in waits[2])
 
 
+def test_mirrored_queues_are_to_be_moved_where_there_are_any(upgrade: RoadUpgrade):
+    assert upgrade.todo()[0].commands == ("hawb migrate … --to 4.3 -o plan/",)
+    quorum_alone = planned(cluster(quorum("qq"), version="3.13"))
+    assert not [one for one in quorum_alone.todo() if "migrate" in " ".join(one.commands)]
+    assert "\\n" not in terminal.text(upgrade.report())
+
+
 def test_every_plan_says_what_it_loses():
     safe = planned(cluster(quorum("qq"), version="4.0"))
-    assert not safe.hurts and "0.000 s" in safe.text()
+    assert not safe.hurts and "0.000 s" in terminal.text(safe.report())
     assert planned(cluster(mirrored("ha") | {"durable": False}, version="3.13", ha=ALL)).hurts
 
 
 def test_the_text_tells_the_road_the_plans_and_what_does_not_work_meanwhile(upgrade: RoadUpgrade):
-    told = upgrade.text()
+    told = terminal.text(upgrade.report())
     assert "3.13 -> 4.2   4.2.11, Erlang 27.0 to 27.x     mirrored queues moved; Erlang changed" in told
-    assert told.count("every order and wait was tried") == 3
+    assert " ".join(told.split()).count("every order and wait was tried") == 3
     assert "every step" in told and "keeps the next node" in told
 
 
@@ -78,6 +86,7 @@ def test_programs_have_all_of_it(upgrade: RoadUpgrade):
 def test_no_name_reaches_beyond_its_place(name: str):
     run = cluster(mirrored(f"ha{name}", "ab"), nodes=("a", "b"), version="3.13", ha=ALL)
     found = planned(run)
-    for text in (found.text(), found.runbook()):
+    for text in (terminal.text(found.report()), found.runbook()):
         assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text)
-    assert not [tag for tag, _ in Page(found.page()).elements if tag in FETCHING]
+    elements = Page(found.page()).elements
+    assert not [tag for tag, of in elements if tag in FETCHING and not (of.get("xlink:href") or "").startswith("#")]

@@ -83,12 +83,16 @@ def test_without_queues_it_says_so():
 
 def test_the_report_has_table_story_losses_and_refusals():
     told = report(steps({"declare": {"queue": "q"}}, {"delete": {"queue": "x"}}, {"purge": "nothing"}))
-    assert told.splitlines()[:2] == ["steps", "RabbitMQ 3.10, after 0.0 s: a running, b running, c running"]
+    assert told.splitlines()[:2] == [
+        "✓ Yes: nothing is lost, and every queue is in use.",
+        "  steps. RabbitMQ 3.10, after 0.0 s: a running, b running, c running",
+    ]
     assert "What was lost" not in told
     assert "step 2: 404 NOT_FOUND - no queue 'nothing' in vhost '/'" in told
     lost = report(play(UNSYNCHRONISED))
     assert "  7.006  a was killed.\n           rabbit on node a down" in lost
     assert "What was lost, and why\n  Messages 1 to 100 of ha.orders were lost at 7.006 s." in lost
+    assert lost.startswith("✕ No: messages 1 to 100 of ha.orders were lost, though confirmed.")
 
 
 def test_the_report_fits_a_terminal():

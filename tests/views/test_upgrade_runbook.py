@@ -12,8 +12,9 @@ from views_outcomes import HOSTILE
 from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.upgrade import task_of
 from hawb.planning.upgrade_search import search
+from hawb.views import terminal
 from hawb.views.markdown import bash_word, block, plain
-from hawb.views.planning import upgrade
+from hawb.views.planning.planned_upgrade import PlannedUpgrade
 from hawb.views.planning.upgrade_runbook import line, runbook, stop_runbook
 
 NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`reboot`", "a;b", "a\nb", "\x1b[31m",
@@ -49,7 +50,7 @@ def test_no_name_reaches_beyond_its_place(name: str):
     fences = re.findall(r"^`{3,}.*$", told, re.MULTILINE)
     assert len(fences) == 2 * (len(answer.plan.stages) + 1)
     assert "<script" not in re.sub(r"^(`{3,})bash$.*?^\1$", "", told, flags=re.DOTALL | re.MULTILINE)
-    for text in (told, upgrade.text(answer)):
+    for text in (told, terminal.text(PlannedUpgrade(answer, task_of(run), name).report())):
         assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text)
 
 

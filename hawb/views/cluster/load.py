@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
-from tabulate import tabulate
 
 from hawb.views import style, tables
 from hawb.views.cluster.matrix import common_prefix
 from hawb.views.formatting import counted, html, shown, size
+from hawb.views.terminal import columns
 
 SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
 """The roles of replicas that serve a queue's clients, and of those that only have a copy."""
@@ -92,8 +92,7 @@ def summary(outcome: dict) -> str:
 def text(outcome: dict) -> str:
     """The table for a terminal, and the loads in sentences."""
     table = [[shown(one.node), *(f"{getattr(one, column):,}" for column in COLUMNS)] for one in loads(outcome)]
-    right = ("left", *("right",) * len(COLUMNS))
-    drawn = tabulate(table, ["node", *WORDS.values()], tablefmt="plain", colalign=right, disable_numparse=True)
+    drawn = columns(table, ["node", *WORDS.values()], None, range(1, len(COLUMNS) + 1))
     return f"{drawn}\n{summary(outcome)}"
 
 
@@ -105,8 +104,8 @@ def table_html(outcome: dict) -> str:
         f"<tr>{tables.name_cell(one.node[cut:])}{''.join(_cell(one, column, most[column]) for column in COLUMNS)}</tr>"
         for one in found
     )
-    columns = {"node": tables.NAME_CELL} | dict.fromkeys(WORDS.values(), tables.NAME_CELL)
-    return tables.table("What each node has to do", columns, body) + f"<p>{html(summary(outcome))}</p>"
+    heads = {"node": tables.NAME_CELL} | dict.fromkeys(WORDS.values(), tables.NAME_CELL)
+    return tables.table("What each node has to do", heads, body) + f"<p>{html(summary(outcome))}</p>"
 
 
 def _cell(load: Load, column: str, most: int) -> str:

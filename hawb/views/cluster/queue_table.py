@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tabulate import tabulate
-
 from hawb.engine.naming import split_queue
+from hawb.views import terminal
 from hawb.views.cluster.replicas import seen_by
 from hawb.views.formatting import listing, shown, size
 from hawb.views.tables import CELL, NAME_CELL, cell, name_cell, table
@@ -72,15 +71,15 @@ def nodes(names: list[str] | None, applies: bool | None) -> str:
     return f"[{', '.join(listed)}]"
 
 
-def queue_tables(outcome: dict) -> list[str]:
-    """The queue table, or in a partition one for each side."""
+def queue_tables(outcome: dict, width: int, colour: bool = False) -> list[str]:
+    """The queue table within a width, or in a partition one for each side."""
     sides = outcome["partitions"]
     if not sides:
-        return [list_queues(outcome)]
+        return [list_queues(outcome, width, colour)]
     lines = []
     for side in sides:
         sees = "sees" if len(side) == 1 else "see"
-        lines += [f"As {listing(side)} {sees} it:", list_queues(as_seen(outcome, side)), ""]
+        lines += [f"As {listing(side)} {sees} it:", list_queues(as_seen(outcome, side), width, colour), ""]
     return lines[:-1]
 
 
@@ -95,14 +94,13 @@ def as_seen(outcome: dict, side: list[str]) -> dict:
     return outcome | {"queues": {name: seen_by(queue, side) for name, queue in known.items()}}
 
 
-def list_queues(outcome: dict) -> str:
-    """The queue table, sorted by name."""
+def list_queues(outcome: dict, width: int | None = None, colour: bool = False) -> str:
+    """The queue table, sorted by name, within a width if there is one."""
     if not outcome["queues"]:
         return "There is no queue."
     names = columns(outcome)
     rows = [[COLUMNS[column](name, queue) for column in names] for name, queue in sorted(outcome["queues"].items())]
-    align = ["right" if column in COUNTS else "left" for column in names]
-    return tabulate(rows, headers=names, tablefmt="plain", disable_numparse=True, colalign=align)
+    return terminal.columns(rows, names, width, [at for at, column in enumerate(names) if column in COUNTS], colour)
 
 
 def html(outcome: dict, was: dict | None = None) -> str:

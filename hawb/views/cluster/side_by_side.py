@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct
-from tabulate import tabulate
 
 from hawb.views import tables
 from hawb.views.cluster.matrix import Row, common_prefix, rows
 from hawb.views.cluster.replicas import NONE, Replica
 from hawb.views.formatting import brief, counted, html, seconds, shown, size
+from hawb.views.terminal import columns
 
 GONE, NO_ACCOUNT = "gone", {"lost": [], "lost_confirmed": 0, "refused": []}
 NO_TIMES = {"publish_down_s": 0.0, "sync_blocked_s": 0.0, "bytes_replicated": 0}
@@ -106,7 +106,7 @@ def text(outcome: dict, other: dict, what: str) -> str:
             cells = (_told(line.replicas.get(node, NONE)) for node in outcome["nodes"])
             table.append([shown(name), shown(how), line.state, *cells, *map(line.figures.get, figures)])
     head = ["queue", "story", "state", *map(shown, outcome["nodes"]), *figures]
-    drawn = [tabulate(table, head, tablefmt="plain", disable_numparse=True)] if differing else []
+    drawn = [columns(table, head, None)] if differing else []
     return "\n".join([*drawn, _alike(outcome, differing)])
 
 
@@ -115,9 +115,9 @@ def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
     differing = [pair for pair in pairs(outcome, other, first) if pair.differs]
     figures, nodes = figures_of(differing), list(outcome["nodes"])
     heads = [html(node[len(common_prefix(nodes)) :]) for node in nodes]
-    columns = dict.fromkeys(["queue", "story", "state", *heads], tables.NAME_CELL)
+    names = dict.fromkeys(["queue", "story", "state", *heads], tables.NAME_CELL)
     body = "".join(_rows(pair, what, nodes, figures) for pair in differing)
-    table = tables.table("Both stories", columns | dict.fromkeys(figures, tables.CELL), body) if differing else ""
+    table = tables.table("Both stories", names | dict.fromkeys(figures, tables.CELL), body) if differing else ""
     clocks = f"{seconds(outcome['time_s'])} s and {seconds(other['time_s'])} s have passed."
     return f"{table}<p>{html(_alike(outcome, differing))} {clocks} {CHANCE}</p>"
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tabulate import tabulate
-
 from hawb.engine import runs
 from hawb.planning.alternatives import Alternative, Alternatives, Result
 from hawb.planning.harm import Harm
 from hawb.views import style, tables
 from hawb.views.formatting import brief, counted, html, seconds, shown
+from hawb.views.terminal import columns
 
 COLUMNS: dict[str, Callable[[Result], str]] = {
     "lost (confirmed)": lambda result: f"{runs.size(result.lost):,} ({result.lost_confirmed:,})",
@@ -67,8 +66,7 @@ def text(alternatives: Alternatives) -> str:
     rows = [[AS_IT_WENT, "", "", *_figures(alternatives.told)]]
     for one in possible:
         rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
-    left = ("left",) * 2 + ("right",) * 3 + ("left",) + ("right",) * 4
-    table = tabulate(rows, ["change", "in", "kept", *COLUMNS], tablefmt="plain", colalign=left, disable_numparse=True)
+    table = columns(rows, ["change", "in", "kept", *COLUMNS], None, (2, 3, 4, 6, 7, 8, 9))
     cannot = [f"{CANNOT_BE}: {shown(one.change.what)}: {shown(one.change.impossible)}" for one in impossible]
     return "\n".join([table, *cannot])
 
@@ -77,14 +75,14 @@ def table_html(alternatives: Alternatives) -> str:
     """The table as HTML; changes that keep messages have the mark of a synchronised mirror, those that still lose some
     the mark of a loss."""
     possible, impossible = _parted(alternatives)
-    columns = {"change": TEXT_CELL} | dict.fromkeys(["kept", *COLUMNS], HEAD_CELL)
+    heads = {"change": TEXT_CELL} | dict.fromkeys(["kept", *COLUMNS], HEAD_CELL)
     body = _row(AS_IT_WENT, "", "", alternatives.told)
     body += "".join(_row(one.change.what, one.change.where, f"{one.kept:,}", one.result) for one in possible)
     for one in impossible:
         reason = f"{CANNOT_BE}: <bdi>{html(one.change.impossible)}</bdi>"
-        told = f'<td colspan="{len(columns) - 1}" style="{TEXT_CELL};color:{style.FAINT}">{reason}</td>'
+        told = f'<td colspan="{len(heads) - 1}" style="{TEXT_CELL};color:{style.FAINT}">{reason}</td>'
         body += f"<tr>{_head(one.change.what, one.change.where)}{told}</tr>"
-    return tables.table(f"What would have kept {html(alternatives.harm.queue)}", columns, body)
+    return tables.table(f"What would have kept {html(alternatives.harm.queue)}", heads, body)
 
 
 def _parted(alternatives: Alternatives) -> tuple[list[Alternative], list[Alternative]]:

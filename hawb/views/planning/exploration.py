@@ -1,33 +1,57 @@
-"""What a search for the worst case has found, for a terminal and as JSON."""
+"""What a search for the worst case has found: for a terminal, as one page and as JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from hawb.planning.explore import Progress, Question
 from hawb.scenario.dump import dump, plain
-from hawb.views.formatting import counted, listing
+from hawb.scenario.outcome import outcome as outcome_of
+from hawb.scenario.run import Run
+from hawb.views.formatting import counted
+from hawb.views.page import report_page
+from hawb.views.planning.exploration_verdict import QUESTIONS, todo, verdict
+from hawb.views.report import Report
+from hawb.views.story import report as story_report
+from hawb.views.tables import WIDTH
+from hawb.views.terminal import text
+
+ASSUMED = (
+    "A search is a claim about the model, within its bound and its moments. Left out are crashes of single processes,"
+    " single cut links, alarms, changes of policies, and consumers.",
+)
 
 
 def report(question: Question, answer: Progress, with_story: bool) -> str:
-    """The answer as text: the story as a scenario with what was looked at above it, or that there is none."""
+    """The answer as plain text: the story as a scenario with what was looked at above it, or that there is none."""
+    return told(question, answer, with_story, WIDTH, colour=False)
+
+
+def told(question: Question, answer: Progress, with_story: bool, width: int, colour: bool) -> str:
+    """The answer for a terminal. Where the story follows, all above it is a comment: the whole is a scenario."""
+    found = report_of(question, answer)
+    if not with_story or answer.story is None:
+        return text(found, width, colour)
+    above = "".join(f"# {line}".rstrip() + "\n" for line in text(found, width - 2, colour).splitlines())
+    return above + dump(answer.story).rstrip()
+
+
+def report_of(question: Question, answer: Progress) -> Report:
+    """The report on a search."""
+    goal = f"Looked for: {question.goal}. {extent(answer)}."
+    return Report(QUESTIONS[question.goal], goal, verdict(question, answer), todo(question, answer), (), ASSUMED)
+
+
+def page(question: Question, answer: Progress) -> str:
+    """One page, with the story that was found as it is played; it fetches and runs nothing."""
+    found = report_of(question, answer)
     if answer.story is None:
-        return f"{_none(question, answer)}\n{extent(answer)}"
-    told = [f"{question.goal}, {listing(answer.harmed)}: the shortest story within {bound(question)}", extent(answer)]
-    return "".join(f"# {line}\n" for line in told) + (dump(answer.story).rstrip() if with_story else "")
-
-
-def _none(question: Question, answer: Progress) -> str:
-    if answer.over:
-        return f"{question.goal}: no such story within {bound(question)}"
-    steps = counted(answer.depth, "step")
-    return f"{question.goal}: no such story of up to {steps} within {bound(question)}; longer ones were not all tried"
-
-
-def bound(question: Question) -> str:
-    """The bound of a search, in words."""
-    most = question.most
-    return f"{counted(most.faults, 'fault')} and {counted(most.operations, 'operation')}"
+        return report_page(found)
+    outcome = outcome_of(Run.of(answer.story))
+    found = replace(found, parts=story_report.report_of(outcome).parts)
+    return report_page(found, story_report.pictures(outcome), story_report.below(outcome, dump(answer.story)))
 
 
 def extent(answer: Progress) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hawb.planning.advice import ADVICE
 from hawb.planning.lint import Report
-from hawb.views.planning.findings import FOUND, IN_FORCE, in_force_rows, rows, summary
+from hawb.views.planning.findings import ADVISED, FOUND, IN_FORCE, advice_rows, in_force_rows, rows, summary
 from hawb.views.tables import Table
 
 
@@ -15,14 +14,12 @@ def in_force_table(found: Report) -> Table:
 
 def found_table(found: Report) -> Table:
     """The findings, the worst first; those that differ in nothing but the queue are one row."""
-    return Table(summary(found), ("severity", *FOUND[1:]), [tuple(row) for row in rows(found.findings)])
+    return Table(summary(found), FOUND, [tuple(row) for row in rows(found.findings)])
 
 
 def advice_table(found: Report) -> Table:
     """For each kind of finding why it matters, what to do, and where that stands."""
-    codes = dict.fromkeys(finding.code for finding in found.findings)
-    told = [(code, ADVICE[code].why, ADVICE[code].remedy, ADVICE[code].source) for code in codes]
-    return Table("Why, and what to do", ("code", "why", "do", "source"), told)
+    return Table("Why, and what to do", ADVISED, advice_rows(finding.code for finding in found.findings))
 
 
 def tables(found: Report) -> list[Table]:

@@ -5,7 +5,6 @@ Findings that differ in nothing but the queue are one row, so that a thousand qu
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -14,21 +13,58 @@ from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.lint import Report
+from hawb.views import bars
 from hawb.views.formatting import counted, listing, shortened, shown
-from hawb.views.tables import WIDTH, columns
+from hawb.views.page import figure, report_page
+from hawb.views.planning import lint_verdict
+from hawb.views.report import Part
+from hawb.views.report import Report as Answered
+from hawb.views.tables import Table
+from hawb.views.terminal import text
 
 LONGEST_NAME = 40
 
 IN_FORCE = ("policy", "operator policy", "silenced", "queues")
-FOUND = ("", "code", "where", "what")
+FOUND = ("severity", "code", "where", "what")
+ADVISED = ("code", "why", "do", "source")
+ASSUMED = (
+    "What is in force is told by the rules of the release, from the policies that the files have: whoever changes one"
+    " meanwhile changes the answer.",
+)
 
 
 def report(found: Report) -> str:
-    """The whole report: counts, what is in force, what was found, and the advice for each code."""
-    parts = [summary(found), in_force(found.assigned.assignments)]
-    if found.findings:
-        parts += [table(found.findings), advice(finding.code for finding in found.findings)]
-    return "\n\n".join(parts)
+    """The report as text."""
+    return text(report_of("", found))
+
+
+def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
+    """One page, which fetches and runs nothing; `notes` are what the cluster's files do not tell."""
+    codes = Counter(one.code for one in found.findings)
+    severities = {code: ADVICE[code].severity for code in codes}
+    drawn = [figure(bars.svg(codes, tones=severities), "Findings by kind, the worst first")] if codes else []
+    return report_page(report_of(cluster, found, notes), drawn)
+
+
+def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answered:
+    """The report on a cluster: what was found, what each kind of finding means, and what is in force."""
+    told, assigned = found.findings, found.assigned.assignments
+    parts = [Part("What is in force where", Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))]))]
+    if told:
+        cells = rows(told)
+        kinds = tuple(severity for severity, *_ in cells)
+        parts = [Part("What was found", Table("What was found", FOUND, [*map(tuple, cells)]), kinds=kinds),
+                 Part("Why, and what to do", Table("Why", ADVISED, advice_rows(one.code for one in told))), *parts]
+    return Answered(
+        "Do the policies do what they say?", f"{cluster}: {summary(found)}" if cluster else summary(found),
+        lint_verdict.verdict(told, len(assigned)), lint_verdict.todo(told), tuple(parts), ASSUMED, tuple(notes),
+    )  # fmt: skip
+
+
+def advice_rows(codes: Iterable[str]) -> list[tuple[str, ...]]:
+    """Why each code matters, what to do, and where that is written, with the columns of `ADVISED`."""
+    known = [(code, ADVICE[code]) for code in dict.fromkeys(codes)]
+    return [(code, one.why, one.remedy, one.source) for code, one in known]
 
 
 def summary(found: Report) -> str:
@@ -40,13 +76,9 @@ def summary(found: Report) -> str:
     return f"{told} in {counted(len(assigned.assignments), 'queue')} and {policies}"
 
 
-def in_force(assignments: Iterable[Assignment]) -> str:
-    """The single policy, and the operator policy, that apply to each queue, and which others these silence."""
-    return columns(in_force_rows(assignments), IN_FORCE)
-
-
 def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:
-    """The rows of `in_force`, with the columns of `IN_FORCE`."""
+    """The single policy, and the operator policy, that apply to each queue, and which others these silence: rows with
+    the columns of `IN_FORCE`."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in assignments:
         silenced = [*one.policies[1:], *one.operator_policies[1:]]
@@ -57,13 +89,8 @@ def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:
     return [[*group, f"{len(names):,}: {listing(sorted(names))}"] for group, names in sorted(groups.items())]
 
 
-def table(findings: Sequence[Finding]) -> str:
-    """The findings, the worst first."""
-    return columns(rows(findings), FOUND)
-
-
 def rows(findings: Sequence[Finding]) -> list[list[str]]:
-    """The rows of `table`, with the columns of `FOUND`."""
+    """The findings, the worst first: rows with the columns of `FOUND`."""
     groups: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
     for one in findings:
         groups[one.severity, one.code, one.kind, one.what].append(one.name)
@@ -76,17 +103,6 @@ def rows(findings: Sequence[Finding]) -> list[list[str]]:
 def _where(kind: str, names: Sequence[str]) -> str:
     first = shown(shortened(names[0], LONGEST_NAME))
     return f"{kind} {first}" if len(names) == 1 else f"{kind} {first} and {len(names) - 1:,} more"
-
-
-def advice(codes: Iterable[str]) -> str:
-    """Why each code matters, where that is written, and what to do."""
-    lines = []
-    for code in dict.fromkeys(codes):
-        known = ADVICE[code]
-        lines.append(code)
-        for label, text in (("why", known.why), ("source", known.source), ("do", known.remedy)):
-            lines += textwrap.wrap(text, WIDTH, initial_indent=f"  {label + ':':<8}", subsequent_indent=" " * 10)
-    return "\n".join(lines)
 
 
 def plain(found: Report) -> dict[str, object]:

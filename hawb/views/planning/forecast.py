@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from tabulate import tabulate
-
 from hawb.engine.trace import CAUSES
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
 from hawb.views import style, tables
 from hawb.views.formatting import counted, html, listing, seconds, shown
+from hawb.views.planning import forecast_verdict
 from hawb.views.story.losses import NO_SUCCESSOR
+from hawb.views.tables import WIDTH
+from hawb.views.terminal import columns, wrapped
 
 MARKS = {"safe": ("safe", "running"), "outage": ("outage", "waiting"), "loss": ("loss", "lost")}
 """The verdicts on a node's end: the word, and the look that stands beside it."""
@@ -95,19 +96,32 @@ def checks(forecast: Forecast) -> Iterator[str]:
 
 
 def text(forecasts: Sequence[Forecast]) -> str:
-    """The table for a terminal, and below it RabbitMQ's own checks."""
-    rows = [
-        [shown(forecast.node), f"{name}: {mark(forecast, way)}", *map(shown, told)]
-        for forecast in forecasts
-        for name, way in _ways(forecast)
-        for told in _told(forecast, way)
-    ]
+    """The answer in a sentence, the table, and below it RabbitMQ's own checks."""
+    rows = [row for forecast in forecasts for _, row in felt_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
-    return "\n".join([tabulate(rows, COLUMNS, tablefmt="plain", disable_numparse=True), *lines])
+    told = forecast_verdict.verdict(forecasts)
+    answer = wrapped(told.sentence, WIDTH, f"{style.ANSWERS[told.answer].glyph} ")
+    return "\n".join([*answer, "", columns(rows, COLUMNS), "", *lines])
+
+
+def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
+    """What the end of a node does, as rows of COLUMNS, each with the word for what becomes of its queue: of MARKS."""
+    rows = []
+    for name, way in _ways(forecast):
+        for queue, happening, reason in _told(forecast, way):
+            word = _word(happening)
+            glyph = style.LOOKS[MARKS[word][1]].glyph
+            rows.append((word, (*map(shown, (forecast.node, name, queue)), f"{glyph} {happening}", shown(reason))))
+    return rows
+
+
+def _word(happening: str) -> str:
+    """The word for what becomes of a queue."""
+    return "loss" if "loses" in happening else "outage" if any(map(happening.__contains__, FATES.values())) else "safe"
 
 
 def table_html(forecasts: Sequence[Forecast]) -> str:
-    """The table as HTML, each node with RabbitMQ's own checks in its last row."""
+    """The table as HTML below the answer in a sentence, each node with RabbitMQ's own checks in its last row."""
     body = ""
     for forecast in forecasts:
         for name, way in _ways(forecast):
@@ -121,7 +135,8 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
         body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
-    return tables.table("Is it safe to stop a node now?", dict.fromkeys(COLUMNS, TEXT_CELL), body)
+    answer = html(forecast_verdict.verdict(forecasts).sentence)
+    return tables.table(f"Is it safe to stop a node now? {answer}", dict.fromkeys(COLUMNS, TEXT_CELL), body)
 
 
 def _ways(forecast: Forecast) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Is it safe to stop a node: queue by queue, where RabbitMQ's checks say otherwise, and all of it as one page."""
+"""Is it safe to stop a node: the report, the matrix of nodes and queues, and where RabbitMQ's checks say otherwise."""
 
 from __future__ import annotations
 
@@ -6,32 +6,45 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
-from hawb.views import style
-from hawb.views.formatting import html, seconds
-from hawb.views.page import LIMITS, document, notes_html, section
-from hawb.views.planning.forecast import EITHER, MARKS, happens, many, table_html, why
+from hawb.views.page import LIMITS, figure, report_page
+from hawb.views.planning import forecast_matrix, forecast_verdict
+from hawb.views.planning.forecast import COLUMNS, checks, felt_rows, happens, many, why
+from hawb.views.planning.forecast_matrix import Row
+from hawb.views.report import Part, Report
 from hawb.views.tables import Table
 
+QUESTION = "Is it safe to stop a node now?"
 QUEUES = "What the end of each node does to each queue"
 MISSED = "A controlled stop hurts them, and neither of RabbitMQ's checks fails for them"
-BRIEFLY = {"waits": "down", "deleted": "deleted", "stuck": "down for good"}
-"""The fates of a queue that cannot be used, in a word."""
 NOTHING_MISSED = "Nothing: for each queue that a controlled stop hurts one of them fails."
+KINDS = {"loss": "lose messages", "outage": "cannot be used", "safe": "feel nothing, or a moment"}
+ASSUMED = (
+    LIMITS,
+    "A stop is one that RabbitMQ is told of, a kill is not; each node ends alone, with all others as they are now, and"
+    " is not started again.",
+)
 
 
-def by_queue(forecasts: Sequence[Forecast]) -> Table:
-    """A column for each node: what its stop and its kill do to queues, the worst first. Queues with the same cells are
-    one row; queues that feel no node's end are left out."""
+def rows(forecasts: Sequence[Forecast]) -> list[Row]:
+    """Queues that feel any node's end, the worst first; those that feel the same are one row."""
     felt: dict[str, dict[str, dict[str, Effect]]] = defaultdict(lambda: defaultdict(dict))
     for forecast in forecasts:
         for way in WAYS:
             for effect in forecast.effects[way]:
                 felt[effect.queue][forecast.node][way] = effect
-    rows: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    found: dict[tuple[str, ...], tuple[list[str], list[dict[str, Effect]]]] = {}
     for queue in sorted(felt, key=lambda name: (_harm(felt[name]), name)):
-        rows[tuple(_cell(felt[queue][forecast.node]) for forecast in forecasts)].append(queue)
+        ways = [felt[queue][forecast.node] for forecast in forecasts]
+        found.setdefault(tuple(map(forecast_matrix.cell, ways)), ([], ways))[0].append(queue)
+    return list(found.values())
+
+
+def by_queue(forecasts: Sequence[Forecast]) -> Table:
+    """A column for each node: what its stop and its kill do to queues, as `rows` has them; queues that feel no node's
+    end are left out."""
     nodes = (f"{forecast.node} ends" for forecast in forecasts)
-    return Table(QUEUES, ("queues", *nodes), [(many(names), *cells) for cells, names in rows.items()])
+    cells = [(many(names), *map(forecast_matrix.cell, ways)) for names, ways in rows(forecasts)]
+    return Table(QUEUES, ("queues", *nodes), cells)
 
 
 def _harm(by_node: dict[str, dict[str, Effect]]) -> tuple:
@@ -40,43 +53,36 @@ def _harm(by_node: dict[str, dict[str, Effect]]) -> tuple:
     return -max(one.lost for one in effects), -sum(one.down for one in effects), -most
 
 
-def _cell(ways: dict[str, Effect]) -> str:
-    """What each way does, both at once where they do the same."""
-    told = {way: brief(effect) for way, effect in ways.items()}
-    if len(told) == len(WAYS) and len(set(told.values())) == 1:
-        return f"{EITHER}: {told[WAYS[0]]}"
-    return "; ".join(f"{way}: {words}" for way, words in told.items())
-
-
-def brief(effect: Effect) -> str:
-    """What becomes of a queue, with the glyph that stands for it."""
-    if effect.lost:
-        down = f" and is {BRIEFLY[effect.fate]}" if effect.down else ""
-        return f"{style.LOOKS[MARKS['loss'][1]].glyph} loses {effect.lost:,}{down}"
-    if effect.down:
-        return f"{style.LOOKS[MARKS['outage'][1]].glyph} {BRIEFLY[effect.fate]}"
-    return f"{seconds(effect.unavailable_s)} s"
-
-
 def missed(forecasts: Sequence[Forecast]) -> Table:
     """The queues that a controlled stop hurts and of which RabbitMQ's checks say nothing."""
-    rows = [
+    unseen = [
         (forecast.node, effect.queue, happens(effect), why(effect))
         for forecast in forecasts
         for effect in forecast.missed("stop")
     ]
-    return Table(MISSED, ("node", "queue", "what happens", "why"), rows)
+    return Table(MISSED, ("node", "queue", "what happens", "why"), unseen)
+
+
+def report_of(title: str, forecasts: Sequence[Forecast], notes: Sequence[str] = ()) -> Report:
+    """The report on a cluster's nodes; `notes` are what the cluster's files do not tell."""
+    unseen = missed(forecasts)
+    told = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
+    by_node = [(kind, row) for forecast in forecasts for kind, row in felt_rows(forecast)]
+    return Report(
+        QUESTION, title, forecast_verdict.verdict(forecasts), forecast_verdict.todo(forecasts),
+        (
+            Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]),
+                 kinds=tuple(KINDS[kind] for kind, _ in by_node)),
+            Part("What RabbitMQ's own checks say", notes=told),
+            Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
+            else Part("What they miss", notes=(NOTHING_MISSED,)),
+        ),
+        ASSUMED, tuple(notes),
+    )  # fmt: skip
 
 
 def page(title: str, forecasts: Sequence[Forecast], notes: Sequence[str] = ()) -> str:
     """One page, which fetches and runs nothing; `notes` are what the cluster's files do not tell."""
-    what = "Is it safe to stop a node now?"
-    unseen = missed(forecasts)
-    return document(what, [
-        f"<h1>{what}</h1><p>{html(title)}</p>",
-        section("Node by node", table_html(forecasts)),
-        section("Queue by queue", by_queue(forecasts)._repr_html_()),
-        section("What RabbitMQ's checks miss", unseen._repr_html_() if unseen.rows else f"<p>{NOTHING_MISSED}</p>"),
-        notes_html(notes),
-        f"<footer>{LIMITS}</footer>",
-    ])  # fmt: skip
+    felt = rows(forecasts)
+    drawn = [figure(forecast_matrix.svg(forecasts, felt), QUEUES)] if felt else []
+    return report_page(report_of(title, forecasts, notes), drawn)

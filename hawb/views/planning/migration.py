@@ -6,11 +6,10 @@ Queues with the same verdict and reasons are one row. The value of an argument t
 from __future__ import annotations
 
 import json
-import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hawb.engine.naming import join_queue
 from hawb.planning.crossing import later
@@ -18,11 +17,15 @@ from hawb.planning.migrated_definitions import definitions
 from hawb.planning.migration import VERDICTS, Crossing, Migration, Move
 from hawb.planning.policy_split import Split
 from hawb.rules.upgrade_road import Leg
-from hawb.views.formatting import counted, html, listing, shown
-from hawb.views.page import document, pre, section
-from hawb.views.tables import WIDTH, Table, columns
+from hawb.views import bars
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.page import closed, figure, report_page
+from hawb.views.planning import migration_verdict
+from hawb.views.report import Part, Report
+from hawb.views.tables import Table
 
 ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
+QUEUES_HEAD = "What becomes of queues"
 QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("clash", "where", "what")
 NOTHING = {"ready": "nothing changes but the type"}
 
@@ -37,18 +40,20 @@ def summary(plan: Migration) -> str:
     told = ", ".join(f"{plan.counts[verdict]:,} {verdict}" for verdict in VERDICTS)
     return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
 
-def report(plan: Migration) -> str:
-    """The plan as text for a terminal."""
-    parts = [summary(plan), columns(queue_rows(plan), QUEUES)]
-    if plan.splits:
-        parts.append(columns(policy_rows(plan), POLICIES))
-    if plan.clashes:
-        parts.append(columns(clash_rows(plan), CLASHES))
-    if plan.crossing is not None:
-        parts.append(columns(road_rows(plan.crossing), ROAD))
-        parts += [columns(refused_rows(plan.crossing), REFUSED)] if plan.crossing.refused else []
-    parts += [sources(plan), "\n".join(textwrap.wrap(LEFT_OUT, WIDTH))]
-    return "\n\n".join(parts)
+def report_of(plan: Migration) -> Report:
+    """The report on a plan."""
+    told = [(table, ()) for table in (*tables(plan), *road_tables(plan))]
+    if told and plan.moves:
+        queues, *others = (table for table, _ in told)
+        told = [(queues, tuple(str(row[0]) for row in queues.rows)), *((table, ()) for table in others)]
+    command = f"hawb migrate … --to {plan.target.version} -o plan/"
+    release = plan.target.release
+    return Report(
+        f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migration_verdict.verdict(plan),
+        migration_verdict.todo(plan, command),
+        tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
+        (LEFT_OUT, f"What runs now is taken for {plan.runs}."), tuple(plan.notes),
+    )  # fmt: skip
 
 def queue_rows(plan: Migration) -> list[list[str]]:
     """A row for all queues with the same verdict and reasons."""
@@ -95,13 +100,12 @@ def refused_rows(crossing: Crossing) -> list[list[str]]:
     return [[f"{len(one.names):,}: {listing(sorted(one.names))}", f"{one.what}; {one.do}"] for one in crossing.refused]
 
 
-def sources(plan: Migration) -> str:
+def sources(plan: Migration) -> Table:
     """The sources of the reasons and clashes."""
     told = {one.what: one.source for move in plan.moves for one in move.reasons}
     told |= {clash.code: clash.source for clash in plan.clashes}
     told |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
-    rows = [[shown(source), shown(what)] for what, source in told.items()]
-    return columns(rows, ("source", "of")) if rows else ""
+    return Table("Where that stands", ("source", "of"), [(source, what) for what, source in told.items()])
 
 def plain(plan: Migration) -> dict[str, object]:
     """The whole plan as JSON has it."""
@@ -197,15 +201,11 @@ def counts(plans: Sequence[Migration]) -> Table:
 
 
 def page(plan: Migration, text: str) -> str:
-    """One page with the tables and the runbook, whose text is given; it fetches and runs nothing."""
-    title = f"To quorum queues of RabbitMQ {html(plan.target.release)}"
-    reasons = {(one.what, one.source) for move in plan.moves for one in move.reasons}
-    where = Table("Where that stands", ("what", "source"), sorted(reasons))
-    return document(title, [
-        f"<h1>{title}</h1>",
-        section("The whole", *(each._repr_html_() for each in (*tables(plan), *road_tables(plan)))),
-        section("Queue by queue", every_queue(plan)._repr_html_()),
-        section("Sources", where._repr_html_()) if reasons else "",
-        section("Runbook", pre(text)),
-        f"<footer>{LEFT_OUT}</footer>",
-    ])  # fmt: skip
+    """One page with the report, every queue and the runbook, whose text is given; it fetches and runs nothing."""
+    told, every = report_of(plan), every_queue(plan)
+    where = sources(plan)
+    parts = (*told.parts, Part("Queue by queue", every, kinds=tuple(str(row[1]) for row in every.rows)),
+             *([Part(where.caption, where)] if where.rows else []))  # fmt: skip
+    numbers = {verdict: number for verdict, number in plan.counts.items() if number}
+    drawn = [figure(bars.svg(numbers), "Queues by verdict")] if numbers else []
+    return report_page(replace(told, parts=parts), drawn, [closed("The runbook", text)])

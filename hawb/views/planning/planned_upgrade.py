@@ -19,12 +19,14 @@ from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
 from hawb.scenario.dump import dump
 from hawb.scenario.run import Run
 from hawb.views.embedded import svg
-from hawb.views.formatting import html
-from hawb.views.page import LIMITS, document, figure, notes_html, pre, section
-from hawb.views.planning import upgrade, upgrade_runbook
+from hawb.views.formatting import seconds, sentence
+from hawb.views.page import LIMITS, closed, figure, report_page
+from hawb.views.planning import upgrade, upgrade_runbook, upgrade_verdict
 from hawb.views.planning.upgrade_figure import upgrade_figure
+from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
+AWAY = "Each node is away for {} s beside its stop and its boot."
 RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
@@ -48,9 +50,30 @@ class PlannedUpgrade(Struct, frozen=True):
         told = self.plan.prediction
         return bool(told.lost or told.lost_confirmed or told.away)
 
-    def text(self) -> str:
-        """For a terminal."""
-        return upgrade.text(self.found) if self._rolls else upgrade.stop_text(self.found)
+    def verdict(self) -> Verdict:
+        """What the plan costs."""
+        return upgrade_verdict.verdict(self.found) if self._rolls else upgrade_verdict.stop_verdict(self.found)
+
+    def todo(self) -> tuple[ToDo, ...]:
+        """What to do."""
+        return upgrade_verdict.todo(self.found) if self._rolls else upgrade_verdict.stop_todo(self.found)
+
+    def report(self) -> Report:
+        """The answer, for a page and a terminal."""
+        question = "Can the nodes go one after the other?" if self._rolls else "Can all nodes stop and start again?"
+        return Report(
+            question, self.title, self.verdict(), self.todo(), self.parts(),
+            (sentence(self.remarks()[-1]), AWAY.format(seconds(self.task.away_s)), LIMITS), self.notes,
+        )  # fmt: skip
+
+    def parts(self, where: str = "") -> tuple[Part, ...]:
+        """The tables, below headings that begin with `where`."""
+        *others, last = self.tables()
+        more = upgrade.more_felt(self.plan.prediction)
+        told = tuple(self.remarks()[:-1])
+        parts = [Part(where + table.caption, table) for table in (*others, last)]
+        parts[-1] = Part(where + last.caption, last, tuple(filter(None, [more])))
+        return (*parts, *([Part(f"{where}Beside it", None, told)] if told else []))
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -81,17 +104,9 @@ class PlannedUpgrade(Struct, frozen=True):
 
     def page(self) -> str:
         """One page, which fetches and runs nothing."""
-        what = "A rolling upgrade" if self._rolls else "A full stop and start"
-        told = (f"<p>{html(remark)}</p>" for remark in self.remarks())
-        return document(what, [
-            f"<h1>{what}</h1><p>{html(self.title)}</p>",
-            section("The plan", *(table._repr_html_() for table in self.tables()), *told),
-            section("Over time", figure(svg(self.figure(), "Each node's turn over time, as the table has it"))),
-            section("Runbook", pre(self.runbook())),
-            section("The rehearsal, a scenario for hawb check", pre(self.rehearsal())),
-            notes_html(self.notes),
-            f"<footer>{LIMITS}</footer>",
-        ])  # fmt: skip
+        drawn = figure(svg(self.figure(), "Each node's turn over time, as the table has it"), printed=True)
+        below = [closed("The runbook", self.runbook()), closed("The rehearsal, for hawb check", self.rehearsal())]
+        return report_page(self.report(), [drawn], below)
 
     def texts(self) -> dict[str, str]:
         """Everything that a reader can save, by the name of its file."""

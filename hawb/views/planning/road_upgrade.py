@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.planning.standing import standing_at
 from hawb.planning.upgrade import MEASURES, task_of
@@ -21,13 +22,16 @@ from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import PROFILES
 from hawb.rules.upgrade_road import Leg, rules_of
 from hawb.scenario.run import Run
-from hawb.views.formatting import html
+from hawb.views.embedded import svg
+from hawb.views.formatting import sentence
 from hawb.views.markdown import plain
-from hawb.views.page import LIMITS, document, notes_html, pre, section
+from hawb.views.page import LIMITS, closed, figure, report_page
 from hawb.views.planning import road_runbook
 from hawb.views.planning.migration import plain_leg
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, rolling
-from hawb.views.tables import Table, columns
+from hawb.views.planning.upgrade_verdict import road_verdict
+from hawb.views.report import MOST_TO_DO, Part, Report, ToDo
+from hawb.views.tables import Table
 
 WRITTEN = """\
 Written by hawb from simulations, each with the rules of one release and the times of a model. What mirrored queues
@@ -57,11 +61,18 @@ class Roll(Struct, frozen=True):
 
 
 class RoadUpgrade(Struct, frozen=True):
-    """The plans along a road, the cluster that they are about, and notes on what its files do not tell."""
+    """The plans along a road, the cluster that they are about, notes on what its files do not tell, and whether it has
+    mirrored queues."""
 
     rolls: tuple[Roll, ...]
     title: str
     notes: tuple[str, ...] = ()
+    mirrored: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether mirrored queues have to be moved on the way."""
+        return self.mirrored and any(leg.drops_mirrors for leg in self.legs)
 
     @property
     def legs(self) -> list[Leg]:
@@ -73,13 +84,28 @@ class RoadUpgrade(Struct, frozen=True):
         """Whether messages are lost or a node does not come back, in any plan."""
         return any(roll.planned.hurts for roll in self.rolls)
 
-    def text(self) -> str:
-        """For a terminal."""
-        parts = [columns(self.steps(), ("step", "to", "before it"))]
-        for roll in self.rolls:
-            parts += [roll.title, *(["mirrored queues have been moved before"] if roll.moved else []),
-                      roll.planned.text()]  # fmt: skip
-        return "\n\n".join([*parts, columns(self.meanwhile(), MEANWHILE)])
+    def report(self) -> Report:
+        """The answer, for a page and a terminal."""
+        road, *_, meanwhile = self.tables()
+        judged = [(", ".join(leg.name for leg in roll.legs), roll.planned.verdict()) for roll in self.rolls]
+        rolls = [part for roll in self.rolls for part in roll.planned.parts(f"{roll.title}. ")]
+        return Report(
+            f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, road_verdict(len(self.legs), judged),
+            self.todo(), (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
+            (*(f"{roll.title}. {sentence(roll.planned.remarks()[-1])}" for roll in self.rolls),
+             *map(_in_line, [MOVED] if self.moves else []), _in_line(WRITTEN), LIMITS), self.notes,
+        )  # fmt: skip
+
+    def todo(self) -> tuple[ToDo, ...]:
+        """What to do: the move of mirrored queues if a step asks for it, and then what the worst plan asks for."""
+        goal = self.legs[-1].newer.series
+        moved = [ToDo("Move mirrored queues to quorum queues before the step that ends mirroring.",
+                      (f"hawb migrate … --to {goal} -o plan/",))]  # fmt: skip
+        read = ToDo("Take one step after the other, each with its flags and checks. The runbook has each command.",
+                    (f"hawb upgrade … --to {goal} -o runbook.md",))  # fmt: skip
+        worst = min(self.rolls, key=lambda roll: ("no", "but", "yes").index(roll.planned.verdict().answer))
+        rest = [replace(one, what=f"{worst.title}. {one.what}") for one in worst.planned.todo()[1:]]
+        return tuple([*(moved if self.moves else []), read, *rest][:MOST_TO_DO])
 
     def steps(self) -> list[list[str]]:
         """A row for each step: to which release, and what has to be done before."""
@@ -131,14 +157,11 @@ class RoadUpgrade(Struct, frozen=True):
 
     def page(self) -> str:
         """One page, which fetches and runs nothing."""
-        told = "Upgrades, one after the other"
-        return document(told, [
-            f"<h1>{told}</h1><p>{html(self.title)}</p>",
-            section("The plans", *(table._repr_html_() for table in self.tables())),
-            section("Runbook", pre(self.runbook())),
-            notes_html(self.notes),
-            f"<footer>{LIMITS}</footer>",
-        ])  # fmt: skip
+        drawn = [
+            figure(svg(roll.planned.figure(), f"Each node's turn over time, {roll.title}"), roll.title, printed=True)
+            for roll in self.rolls
+        ]
+        return report_page(self.report(), drawn, [closed("The runbook", self.runbook())])
 
 
 def _before(leg: Leg) -> list[str]:
@@ -147,6 +170,10 @@ def _before(leg: Leg) -> list[str]:
     told += ["Erlang changed in the same stop"] if leg.erlang_together else []
     told += [f"flags: {', '.join(leg.flags)}"] if leg.flags else []
     return told
+
+
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _lower(text: str) -> str:
@@ -180,4 +207,5 @@ def along(
         there = run if scenario == run.scenario else Run.of(scenario)
         planned = rolling(there, task_of(there, away_s=away_s, drain=drain), objective, waits, told, orders)
         rolls.append(Roll(tuple(those), version, moved, planned))
-    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes))
+    mirrored = any(queue.mirrored for queue in run.moment().state.queues.values())
+    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes), mirrored)

@@ -1,12 +1,10 @@
-"""A plan for a rolling upgrade, or for a full stop and start, for a terminal and as plain values."""
+"""A plan for a rolling upgrade, or for a full stop and start, as tables, sentences and plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import to_builtins
-from tabulate import tabulate
 
 from hawb.planning.full_stop import FullStop, Stopped
 from hawb.planning.upgrade import Plan, Prediction
@@ -19,21 +17,8 @@ STAGES = ("", "node", "wait for", "sync_queue", "stop at", "runs at", "takes", "
 MEASURED = ("lost", "confirmed", "outage", "skew", "duration")
 STOPPED = ("plan", *MEASURED, "deadlock")
 FELT = ("queue", "lost", "confirmed", "nobody serves it", "blocked")
-MOST_EFFECTS = 10
 MOST_FELT = 20
-"""How many queues are shown in a terminal, and on a page."""
-
-
-def text(answer: Answer) -> str:
-    """The plan as a table, what it is compared with, and the queues that feel it."""
-    parts = [
-        _table(stage_rows(answer), STAGES),
-        _table(_compared(answer), ("plan", *MEASURED)),
-        effects(answer.plan.prediction),
-        never(answer),
-        extent(answer),
-    ]
-    return "\n\n".join(filter(None, parts))
+"""How many queues are shown."""
 
 
 def tables(answer: Answer) -> list[Table]:
@@ -71,28 +56,20 @@ def compared(name: str, told: Prediction) -> list[str]:
             f"{told.duration_s:,.1f} s"]  # fmt: skip
 
 
-def effects(told: Prediction) -> str:
-    """The queues that feel a plan, the worst first."""
-    rows = _effect_rows(told, MOST_EFFECTS)
-    if not rows:
-        return "No queue loses anything, and every queue stays in use."
-    more = len(told.effects) - len(rows)
-    table = _table(rows, FELT)
-    return table + (f"\nand {counted(more, 'more queue')}" if more else "")
-
-
 def felt(told: Prediction) -> list[Table]:
     """The queues that feel a plan as a table; no table where none does."""
-    rows = [tuple(row) for row in _effect_rows(told, MOST_FELT)]
+    rows: list[tuple[object, ...]] = [
+        (shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
+         f"{one.blocked_s:,.3f} s")
+        for one in told.effects[:MOST_FELT]
+    ]  # fmt: skip
     return [Table("Queues that feel it, the worst first", FELT, rows)] if rows else []
 
 
-def _effect_rows(told: Prediction, most: int) -> list[list[str]]:
-    return [
-        [shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
-         f"{one.blocked_s:,.3f} s"]
-        for one in told.effects[:most]
-    ]  # fmt: skip
+def more_felt(told: Prediction) -> str:
+    """How many queues feel a plan beside those of the table; nothing where there are none."""
+    more = len(told.effects) - MOST_FELT
+    return f"And {counted(more, 'more queue')}." if more > 0 else ""
 
 
 def never(answer: Answer) -> str:
@@ -116,12 +93,6 @@ def extent(answer: Answer) -> str:
         f"{'; '.join(answer.waits)}: {counted(answer.tried, 'turn')} played for {counted(answer.kinds, 'kind')} of "
         f"{counted(answer.queues, 'queue')}; {how}, with the draws of the scenario's seed."
     )
-
-
-def stop_text(stopped: Stopped) -> str:
-    """A full stop and start as text."""
-    table = _table([*map(_stop_row, (stopped.plan, *stopped.others))], STOPPED)
-    return "\n\n".join([orders(stopped), table, effects(stopped.plan.prediction), f"{stop_extent(stopped)}."])
 
 
 def orders(stopped: Stopped) -> str:
@@ -170,7 +141,3 @@ def plain_stop(stopped: Stopped) -> dict[str, Any]:
 def _plain(plan: Plan | FullStop) -> dict[str, Any]:
     fields = {field: getattr(plan, field) for field in plan.__struct_fields__ if field != "rehearsal"}
     return to_builtins(fields) | {"rehearsal_steps": [plain(step) for step in plan.rehearsal.steps]}
-
-
-def _table(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> str:
-    return tabulate(rows, columns, tablefmt="plain", disable_numparse=True)

@@ -1,63 +1,60 @@
-"""The report of `hawb run`: for a terminal where a story has led, what happened, what was lost and why."""
+"""The report of `hawb run`: for a terminal how a story has ended, what was lost and why, and what happened."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 
+from hawb.views import terminal
 from hawb.views.cluster import metadata
 from hawb.views.cluster.queue_table import queue_tables
 from hawb.views.formatting import seconds, shown
+from hawb.views.report import Report
+from hawb.views.story.story_verdict import todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
 from hawb.views.tables import WIDTH
 
+LOST = "What was lost, and why"
 
-def report(outcome: dict) -> str:
-    """What a person wants to know of an outcome: the queues, what happened when, what was lost and why, and what
-    RabbitMQ refused."""
-    states = ", ".join(f"{shown(name)} {state}" for name, state in outcome["nodes"].items())
-    head = [
-        shown(outcome["scenario"]),
-        f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}",
-        *filter(None, [metadata.text(outcome)]),
-        "",
-        *queue_tables(outcome),
-    ]
+
+def report(outcome: dict, width: int = WIDTH, colour: bool = False) -> str:
+    """What a person wants to know of an outcome: how it ended and what to do, the queues, what was lost and why, what
+    RabbitMQ refused, and what happened when."""
+    top = Report("", _about(outcome), verdict(outcome), todo(outcome))
     refused = [refusal(error) for error in outcome["errors"]]
-    return "\n".join(
-        [
-            *head,
-            *_section("What happened", _timeline(outcome)),
-            *_section("What was lost, and why", _paragraphs(whys(outcome))),
-            *_section("What RabbitMQ refused", _paragraphs(refused)),
-        ]
-    )
+    parts = [
+        terminal.text(top, width, colour),
+        "\n".join([*filter(None, [metadata.text(outcome)]), *queue_tables(outcome, width, colour)]),
+        *_section(LOST, _paragraphs(whys(outcome), width), width, colour),
+        *_section("What RabbitMQ refused", _paragraphs(refused, width), width, colour),
+        *_section("What happened", _timeline(outcome, width), width, colour),
+    ]
+    return "\n\n".join(parts)
 
 
-def _section(title: str, lines: list[str]) -> list[str]:
-    return ["", title, *lines] if lines else []
+def _about(outcome: dict) -> str:
+    states = ", ".join(f"{shown(name)} {state}" for name, state in outcome["nodes"].items())
+    played = f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}"
+    return f"{shown(outcome['scenario'])}. {played}"
 
 
-def _timeline(outcome: dict) -> list[str]:
+def _section(title: str, lines: list[str], width: int, colour: bool) -> list[str]:
+    return ["\n".join([terminal.head(title, width, colour), *lines])] if lines else []
+
+
+def _timeline(outcome: dict, width: int) -> list[str]:
     told = sentences(outcome)
-    width = max((len(seconds(sentence.t)) for sentence in told), default=0) + 2
+    room = max((len(seconds(sentence.t)) for sentence in told), default=0) + 2
     lines = []
     for sentence in told:
-        lines += _wrapped(sentence.text, seconds(sentence.t).rjust(width) + "  ")
-        lines += [" " * (width + 4) + line for line in (sentence.log_line or "").splitlines()]
+        lines += terminal.wrapped(sentence.text, width, seconds(sentence.t).rjust(room) + "  ")
+        for line in (sentence.log_line or "").splitlines():
+            lines += terminal.wrapped(line, width, " " * (room + 4))
     return lines
 
 
-def _paragraphs(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in _wrapped(text, "  ")]
-
-
-def _wrapped(text: str, lead: str) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+def _paragraphs(texts: Iterable[str], width: int) -> list[str]:
+    return [line for text in texts for line in terminal.wrapped(text, width, "  ")]
 
 
 def refusal(error: dict) -> str:

@@ -1,4 +1,4 @@
-"""What an audit of a fleet comes to, for a terminal and for programs."""
+"""What an audit of a fleet comes to, for a terminal, as one page and for programs."""
 
 from __future__ import annotations
 
@@ -8,32 +8,89 @@ from msgspec.structs import asdict
 
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.study.audit import Summary
+from hawb.views import bars
 from hawb.views.formatting import counted, shortened, shown
-from hawb.views.planning.findings import advice
-from hawb.views.tables import columns
+from hawb.views.page import figure, report_page
+from hawb.views.planning.findings import ADVISED, advice_rows
+from hawb.views.planning.lint_verdict import ANSWERS
+from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
+from hawb.views.tables import Table
+from hawb.views.terminal import text
 
-RISKS = ("", "code", "queues", "share", "policies, nodes", "clusters", "for example")
-BLOCKERS = ("what blocks a move to quorum queues", "queues", "share", "clusters")
+RISKY, BLOCKING = "What is risky", "What blocks a move to quorum queues"
+RISKS = ("severity", "code", "queues", "share", "policies, nodes", "clusters", "for example")
+BLOCKERS = ("what", "queues", "share", "clusters")
 REFUSED = ("file that could not be read", "why")
 
 MOST_REFUSED = 20
 """How many unreadable files a terminal shows; all are in the table of refusals."""
 LONGEST = 60
+ASSUMED = ("Each cluster is taken as its own files have it; what a file does not tell is not judged.",)
 
 
 def report(summary: Summary) -> str:
-    """The whole report."""
+    """The whole report as text."""
+    return text(report_of(summary))
+
+
+def report_of(summary: Summary) -> Report:
+    """The report on a fleet."""
     queues = sum(summary.types.values())
     of_types = ", ".join(f"{number:,} {shown(kind)}" for kind, number in summary.types.items())
-    parts = [f"{counted(summary.clusters, 'cluster')}, {counted(queues, 'queue')}{f': {of_types}' if queues else ''}"]
-    if summary.risks:
-        parts.append(columns(list(_risks(summary, queues)), RISKS))
-    if summary.blockers:
-        rows = [[one["blocker"], *_numbers(one["queues"], queues), f"{one['clusters']:,}"] for one in summary.blockers]
-        parts.append(columns(rows, BLOCKERS))
-    if summary.refused:
-        parts.append(columns(list(_refused(summary)), REFUSED))
-    return "\n\n".join([*parts, advice(one["code"] for one in _worst_first(summary))]).rstrip()
+    about = f"{counted(summary.clusters, 'cluster')}, {counted(queues, 'queue')}{f': {of_types}' if queues else ''}"
+    found = [
+        (RISKY, RISKS, list(_risks(summary, queues))),
+        (BLOCKING, BLOCKERS, list(_blockers(summary, queues))),
+        ("What could not be read", REFUSED, list(_refused(summary))),
+        ("Why, and what to do", ADVISED, advice_rows(one["code"] for one in _worst_first(summary))),
+    ]  # fmt: skip
+    parts = tuple(
+        Part(title, Table(title, heads, [*map(tuple, rows)]), kinds=tuple(row[0] for row in rows if title == RISKY))
+        for title, heads, rows in found if rows
+    )  # fmt: skip
+    return Report("Is the fleet in order?", about, verdict(summary), todo(summary), parts, ASSUMED)
+
+
+def page(summary: Summary) -> str:
+    """One page, which fetches and runs nothing: a bar for each kind of risk."""
+    risks = [one for one in _worst_first(summary) if one["clusters"]]
+    said = {one["code"]: f"{counted(one['queues'], 'queue')} in {counted(one['clusters'], 'cluster')}" for one in risks}
+    picture = bars.svg(
+        {one["code"]: one["clusters"] for one in risks}, said, {one["code"]: _severity(one) for one in risks}
+    )
+    return report_page(report_of(summary), [figure(picture, "Clusters that have it, the worst first")] if risks else [])
+
+
+def verdict(summary: Summary) -> Verdict:
+    """No where a cluster has an error or none could be read, yes with a but where it has a warning."""
+    if not summary.clusters:
+        return Verdict("no", "no cluster could be read")
+    unread = f"; {counted(len(summary.refused), 'file')} could not be read" if summary.refused else ""
+    worst = next(iter(_worst_first(summary)), None)
+    if worst is None and unread:
+        return Verdict("but", f"{unread[2:]}; nothing is found in {counted(summary.clusters, 'cluster')}")
+    if worst is None or _severity(worst) == "note":
+        of = "" if worst is None else " but notes"
+        return Verdict(
+            "but" if unread else "yes", f"nothing{of} is found in {counted(summary.clusters, 'cluster')}{unread}"
+        )
+    codes = [one for one in summary.risks if _severity(one) == _severity(worst)]
+    kinds = counted(len(codes), f"kind of {_severity(worst)}", f"kinds of {_severity(worst)}s")
+    widest = max(codes, key=lambda one: one["clusters"])
+    where = f"{widest['code']} alone in {widest['clusters']:,} of {counted(summary.clusters, 'cluster')}"
+    return Verdict(ANSWERS[_severity(worst)], f"there {'is' if len(codes) == 1 else 'are'} {kinds}, {where}{unread}")
+
+
+def todo(summary: Summary) -> tuple[ToDo, ...]:
+    """What to do about the worst risks, those of most clusters first."""
+    bad = [one for one in _worst_first(summary) if _severity(one) != "note"]
+    return tuple(
+        ToDo(f"{one['code']}, {_numbers_in_words(one)}: {ADVICE[one['code']].remedy}") for one in bad[:MOST_TO_DO]
+    )
+
+
+def _numbers_in_words(risk: dict) -> str:
+    return f"{counted(risk['queues'], 'queue')} in {counted(risk['clusters'], 'cluster')}"
 
 
 def plain(summary: Summary) -> dict[str, object]:
@@ -49,15 +106,20 @@ def _risks(summary: Summary, queues: int) -> Iterator[list[str]]:
         yield [_severity(one), one["code"], *numbers, others, f"{one['clusters']:,}", shown(example)]
 
 
+def _blockers(summary: Summary, queues: int) -> Iterator[list[str]]:
+    for one in summary.blockers:
+        yield [shown(one["blocker"]), *_numbers(one["queues"], queues), f"{one['clusters']:,}"]
+
+
 def _refused(summary: Summary) -> Iterator[list[str]]:
     for one in summary.refused[:MOST_REFUSED]:
         yield [shown(shortened(one["file"], LONGEST)), shown(f"{one['place']}: {one['given']}, not {one['accepted']}")]
     if (more := len(summary.refused) - MOST_REFUSED) > 0:
-        yield [f"and {more:,} more", ""]
+        yield [f"and {more:,} more", "all are in the table of refusals"]
 
 
 def _worst_first(summary: Summary) -> list[dict]:
-    return sorted(summary.risks, key=lambda one: SEVERITIES.index(_severity(one)))
+    return sorted(summary.risks, key=lambda one: (SEVERITIES.index(_severity(one)), -one["clusters"]))
 
 
 def _severity(risk: dict) -> str:

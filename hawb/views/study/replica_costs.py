@@ -9,16 +9,16 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from tabulate import tabulate
-
 from hawb.study.intervals import BATCHES
 from hawb.study.prediction import Prediction
 from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
 from hawb.views.embedded import svg
-from hawb.views.formatting import counted, html, listing, percent, shown
-from hawb.views.page import document, figure, notes_html, section
+from hawb.views.formatting import counted, listing, percent, shown
+from hawb.views.page import figure, report_page
+from hawb.views.report import Part, Report
+from hawb.views.study import replica_verdict
 from hawb.views.study.replica_figure import replica_figure
-from hawb.views.tables import WIDTH, Table, columns
+from hawb.views.tables import WIDTH, Table
 
 COLUMNS = ("type", "replicas", "tolerates", "disk", "memory", "network", "messages/s", "loses confirmed", "out of use")
 ADVICE = ("now", "recommended", "tolerates", "queues", "why not quorum")
@@ -52,12 +52,18 @@ UNPLAYED = "not played, as no trials were asked for, or the network could not ca
 NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not played"
 
 
-def report(found: WhatIf) -> str:
-    """The answer as text for a terminal."""
-    table = tabulate(rows(found), COLUMNS, tablefmt="plain", disable_numparse=True)
-    advised = columns([list(row) for row in advice_rows(found)], ADVICE)
-    parts = [heading(found), table, recommendation(found), advised, *legend(found)]
-    return "\n\n".join(part if "\n" in part else "\n".join(textwrap.wrap(part, WIDTH)) for part in parts)
+def report_of(found: WhatIf) -> Report:
+    """The report on a cluster's queues."""
+    costs, _, advised = tables(found)
+    return Report(
+        f"Do the queues outlive {counted(found.failures, 'failure')}?", heading(found), replica_verdict.verdict(found),
+        replica_verdict.todo(found),
+        (
+            Part("Queue by queue", advised, (recommendation(found),)),
+            Part("What one to seven replicas cost and bring", costs),
+        ),
+        tuple(" ".join(each.split()) for each in legend(found)), tuple(found.notes),
+    )  # fmt: skip
 
 
 def heading(found: WhatIf) -> str:
@@ -222,11 +228,5 @@ def tables(found: WhatIf) -> tuple[Table, Table, Table]:
 
 def page(found: WhatIf) -> str:
     """One page, which fetches and runs nothing."""
-    title = "How many replicas?"
-    costs, told, advised = (each._repr_html_() for each in tables(found))
-    return document(title, [
-        f"<h1>{title}</h1><p>{html(heading(found))}</p>",
-        section("Queue by queue", advised),
-        section("One to seven", costs, figure(svg(replica_figure(found), "The table's numbers as lines")), told),
-        notes_html(found.notes),
-    ])  # fmt: skip
+    drawn = figure(svg(replica_figure(found), "The table's numbers as lines"), printed=True)
+    return report_page(report_of(found), [drawn])

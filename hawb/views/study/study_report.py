@@ -1,14 +1,19 @@
-"""A study's estimates for a terminal: a verdict, a table for each measure, and the progress while it runs."""
+"""A study's estimates for a terminal and as one page: a verdict, a table for each measure; and its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
+from hawb.views import bars
 from hawb.views.formatting import counted, left, percent, shown
-from hawb.views.tables import WIDTH, columns
+from hawb.views.page import figure, report_page
+from hawb.views.report import Part, Report
+from hawb.views.study import study_verdict
+from hawb.views.study.study_verdict import Row
+from hawb.views.tables import Table
+from hawb.views.terminal import text
 
 if TYPE_CHECKING:
     from hawb.study.progress import Progress
@@ -16,6 +21,10 @@ if TYPE_CHECKING:
 COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "95 % interval")
 MORE = ("more than {}", "95 % interval")
 EFFECTIVE = "effective trials"
+ASSUMED = (
+    "Trials are played by the model, each with the faults of its environment; designs are compared under the same"
+    " faults. Intervals are of 95 %: none in so many trials is not never.",
+)
 
 JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
@@ -25,49 +34,67 @@ JUDGED = {
 """The measures by which designs are judged, in this order; their tables come first."""
 
 
-def report(
-    title: str, estimates: Iterable[Mapping[str, object]], baseline: str | None = None, currency: str | None = None
-) -> str:
+def report_of(
+    title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None,
+    numbers: tuple[Part, ...] = (), command: str = "hawb study FILE --output FOLDER",
+) -> Report:  # fmt: skip
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
     weights, each row tells how many plain trials they are worth. With a `baseline` each row tells its difference from
-    that design, under the same faults, and a verdict stands before the tables. `currency` is that of prices."""
-    by_measure: dict[str, list[Mapping[str, object]]] = {measure: [] for measure in JUDGED}
-    for row in estimates:
-        by_measure.setdefault(row["measure"], []).append(row)
-    parts = [shown(title)]
-    if baseline is not None and (told := verdict(by_measure, baseline)):
-        parts.append(told)
-    idle = []
-    for measure, rows in by_measure.items():
-        if not rows:
-            continue
-        if any(row["share"] or row["mean"] for row in rows):
-            unit = f", {shown(currency)}" if measure == PRICE else ""
-            parts.append(f"{measure}{unit}\n{_table(rows, baseline)}")
-        else:
-            idle.append(measure)
+    that design, under the same faults, and what tells designs apart stands before the tables. `currency` is that of
+    prices, `numbers` what was measured and what is assumed."""
+    rows = list(estimates)
+    by_measure: dict[str, list[Row]] = {measure: [] for measure in JUDGED}
+    for row in rows:
+        by_measure.setdefault(str(row["measure"]), []).append(row)
+    beside = () if baseline is None else tuple(apart(by_measure, baseline))
+    parts = [Part(f"Beside {shown(baseline)}, under the same faults", None, beside)] if beside else []
+    had = {measure: those for measure, those in by_measure.items() if any(row["share"] or row["mean"] for row in those)}
+    for measure, those in had.items():
+        unit = f", {shown(currency)}" if measure == PRICE else ""
+        kinds = tuple(shown(row["environment"]) for row in those)
+        parts.append(Part(f"{measure}{unit}", _table(those, baseline), kinds=kinds))
+    idle = [measure for measure, those in by_measure.items() if those and measure not in had]
     if idle:
-        parts.append(f"In no trial any: {', '.join(idle)}")
-    return "\n\n".join(parts)
+        parts.append(Part("In no trial any", None, (", ".join(idle),)))
+    told, designs = study_verdict.verdict(rows, baseline), {row["design"] for row in rows}
+    asked, todo = study_verdict.question(baseline, len(designs)), study_verdict.todo(rows, told, baseline, command)
+    return Report(asked, shown(title), told, todo, (*parts, *numbers), ASSUMED)
 
 
-def verdict(by_measure: Mapping[str, Iterable[Mapping[str, object]]], baseline: str) -> str:
+def report(title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None) -> str:
+    """The same as text."""
+    return text(report_of(title, estimates, baseline, currency))
+
+
+def page(found: Report, estimates: Iterable[Row]) -> str:
+    """One page, which fetches and runs nothing: a bar for each cell of the first measures that any trial had."""
+    drawn = []
+    for measure in JUDGED:
+        rows = [row for row in estimates if row["measure"] == measure and row["mean"]]
+        named = {f"{row['design']}, {row['environment']}": row for row in rows}
+        if named:
+            said = {name: f"{number(row['mean'])}  ({interval(row['mean_low'], row['mean_high'])})"
+                    for name, row in named.items()}  # fmt: skip
+            picture = bars.svg({name: float(row["mean"]) for name, row in named.items()}, said)
+            drawn.append(figure(picture, f"{JUDGED[measure]}: the mean of a trial, with its interval of 95 %"))
+    return report_page(found, drawn)
+
+
+def apart(by_measure: Mapping[str, Iterable[Row]], baseline: str) -> list[str]:
     """Which designs are told apart from the baseline by the measures that count, environment by environment; nothing
     where there is no other design."""
     by_environment: dict[str, list[str]] = {}
     for measure, words in JUDGED.items():
-        cells: dict[str, list[Mapping[str, object]]] = {}
+        cells: dict[str, list[Row]] = {}
         for row in by_measure[measure]:
             if row["design"] != baseline and row["difference"] is not None:
                 cells.setdefault(shown(row["environment"]), []).append(row)
         for environment, rows in cells.items():
-            by_environment.setdefault(environment, []).append(f"  {words}: {_judged(rows)}")
-    wrap = TextWrapper(WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False).fill
-    parts = ["\n".join([environment, *map(wrap, lines)]) for environment, lines in by_environment.items()]
-    return "\n".join([f"Beside {shown(baseline)}, under the same faults:", *parts]) if parts else ""
+            by_environment.setdefault(environment, []).append(f"{environment}: {words}: {_judged(rows)}")
+    return [line for lines in by_environment.values() for line in lines]
 
 
-def _judged(rows: Iterable[Mapping[str, object]]) -> str:
+def _judged(rows: Iterable[Row]) -> str:
     """The designs that have less than the baseline and those that have more, each with its difference; designs whose
     interval includes 0 are neither."""
     sides: dict[str, list[str]] = {"less": [], "more": []}
@@ -79,17 +106,20 @@ def _judged(rows: Iterable[Mapping[str, object]]) -> str:
     return "; ".join(told) or "no difference is told"
 
 
-def origins(title: str, settings: Iterable[Setting]) -> str:
-    """The numbers that a study was played with, after own numbers of that title were laid over it: a list of those that
-    were measured, one of those that are assumed, and one for each other origin."""
-    by_origin: dict[str, list[list[str]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
+def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
+    """The numbers that a study was played with, after own numbers of that title were laid over it: a table of those
+    that were measured, one of those that are assumed, and one for each other origin."""
+    by_origin: dict[str, list[tuple[str, ...]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
     for one in settings:
-        by_origin[one.origin].append([shown(one.name), shown(one.value), shown(one.reason)])
-    parts = [columns(rows, (f"{origin}:", "", "")) for origin, rows in by_origin.items() if rows]
-    return "\n\n".join([f"With these numbers: {shown(title)}", *parts])
+        by_origin[one.origin].append((shown(one.name), shown(one.value), shown(one.reason)))
+    heads = ("number", "value", "why")
+    return tuple(
+        Part(f"{origin.capitalize()}, of {shown(title)}", Table(origin, heads, rows))
+        for origin, rows in by_origin.items() if rows
+    )  # fmt: skip
 
 
-def _table(rows: list[Mapping[str, object]], baseline: str | None) -> str:
+def _table(rows: list[Row], baseline: str | None) -> Table:
     head, cells = list(COLUMNS), [_cells(row) for row in rows]
     if any(row["effective_trials"] != row["trials"] for row in rows):
         head.insert(2, EFFECTIVE)
@@ -99,16 +129,16 @@ def _table(rows: list[Mapping[str, object]], baseline: str | None) -> str:
         head += [part.format(shown(baseline)) for part in MORE]
         for row, cell in zip(rows, cells, strict=True):
             cell += _difference(row, baseline)
-    return columns(cells, tuple(head))
+    return Table(str(rows[0]["measure"]), tuple(head), [tuple(cell) for cell in cells])
 
 
-def _cells(row: Mapping[str, object]) -> list[str]:
+def _cells(row: Row) -> list[str]:
     share = f"{percent(row['share_low'])} to {percent(row['share_high'])}"
     mean = interval(row["mean_low"], row["mean_high"])
     return [shown(row["environment"]), shown(row["design"]), number(row["mean"]), mean, percent(row["share"]), share]
 
 
-def _difference(row: Mapping[str, object], baseline: str) -> list[str]:
+def _difference(row: Row, baseline: str) -> list[str]:
     if row["design"] == baseline or row["difference"] is None:
         return ["", ""]
     return [more(row["difference"]), interval(row["difference_low"], row["difference_high"])]

@@ -1,0 +1,87 @@
+"""Whether a cluster holds against all that a search has tried, in a sentence, and what to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.planning.explore import Progress, Question
+from hawb.scenario.document import Step
+from hawb.scenario.dump import plain
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.report import ToDo, Verdict
+
+HOLDS = {
+    "lost-confirmed": ("no confirmed message is lost", "confirmed messages of {queues} are lost"),
+    "unavailable": ("some node serves every queue", "no node serves {queues}"),
+    "diverged": ("no queue has two sides that differ", "two sides go on with different messages of {queues}"),
+}
+"""What is told of each goal where no story ends in it, and where one does."""
+QUESTIONS = {
+    "lost-confirmed": "Is every confirmed message safe?", "unavailable": "Does every queue stay in use?",
+    "diverged": "Do all sides keep the same messages?",
+}  # fmt: skip
+FAULTS_AGAIN = 9
+
+
+def verdict(question: Question, answer: Progress) -> Verdict:
+    """Yes where every story within the bound was tried and none ends in the goal, yes with a but where the search was
+    stopped before, no where one does."""
+    held, broken = HOLDS[question.goal]
+    if answer.story is not None:
+        told = "; ".join(map(step_in_words, new_steps(answer)))
+        steps = counted(len(new_steps(answer)), "step")
+        return Verdict("no", f"{broken.format(queues=listing(answer.harmed))} after {steps}: {told}")
+    if answer.over:
+        return Verdict("yes", f"{held} within {bound(question)}")
+    steps = counted(answer.depth, "step")
+    return Verdict(
+        "but", f"only as far as it was searched: {held} by stories of up to {steps} within {bound(question)}"
+    )
+
+
+def bound(question: Question) -> str:
+    """The bound of a search, in words."""
+    most = question.most
+    return f"{counted(most.faults, 'fault')} and {counted(most.operations, 'operation')}"
+
+
+def new_steps(answer: Progress) -> tuple[Step, ...]:
+    """The steps that the search has put behind those of the cluster."""
+    return () if answer.story is None else tuple(answer.story.steps[-(answer.depth + 1) :])
+
+
+def step_in_words(step: Step) -> str:
+    """A step as it is typed, without its time: kill a."""
+    return f"{step.name} {_in_words(plain(step)[step.name])}".strip()
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list):
+        return (
+            " | ".join(map(_in_words, value))
+            if any(isinstance(one, list) for one in value)
+            else ", ".join(map(shown, value))
+        )
+    if isinstance(value, dict):
+        return _in_words([one for one in value.values() if isinstance(one, str)])
+    return "" if value is None or value is True else shown(value)
+
+
+def todo(question: Question, answer: Progress) -> tuple[ToDo, ...]:
+    """What to do next: play what was found and try what would have kept it, or ask for more."""
+    if answer.story is not None:
+        return (
+            ToDo("Play the story, to read why.", ("hawb run story.yaml",)),
+            ToDo("Open it in the lab, where each single change is tried that would have kept it.", ("make lab",)),
+        )
+    if not answer.over:
+        return (
+            ToDo(
+                "Let it search to the end, or take away verbs, to have the whole answer.",
+            ),
+        )
+    if question.most.faults >= FAULTS_AGAIN:
+        return ()
+    return (
+        ToDo("Ask for one fault more.", (f"hawb explore … --for {question.goal} --faults {question.most.faults + 1}",)),
+    )

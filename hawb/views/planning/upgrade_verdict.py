@@ -1,0 +1,114 @@
+"""What an upgrade costs, in a sentence, and what to do about it: for nodes one after the other, for all at once, and
+release by release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hawb.planning.full_stop import FullStop, Stopped
+from hawb.planning.upgrade import Effect, Plan, Prediction
+from hawb.planning.upgrade_search import Answer
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.report import ToDo, Verdict
+
+LONG_S = 1.0
+"""An outage that is longer is told: a shorter one is a failover, which clients take for a slow answer."""
+EVERY_QUEUE = "every queue stays in use"
+
+
+def verdict(answer: Answer) -> Verdict:
+    """Whether the nodes can go one after the other: yes with nothing lost and no queue away for long, no where messages
+    are lost or a node does not come back."""
+    told = _judged(answer.plan)
+    return Verdict(told.answer, f"{told.why}{_without(answer)}")
+
+
+def stop_verdict(stopped: Stopped) -> Verdict:
+    """Whether all nodes can stop and start again: nothing can be used meanwhile, so the best is a yes with a but."""
+    plan = stopped.plan
+    if plan.stuck is not None:
+        return Verdict("no", f"{shown(plan.stuck)} waits for {listing(plan.waits_for)} for ever")
+    if _is_bad(plan.prediction):
+        return _judged(plan)
+    first, last = shown(plan.starts[0]), shown(plan.stops[-1])
+    order = f"{last} has to stop last and start first" if first == last else f"{last} has to stop last"
+    return Verdict("but", f"nothing is lost, but nothing can be used meanwhile; {order}")
+
+
+def _judged(plan: Plan | FullStop) -> Verdict:
+    told = plan.prediction
+    if told.away:
+        return Verdict("no", f"{listing(told.away)} {'does' if len(told.away) == 1 else 'do'} not come back")
+    if told.lost or told.lost_confirmed:
+        queues = [effect.queue for effect in told.effects if effect.lost]
+        known = f"{told.lost_confirmed:,} of them confirmed" if told.lost_confirmed else "not confirmed"
+        return Verdict("no", f"even the best plan loses {counted(told.lost)} of {listing(queues)}, {known}")
+    away = sorted((one for one in told.effects if out_of_use_s(one) > LONG_S), key=out_of_use_s, reverse=True)
+    if not away:
+        return Verdict("yes", f"nothing is lost and {EVERY_QUEUE}, if nodes go as planned")
+    name, for_s = shown(away[0].queue), f"{out_of_use_s(away[0]):,.0f} s"
+    if len(away) == 1:
+        return Verdict("but", f"{name} cannot be used for {for_s}; nothing is lost")
+    many = counted(len(away), "queue")
+    return Verdict("but", f"{many} cannot be used while nodes are away, {name} for {for_s}; nothing is lost")
+
+
+def out_of_use_s(effect: Effect) -> float:
+    """How long a queue cannot be used, served by nobody or blocked."""
+    return effect.down_s + effect.blocked_s
+
+
+def _is_bad(told: Prediction) -> bool:
+    return bool(told.away or told.lost or told.lost_confirmed)
+
+
+def _without(answer: Answer) -> str:
+    """What is lost beside by those who go without a plan."""
+    worst = max((plan.prediction.lost for plan in answer.others[1:]), default=0)
+    more = worst - answer.plan.prediction.lost
+    return f"; without a plan {counted(more)} more would be lost" if more > 0 else ""
+
+
+def todo(answer: Answer) -> tuple[ToDo, ...]:
+    """What to do for a rolling upgrade: go in the order, give queues a majority that lasts, leave rebalancing."""
+    stages, rebalanced = answer.plan.stages, answer.others[0]
+    order = " then ".join(shown(stage.node) for stage in stages)
+    waits = listing(dict.fromkeys(stage.wait for stage in stages if stage.wait != "none"))
+    before = f", before each waiting for: {waits}" if waits else ""
+    asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", ("hawb upgrade … -o runbook.md",))]
+    if answer.never:
+        asked.append(ToDo(
+            f"Give {listing(answer.never)} a third member before, or do not wait for a majority and one more on their"
+            " nodes: that wait would never end.", ("rabbitmq-queues grow NODE even",),
+        ))  # fmt: skip
+    more = rebalanced.prediction.lost - answer.plan.prediction.lost
+    if more > 0:
+        asked.append(ToDo(
+            f"Do not rebalance right after the last node: with mirrors that are still empty it would lose"
+            f" {counted(more)} more. Synchronise first.",
+        ))  # fmt: skip
+    return tuple(asked)
+
+
+def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:
+    """What to do for a full stop and start."""
+    plan = stopped.plan
+    asked = [
+        ToDo(f"Stop in this order: {', '.join(map(shown, plan.stops))}."),
+        ToDo(f"Start in this order, each once the one before runs: {', '.join(map(shown, plan.starts))}."
+             if plan.together == 1 else
+             f"Start the first {plan.together} together, then one by one: {', '.join(map(shown, plan.starts))}."),
+    ]  # fmt: skip
+    stuck = [one for one in stopped.others if one.stuck is not None]
+    if stuck:
+        asked.append(ToDo(f"Do not start {stuck[0].name}: {shown(stuck[0].stuck)} would wait for ever."))
+    return tuple(asked)
+
+
+def road_verdict(steps: int, judged: Sequence[tuple[str, Verdict]]) -> Verdict:
+    """Of the upgrades to a release, each with its verdict: as the worst of them."""
+    worst = min(judged, key=lambda pair: ("no", "but", "yes").index(pair[1].answer))
+    if worst[1].answer == "yes":
+        return Verdict("yes", f"in {counted(steps, 'step')}; nothing is lost and {EVERY_QUEUE}, if nodes go as planned")
+    return Verdict(worst[1].answer, f"{worst[0]}: {worst[1].why}")

@@ -1,0 +1,170 @@
+"""Tables and reports as text, within a width: that of the terminal, or `WIDTH` where there is none, so that what is
+piped is the same everywhere. Colours are for terminals that have them, and no reader needs them.
+
+`rich` lays out and colours; it is imported where something is drawn: whoever asks for JSON does not wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from hawb.views import style
+from hawb.views.formatting import shown
+from hawb.views.report import Part, Report, ToDo
+from hawb.views.tables import WIDTH, Table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+GAP = 2
+"""The spaces between columns; a head has as many more behind it where there is room."""
+LONGEST_WORD = 30
+"""A column gives way as far as its longest word; longer ones are broken."""
+MOST_LINES = 8
+"""A table whose rows would be higher is told row by row."""
+
+
+def columns(
+    rows: Iterable[Sequence[object]], headers: Sequence[str], width: int | None = WIDTH, right: Iterable[int] = (),
+    colour: bool = False,
+) -> str:  # fmt: skip
+    """Aligned columns, those of the indices `right` at their right ends, within a width or as wide as they are. A table
+    that is too wide for it is told row by row."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = _widths(cells, headers, width)
+    if widths is None:
+        return _row_by_row(cells, headers, width or WIDTH, colour)
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid, right = Grid(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold"), {*right}
+    for at, head in enumerate(headers):
+        grid.add_column(Text(head), justify="right" if at in right else "left", width=widths[at], overflow="fold")
+    for row in cells:
+        grid.add_row(*(Text(cell, style=_ink(cell, at == 0)) for at, cell in enumerate(row)))
+    return drawn(grid, width or sum(widths) + GAP * len(widths), colour)
+
+
+def _widths(cells: Sequence[Sequence[str]], headers: Sequence[str], width: int | None) -> list[int] | None:
+    """How wide each column is: as wide as it is, or if that is too wide for all together as its longest word, and what
+    room is left goes to those that want the least more first. None if there is no room, or rows would be towers."""
+    texts = [[head, *(row[at] for row in cells)] for at, head in enumerate(headers)]
+    natural = [max(len(head) + GAP, *map(len, told)) for head, told in zip(headers, texts, strict=True)]
+    if width is None or sum(natural) + GAP * (len(natural) - 1) <= width:
+        return natural
+    words = [max((len(word) for text in told for word in text.split()), default=0) for told in texts]
+    widths = [min(wanted, max(word, 1), LONGEST_WORD) for wanted, word in zip(natural, words, strict=True)]
+    room = width - sum(widths) - GAP * (len(widths) - 1)
+    if room < 0:
+        return None
+    wanting = sorted(range(len(widths)), key=lambda at: natural[at] - widths[at])
+    for place, at in enumerate(wanting):
+        more = min(natural[at] - widths[at], room // (len(wanting) - place))
+        widths[at], room = widths[at] + more, room - more
+    towers = any(wanted > MOST_LINES * given for wanted, given in zip(natural, widths, strict=True))
+    return None if towers else widths
+
+
+def _row_by_row(cells: Iterable[Sequence[str]], headers: Sequence[str], width: int, colour: bool) -> str:
+    from rich.text import Text
+
+    lines = []
+    for row in cells:
+        head, *rest = [(name, cell) for name, cell in zip(headers, row, strict=True) if cell]
+        lines += [Text(line, style=_ink(head[1], True) or "bold") for line in wrapped(head[1], width)]
+        for name, cell in rest:
+            told = f"{name}: {cell}" if name else cell
+            lines += [Text(line, style=_ink(cell)) for line in wrapped(told, width, "  ")]
+    return drawn(Text("\n").join(lines), width, colour)
+
+
+def _ink(cell: str, is_name: bool = False) -> str:
+    return style.ANSWERS[tone].colour if (tone := style.tone(cell, is_name)) else ""
+
+
+def wrapped(text: str, width: int, lead: str = "", hang: str | None = None) -> list[str]:
+    """The lines of a paragraph, the first behind `lead`, the others behind `hang`, by default as far in."""
+    hang = " " * len(lead) if hang is None else hang
+    return textwrap.wrap(text, width, initial_indent=lead, subsequent_indent=hang, break_on_hyphens=False)
+
+
+def drawn(what: RenderableType, width: int, colour: bool) -> str:
+    """Something of rich's as text; no line ends in spaces."""
+    from rich.console import Console
+
+    console = Console(
+        file=StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour,
+        no_color=not colour, force_jupyter=False, highlight=False, markup=False, emoji=False,
+    )  # fmt: skip
+    with console.capture() as told:
+        console.print(what, soft_wrap=False)
+    return "\n".join(line.rstrip() for line in told.get().rstrip("\n").split("\n"))
+
+
+def terminal() -> tuple[int, bool]:
+    """The width of standard output, and whether it has colours (https://no-color.org)."""
+    if not sys.stdout.isatty():
+        return WIDTH, False
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", "unknown")
+    return max(shutil.get_terminal_size().columns, 40), not plain
+
+
+def told(report: Report) -> str:
+    """A report for standard output."""
+    return text(report, *terminal())
+
+
+def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
+    """A report as text: the verdict, what to do, tables, what is assumed."""
+    parts = ["\n".join([*_verdict(report, width, colour), *wrapped(shown(report.about), width, "  ")])]
+    if report.todo:
+        lines = [line for number, one in enumerate(report.todo, 1) for line in _to_do(number, one, width)]
+        parts.append("\n".join([head("What to do", width, colour), *lines]))
+    parts += [_part(part, width, colour) for part in report.parts]
+    parts += _listed("What is assumed", report.assumptions, width, colour)
+    return "\n\n".join(parts)
+
+
+def _verdict(report: Report, width: int, colour: bool) -> Iterator[str]:
+    from rich.text import Text
+
+    look = style.ANSWERS[report.verdict.answer]
+    for line in wrapped(shown(report.verdict.sentence), width, f"{look.glyph} "):
+        yield drawn(Text(line, style=f"bold {look.colour}"), width, colour)
+
+
+def _to_do(number: int, one: ToDo, width: int) -> list[str]:
+    """The lines of a thing to do; a command stays in one line, to be copied."""
+    return [*wrapped(shown(one.what), width, f"  {number}. "), *(f"     $ {command}" for command in one.commands)]
+
+
+def _part(part: Part, width: int, colour: bool) -> str:
+    lines = [head(shown(part.title), width, colour)]
+    if part.table is not None:
+        lines.append(table(part.table, width, colour))
+    for note in part.notes:
+        lines += wrapped(shown(note), width, "  ")
+    return "\n".join(lines)
+
+
+def table(of: Table, width: int = WIDTH, colour: bool = False) -> str:
+    """A table without its caption; columns of numbers stand at their right ends."""
+    return columns([map(of.cell_text, row) for row in of.rows], [*map(shown, of.columns)], width, of.numbers(), colour)
+
+
+def head(title: str, width: int, colour: bool) -> str:
+    """A heading."""
+    from rich.text import Text
+
+    return drawn(Text("\n".join(wrapped(title, width)), style="bold"), width, colour)
+
+
+def _listed(title: str, notes: Iterable[str], width: int, colour: bool) -> list[str]:
+    lines = [line for note in notes for line in wrapped(shown(note), width, "  - ", "    ")]
+    return ["\n".join([head(title, width, colour), *lines])] if lines else []

@@ -1,0 +1,33 @@
+"""Numbers as bars."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from views_outcomes import HOSTILE
+
+from hawb.views import bars
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def widths(drawn: str) -> list[float]:
+    return [float(one.get("width")) for one in ElementTree.fromstring(drawn).iter(f"{SVG}rect")]
+
+
+def test_bars_are_as_long_as_their_numbers_and_say_them():
+    drawn = bars.svg({"error": 2, "note": 4, "none": 0})
+    assert widths(drawn) == [bars.LONGEST / 2, bars.LONGEST, 0]
+    texts = [one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+    assert texts == ["error", "2", "note", "4", "none", "0"]
+    assert drawn.count('class="no"') == 1 and 'aria-label="error: 2; note: 4; none: 0"' in drawn
+    assert widths(bars.svg({})) == [] and widths(bars.svg({"a": 0})) == [0]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
+def test_names_stay_in_their_place(name: str):
+    drawn = bars.svg({name: 1}, {name: name})
+    assert "<script" not in drawn
+    label, told = (one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text"))
+    assert len(label) <= bars.NAMES // bars.LETTER and len(told) <= bars.ROOM + 2

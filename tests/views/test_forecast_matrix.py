@@ -1,0 +1,45 @@
+"""The matrix of nodes and queues: a cell for each pair says what its colour says, in its place whatever names are."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from views_outcomes import HOSTILE
+
+from hawb.planning.safe_to_stop import Effect, Forecast
+from hawb.views.planning import forecast_matrix
+from hawb.views.planning.forecast_page import rows
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def forecasts(queue: str = "q", node: str = "a", many: int = 1) -> list[Forecast]:
+    lost = tuple(Effect(f"{queue}{at}", many - at, 0, False, 1.0, "x") for at in range(many))
+    kill = tuple(Effect(effect.queue, 0, 0, True, 1.0, "x") for effect in lost)
+    return [Forecast(node, {"stop": lost, "kill": kill}, (), ()), Forecast("b", {"stop": (), "kill": ()}, (), ())]
+
+
+def drawn(found: list[Forecast]) -> ElementTree.Element:
+    return ElementTree.fromstring(forecast_matrix.svg(found, rows(found)))
+
+
+def test_a_cell_for_each_node_and_queue_says_both_ways_where_they_differ():
+    picture = drawn(forecasts())
+    assert len([*picture.iter(f"{SVG}rect")]) == 2
+    assert [one.get("class") for one in picture.iter(f"{SVG}g")] == ["no", ""]
+    said = [one.text for one in picture.iter(f"{SVG}text") if one.get("class") == "said"]
+    assert said == ["stop: ▼ loses 1", "kill: ◌ down"]
+
+
+def test_rows_beyond_the_most_are_counted():
+    picture = drawn(forecasts(many=forecast_matrix.MOST_ROWS + 3))
+    assert len([*picture.iter(f"{SVG}rect")]) == 2 * forecast_matrix.MOST_ROWS
+    assert "and 3 more queues, which feel less" in [one.text for one in picture.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
+def test_names_stay_in_their_place(name: str):
+    picture = drawn(forecasts(name, name))
+    shown = [one.text or "" for one in picture.iter(f"{SVG}text")]
+    assert max(map(len, shown)) <= forecast_matrix.NAMES // forecast_matrix.LETTER

@@ -1,0 +1,43 @@
+"""Whether policies do what they say, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from inventories import cluster, policy, queue
+
+from hawb.planning.findings import Finding
+from hawb.planning.lint import lint
+from hawb.views.planning.lint_verdict import todo, verdict
+
+NOTE = Finding("matches-everything", "policy", "p", {"pattern": ".*"})
+WARNING = Finding("no-policy", "queue", "q")
+ERROR = Finding("priority-tie", "policy", "one", {"priority": 1, "others": ["two"], "queues": ["q"]})
+
+
+@pytest.mark.parametrize(
+    ("findings", "sentence"),
+    [
+        ([], "Yes: nothing is wrong with 2 queues and what applies to them."),
+        ([NOTE], "Yes: there is 1 note."),
+        ([NOTE, NOTE], "Yes: there are 2 notes, and nothing worse."),
+        ([WARNING], "Yes, but queue q: no policy applies, so there is one replica."),
+        ([WARNING, Finding("no-policy", "queue", "r"), NOTE],
+         "Yes, but queue q and r: no policy applies, so there is one replica (2 warnings, 1 note in all)."),
+        ([ERROR], "No: policy one: priority 1 is also that of 'two', which match 'q' of the same queues."),
+    ],
+)  # fmt: skip
+def test_the_answer_is_that_of_the_worst_finding(findings: list[Finding], sentence: str):
+    assert verdict(findings, 2).sentence == sentence
+
+
+def test_what_to_do_is_the_remedy_of_the_worst_kinds_and_notes_ask_for_nothing():
+    asked = todo([NOTE, WARNING, ERROR])
+    assert [one.what.partition(":")[0] for one in asked] == ["one", "q"]
+    assert todo([NOTE]) == ()
+    many = [Finding(code, "queue", "q", {}) for code in ("no-policy", "one-replica", "policy-differs", "even-members")]
+    assert len(todo(many)) == 3
+
+
+def test_it_is_the_verdict_on_what_the_linter_finds():
+    found = lint(cluster(policy("low", "q", ha_mode="all"), policy("high", "q", 9, message_ttl=1), queues=[queue("q")]))
+    assert verdict(found.findings, 1).sentence.startswith("No: queue q: not mirrored: 'high' applies alone")

@@ -1,0 +1,127 @@
+"""Text for a terminal: in the order of the page, within any width, with colours only where there are some."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from answered_reports import MAKERS, answered
+from views_outcomes import HOSTILE
+
+from hawb.views import terminal
+from hawb.views.report import Part, Report, ToDo, Verdict
+from hawb.views.tables import WIDTH, Table
+from hawb.views.terminal import columns, text
+
+ANSI = re.compile(r"\x1b\[[\d;]*m")
+WIDTHS = (60, 80, 120)
+
+
+def wide(line: str) -> int:
+    """How many columns a line takes; isolates take none."""
+    return len(line.replace("\u2068", "").replace("\u2069", ""))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_report_keeps_to_the_width_and_to_the_order(name: str, width: int):
+    report = answered(name)[0]
+    told = text(report, width)
+    assert [line for line in told.splitlines() if wide(line) > width and not line.startswith("     $ ")] == []
+    assert told.split()[1] in ("Yes:", "Yes,", "No:")
+    ordered = [told.index("What to do"), *(told.index(f"\n{part.title[:20]}") for part in report.parts),
+               told.index("What is assumed")]  # fmt: skip
+    assert ordered == sorted(ordered)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_colours_change_nothing_but_colours(name: str):
+    report = answered(name)[0]
+    plain, coloured = text(report), text(report, colour=True)
+    assert "\x1b" not in plain and "\x1b[1;3" in coloured
+    bare = [line.rstrip() for line in ANSI.sub("", coloured).splitlines()]
+    assert bare == plain.splitlines()
+
+
+def test_a_column_gives_way_before_a_table_is_told_row_by_row():
+    rows = [("plain.transient", "loses 5 messages and is deleted", "its queue was not durable and its process ended")]
+    heads = ("queue", "what happens", "why")
+    assert columns(rows, heads, 120).count("\n") == 1
+    told = columns(rows, heads, 60).splitlines()
+    assert told[0].split() == ["queue", "what", "happens", "why"] and len(told) > 2
+    assert max(map(len, told)) <= 60
+    stacked = columns(rows, heads, 30).splitlines()
+    assert stacked[:3] == ["plain.transient", "  what happens: loses 5", "  messages and is deleted"]
+
+
+def test_no_word_of_a_usual_length_is_broken():
+    rows = [("error", "promotes-always-on-shutdown", "ha-promote-on-shutdown always with ha-mode all")]
+    for width in (50, 60, 70, 80, 90):
+        told = columns(rows, ("severity", "code", "what"), width)
+        assert "promotes-always-on-shutdown" in told and "ha-promote-on-shutdown" in told
+        assert max(map(len, told.splitlines())) <= width
+
+
+def test_a_table_without_a_width_is_as_wide_as_it_is():
+    rows = [["x" * 150, "y" * 100]]
+    assert columns(rows, ("a", "b"), None).splitlines() == [f"{'a':<152}b", f"{'x' * 150}  {'y' * 100}"]
+
+
+def test_columns_are_aligned_and_lines_end_with_their_text():
+    told = columns([["q", 5, "a"], ["longer.name", 1200, ""]], ("name", "messages", "node"), right=[1])
+    assert told.splitlines() == [
+        "name           messages  node",
+        "q                     5  a",
+        "longer.name        1200",
+    ]
+
+
+def test_columns_of_numbers_are_found():
+    table = Table("t", ("queue", "lost", "away", "n"), [("q", "1,200", "0.3 s", 4), ("r", "", "12.0 s", 5)])
+    assert table.numbers() == [1, 2, 3]
+    assert Table("t", ("a",), []).numbers() == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_steers_a_terminal(name: str):
+    part = Part(name, Table(name, (name, "b"), [(name, name)]), (name,))
+    report = Report(name, name, Verdict("no", name), (ToDo(name),), (part,), (name,), (name,))
+    for width in WIDTHS:
+        assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text(report, width))
+
+
+class Screen:
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("given", "colour"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_colours_are_for_terminals_that_have_them(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], colour: bool):
+    monkeypatch.setattr(sys, "stdout", Screen())
+    for key, value in ({"TERM": "xterm", "COLUMNS": "93"} | given).items():
+        monkeypatch.setenv(key, value)
+    if "NO_COLOR" not in given:
+        monkeypatch.delenv("NO_COLOR", raising=False)
+    assert terminal.terminal() == (93, colour)
+
+
+def test_what_is_piped_is_plain_and_as_wide_as_ever():
+    environment = os.environ | {"COLUMNS": "60", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"}
+    program = (
+        "from hawb.views.terminal import terminal, told\nfrom hawb.views.report import Report, Verdict\n"
+        "print(terminal(), told(Report('q', 'about', Verdict('no', 'because'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == f"({WIDTH}, False) ✕ No: because.\n  about\n"
+
+
+@pytest.mark.parametrize("imported", ["hawb", "hawb.cli", "hawb.views.story.run_report", "hawb.views.page"])
+def test_rich_is_loaded_where_something_is_drawn(imported: str):
+    program = f"import sys, {imported}; sys.exit('rich' in sys.modules or 'tabulate' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,61 @@
+"""What an upgrade costs, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from upgrade_clusters import ALL, cluster, mirrored, planned, quorum
+
+from hawb.planning.full_stop import plan_full_stop
+from hawb.planning.upgrade import task_of
+from hawb.views.planning.upgrade_verdict import road_verdict, stop_todo, stop_verdict, todo, verdict
+from hawb.views.report import Verdict
+
+
+def test_nothing_lost_and_no_queue_away_is_a_yes():
+    assert verdict(planned(cluster(quorum("qq")))).sentence == (
+        "Yes: nothing is lost and every queue stays in use, if nodes go as planned."
+    )
+
+
+def test_what_is_lost_without_a_plan_is_told():
+    answer = planned(cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"}))
+    assert verdict(answer).sentence.endswith("without a plan 1,000 messages more would be lost.")
+
+
+def test_queues_that_are_away_are_a_yes_with_a_but():
+    one = verdict(planned(cluster(mirrored("q", "a"))))
+    assert one.sentence == "Yes, but q cannot be used for 36 s; nothing is lost."
+    two = verdict(planned(cluster(mirrored("q", "a"), mirrored("r", "b"))))
+    assert two.sentence.startswith("Yes, but 2 queues cannot be used while nodes are away, ")
+
+
+def test_a_loss_is_a_no():
+    answer = planned(cluster(mirrored("t", "a", 7) | {"durable": False}))
+    assert verdict(answer).sentence == "No: even the best plan loses 7 messages of t, not confirmed."
+    told = answer.plan.prediction
+    gone = replace(answer, plan=replace(answer.plan, prediction=replace(told, away=("a", "b"))))
+    assert verdict(gone).sentence == "No: a and b do not come back."
+
+
+def test_what_to_do_is_the_order_then_what_would_never_end():
+    asked = todo(planned(cluster(quorum("pair", "ab"))))
+    assert asked[0].what.startswith("Restart ") and asked[0].commands == ("hawb upgrade … -o runbook.md",)
+    assert asked[1].what.startswith("Give pair a third member before")
+
+
+@pytest.mark.parametrize(("nodes", "answer"), [("abc", "but"), ("a", "but")])
+def test_a_full_stop_is_never_more_than_a_yes_with_a_but(nodes: str, answer: str):
+    run = cluster(mirrored("ha", nodes), nodes=nodes, ha=ALL)
+    found = plan_full_stop(run, task_of(run))
+    assert (verdict_ := stop_verdict(found)).answer == answer and "nothing is lost" in verdict_.why
+    assert stop_todo(found)[0].what.startswith("Stop in this order: ")
+    stuck = replace(found, plan=replace(found.plan, stuck="a", waits_for=("b",)))
+    assert stop_verdict(stuck).sentence == "No: a waits for b for ever."
+
+
+def test_a_road_is_as_good_as_its_worst_step():
+    yes, but, no = (Verdict(answer, answer) for answer in ("yes", "but", "no"))
+    assert road_verdict(2, [("1", yes), ("2", yes)]).sentence.startswith("Yes: in 2 steps; nothing is lost")
+    assert road_verdict(2, [("1", yes), ("2", but)]).sentence == "Yes, but 2: but."
+    assert road_verdict(2, [("1", no), ("2", but)]).sentence == "No: 1: no."
