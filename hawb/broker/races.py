@@ -52,7 +52,7 @@ JITTER_S = 0.5
 SETTLING_S = 3.0
 """How much longer or shorter a step that begins when the cluster has settled may take on a real machine."""
 GOING = ("node_stopping", "node_killed", "node_lost_power")
-SORTED = frozenset({"synchronised_mirrors"})
+SORTED = frozenset({"members", "online", "synchronised_mirrors"})
 """Lists that have no order of their own."""
 
 Told = dict[str, Any]
@@ -107,7 +107,7 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
         return [renamed(inner, names) for inner in value]
     if isinstance(value, dict):
         new = {names.get(key, key): renamed(inner, names) for key, inner in value.items()}
-        return new | {key: sorted(new[key]) for key in SORTED & new.keys()}
+        return new | {key: sorted(new[key]) for key in SORTED & new.keys() if isinstance(new[key], list)}
     return value
 
 

@@ -18,7 +18,6 @@ from urllib.parse import quote
 from hawb.engine import raft_inputs, streams
 from hawb.engine.events import FollowersStop
 from hawb.engine.naming import described, split_queue
-from hawb.engine.nodes import metadata
 from hawb.engine.quorum.events import MemberAwaited, RemovalWritten
 from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.quorum.hosting import member_up, stop_member
@@ -199,12 +198,6 @@ def force_shrink(turn: Turn, node: int) -> None:
         turn.refuse(None, f"node '{settings.names[node]}' is not running")
     elif not QUORUM_PROFILES[settings.profile.version].shrinks_by_force:
         turn.refuse(None, f"undef: RabbitMQ {settings.profile.release} has no {FORCE_SHRINK}")
-    elif not metadata.is_writable(turn, node):
-        turn.refuse(
-            None,
-            f"not simulated: {FORCE_SHRINK} while node '{settings.names[node]}' cannot have metadata changed; accepted "
-            "once it can",
-        )
     else:
         for name in members_on(turn, node):
             if turn.queues[name].type == QUORUM and hosts(turn, turn.groups[name], node):

@@ -226,18 +226,13 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
     publisher = enqueuers.sender(order)
-
-    def is_its_own(one: Proposal) -> bool:
-        return enqueuers.sender(one.operation) == publisher
-
     known = registration.is_registered(turn, group, channel) and streams.writes_to_leader(turn, group, publisher)
-    flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
-    if flows and not asking.has_logged(turn, group, is_its_own):
+    if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
     if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM:
-        asking.offer_again(turn, group, queue.master, is_its_own)
+        asking.offer_again(turn, group, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers)
     return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))

@@ -69,6 +69,9 @@ def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | N
     if heir in late and near:
         q.contents = with_content(q.contents, {heir: q.contents[near[0]]})
         confirms.replica_answers(t, q.name, heir, t.link_us(q.master, heir))
+    for node in abreast:
+        if node in late and t.linked(heir, node):
+            confirms.replica_answers(t, q.name, node, t.link_us(heir, node))
     content = q.contents[heir] or EMPTY
     missing = runs.minus(q.content, content)
     held = {

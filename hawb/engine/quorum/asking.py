@@ -59,15 +59,6 @@ def offer_again(t, g, leader, by):
                 offer(t, g, p)
 
 
-def has_logged(t, g, by):
-    """Whether the leader has any of the chosen in its log, which is not done yet: what its channel sends next comes
-    behind it (`rabbit_fifo_client`, sequence numbers)."""
-    for p in waiting_of(t, g):
-        if p.node != GONE and is_chosen(p, by) and is_in_log(t, g, record(t, g).master, p.number, g.applied):
-            return True
-    return False
-
-
 def is_in_sight(t, g, p):
     """Whether a leader, whose side is in focus, hears of what waits: what it has noticed itself, and what channels
     there wait with. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""

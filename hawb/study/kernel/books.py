@@ -73,7 +73,7 @@ def inherit(t, q, heir, living, gone, entry):
         if living >> node & 1:
             near = linked(t, heir, node)
             if near and is_synchronised(t, q, node):
-                if behind and not lagging >> node & 1:
+                if behind or lagging >> node & 1:
                     hand_to_engine(t)
                 t.since[node] = 0
             else:

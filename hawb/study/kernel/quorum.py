@@ -7,7 +7,7 @@ from hawb.engine.classic import confirming
 from hawb.engine.quorum import registration
 from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner, rule
-from hawb.study.kernel.asking import ask, end_waiting, has_logged, is_registered, offer_again, register
+from hawb.study.kernel.asking import ask, end_waiting, is_registered, offer_again, register
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.closing import UNHINDERED, lag_us
 from hawb.study.kernel.enqueuers import channel_at, to_be_known
@@ -191,8 +191,7 @@ def come(t, q, p, count, more_room):
     t.book.published += count
     if t.queue.up:
         register(t, t.queue, to_be_known(t, channel))
-    known = t.queue.up and is_registered(t, t.queue, to_be_known(t, channel))
-    if known and not has_logged(t, t.queue, channel):
+    if t.queue.up and is_registered(t, t.queue, to_be_known(t, channel)):
         commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
