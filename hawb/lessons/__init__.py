@@ -4,7 +4,7 @@ A notebook calls what `notebook` offers. Everything is plain Python that is test
 widgets. What a reader guesses and answers goes to one file (`answers`).
 """
 
-NOTEBOOK = ("check", "exercise", "logs", "look", "predict", "reset_lesson", "show_rule", "tell", "truth")
+NOTEBOOK = ("beside", "check", "exercise", "logs", "look", "predict", "reset_lesson", "show_rule", "tell", "truth")
 """What a lesson's notebook uses."""
 
 

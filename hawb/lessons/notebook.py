@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import fill
 
 import msgspec
@@ -33,7 +33,7 @@ from hawb.lessons.answers import Answer
 from hawb.lessons.exercises import Exercise, Verdict, judged
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule
-from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, log_view, rule_view
+from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, log_view, panels_view, rule_view
 
 LESSONS = (
     mirrored_queues,
@@ -101,6 +101,11 @@ def fitted(line: str) -> str:
 def look(cluster: Cluster) -> Text:
     """The cluster as diagram and tables."""
     return cluster_view(cluster)
+
+
+def beside(clusters: Mapping[str, Cluster]) -> Text:
+    """Clusters beside each other, each under its caption: before and after, or the same story told otherwise."""
+    return panels_view(clusters)
 
 
 def logs(cluster: Cluster, queue: str, *times_s: float) -> Text:

@@ -7,7 +7,7 @@ without running it, and tests can compare it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import ipywidgets as widgets
@@ -20,6 +20,7 @@ from hawb.lessons.exercises import Exercise
 from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
 from hawb.views.cluster import raft
+from hawb.views.story import pictures
 
 STYLE = (
     "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "
@@ -66,11 +67,14 @@ class PredictionView(Readable, widgets.VBox):
 
 
 class Text(Readable, widgets.HTML):
-    """HTML that has a text form as well."""
+    """HTML that has a text form as well and, for pages that are only read, a picture: an SVG element."""
 
-    def __init__(self, text: str, page: str):
-        self._text = text
+    def __init__(self, text: str, page: str, picture: str = ""):
+        self._text, self._picture = text, picture
         super().__init__(f'{STYLE}<div class="hawb-lesson">{page}</div>')
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        return super()._repr_mimebundle_(**kwargs) | ({"image/svg+xml": self._picture} if self._picture else {})
 
     def __repr__(self) -> str:
         return self._text
@@ -128,16 +132,32 @@ def folded(title: str, page: str) -> str:
 
 def cluster_view(cluster: Cluster) -> Text:
     """A cluster as diagram and tables; as text, its queues."""
-    return Text(repr(cluster), cluster._repr_html_())
+    return Text(repr(cluster), cluster._repr_html_(), pictures.svg([_panel("", cluster)], cluster.was))
+
+
+def panels_view(clusters: Mapping[str, Cluster]) -> Text:
+    """Clusters beside each other, each under its caption."""
+    panels = [_panel(caption, cluster) for caption, cluster in clusters.items()]
+    picture = pictures.svg(panels)
+    return Text(pictures.text(panels), picture, picture)
+
+
+def _panel(caption: str, cluster: Cluster) -> pictures.Panel:
+    state = cluster.run.moment().state
+    return pictures.Panel(caption, cluster.outcome, pictures.held(state, cluster.run.settings.names))
 
 
 def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:
     """A quorum queue's Raft group at each of these times, or as it is. Raises ValueError, as `Cluster.raft` does."""
     run, names = cluster.run, cluster.run.settings.names
     if not times_s:
-        return Text(cluster.raft(queue).rstrip(), raft.html(run.moment().state, names, queue))
-    texts, page = [], ""
+        state = run.moment().state
+        picture = pictures.logs_svg([("", state)], names, queue)
+        return Text(cluster.raft(queue).rstrip(), raft.html(state, names, queue), picture)
+    texts, page, told = [], "", []
     for time_s in times_s:
+        state = run.moment_at(time_s).state
+        told.append((f"at {time_s:g} s", state))
         texts.append(f"at {time_s:g} s\n{cluster.raft(queue, time_s)}")
-        page += f'<p class="hawb-moment">at {time_s:g} s</p>{raft.html(run.moment_at(time_s).state, names, queue)}'
-    return Text("\n".join(texts).rstrip(), page)
+        page += f'<p class="hawb-moment">at {time_s:g} s</p>{raft.html(state, names, queue)}'
+    return Text("\n".join(texts).rstrip(), page, pictures.logs_svg(told, names, queue))

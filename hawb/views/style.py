@@ -126,6 +126,8 @@ FIGURE = {
     "font.size": 8.5,
     "figure.facecolor": PAPER,
     "text.color": PRINTED,
+    "figure.titlesize": 11,
+    "figure.titleweight": "bold",
     "axes.facecolor": PAPER,
     "axes.titlesize": 9,
     "axes.titleweight": "bold",

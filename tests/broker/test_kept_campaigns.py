@@ -104,3 +104,12 @@ def test_the_command_keeps_counts(tmp_path: Path):
     (tmp_path / "file").touch()
     refused = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "file")])
     assert (refused.exit_code, "counts cannot be kept" in refused.stderr) == (2, True)
+
+
+def test_the_maps_title_says_where_model_and_broker_agree_least():
+    often, rare = Pair("a", "x", "b", "y", 98, 97), Pair("a", "x", "c", "z", 2, 1)
+    assert agreement.sentence([often, rare]) == (
+        "Model and broker agree in 98.0% of what was asked, least often of queues with a: x and c: z (50% of 2)."
+    )
+    assert agreement.sentence([often._replace(equal=98)]) == "Model and broker agree in everything that was asked."
+    assert agreement.sentence([]) == "Nothing was asked."

@@ -15,7 +15,7 @@ from hawb.cluster import Cluster
 from hawb.lessons import answers, predictions
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.learner import build, without_solutions
-from hawb.lessons.notebook import check, exercise, logs, predict, reset_lesson, show_rule, tell, truth
+from hawb.lessons.notebook import beside, check, exercise, logs, look, predict, reset_lesson, show_rule, tell, truth
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule, rule_text
 from hawb.lessons.view import PredictionView
@@ -203,6 +203,17 @@ def test_logs_are_shown_at_each_of_the_times():
     assert repr(shown).count("follower") == 3
     assert shown.value.count("> follower</td>") == 3
     assert repr(logs(cluster, "q")) == cluster.raft("q").rstrip()
+
+
+def test_what_is_looked_at_has_a_picture_for_pages_that_are_only_read():
+    cluster = Cluster("a", "b", "c").declare("q", node="a", arguments={"x-queue-type": "quorum"})
+    panels = beside({"before": cluster, "a is killed": cluster.copy().kill("a")})
+    for shown in (look(cluster), panels, logs(cluster, "q"), logs(cluster, "q", 20)):
+        bundle = shown._repr_mimebundle_()
+        assert bundle["image/svg+xml"].startswith("<svg ")
+        assert bundle["text/plain"] == repr(shown)
+    assert repr(panels).splitlines()[0] == "before"
+    assert "image/svg+xml" not in show_rule("candidate")._repr_mimebundle_()
 
 
 def test_a_number_can_be_nothing_and_nonsense_is_escaped():

@@ -125,7 +125,7 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "agreement.py", "embedded.py", "estimate_figures.py", "planned_upgrade.py", "replica_figure.py",
+        "agreement.py", "embedded.py", "estimate_figures.py", "figures.py", "planned_upgrade.py", "replica_figure.py",
         "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
@@ -138,9 +138,25 @@ def test_colours_letters_and_markers_of_a_figure_are_those_of_the_style(draw: Ca
     assert {colour for artist in shown for colour in colours(artist)} <= ALLOWED
     words = [artist for artist in shown if isinstance(artist, Text) and artist.get_text()]
     assert {family for text in words for family in text.get_fontfamily()} == {"DejaVu Sans"}
-    assert {text.get_fontsize() for text in words} <= {8, 8.5, 9}
+    assert {text.get_fontsize() for text in words} <= {8, 8.5, 9, 11}
     marks = {line.get_marker() for axes in figure.axes for line in axes.lines} - {"None", "", None}
     assert marks <= set(style.MARKERS.values())
+
+
+@each
+def test_the_title_is_the_sentence_that_a_figure_shows_and_nothing_is_cut_off(draw: Callable[[], Figure]) -> None:
+    figure = draw()
+    title = figure.get_suptitle()
+    assert title[0].isupper() or title[0].isdecimal()
+    assert title.endswith(".")
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches() * figure.dpi
+    written = [artist for artist in figure.texts if artist.get_text()]  # the title and the note
+    written += [text for axes in figure.axes for text in axes.texts if text.get_text()]
+    for text in written:
+        told = text.get_window_extent()
+        assert told.x0 >= -2 and told.x1 <= width + 2, text
+        assert told.y0 >= -2 and told.y1 <= height + 2, text
 
 
 @each

@@ -4,7 +4,7 @@ import pytest
 
 from hawb.study.prediction import NotMeasuredError
 from hawb.study.sync_duration import duration
-from hawb.views.study.sync_duration import duration_figure, duration_table, in_a_cell, longest_batches
+from hawb.views.study.sync_duration import duration_figure, duration_table, in_a_cell, longest_batches, sentence
 
 
 def test_a_table_by_depth_and_batch_size():
@@ -42,3 +42,20 @@ def test_a_figure_has_a_line_for_each_batch_size_and_what_was_published():
     assert [line.get_label() for line in lines] == ["batches of 1", "batches of 4,096"]
     assert len({line.get_linestyle() for line in lines}) == 2
     assert [tuple(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 1] == [(60,), (6,), (5,)]
+
+
+def test_batch_sizes_that_come_to_the_same_share_a_line_with_their_names_at_its_end():
+    (axes,) = duration_figure([1000, 1_000_000], [1, 4096, 4097]).axes
+    assert [text.get_text() for text in axes.texts][:2] == ["batches of 1", "batches of 4,096 or 4,097"]
+    assert len(axes.collections) == 2  # the bands
+
+
+def test_the_title_says_how_long_the_deepest_queue_is_blocked():
+    found = {size: duration(10**6, batch_size=size) for size in (4096, 1)}
+    told = sentence(10**6, found)
+    assert told == (
+        f"1,000,000 messages block a queue for {in_a_cell(found[4096])} in batches of 4,096, "
+        f"and for {in_a_cell(found[1])} in batches of 1."
+    )
+    same = sentence(1, {1: found[1], 2: found[1]})
+    assert same == f"1 message blocks a queue for {in_a_cell(found[1])}, in batches of 1 or 2."

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from hawb.study.throughput import Model, cluster, one_queue
 from hawb.views.study.estimates import number
-from hawb.views.study.throughput_figures import held_out_table, limits_table, throughput_figure
+from hawb.views.study.throughput_figures import held_out_table, limits_table, sentence, throughput_figure
 
 TYPES = ("classic", "quorum")
 
@@ -38,7 +38,7 @@ def test_published_rates_are_drawn_where_they_were_published(figure: Figure) -> 
     latencies = marks(figure, 1)
     assert latencies["classic"] == [(200, 0.010), (1000, 0.055), (10_000, 0.640)]
     assert {label: len(found) for label, found in marks(figure, 2).items()} == dict.fromkeys(
-        ["classic, 1", "classic, 3", "quorum, 1", "quorum, 3"], 4
+        ["classic, 1 copy", "classic, 3 copies", "quorum, 1 copy", "quorum, 3 copies"], 4
     )
 
 
@@ -54,6 +54,17 @@ def test_clusters_are_shown_as_predicted_without_having_been_seen(figure: Figure
     (published, predicted), *_ = marks(figure, 3)["classic"]
     assert published == 20_000
     assert predicted == pytest.approx(20_000 * math.exp(models[1]["classic"].held_out[0]), abs=1)
+
+
+def test_the_title_says_which_type_is_faster_and_how_many_clusters_were_predicted(models: tuple) -> None:
+    queues, clusters = models
+    errors = [error for model in clusters.values() for error in model.held_out if error is not None]
+    near = sum(0.8 <= math.exp(error) <= 1.25 for error in errors)
+    told = sentence(queues, clusters)
+    assert told.startswith("A quorum queue passes on 2.3 times as many messages a second as a classic one; ")
+    assert told.endswith(f"of {len(errors)} clusters {near} are predicted within a quarter by the others.")
+    alike = dict.fromkeys(TYPES, queues["quorum"])
+    assert sentence(alike, clusters).startswith("Which type of queue passes on more messages a second is not told; ")
 
 
 def test_the_table_has_every_row_with_its_error(models: tuple) -> None:

@@ -22,12 +22,15 @@ from hawb.broker.wide_campaigns import Pair
 from hawb.broker.wide_settings import FACTORS, ROUNDS
 from hawb.scenario.checkout import data_folder_for
 from hawb.views.broker.model_vs_broker import DIFFERS, Kept, verdict
+from hawb.views.figures import headline
 from hawb.views.style import FIGURE, GRID, LINE, LOOKS, PAPER
 from hawb.views.tables import Table
 
 STYLE = FIGURE | {"axes.grid": False, "axes.spines.left": False, "axes.spines.bottom": False, "axes.facecolor": GRID}
-CELL_INCHES, LEFT, RIGHT, BELOW = 0.17, 1.9, 3.4, 1.9
-"""A cell, and the room for names at the left, for factors and scales at the right, and for names below."""
+CELL_INCHES, LEFT, RIGHT, BELOW, ABOVE = 0.17, 2.6, 3.1, 2.5, 0.6
+"""A cell, and the room for names at the left, for factors and scales at the right, for names below, and for
+the title."""
+LEAST_WIDTH = 7.0
 WORST = 0.9
 """At this share of agreeing queue-stories, and below, the colour is the strongest."""
 AGREE = LinearSegmentedColormap.from_list("agree", [LOOKS["lost"].colour, PAPER])
@@ -103,17 +106,35 @@ def heat_map(counts: Sequence[Pair]) -> Figure:
         share[high, low] = one.equal / one.asked
     with plt.style.context(["default", STYLE]):
         size = CELL_INCHES * len(places)
-        width, height = size + LEFT + RIGHT, size + BELOW + 0.1
+        width, height = max(size + LEFT + RIGHT, LEAST_WIDTH), size + BELOW + ABOVE
         figure = plt.figure(figsize=(width, height))
+        headline(figure, sentence(counts))
         axes = figure.add_axes((LEFT / width, BELOW / height, size / width, size / height))
         often = axes.imshow(asked, cmap=ASKED, norm=LogNorm(1, float(np.nanmax(asked, initial=2))))
         agree = axes.imshow(share, cmap=AGREE, vmin=WORST, vmax=1)
         _lines(axes, list(places))
         _mark(axes, share)
-        _scale(axes, often, 0.6, "above: times asked", "{x:.0f}")
-        _scale(axes, agree, 0.05, f"below: agree of those ({LOOKS['lost'].glyph} {WORST:.0%} or less)", "{x:.0%}")
+        right = (size + 1.9) / size
+        _scale(axes, often, (right, 0.6), "above: times asked", "{x:,.0f}")
+        worst = f"below: agree of those ({LOOKS['lost'].glyph} {WORST:.0%} or less)"
+        _scale(axes, agree, (right, 0.05), worst, "{x:.0%}")
         plt.close(figure)
     return figure
+
+
+def sentence(counts: Sequence[Pair]) -> str:
+    """How often model and broker agree, and where least; of each queue-story each pair counts."""
+    if not counts:
+        return "Nothing was asked."
+    asked, equal = sum(one.asked for one in counts), sum(one.equal for one in counts)
+    least = min(counts, key=lambda one: (one.equal / one.asked, -one.asked))
+    if equal == asked:
+        return "Model and broker agree in everything that was asked."
+    pair = f"{least.factor}: {least.value} and {least.other_factor}: {least.other_value}"
+    return (
+        f"Model and broker agree in {equal / asked:.1%} of what was asked, least often of queues with {pair} "
+        f"({least.equal / least.asked:.0%} of {least.asked:,})."
+    )
 
 
 def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
@@ -139,8 +160,8 @@ def _lines(axes: Axes, values: list[tuple[str, str]]) -> None:
                       weight="bold")  # fmt: skip
 
 
-def _scale(axes: Axes, image: AxesImage, height: float, label: str, form: str) -> None:
-    bar = axes.figure.colorbar(image, cax=axes.inset_axes((1.26, height, 0.025, 0.35)))
+def _scale(axes: Axes, image: AxesImage, place: tuple[float, float], label: str, form: str) -> None:
+    bar = axes.figure.colorbar(image, cax=axes.inset_axes((*place, 0.02, 0.35)))
     bar.set_label(label)
     bar.ax.yaxis.set_major_formatter(form)
 

@@ -1,19 +1,22 @@
-"""A rolling upgrade over time: a band for each node, the first to go on top.
+"""A rolling upgrade over time: a band for each node, the first to go on top, and above it how long it takes and what is
+waited for longest.
 
-What a node does is told by hatching as well as by colour: waited for, away, booting.
+What a node does is told by hatching as well as by colour, and in words where a band is long enough: waited for, away,
+booting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hawb.planning.upgrade import Stage
-from hawb.views.formatting import shortened, shown
-from hawb.views.style import FIGURE, LINE, LOOKS, PAPER
+from hawb.views.figures import HALO, drawn, name
+from hawb.views.formatting import counted, left, listing, shortened, shown
+from hawb.views.style import FIGURE, LINE, LOOKS, PAPER, PRINTED
 
 PARTS = {
     "wait": (LOOKS["unsynchronised"].colour, "...."),
@@ -24,29 +27,43 @@ PARTS = {
 """The parts of a node's band: the colour and the hatching of each."""
 
 LONGEST_NAME = 32
+WIDTH, LETTER = 9, 0.011
+"""The figure's width in inches, and a letter's as a share of the whole time."""
 
 
 def upgrade_figure(stages: Sequence[Stage], title: str = "rolling upgrade") -> Figure:
-    """The stages of a plan, in seconds of the scenario."""
-    with plt.style.context(["default", FIGURE]):
-        figure, axes = plt.subplots(figsize=(9, 1.3 + 0.42 * len(stages)), layout="constrained")
-        before_s = None
-        for row, stage in enumerate(stages):
-            for part, (begin_s, end_s) in spans(stage, before_s).items():
-                colour, hatch = PARTS[part]
-                axes.barh(row, end_s - begin_s, left=begin_s, height=0.6, color=colour, hatch=hatch, edgecolor=PAPER,
-                          linewidth=0.5)  # fmt: skip
-            before_s = stage.end_s
+    """The stages of a plan, in seconds of the scenario; `title` is what it is the plan of."""
+    style = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
+    with drawn(sentence(stages), (WIDTH, 1.7 + 0.42 * len(stages)), style=style) as (figure, ((axes,),)):
+        axes.set_title(literal(title, 90), fontweight="normal")
+        said = _bands(axes, stages)
         axes.set_yticks(range(len(stages)), [literal(stage.node) for stage in stages])
-        axes.invert_yaxis()
+        axes.set_ylim(len(stages) - 0.5, -0.5)
         axes.set_xlabel("seconds")
-        axes.set_title(literal(title, 90))
         handles = [Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, linewidth=0.5, label=part)
-                   for part, (colour, hatch) in PARTS.items()]  # fmt: skip
-        figure.legend(handles=handles, fontsize=8, ncols=len(PARTS), loc="outside lower left")
-        axes.spines["left"].set_color(LINE)
-        plt.close(figure)  # shown by whoever asked for it, and not a second time by pyplot
+                   for part, (colour, hatch) in PARTS.items() if part not in said]  # fmt: skip
+        if handles:
+            figure.legend(handles=handles, fontsize=8, ncols=len(PARTS), loc="outside lower left")
+        axes.spines["bottom"].set_color(LINE)
     return figure
+
+
+def sentence(stages: Sequence[Stage]) -> str:
+    """How long the upgrade takes, which node is waited for longest, and which does not come back."""
+    if not stages:
+        return "No node is restarted."
+    gone = [literal(stage.node) for stage in stages if stage.end_s is None]
+    ends_s = [stage.start_s if stage.end_s is None else stage.end_s for stage in stages]
+    restart = f"{counted(len(stages), 'node')} restart{'s' if len(stages) == 1 else ''}"
+    told = f"{restart} in {left(max(ends_s) - stages[0].begin_s)}"
+    waits = {literal(stage.node): found["wait"] for stage, found in _all_spans(stages) if "wait" in found}
+    longest_s = max((end_s - begin_s for begin_s, end_s in waits.values()), default=0.0)
+    most = [node for node, (begin_s, end_s) in waits.items() if end_s - begin_s == longest_s]
+    if most:
+        told += f"; the longest wait is {left(longest_s)}, before {listing(most)}"
+    else:
+        told += "; none is waited for"
+    return f"{told}; {listing(gone)} {'does' if len(gone) == 1 else 'do'} not come back." if gone else f"{told}."
 
 
 def spans(stage: Stage, before_s: float | None) -> dict[str, tuple[float, float]]:
@@ -61,3 +78,26 @@ def spans(stage: Stage, before_s: float | None) -> dict[str, tuple[float, float]
 def literal(name: str, longest: int = LONGEST_NAME) -> str:
     """A name that matplotlib does not take for mathematics."""
     return shortened(shown(name), longest).replace("$", r"\$")
+
+
+def _all_spans(stages: Sequence[Stage]) -> list[tuple[Stage, dict[str, tuple[float, float]]]]:
+    before = [None, *(stage.end_s for stage in stages)]
+    return [(stage, spans(stage, before_s)) for stage, before_s in zip(stages, before, strict=False)]
+
+
+def _bands(axes: Axes, stages: Sequence[Stage]) -> set[str]:
+    """Draws each node's band, and writes into it what it does where that fits; the parts that are told so once."""
+    all_spans, said = _all_spans(stages), set()
+    whole_s = max((end_s for _, found in all_spans for _, end_s in found.values()), default=1.0)
+    for row, (stage, found) in enumerate(all_spans):
+        for part, (begin_s, end_s) in found.items():
+            colour, hatch = PARTS[part]
+            axes.barh(row, end_s - begin_s, left=begin_s, height=0.62, color=colour, hatch=hatch, edgecolor=PAPER,
+                      linewidth=0.5)  # fmt: skip
+            words = f"{part} {left(end_s - begin_s)}"
+            if (len(words) + 2) * LETTER * whole_s < end_s - begin_s:
+                said.add(part)
+                axes.text((begin_s + end_s) / 2, row, words, ha="center", va="center", color=PRINTED, bbox=HALO)
+        if stage.end_s is None and found:
+            name(axes, (max(end_s for _, end_s in found.values()), row), "does not come back")
+    return said

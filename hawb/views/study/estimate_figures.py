@@ -1,4 +1,5 @@
-"""What a study comes to as a picture: designs below each other, a panel for each number, intervals as lines.
+"""What a study comes to as a picture: designs below each other, a panel for each number, intervals as lines, and above
+it where the designs differ most.
 
 Classic queues are squares and quorum queues hexagons; a mark is hollow where no trial had any. Each has its number
 beside it, so nothing has to be read off an axis.
@@ -8,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hawb.study.live import Estimate
+from hawb.views.figures import drawn
+from hawb.views.study.estimate_sentences import sentence
 from hawb.views.study.estimates import Shown, cell_value, cells
-from hawb.views.style import FIGURE, LOOKS, MARKERS, PAPER
+from hawb.views.style import FIGURE, GRID, LOOKS, MARKERS, PAPER
 
 STYLE = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
 ROW_INCHES = 0.2
@@ -33,16 +35,23 @@ def estimates_figure(
     places = cells(estimates)
     environments = list(dict.fromkeys(environment for environment, _ in places))
     heights = [place + 1.6 * environments.index(environment) for place, (environment, _) in enumerate(places)]
-    with plt.style.context(["default", STYLE]):
-        size = (10.5, 1.0 + ROW_INCHES * (heights[-1] + 2))
-        figure, row = plt.subplots(1, len(shown), figsize=size, sharey=True, layout="constrained", squeeze=False)
-        axes = row[0]
+    size = (10.5, 1.5 + ROW_INCHES * (heights[-1] + 2))
+    with drawn(sentence(estimates, shown), size, _note(places, types or {}), STYLE, ncols=len(shown), sharey=True) as (
+        figure, (axes,),
+    ):  # fmt: skip
         _labels(axes[0], places, heights)
         for each, panel in zip(shown, axes, strict=True):
+            panel.hlines(heights, 0, 1, transform=panel.get_yaxis_transform(), color=GRID, linewidth=0.5, zorder=0)
             _panel(panel, each, estimates, places, heights, types or {})
         axes[0].set_ylim(heights[-1] + 0.8, -1.8)
-        plt.close(figure)  # shown by whoever asked for it, and not a second time by pyplot
     return figure
+
+
+def _note(places: Sequence[tuple[str, str]], types: Mapping[str, str]) -> str:
+    drawn_types = dict.fromkeys(types.get(design, "classic") for _, design in places)
+    said = [f"{LOOKS[name].glyph} {LOOKS[name].word}" for name in drawn_types] if len(drawn_types) > 1 else []
+    said += ["lines are 95 % intervals, where they are wider than the mark", "hollow: none in any trial"]
+    return "; ".join(said)
 
 
 def _labels(axes: Axes, places: Sequence[tuple[str, str]], heights: Sequence[float]) -> None:

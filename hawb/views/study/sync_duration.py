@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,11 +12,18 @@ from matplotlib.ticker import EngFormatter
 from hawb.study.prediction import Prediction
 from hawb.study.published import table
 from hawb.study.sync_duration import duration
+from hawb.views.figures import drawn, name
+from hawb.views.formatting import counted
 from hawb.views.study.estimates import number
-from hawb.views.style import FIGURE, LOOKS, MARKERS, PRINTED, PRINTED_FAINT
+from hawb.views.style import LOOKS, MARKERS, PRINTED_FAINT
 
 LINES = ("-", "--", ":", "-.")
 LINE_LOOK, ROW_LOOK = LOOKS["master"], LOOKS["lost"]
+HIDDEN = 0.05
+"""Lines that differ by less, as a share, lie on each other."""
+
+NOTE = "Triangles are published measurements, with their batches; bands are what is predicted for nine of ten new ones"
+
 UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
@@ -49,33 +55,55 @@ def longest_batches(sizes_bytes: Sequence[int], networks_mb_s: Sequence[float], 
 
 
 def duration_figure(depths: Sequence[int], batch_sizes: Sequence[int], **more: float) -> Figure:
-    """Seconds by depth, a line for each of up to four batch sizes, beside what was published; the band is the interval
-    of the last one. Raises NotMeasuredError."""
-    with plt.style.context(["default", FIGURE]):
-        figure, axes = plt.subplots(figsize=(10.5, 3.6), layout="constrained")
-        axes.set_title("seconds for which a queue is blocked, by its depth; published measurements as triangles")
-        for line, batch_size in zip(LINES, batch_sizes, strict=False):
-            found = [duration(depth, batch_size=batch_size, **more) for depth in depths]
-            _draw(axes, depths, found, line, f"batches of {batch_size:,}", band=batch_size == batch_sizes[-1])
+    """Seconds by depth, a line for each of up to four batch sizes with its interval as a band, beside what was
+    published. Batch sizes that come to the same share a line. Raises NotMeasuredError."""
+    found = {size: [duration(depth, batch_size=size, **more) for depth in depths] for size in batch_sizes}
+    told = sentence(depths[-1], {size: predictions[-1] for size, predictions in found.items()})
+    with drawn(told, (10.5, 4.2), NOTE) as (figure, ((axes,),)):
+        axes.set_title("seconds for which a queue is blocked, by its depth")
+        for line, (sizes, predictions) in zip(LINES, _alike(found), strict=False):
+            _draw(axes, depths, predictions, line, f"batches of {_either(sizes)}")
         for row in table("synchronisation").rows:
             axes.plot(row["messages"], row["duration_s"], color=ROW_LOOK.colour, marker=MARKERS[ROW_LOOK.glyph])
-            axes.annotate(f"batches of {row['batch_size']:,}", (row["messages"], row["duration_s"]), (8, -3),
-                          textcoords="offset points", color=PRINTED)  # fmt: skip
+            name(axes, (row["messages"], row["duration_s"]), f"batches of {row['batch_size']:,}", (8, -5))
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.yaxis.set_major_formatter(EngFormatter("s", sep=" "))
         axes.minorticks_off()
         axes.set_xlabel("messages", color=PRINTED_FAINT)
-        axes.legend(loc="upper left")
-        plt.close(figure)  # shown by whoever asked for it, and not a second time by pyplot
     return figure
 
 
-def _draw(
-    axes: Axes, depths: Sequence[int], found: Sequence[Prediction], line: str, label: str, band: bool
-) -> None:
-    axes.plot(depths, [each.value for each in found], color=LINE_LOOK.colour, linestyle=line, label=label)
-    if band:
-        lows, highs = [each.low for each in found], [each.high for each in found]
-        axes.fill_between(depths, lows, highs, color=LINE_LOOK.colour, alpha=0.12, linewidth=0)
+def sentence(depth: int, found: dict[int, Prediction]) -> str:
+    """How long so many messages block a queue, with the largest batches and with the smallest."""
+    small, large = min(found), max(found)
+    told = f"{counted(depth)} {'blocks' if depth == 1 else 'block'} a queue for {in_a_cell(found[large])}"
+    if in_a_cell(found[small]) == in_a_cell(found[large]):
+        return f"{told}, in batches of {_either(sorted(found))}."
+    return f"{told} in batches of {large:,}, and for {in_a_cell(found[small])} in batches of {small:,}."
+
+
+def _alike(found: dict[int, list[Prediction]]) -> list[tuple[list[int], list[Prediction]]]:
+    """The lines, each with all batch sizes that come to it within what its width hides."""
+    lines: list[tuple[list[int], list[Prediction]]] = []
+    for size, predictions in found.items():
+        same = [sizes for sizes, others in lines
+                if all(abs(one.value / other.value - 1) < HIDDEN
+                       for one, other in zip(predictions, others, strict=True))]  # fmt: skip
+        if same:
+            same[0].append(size)
+        else:
+            lines.append(([size], predictions))
+    return lines
+
+
+def _either(sizes: Sequence[int]) -> str:
+    return " or ".join(f"{size:,}" for size in sizes)
+
+
+def _draw(axes: Axes, depths: Sequence[int], found: Sequence[Prediction], line: str, label: str) -> None:
+    values, lows, highs = ([getattr(each, end) for each in found] for end in ("value", "low", "high"))
+    axes.plot(depths, values, color=LINE_LOOK.colour, linestyle=line, label=label)
+    axes.fill_between(depths, lows, highs, color=LINE_LOOK.colour, alpha=0.12, linewidth=0)
+    name(axes, (depths[-1], values[-1]), label)

@@ -1,0 +1,323 @@
+"""Moments of a cluster beside each other, as a picture that needs no page: before and after, or the same story under
+two policies; and the logs of a Raft group.
+
+Nodes are places beside each other, and a replica is a stack of messages on its side: from the first number that any
+replica holds to the last, filled where this one holds them. Both panels have the same scale, and what differs from the
+panel before is marked. The picture brings its own ground, because a stored notebook is shown on pages of any colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import pairwise
+
+from msgspec import Struct
+
+from hawb.engine.runs import Runs
+from hawb.engine.state import State
+from hawb.raft.member import ROLES, Member
+from hawb.views import style
+from hawb.views.cluster import matrix
+from hawb.views.cluster.matrix import Row
+from hawb.views.cluster.raft import LOOKS as RAFT_LOOKS
+from hawb.views.cluster.raft import members, titled
+from hawb.views.cluster.replicas import DOWN, NONE, Replica
+from hawb.views.formatting import brief, counted, shortened, shown, size
+from hawb.views.style import LOOKS, PAPER, PRINTED, PRINTED_FAINT
+
+NAMES, NODE, HEAD, ROW, FOOT, PAD = 112, 108, 62, 40, 26, 12
+"""Pixels: the queues' names, a node's column, the head of a panel, a queue's row, the verdict, and the margin."""
+
+CAPTION = 24
+"""What a panel without a caption is lower by."""
+
+WIDEST = 940
+"""Panels stand beside each other up to here, and below each other beyond."""
+
+BAR, TALL = NODE - 22, 11
+"""A stack's width and height."""
+
+SMALL, LETTER = 11, 6.3
+"""A small letter's size, and about how wide one is."""
+
+
+WELL = "nothing is lost"
+UNUSABLE = {"minority": "without a majority"}
+"""The states of a queue that cannot be used, where they have another word in a sentence."""
+
+
+class Panel(Struct, frozen=True):
+    """A moment with its caption: the outcome, and of each queue what the nodes hold, by number."""
+
+    caption: str
+    outcome: dict
+    held: Mapping[str, Mapping[str, Runs]] = {}
+
+
+def held(state: State, names: Sequence[str]) -> dict[str, dict[str, Runs]]:
+    """The numbers of the messages that nodes have, by queue and node, which no outcome tells."""
+    found: dict[str, dict[str, Runs]] = {}
+    for side in state.sides:
+        for name, queue in side.queues.items():
+            for node, content in enumerate(queue.contents):
+                if content is not None and (state.nodes[node].side == side.number or queue.has_group):
+                    found.setdefault(name, {}).setdefault(names[node], content)
+    return found
+
+
+# As text
+
+
+def text(panels: Sequence[Panel]) -> str:
+    """What the panels show, in words."""
+    return "\n".join(_text(panel) for panel in panels)
+
+
+def _text(panel: Panel) -> str:
+    lines = [*matrix.text(panel.outcome).splitlines(), *verdicts(panel.outcome)]
+    return "\n".join([shown(panel.caption), *(f"  {line}" for line in lines)])
+
+
+def verdicts(outcome: dict) -> list[str]:
+    """What is lost of each queue, or that nothing is, and which queues cannot be used."""
+    found = []
+    for name, account in outcome["ledger"].items():
+        if lost := size(account["lost"]):
+            confirmed = account["lost_confirmed"]
+            every = "all" if confirmed == lost else f"{confirmed:,}"
+            of_them = "none of them confirmed" if not confirmed else f"{every} confirmed"
+            found.append(f"{counted(lost)} of {shown(name)} lost, {of_them}")
+    unusable = [f"{shown(name)} is {UNUSABLE.get(queue['state'], queue['state'])}"
+                for name, queue in outcome["queues"].items() if queue["state"] != "running"]  # fmt: skip
+    return [*(found or [WELL]), *unusable]
+
+
+# As a picture
+
+
+def svg(panels: Sequence[Panel], was: dict | None = None) -> str:
+    """The panels as an SVG element, each marked against the one before, the first against `was`."""
+    widths = [_width(panel) for panel in panels]
+    heights = [_height(panel) for panel in panels]
+    beside = sum(widths) + PAD * (len(panels) - 1) <= WIDEST
+    above = 0 if any(panel.caption for panel in panels) else CAPTION
+    outcomes = [was, *(panel.outcome for panel in panels)]
+    scales = _scales(panels)
+    drawn, left, top = "", 0, -above
+    for panel, before, width, height in zip(panels, outcomes, widths, heights, strict=False):
+        drawn += f'<g transform="translate({left} {top})">{_panel(panel, before, scales)}</g>'
+        left, top = (left + width + PAD, top) if beside else (left, top + height)
+    wide = sum(widths) + PAD * (len(panels) - 1) if beside else max(widths)
+    high = (max(heights) if beside else sum(heights)) - above
+    title = "; ".join(shown(panel.caption) for panel in panels if panel.caption) or "The cluster"
+    return page(drawn, wide, high, title, text(panels))
+
+
+def page(drawn: str, width: float, height: float, title: str, about: str) -> str:
+    """A picture with its ground, its title and the same in words."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:g}" height="{height:g}"'
+        f' viewBox="0 0 {width:g} {height:g}" font-family="{style.FONT}" font-size="12" fill="{PRINTED}"'
+        f' style="max-width:100%;height:auto"><title>{escape(title)}</title><desc>{escape(about)}</desc>'
+        f'<rect width="{width:g}" height="{height:g}" rx="6" fill="{PAPER}"/>{drawn}</svg>'
+    )
+
+
+def _width(panel: Panel) -> int:
+    return NAMES + NODE * len(panel.outcome["nodes"]) + 2 * PAD
+
+
+def _height(panel: Panel) -> int:
+    rows, lines = len(matrix.rows(panel.outcome)), len(verdicts(panel.outcome))
+    return HEAD + ROW * rows + FOOT + 16 * (lines - 1) + PAD
+
+
+def _scales(panels: Sequence[Panel]) -> dict[str, tuple[int, int]]:
+    """The first and the last number of each queue in any of the panels."""
+    found: dict[str, tuple[int, int]] = {}
+    for panel in panels:
+        for queue, nodes in panel.held.items():
+            for content in filter(None, nodes.values()):
+                first, last = found.get(queue, (content[0][0], content[-1][1]))
+                found[queue] = (min(first, content[0][0]), max(last, content[-1][1]))
+    return found
+
+
+def _panel(panel: Panel, was: dict | None, scales: Mapping[str, tuple[int, int]]) -> str:
+    outcome, rows = panel.outcome, matrix.rows(panel.outcome, was)
+    order = _order(outcome)
+    cut = len(matrix.common_prefix(order))
+    bottom = HEAD + ROW * len(rows)
+    letters = int((_width(panel) - 2 * PAD) / 7.2)
+    drawn = _title(shortened(shown(panel.caption), letters), 22)
+    for place, node in enumerate(order):
+        changed = was is not None and was["nodes"].get(node) != outcome["nodes"][node]
+        drawn += _node(outcome, node, cut, PAD + NAMES + NODE * place, bottom, changed=changed)
+    drawn += "".join(_gap(PAD + NAMES + NODE * place, bottom) for place in _gaps(outcome, order))
+    for place, row in enumerate(rows):
+        drawn += _row(row, order, cut, HEAD + ROW * place, panel.held.get(row.queue, {}), scales.get(row.queue))
+    return drawn + _verdicts(outcome, bottom + 18)
+
+
+def _title(words: str, top: int) -> str:
+    return f'<text x="{PAD}" y="{top}" font-size="13" font-weight="700">{escape(words)}</text>'
+
+
+def _order(outcome: dict) -> list[str]:
+    """The nodes, those that see each other beside each other."""
+    return list(dict.fromkeys([node for side in outcome["partitions"] for node in side] + list(outcome["nodes"])))
+
+
+def _gaps(outcome: dict, order: Sequence[str]) -> list[int]:
+    """Before which columns another side begins."""
+    side = {node: number for number, nodes in enumerate(outcome["partitions"]) for node in nodes}
+    return [place + 1 for place, (one, other) in enumerate(pairwise(order)) if side.get(one) != side.get(other)]
+
+
+def _gap(x: int, bottom: int) -> str:
+    look = LOOKS["cut"]
+    return (
+        f'<path d="M{x - 3} 34V{bottom - 2}" stroke="{look.colour}" stroke-width="2" stroke-dasharray="4 3">'
+        "<title>these nodes do not reach each other</title></path>"
+    )
+
+
+def _node(outcome: dict, node: str, cut: int, left: int, bottom: int, *, changed: bool) -> str:
+    state, *more = matrix.states(outcome, node)
+    look, up = LOOKS[state], state == "running"
+    ground, opacity = (style.CHANGED, 0.3) if changed else (style.GRID, 0.35)
+    edge = f'stroke="{style.LINE}"' + ("" if up else ' stroke-dasharray="4 3"')
+    said = shortened(", ".join([look.word, *more]), int((NODE - 26) / LETTER))
+    name = shortened(shown(node[cut:]), int((NODE - 22) / 7.2))
+    return (
+        f'<rect x="{left}.5" y="33.5" width="{NODE - 6}" height="{bottom - 36}" rx="5" fill="{ground}"'
+        f' fill-opacity="{opacity}" {edge}/>'
+        f'<text x="{left + 8}" y="47" font-weight="600">{escape(name)}</text>'
+        f'<text x="{left + 8}" y="59" font-size="{SMALL - 1}" fill="{PRINTED_FAINT}">'
+        f'<tspan fill="{look.colour}">{look.glyph}</tspan> {escape(said)}</text>'
+    )
+
+
+def _row(
+    row: Row, order: Sequence[str], cut: int, top: int, content: Mapping[str, Runs], scale: tuple[int, int] | None
+) -> str:  # fmt: skip
+    letters = int((NAMES - 6) / 7)
+    beside = [] if row.state == "running" else [row.state or "gone"]
+    beside += [f"by {'+'.join(shown(node[cut:]) for node in row.side)}"] if row.side else []
+    drawn = f'<text x="{PAD}" y="{top + 17}" font-weight="600">{escape(shortened(shown(row.queue), letters))}</text>'
+    if beside:
+        words = escape(shortened(", ".join(beside), letters + 2))
+        drawn += f'<text x="{PAD}" y="{top + 31}" font-size="{SMALL}" fill="{PRINTED_FAINT}">{words}</text>'
+    for place, node in enumerate(order):
+        now = row.now.get(node, NONE)
+        if (not row.side or node in row.side) and now != NONE:
+            left = PAD + NAMES + NODE * place
+            drawn += _replica(now, row.was.get(node, NONE), left + 2, top, content.get(node), scale)
+    return drawn
+
+
+def _replica(
+    now: Replica, was: Replica, left: int, top: int, content: Runs | None, scale: tuple[int, int] | None
+) -> str:  # fmt: skip
+    count = "" if now.messages is None else f"{now.messages:,}" if now.messages < 10**7 else brief(now.messages)
+    term = "" if now.term is None else f" t{now.term}"
+    behind = f" −{brief(now.behind)}" if now.behind else ""
+    mark = "" if now == was else (
+        f'<rect x="{left + 1}" y="{top + 3}" width="{NODE - 10}" height="{ROW - 6}" rx="3" fill="{style.CHANGED}"'
+        f' fill-opacity=".45" stroke="{PRINTED_FAINT}" stroke-dasharray="3 2"/>'
+    )  # fmt: skip
+    glyph = f'<text x="{left + 6}" y="{top + 17}" fill="{now.look.colour}" font-size="13">{now.glyph}</text>'
+    number = f'<text x="{left + 21}" y="{top + 17}" font-size="{SMALL}">{escape(count + term + behind)}</text>'
+    stack = "" if scale is None else _stack(now, left + 6, top + 22, content or (), *scale)
+    return f"<g>{mark}<title>{escape(now.description)}</title>{glyph}{number}{stack}</g>"
+
+
+def _stack(now: Replica, left: int, top: int, content: Runs, first: int, last: int) -> str:
+    """A replica's messages by number; those of a replica that is down are pale, with dashed edges."""
+    each = BAR / (last - first + 1)
+    frame = f'<rect x="{left}" y="{top}" width="{BAR}" height="{TALL}" fill="{PAPER}" stroke="{style.LINE}"/>'
+    fill = f'fill="{now.look.colour}"'
+    if now.role in DOWN:
+        fill += f' fill-opacity=".35" stroke="{now.look.colour}" stroke-dasharray="2 2"'
+    return frame + "".join(
+        f'<rect x="{left + (start - first) * each:.1f}" y="{top}" width="{max((end - start + 1) * each, 1.5):.1f}"'
+        f' height="{TALL}" {fill}/>'
+        for start, end in content
+    )
+
+
+def _verdicts(outcome: dict, top: int) -> str:
+    lines = ""
+    for place, line in enumerate(verdicts(outcome)):
+        lost = " lost, " in line
+        look = LOOKS["running" if line == WELL else "lost" if lost else "waiting"]
+        weight = ' font-weight="700"' if lost else ""
+        lines += (
+            f'<text x="{PAD}" y="{top + 16 * place}"{weight}><tspan fill="{look.colour}">{look.glyph}</tspan> '
+            f"{escape(line)}</text>"
+        )
+    return lines
+
+
+# Logs
+
+
+ENTRY, LINE, LEFT = 30, 30, 190
+"""Pixels: an entry's width, a member's line, and the room for its name and role."""
+
+LATEST = 16
+"""So many indices stand beside each other."""
+
+
+def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str) -> str:
+    """The logs of a Raft group at several moments, each with its caption: in each box an entry's term; filled what the
+    member knows to be committed, dashed what it does not. Raises ValueError for what has no group."""
+    drawn, top, words = "", 0, []
+    widest = 0
+    for caption, state in told:
+        group = members(state, queue)
+        last = max((member.log.last_index for member in group.values()), default=0)
+        first = max(1, last - LATEST + 1)
+        title = f"{caption}: logs of {titled(queue)}" if caption else f"logs of {titled(queue)}"
+        words.append(title)
+        drawn += _title(title, top + 22)
+        for index in range(first, last + 1):
+            x, look = LEFT + (index - first) * ENTRY + ENTRY / 2 - 1, f'text-anchor="middle" fill="{PRINTED_FAINT}"'
+            drawn += f'<text x="{x:g}" y="{top + 42}" font-size="10" {look}>{index:,}</text>'
+        for place, member in enumerate(group.values()):
+            drawn += _log(member, names, first, last, top + 48 + place * LINE)
+        top += 48 + LINE * len(group) + PAD
+        widest = max(widest, LEFT + ENTRY * (last - first + 1) + PAD)
+    key = "in a box: the term · filled: known to be committed · dashed: not known to be"
+    drawn += f'<text x="{PAD}" y="{top + 8}" font-size="{SMALL}" fill="{PRINTED_FAINT}">{key}</text>'
+    return page(drawn, max(widest, 520), top + 8 + PAD, ". ".join(words), key)
+
+
+def _log(member: Member, names: Sequence[str], first: int, last: int, top: int) -> str:
+    role = ROLES[member.role]
+    look = LOOKS[RAFT_LOOKS.get(role, role)]
+    name = shortened(shown(names[member.id]), 10)
+    words = f"{role.replace('_', '-')}, term {member.term}"
+    drawn = (
+        f'<text x="{PAD}" y="{top + 18}"><tspan fill="{look.colour}">{look.glyph}</tspan> '
+        f'<tspan font-weight="600">{escape(name)}</tspan> '
+        f'<tspan font-size="{SMALL}" fill="{PRINTED_FAINT}">{escape(words)}</tspan></text>'
+    )
+    for index in range(first, min(last, member.log.last_index) + 1):
+        drawn += _entry(member, index, LEFT + (index - first) * ENTRY, top)
+    return drawn
+
+
+def _entry(member: Member, index: int, left: int, top: int) -> str:
+    committed = index <= member.commit_index
+    snapshot = index <= member.log.snapshot.index
+    colour = LOOKS["follower" if committed else "waiting"].colour
+    ground = f'fill="{colour}" fill-opacity=".3" stroke="{colour}"' if committed else (
+        f'fill="{PAPER}" stroke="{colour}" stroke-width="1.6" stroke-dasharray="4 2"'
+    )  # fmt: skip
+    told = "…" if snapshot else f"t{member.log.term_at(index)}"
+    return (
+        f'<rect x="{left}" y="{top + 3}" width="{ENTRY - 3}" height="{LINE - 8}" rx="3" {ground}/>'
+        f'<text x="{left + ENTRY / 2 - 1.5:g}" y="{top + 18}" font-size="{SMALL}" text-anchor="middle">{told}</text>'
+    )

@@ -1,0 +1,96 @@
+"""What the estimates of a study show, as a sentence: where the designs differ most, as far as the intervals tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hawb.study.live import Estimate
+from hawb.views.formatting import listing
+from hawb.views.study.estimates import Shown, cell_value, cells
+
+MOST_NAMED = 2
+"""So many designs are named; of more the first, and how many others."""
+
+TOO_FEW = "These are too few trials to tell the designs apart."
+
+
+class _Cell(NamedTuple):
+    """A number of one design."""
+
+    design: str
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+
+
+class _Contrast(NamedTuple):
+    """The designs that have most of a number, and those that have least, and in which environments it is just so."""
+
+    environments: list[str]
+    most: list[_Cell]
+    least: list[_Cell]
+
+
+def sentence(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
+    """The first of the numbers in which designs differ and the intervals tell it, in the environment in which they
+    differ most; before it the first number, if no design has any of that."""
+    told = {each: contrast for each in shown if (contrast := _contrast(estimates, each))}
+    none = f"No design has {shown[0].title} in any environment" if _all_none(estimates, shown[0]) else ""
+    if not told:
+        return f"{none}." if none else _alone(estimates, shown[0])
+    contrast = _in_words(estimates, *next(iter(told.items())))
+    return f"{none}; {contrast[0].lower()}{contrast[1:]}" if none else contrast
+
+
+def _all_none(estimates: Sequence[Estimate], shown: Shown) -> bool:
+    return not any(cell.value for cells_of in _environments(estimates, shown).values() for cell in cells_of)
+
+
+def _environments(estimates: Sequence[Estimate], shown: Shown) -> dict[str, list[_Cell]]:
+    found: dict[str, list[_Cell]] = {}
+    for environment, design in cells(estimates):
+        value, low, high = cell_value(estimates, design, environment, shown)
+        found.setdefault(environment, []).append(_Cell(design, value, low, high, shown.text(value)))
+    return found
+
+
+def _contrast(estimates: Sequence[Estimate], shown: Shown) -> _Contrast | None:
+    """The widest difference that is told: where the whole interval of the most is above that of the least."""
+    told: dict[tuple, _Contrast] = {}
+    environments = _environments(estimates, shown)
+    for environment, found in environments.items():
+        most, least = max(found, key=lambda cell: cell.value), min(found, key=lambda cell: cell.value)
+        if most.low is not None and least.high is not None and most.low > least.high and most.text != least.text:
+            ends = [[cell for cell in found if cell.text == end.text] for end in (most, least)]
+            alike = tuple((cell.design, cell.text) for end in ends for cell in end)
+            told.setdefault(alike, _Contrast([], *ends)).environments.append(environment)
+    return max(told.values(), key=lambda one: one.most[0].value - one.least[0].value, default=None)
+
+
+def _in_words(estimates: Sequence[Estimate], shown: Shown, contrast: _Contrast) -> str:
+    where, most, least = contrast
+    everywhere = len(where) > 1 and len(where) == len({environment for environment, _ in cells(estimates)})
+    has = "has" if len(most) == 1 else "have"
+    fewest = "none" if not least[0].value else f"the fewest ({least[0].text})"
+    return (
+        f"In {'every environment' if everywhere else listing(where)}, {_names(most)} {has} the most {shown.title} "
+        f"({most[0].text}), {_names(least)} {fewest}."
+    )
+
+
+def _names(found: Iterable[_Cell]) -> str:
+    names = [cell.design for cell in found]
+    if len(names) <= MOST_NAMED:
+        return listing(names)
+    return f"{names[0]} and {len(names) - 1} others"
+
+
+def _alone(estimates: Sequence[Estimate], shown: Shown) -> str:
+    """What is to be said where no difference is told."""
+    environments = _environments(estimates, shown)
+    if any(len(found) > 1 for found in environments.values()):
+        return TOO_FEW
+    environment, (cell, *_) = next(iter(environments.items()))
+    return f"In {environment}, {cell.design} comes to {cell.text} {shown.title}."

@@ -1,0 +1,104 @@
+"""Pictures of lessons: what each node holds, before and after, in shapes and in words."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from hawb.cluster import Cluster
+from hawb.views.story import pictures
+from hawb.views.story.pictures import Panel
+from hawb.views.style import CHANGED, LOOKS
+
+NASTY = "<script>alert('1')</script>"
+
+
+@pytest.fixture
+def late() -> Cluster:
+    """A queue whose mirrors have its last 10 messages of 110."""
+    cluster = Cluster("a", "b", "c", version="3.10").set_policy("ha", "^orders", {"ha-mode": "all"})
+    cluster.declare("orders", node="a").publish("orders", 100)
+    return cluster.stop("b").start("b").stop("c").start("c").publish("orders", 10)
+
+
+def panel(caption: str, cluster: Cluster) -> Panel:
+    state = cluster.run.moment().state
+    return Panel(caption, cluster.outcome, pictures.held(state, cluster.run.settings.names))
+
+
+def drawn(*panels: Panel) -> ElementTree.Element:
+    return ElementTree.fromstring(pictures.svg(panels))
+
+
+def words(picture: ElementTree.Element) -> list[str]:
+    return ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def bars(picture: ElementTree.Element, role: str) -> list[tuple[float, float]]:
+    """Where the stacks in the colour of a role begin and how wide they are."""
+    found = [rect.attrib for rect in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    return [(float(one["x"]), float(one["width"])) for one in found if one["fill"] == LOOKS[role].colour]
+
+
+def test_a_replica_is_filled_where_it_holds_the_messages(late: Cluster):
+    picture = drawn(panel("before", late))
+    ((left, width),) = bars(picture, "master")
+    mirrors = bars(picture, "unsynchronised")
+    assert [round(wide / width, 2) for _, wide in mirrors] == [0.09, 0.09]  # 10 of 110
+    assert all(x > left for x, _ in mirrors)
+    assert "nothing is lost" in " ".join(words(picture))
+
+
+def test_after_a_loss_it_is_said_and_what_has_changed_is_marked(late: Cluster):
+    before, after = panel("before", late), panel("a is killed", late.copy().kill("a"))
+    picture = drawn(before, after)
+    assert f"{LOOKS['lost'].glyph} 100 messages of orders lost, all confirmed" in words(picture)
+    marked = [rect for rect in picture.iter("{http://www.w3.org/2000/svg}rect") if rect.get("fill") == CHANGED]
+    assert len(marked) == 4  # the node, and all three replicas
+    assert pictures.svg([before]).count(CHANGED) == 0
+    text = pictures.text([before, after])
+    assert text.splitlines()[0] == "before"
+    assert "orders (running): a ✕ left over on disk, 110 messages; b ■ master, 10 messages" in text
+    assert text.endswith("100 messages of orders lost, all confirmed")
+
+
+def test_a_queue_that_cannot_be_used_is_told_beside_what_is_lost(late: Cluster):
+    keys = {"ha-mode": "all", "ha-promote-on-failure": "when-synced"}
+    told = pictures.verdicts(late.set_policy("ha", "^orders", keys).kill("a").outcome)
+    assert told == ["nothing is lost", "orders is down"]
+
+
+def test_sides_of_a_partition_have_their_rows_and_a_line_between_them(late: Cluster):
+    picture = pictures.svg([panel("", late.cut(["a", "b"], ["a", "c"]).wait(70))])
+    assert picture.count("these nodes do not reach each other") == 1
+    assert {"by a", "by b+c"} <= set(words(ElementTree.fromstring(picture)))
+
+
+def test_panels_that_find_no_room_beside_each_other_stand_below_each_other():
+    few, many = (Cluster(*nodes).declare("q", node="a").publish("q", 1) for nodes in ("abc", "abcdef"))
+    twice = [drawn(panel("x", one), panel("y", one)) for one in (few, many)]
+    sizes = [(float(picture.get("width")), float(picture.get("height"))) for picture in twice]
+    assert sizes[0][0] > 900 and sizes[1][1] > 1.9 * sizes[0][1]
+    assert all(width <= pictures.WIDEST for width, _ in sizes)
+
+
+def test_logs_show_terms_and_what_is_committed():
+    cluster = Cluster("a", "b", "c").declare("q", node="a", arguments={"x-queue-type": "quorum"}).publish("q", 2)
+    cluster.kill("b", "c").publish("q", 1)
+    state = cluster.run.moment().state
+    picture = pictures.logs_svg([("now", state)], cluster.run.settings.names, "q")
+    found = words(ElementTree.fromstring(picture))
+    assert found[0] == "now: logs of q"
+    assert found.count("t1") == 3 + 3 + 4
+    assert len(re.findall('stroke-dasharray="4 2"', picture)) == 1  # what the leader alone has
+    with pytest.raises(ValueError, match="no quorum queue"):
+        pictures.logs_svg([("", state)], cluster.run.settings.names, "none")
+
+
+def test_names_are_escaped():
+    cluster = Cluster("a").declare(NASTY, node="a").publish(NASTY, 1)
+    picture = pictures.svg([panel(NASTY, cluster)])
+    assert "<script" not in picture
+    ElementTree.fromstring(picture)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from hawb.broker.queue_rows import QueueFacts
+from hawb.planning.inventory import Inventory, Queue
+from hawb.rules.profiles import PROFILES
+from hawb.study.replicas import WhatIf, what_if
+from hawb.views.rules.features import matrix
+from hawb.views.study.replica_figure import replica_figure, sentence
+
+
+@pytest.fixture(scope="module")
+def found() -> WhatIf:
+    one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
+    return what_if(one, matrix(), trials=0)
+
+
+def with_rates(found: WhatIf, **times: float | None) -> WhatIf:
+    """The same with the rates of the quorum queue: so many times the mirrored one's, or None."""
+    rates = {cell.replicas: cell.rate for cell in found.cells if cell.queue_type == "classic"}
+
+    def rate(cell):
+        if cell.queue_type != "quorum" or times["quorum"] is None:
+            return None if cell.queue_type == "quorum" else cell.rate
+        of = rates[cell.replicas]
+        return None if of is None else replace(of, **{end: times["quorum"] * getattr(of, end)
+                                                     for end in ("value", "low", "high")})  # fmt: skip
+
+    return replace(found, cells=[replace(cell, rate=rate(cell)) for cell in found.cells])
+
+
+def test_the_title_is_about_the_number_that_is_recommended(found: WhatIf):
+    told = sentence(found)
+    assert told.startswith("With 3 replicas a mirrored queue stays in use while 2 nodes fail, a quorum queue while 1")
+    assert told.endswith("; the quorum queue passes on 4.7 times as many messages a second.")
+    assert sentence(replace(found, members=1)).startswith(
+        "With 1 replica a mirrored queue stays in use while no node fails, a quorum queue while no node fails; "
+    )
+
+
+def test_a_rate_is_said_to_be_higher_only_where_the_intervals_tell_it(found: WhatIf):
+    assert sentence(with_rates(found, quorum=1.0)).endswith("passes on more messages a second is not told.")
+    assert sentence(with_rates(found, quorum=0.1)).endswith(
+        "the mirrored queue passes on 10.0 times as many messages a second."
+    )
+    assert sentence(with_rates(found, quorum=None)).endswith("both pass on was not measured.")
+
+
+def test_where_there_are_no_mirrored_queues_only_the_other_is_told_and_drawn(found: WhatIf):
+    today = replace(found, cells=[cell for cell in found.cells if cell.queue_type == "quorum"])
+    assert sentence(today) == "With 3 replicas a quorum queue stays in use while 1 node fails."
+    assert [text.get_text() for text in replica_figure(today).axes[0].texts] == ["quorum queues"]
