@@ -32,9 +32,9 @@ MODULES = ("elements", "picture", "network", "flights", "player", "menu", "colum
 SOON_S = 0.4
 """How long after a loss was shown it is asked what would have kept it, so that the page is drawn first."""
 
-LIGHT, DARK = style.variables(style.ON_LIGHT), style.variables(style.ON_DARK)
-AROUND = "".join(f"--jp-layout-color{n}:{style.ON_DARK['ground']};" for n in range(2)) + "".join(
-    f"--jp-{what}-font-color{n}:{style.ON_DARK['ink']};" for what in ("ui", "content") for n in range(3)
+LIGHT, DARK = style.properties(style.LIGHT), style.properties(style.DARK)
+AROUND = "".join(f"--jp-layout-color{n}:{style.DARK['ground']};" for n in range(2)) + "".join(
+    f"--jp-{what}-font-color{n}:{style.DARK['ink']};" for what in ("ui", "content") for n in range(3)
 )
 THEMES = f"""
 .hawb-lab {{ {LIGHT} color-scheme: light; }}
@@ -42,7 +42,7 @@ body[data-jp-theme-light="false"] .hawb-lab {{ {DARK} color-scheme: dark; }}
 @media (prefers-color-scheme: dark) {{
   body[data-voila] .hawb-lab {{ {DARK} color-scheme: dark; }}
   body[data-voila] {{ {AROUND} }}
-  body[data-voila], body[data-voila] #rendered_cells {{ background: {style.ON_DARK["ground"]} !important; }}
+  body[data-voila], body[data-voila] #rendered_cells {{ background: {style.DARK["ground"]} !important; }}
 }}
 """
 """JupyterLab's theme decides which colours there are; where Voilà serves the page, what the reader's system prefers."""

@@ -26,18 +26,48 @@ PAPER, PRINTED, PRINTED_FAINT, LINE, GRID = "#FFFFFF", "#222222", "#555555", "#A
 and for print, and follow no theme."""
 
 
-LIGHT = {
-    "ground": "#FFFFFF", "panel": "#F4F6F8", "ink": "#1B1F24", "faint": "#565E68", "line": "#D3D8DE", "blue": "#005A8C",
-    "yes": "#00664A", "yes-ground": "#E3F4EE", "but": "#7A4B00", "but-ground": "#FDF1DB", "no": "#A33A00",
-    "no-ground": "#FCE9E0",
-}  # fmt: skip
-DARK = {
-    "ground": "#14181D", "panel": "#1D232A", "ink": "#E9ECEF", "faint": "#A7B0BA", "line": "#3A434D", "blue": "#7CC4EE",
-    "yes": "#57D3AB", "yes-ground": "#123329", "but": "#F2BC55", "but-ground": "#3A2C10", "no": "#FF9A73",
-    "no-ground": "#43210F",
-}  # fmt: skip
-"""The colours of a page by its ground, as custom properties: each text colour stands out by 4.5 to 1 from `ground`,
-`panel` and its own ground."""
+LIGHT: dict[str, str] = {
+    "ground": "#FFFFFF",
+    "place": "#F4F6F8",
+    "raised": "#FFFFFF",
+    "changed": "#FFF9D0",
+    "ink": "#1B1F24",
+    "faint": "#565E68",
+    "line": "#C9CFD6",
+    "accent": "#0B57D0",
+    "master": "#0072B2",
+    "held": "#007A57",
+    "held-ground": "#E3F4EE",
+    "lacking": "#966000",
+    "lacking-ground": "#FDF1DB",
+    "lost": "#B34A00",
+    "lost-ground": "#FCE9E0",
+    "on-lost": "#FFFFFF",
+    "down": "#6E6E6E",
+    "redelivered": "#A6477F",
+}
+DARK: dict[str, str] = {
+    "ground": "#14181D",
+    "place": "#1D232A",
+    "raised": "#262D36",
+    "changed": "#3A3718",
+    "ink": "#F0F3F6",
+    "faint": "#A9B4C0",
+    "line": "#48525E",
+    "accent": "#8AB4FF",
+    "master": "#56B4E9",
+    "held": "#3CC9A0",
+    "held-ground": "#123329",
+    "lacking": "#E69F00",
+    "lacking-ground": "#3A2C10",
+    "lost": "#FF9A5C",
+    "lost-ground": "#43210F",
+    "on-lost": "#1A0D00",
+    "down": "#9AA4AF",
+    "redelivered": "#E08FBF",
+}
+"""What pages and the lab draw with on a light and on a dark ground: the colours of `LOOKS`, darker or lighter so that
+each, written as text, stands out by the 4.5 to 1 of WCAG's AA from every ground it is written on. `line` is no text."""
 
 
 class Look(Struct, frozen=True):
@@ -75,49 +105,6 @@ LOOKS: dict[str, Look] = {
 """The looks of roles and states. A type of queue has the shape of its master or leader. The two types differ in
 lightness as well: lines and bands have no shape."""
 
-ON_LIGHT: dict[str, str] = {
-    "ground": "#FFFFFF",
-    "place": "#F6F7F9",
-    "raised": "#FFFFFF",
-    "ink": "#1B1F24",
-    "faint": "#57606A",
-    "line": "#C9CFD6",
-    "changed": "#FFF9D0",
-    "focus": "#0B57D0",
-    "alert": "#B34A00",
-    "on-alert": "#FFFFFF",
-    "master": "#0072B2",
-    "held": "#00845F",
-    "lacking": "#B87900",
-    "lost": "#C04E00",
-    "down": "#737373",
-    "quorum": "#0072B2",
-    "redelivered": "#A6477F",
-}
-"""What the lab draws with on a light ground: the colours of `LOOKS`, darker where text or thin lines need the contrast
-that WCAG's AA asks for."""
-
-ON_DARK: dict[str, str] = {
-    "ground": "#14181D",
-    "place": "#1D232A",
-    "raised": "#262D36",
-    "ink": "#F0F3F6",
-    "faint": "#A9B4C0",
-    "line": "#48525E",
-    "changed": "#3A3718",
-    "focus": "#8AB4FF",
-    "alert": "#FF9A5C",
-    "on-alert": "#1A0D00",
-    "master": "#56B4E9",
-    "held": "#3CC9A0",
-    "lacking": "#E69F00",
-    "lost": "#FF9A5C",
-    "down": "#9AA4AF",
-    "quorum": "#56B4E9",
-    "redelivered": "#E08FBF",
-}
-"""The same on a dark ground."""
-
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
 """Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
 
@@ -152,7 +139,7 @@ ANSWERS = {
     "but": Look("yellow", "!", "Yes, but"),
     "no": Look("red", "✕", "No"),
 }
-"""How a verdict is told; colours are a terminal's. On a page they are the properties of the same names."""
+"""How a verdict is told; colours are a terminal's. On a page they are those of what is held, lacking and lost."""
 
 TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
 """Which verdict a cell of a table speaks of that begins with this glyph."""
@@ -172,7 +159,8 @@ def tone(told: str, is_name: bool = False) -> str:
 
 
 def properties(palette: dict[str, str]) -> str:
-    """The letters and colours of a page as custom properties, those that JupyterLab's themes set among them."""
+    """The letters and the colours of LIGHT or DARK as custom properties (--hawb-ink:…;), and the two of JupyterLab's
+    themes that INK and FAINT ask for."""
     named = {"hawb-font": FONT, **{f"hawb-{name}": colour for name, colour in palette.items()},
              "jp-ui-font-color1": palette["ink"], "jp-ui-font-color2": palette["faint"]}  # fmt: skip
     return "".join(f"--{name}:{colour};" for name, colour in named.items())
@@ -181,8 +169,3 @@ def properties(palette: dict[str, str]) -> str:
 def ring(share: float) -> str:
     """The ring for a share from 0 to 1. Whoever holds anything at all never looks empty."""
     return next(glyph for limit, glyph in SHARES if share <= limit)
-
-
-def variables(colours: dict[str, str]) -> str:
-    """Colours as CSS's custom properties: --hawb-ink: …;"""
-    return "".join(f"--hawb-{name}:{colour};" for name, colour in colours.items())

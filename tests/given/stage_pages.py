@@ -46,7 +46,7 @@ def stage_page(size: tuple[int, int] = (1280, 700), *, dark: bool = False, calm:
     """A page with the stage of a new lab. Its `lab` is that lab; time goes on with `page.clock.run_for`."""
     from playwright.sync_api import sync_playwright
 
-    lab, colours = Lab(Controller()), style.ON_DARK if dark else style.ON_LIGHT
+    lab, colours = Lab(Controller()), style.DARK if dark else style.LIGHT
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
         motion = "reduce" if calm else "no-preference"
         page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)), reduced_motion=motion)

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -204,6 +205,16 @@ def test_types_of_queues_differ_in_print_without_colours() -> None:
     assert style.LOOKS["classic"].glyph != style.LOOKS["quorum"].glyph
 
 
+@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK], ids=["light", "dark"])
+def test_each_text_stands_out_from_every_ground_it_is_written_on(theme: dict[str, str]) -> None:
+    grounds, inks = ("ground", "place", "raised", "changed"), {*theme} - {"line", "on-lost"}
+    own = {name for name in theme if name.endswith("-ground")}
+    pairs = set(product(inks - own - {*grounds}, grounds)) | {("on-lost", "lost"), ("ground", "ink")}
+    pairs |= {(text, name) for name in own for text in ("ink", name.removesuffix("-ground"))}
+    assert {pair for pair in pairs if contrast(*(theme[name] for name in pair)) < 4.5} == set()
+    assert style.LIGHT.keys() == style.DARK.keys()
+
+
 def colours(artist: Artist) -> Iterator[str]:
     """The colours that an artist shows, without their opacity; of a scale from one to another both."""
     given: list[object] = []
@@ -236,3 +247,16 @@ def lightness(colour: str) -> float:
     """What is left of a colour in a grey print, from 0 to 1."""
     red, green, blue, _ = to_rgba_array(colour)[0]
     return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours by WCAG."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour by WCAG."""
+    parts = [float(value) for value in to_rgba_array(colour)[0][:3]]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -4,7 +4,7 @@ const MOST = 1000; // messages in flight at once
 const LOOK = {
   publish: ["master", "square"], confirm: ["held", "tick"], acknowledge: ["held", "tick"], deliver: ["redelivered", "square"],
   requeue: ["redelivered", "square"], synchronise: ["lacking", "square"], synchronised: ["held", "ring"], join: ["held", "ring"],
-  declare: ["master", "ring"], elect: ["quorum", "vote"], take_over: ["master", "square"], refuse: ["lost", "cross"],
+  declare: ["master", "ring"], elect: ["master", "vote"], take_over: ["master", "square"], refuse: ["lost", "cross"],
   lose: ["lost", "fall"], end: ["lost", "cross"], down: ["down", "ring"], up: ["held", "ring"], leave: ["down", "ring"],
   gone: ["down", "ring"], part: ["lost", "cross"], heal: ["held", "ring"], cut_log: ["lost", "cross"], dead_letter: ["lost", "square"],
 };

@@ -5,8 +5,8 @@ const WORDS = {
   leader_alone: "leader, alone", follower: "follower", down: "down", left_over: "on disk", beyond: "", none: "",
 };
 const COLOURS = {
-  master: "master", synchronised: "held", unsynchronised: "lacking", mirror: "held", leader: "quorum",
-  leader_alone: "quorum", follower: "held", down: "down", left_over: "down", running: "held", waiting: "lacking", paused: "lacking",
+  master: "master", synchronised: "held", unsynchronised: "lacking", mirror: "held", leader: "master",
+  leader_alone: "master", follower: "held", down: "down", left_over: "down", running: "held", waiting: "lacking", paused: "lacking",
 };
 const STATES = { running: "●", down: "✕", waiting: "◌", paused: "‖" };
 const TYPES = { classic: "■", quorum: "⬢", stream: "≡", metadata: "⬢", gone: "·" };
