@@ -31,9 +31,11 @@ class Profile(Struct, frozen=True):
     does so first, and its failure does not count
     (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8 node waited ten
     minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have come, and not
-    each (3.10.0, until 4.3.0). `requeues_at_mirrors` is whether a mirror that takes over tells the others what it takes
-    back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror that finds itself on
-    no record, or refuses to take over, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
+    each (3.10.0, until 4.3.0). `remembers_returns` is whether it remembers what was given back to it, and not what is
+    with consumers as its process ends (4.3.0). `requeues_at_mirrors` is whether a mirror that takes over tells the
+    others what it takes back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror
+    that finds itself on no record, or refuses to take over, for a confirm
+    (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
     `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not
     (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by
     Raft, and not in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated features that
@@ -73,6 +75,7 @@ class Profile(Struct, frozen=True):
     quorum_commands_soft_limit: int = 32
     drain_awaits_elections: bool = False
     types_as_terms: bool = False
+    remembers_returns: bool = False
 
     @property
     def mirroring(self) -> bool:
@@ -302,6 +305,7 @@ PROFILES: dict[str, Profile] = {
         denied_features=_settings("queue_master_locator global_qos"),
         drain_awaits_elections=True,
         types_as_terms=True,
+        remembers_returns=True,
         tells_blocked=True,
         unicode_errors=True,
     ),

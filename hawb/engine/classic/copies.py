@@ -108,7 +108,8 @@ def keep_masters_copy(t: Turn, q: Queue, gone: int, entry: int | None) -> None:
     kept = runs.minus(on_disks(t, q, [q.master])[q.master] or EMPTY, q.unwritten)
     bookkeeping.lose(t, q.name, runs.minus(content, kept), loss_with_process(t, q), because=entry)
     q.uncounted_from = uncounted_from(t, q, kept)
-    q.redelivered = runs.common(q.delivered, kept) if q.stopped else kept
+    known = q.redelivered if t.settings.profile.remembers_returns else q.delivered
+    q.redelivered = runs.common(known, kept) if q.stopped else kept
     q.contents = with_content(q.contents, on_disks(t, q, nodes_of(gone)) | {q.master: kept})
     q.unacknowledged = q.unwritten = EMPTY
 
