@@ -214,6 +214,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         "of two the smaller is the same in either order": [
             "_value: limit in given] return => limit in reversed(list(given))] return",
         ],
+        "only streams leave it out, whose limits are not simulated": [
+            "QuorumSettings: properties_bytes: int = 0 => properties_bytes: int = 1",
+        ],
         "its type was looked at before all others": [
             "_CHECKS_3_10: 'x-dead-letter-exchange', 'x-dead-letter-routing-key')}, => 'x-dead-letter-routing-key')},",
         ],
